@@ -1,0 +1,48 @@
+# The house's commands. Only python3, make and git are assumed; everything else is installed here.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+UV_VERSION := 0.13.7
+
+export MPLBACKEND := Agg
+
+.PHONY: run test test-compiled test-interpreted check bench docs lock clean
+
+run: $(READY)  ## set up, then find, replay and prove a hyperplane on embedded data
+	$(BIN)/separatrix trace --method kozinec --out out/trace.svg
+
+test: test-compiled test-interpreted  ## the whole suite, compiled and then interpreted for coverage
+
+test-compiled: $(READY)
+	$(BIN)/python -m pytest
+
+# Coverage sees inside the loops only when they are not compiled.
+test-interpreted: $(READY)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q --cov --cov-report=term
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python benchmarks/perceptron.py
+
+docs: $(READY)
+	$(BIN)/mkdocs build --strict
+
+lock: $(READY)  ## renew requirements.lock from pyproject.toml
+	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
+	  --extra dev --extra peers --extra docs pyproject.toml -o requirements.lock
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode -r requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
+	touch $@
+
+clean:
+	rm -rf $(VENV) out site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .import_linter_cache

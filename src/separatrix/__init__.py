@@ -1,0 +1,48 @@
+"""Separatrix: linear classification with proof.
+
+Every name below is imported on first use, so that ``import separatrix`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name -> the module that holds it.
+_HOME = {
+    "ContaminatedTestError": "separatrix.errors",
+    "DataError": "separatrix.errors",
+    "ModelFileError": "separatrix.errors",
+    "NotSeparableError": "separatrix.errors",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+if TYPE_CHECKING:
+    from separatrix.errors import (
+        ContaminatedTestError as ContaminatedTestError,
+    )
+    from separatrix.errors import (
+        DataError as DataError,
+    )
+    from separatrix.errors import (
+        ModelFileError as ModelFileError,
+    )
+    from separatrix.errors import (
+        NotSeparableError as NotSeparableError,
+    )

@@ -1,0 +1,68 @@
+"""The ``separatrix`` command: gathers the commands and turns every failure into one plain line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from separatrix import __version__
+
+DONE, ANSWER_IS_NO, USAGE, BAD_DATA, BUDGET, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
+
+app = typer.Typer(
+    name="separatrix",
+    help="Linear classification with proof: find a hyperplane, certify it exactly, see why.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"separatrix {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback when something fails.")
+    ] = False,
+) -> None:
+    """Linear classification with proof."""
+
+
+def main() -> None:
+    """Run the command line; the exit code says how it ended."""
+    debug = "--debug" in sys.argv
+    try:
+        app()
+    except KeyboardInterrupt:
+        typer.echo("Interrupted.", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader has gone (``| head``): not an error, and nothing more to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(DONE)
+    except (ValueError, OSError) as error:
+        if debug:
+            raise
+        typer.echo(f"separatrix: {error}", err=True)
+        sys.exit(BAD_DATA)
+    except Exception as error:
+        if debug:
+            raise
+        typer.echo(
+            f"separatrix: a fault of ours, not of your data: {type(error).__name__}: {error}. "
+            "Run again with --debug to see where, and please report it.",
+            err=True,
+        )
+        sys.exit(OUR_FAULT)

@@ -1,0 +1,1 @@
+"""The machines in scikit-learn's manners: validate, translate, solve, certify."""

@@ -1,0 +1,1 @@
+"""What is being solved, as arrays and formulas."""

@@ -6,7 +6,7 @@ Every name below is imported on first use, so that ``import separatrix`` costs n
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -18,7 +18,8 @@ _HOME = {
     "NotSeparableError": "separatrix.errors",
 }
 
-__all__ = ["__version__", *_HOME]
+__all__ = ["__version__"]
+__all__ += list(_HOME)
 
 
 def __getattr__(name: str) -> Any:
@@ -31,18 +32,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-if TYPE_CHECKING:
-    from separatrix.errors import (
-        ContaminatedTestError as ContaminatedTestError,
-    )
-    from separatrix.errors import (
-        DataError as DataError,
-    )
-    from separatrix.errors import (
-        ModelFileError as ModelFileError,
-    )
-    from separatrix.errors import (
-        NotSeparableError as NotSeparableError,
-    )

@@ -84,8 +84,8 @@ def integer_grid(rng):
 
 def duplicate_rows(rng):
     X, signs, separable = separable_integers(rng)
-    rows = np.concatenate([np.arange(len(X)), rng.integers(0, len(X), size=len(X))])
-    rows = rng.permutation(rows)
+    copies = rng.integers(0, len(X), size=rng.integers(1, 11))
+    rows = rng.permutation(np.concatenate([np.arange(len(X)), copies]))
     return X[rows], signs[rows], separable
 
 

@@ -1,9 +1,9 @@
 """Many classes as one signed problem: Kesler's construction.
 
-K weight vectors classify a row by the largest of ``w_k.[1, x]``. "Class k beats class l on row i" is
-one linear inequality in the stacked weights ``w = [w_1 ... w_K]``: its signed row holds ``[1, x_i]`` in
-block k and ``-[1, x_i]`` in block l. So n samples of K classes are n (K - 1) signed rows, and what
-finds a separating w for two classes finds one for many. The rows are never built.
+K weight vectors classify a row by the largest of ``w_k.[1, x]``. "Class k beats class l on row i"
+is one linear inequality in the stacked weights ``w = [w_1 ... w_K]``: its signed row holds
+``[1, x_i]`` in block k and ``-[1, x_i]`` in block l. So n samples of K classes are n (K - 1) signed
+rows, and what finds a separating w for two classes finds one for many. The rows are never built.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,7 +29,7 @@ _FIRST_SLICE = 64
 _SLICE_SECONDS = 0.05
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """Why a run ended: a plain string with a cause, and a remedy where one is needed.
 
     >>> Status.BUDGET == "budget", Status.BUDGET.is_final
@@ -48,8 +48,6 @@ class Status(str, Enum):
         member._value_ = value
         member.cause, member.remedy, member.is_final = cause, remedy, is_final
         return member
-
-    __str__ = str.__str__
 
     SEPARATED = ("separated", "every row lies strictly on its own side", "", True)
     EPSILON = ("epsilon", "the margin is known to within epsilon", "", True)
@@ -183,7 +181,9 @@ def go_on(
             progress(state)
 
 
-def replay(method: Any, problem: Problem, budget: int = NO_LIMIT, **settings: Any) -> Iterator[Frame]:
+def replay(
+    method: Any, problem: Problem, budget: int = NO_LIMIT, **settings: Any
+) -> Iterator[Frame]:
     """Yield the start and then every update of the run that `solve` would make."""
     state = method.start(problem, **settings)
     status = method.advance(state, 0)

@@ -41,10 +41,12 @@ _STATUS = {
 }
 
 # Places in `Memory.counts` and `Memory.sums`.
-CURSOR, UPDATES, VISITS, ROW, MISSED = range(5)
+CURSOR, UPDATES, VISITS, ROW, WRONG, QUIET = range(6)
 LAST_LOSS, HOPELESS_LOSS = range(2)
 
 _HOPELESS_GROWTH = 1e6
+# The thresholded loss is a count, and often stays the same for a pass while w still moves.
+_QUIET_PASSES = 5
 
 
 class Settings(NamedTuple):
@@ -141,7 +143,7 @@ def start(
         w=w,
         errors=np.zeros(block),
         order=np.arange(n if settings.order == _order.RANDOM else 0),
-        counts=np.zeros(5, dtype=np.int64),
+        counts=np.zeros(6, dtype=np.int64),
         sums=np.array([np.inf, np.inf]),
         dice=_order.seeded_dice(seed),
     )
@@ -199,7 +201,7 @@ def advance(state: State, budget: int) -> Status | None:
 @compiled
 def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def]
     """Visit blocks of rows, moving w against the error of each, at most `budget` times."""
-    counts, sums, w = memory.counts, memory.sums, memory.w
+    counts, w = memory.counts, memory.w
     shuffled = settings.order == _order.RANDOM
     n = row_count(rows)
     made = 0
@@ -208,36 +210,49 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
             return PASSES
         begin = counts[CURSOR]
         end = min(begin + settings.block, n)
-        if made == budget:
-            return RUNNING
+        wrong = 0
         for place in range(begin, end):
             row = memory.order[place] if shuffled else place
-            memory.errors[place - begin] = error_of(margin(rows, row, w), settings.thresholded)
-        for place in range(begin, end):
-            error = memory.errors[place - begin]
+            error = error_of(margin(rows, row, w), settings.thresholded)
+            memory.errors[place - begin] = error
             if error != 0.0:
+                wrong += 1
+        if wrong > 0:
+            if made == budget:
+                return RUNNING
+            for place in range(begin, end):
                 row = memory.order[place] if shuffled else place
-                push(rows, row, settings.rate * error, w)
-                counts[MISSED] += 1
-        made += 1
-        counts[UPDATES] += 1
-        counts[ROW] = memory.order[begin] if shuffled else begin
+                push(rows, row, settings.rate * memory.errors[place - begin], w)
+            made += 1
+            counts[UPDATES] += 1
+            counts[ROW] = memory.order[begin] if shuffled else begin
+        counts[WRONG] += wrong
         counts[VISITS] += end - begin
         counts[CURSOR] = end
         if end == n:
-            if settings.thresholded and counts[MISSED] == 0:
-                return SEPARATED
-            counts[MISSED] = 0
-            counts[CURSOR] = 0
-            if shuffled:
-                shuffle(memory.order, memory.dice)
-            loss = squared_error(rows, settings.thresholded, w)
-            if not loss <= sums[HOPELESS_LOSS]:
-                return DIVERGED
-            before = sums[LAST_LOSS]
-            sums[LAST_LOSS] = loss
-            if settings.tol >= 0.0 and abs(before - loss) <= settings.tol * before < np.inf:
-                return SETTLED
+            outcome = end_pass(rows, settings, memory)
+            if outcome != RUNNING:
+                return outcome
+
+
+@compiled
+def end_pass(rows, settings, memory):  # type: ignore[no-untyped-def]
+    """Get ready for the next pass, or say why there should be none."""
+    counts, sums = memory.counts, memory.sums
+    without_error = counts[WRONG] == 0
+    counts[WRONG] = counts[CURSOR] = 0
+    if settings.order == _order.RANDOM:
+        shuffle(memory.order, memory.dice)
+    if without_error:
+        return SEPARATED if settings.thresholded else SETTLED
+    loss = squared_error(rows, settings.thresholded, memory.w)
+    if not loss <= sums[HOPELESS_LOSS]:
+        return DIVERGED
+    before = sums[LAST_LOSS]
+    sums[LAST_LOSS] = loss
+    quiet = abs(before - loss) <= settings.tol * before < np.inf
+    counts[QUIET] = counts[QUIET] + 1 if quiet else 0
+    return SETTLED if counts[QUIET] >= _QUIET_PASSES else RUNNING
 
 
 @compiled

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
+from separatrix.errors import DataError
 from separatrix.problem.rows import (
     largest_square_norm,
     least_margin,
@@ -45,6 +46,8 @@ SCALE, SQUARE, REFRESHED_SQUARE = range(3)
 # Below this share of the longest row, the hull has reached the origin as far as floats can tell.
 _AT_ORIGIN = 1e-12
 _SMALLEST_SCALE = 1e-100
+# Squares below this have lost digits to underflow (and all of them, unless every row is zero).
+_SMALLEST_SQUARE = 1e-280
 
 
 class Settings(NamedTuple):
@@ -121,11 +124,17 @@ def start(
 ) -> State:
     """Lay out a run at the first row, or at a random one when the order is random."""
     rows, n = rows_of(problem), problem.n_rows
+    longest = float(largest_square_norm(rows))
+    if not _SMALLEST_SQUARE < longest < np.inf:
+        raise DataError(
+            f"Kozinec squares the lengths of the rows, and the largest square comes out as "
+            f"{longest:g}. Divide the columns so that their values lie between 1e-140 and 1e150."
+        )
     settings = Settings(
         order=_order.CODES[order],
         epsilon=np.inf if epsilon is None else float(epsilon),
         last_visit=NO_LIMIT if max_passes == np.inf else int(max_passes * n),
-        origin_square=_AT_ORIGIN**2 * float(largest_square_norm(rows)),
+        origin_square=_AT_ORIGIN**2 * longest,
     )
     memory = Memory(
         direction=np.zeros(problem.dimension),

@@ -4,8 +4,9 @@
 
 One row at a time: visit rows; where ``w.z_r <= 0`` set ``w <- w + rate z_r``. In batches: add all
 misclassified rows of a block at once. On separable data at most (R / margin)^2 single updates are
-made (Novikoff 1962). On other data the run ends by a budget, and the pocket (Gallant 1990) holds the
-best weights it has seen; the average over all visits (Freund and Schapire 1999) is the other answer.
+made (Novikoff 1962). On other data the run ends by a budget, and the pocket (Gallant 1990) holds
+the best weights it has tested; the average over all visits (Freund and Schapire 1999) is the other
+answer.
 
 A row with ``w.z_r = 0``, or with a margin that is not a number, counts as misclassified.
 """
@@ -126,7 +127,7 @@ class State:
 
     @property
     def answer(self) -> np.ndarray:
-        """The averaged weights if asked for, else the pocket if it is better, else the last ones."""
+        """The averaged weights if asked for, else the better of the pocket and the last ones."""
         if self.settings.average:
             return self.average
         best = int(self.memory.counts[BEST_ERRORS])

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
+from separatrix.errors import DataError
 from separatrix.problem import losses
 from separatrix.problem.rows import (
     largest_square_norm,
@@ -134,7 +135,7 @@ def start(
     settings = Settings(
         order=_order.CODES[order] if block < n else _order.CYCLIC,
         block=block,
-        rate=0.5 * largest_stable_rate(problem, block) if rate is None else float(rate),
+        rate=_safe_rate(problem, block) if rate is None else float(rate),
         tol=-1.0 if tol is None else float(tol),
         thresholded=bool(thresholded),
         last_visit=NO_LIMIT if max_passes == np.inf else int(max_passes * n),
@@ -154,6 +155,13 @@ def start(
     if settings.order == _order.RANDOM:
         shuffle(memory.order, memory.dice)
     return state
+
+
+def _safe_rate(problem: Any, block: int) -> float:
+    limit = largest_stable_rate(problem, block)
+    if limit == 0.0:
+        raise DataError("the columns are too large to be squared. Divide them, or standardise.")
+    return 0.5 * limit if limit < np.inf else 1.0
 
 
 def largest_stable_rate(problem: Any, block: int) -> float:
@@ -183,12 +191,19 @@ def _largest_eigenvalue(problem: Any, tolerance: float = 1e-10, most: int = 1000
     X, bias = problem.X, float(problem.fit_intercept)
     v = np.random.default_rng(0).standard_normal(problem.dimension)
     largest = 0.0
+    v /= np.linalg.norm(v)
     for _ in range(most):
-        v /= np.linalg.norm(v)
-        scores = X @ v[1:] + bias * v[0]
-        v = np.concatenate([[bias * scores.sum()], X.T @ scores])
-        before, largest = largest, float(np.linalg.norm(v))
-        if not largest > 0.0 or abs(largest - before) <= tolerance * largest:
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = X @ v[1:] + bias * v[0]
+            v = np.concatenate([[bias * scores.sum()], X.T @ scores])
+        size = float(abs(v).max())
+        if not 0.0 < size < np.inf:
+            return 0.0 if size == 0.0 else np.inf
+        v /= size  # before squaring, which could overflow
+        length = float(np.linalg.norm(v))
+        v /= length
+        before, largest = largest, size * length
+        if abs(largest - before) <= tolerance * largest:
             break
     return largest
 

@@ -120,7 +120,8 @@ def test_bad_files(tmp_path):
 
 
 def test_a_closed_pipe_is_no_error():
-    command = f"{sys.executable} -m separatrix trace --epsilon 0.01 --json | head -c 10; exit ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m separatrix trace --epsilon 0.01 --json | head -c 10"
+    command += "; exit ${PIPESTATUS[0]}"
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert run.returncode in (0, 4)
     assert run.stderr == ""

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -106,7 +108,7 @@ def test_overlapping_classes_end_with_a_falling_bound():
     X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
     signed = SignedProblem(X, np.sign(X[:, 0] * X[:, 1]))
     bounds = [frame.bound for frame in replay(kozinec, signed, 3000)]
-    assert all(b <= a * (1 + 1e-9) for a, b in zip(bounds, bounds[1:], strict=False))
+    assert all(b <= a * (1 + 1e-9) for a, b in itertools.pairwise(bounds))
     assert bounds[-1] < 0.1 * bounds[0]
 
 

@@ -21,12 +21,11 @@ from separatrix._compiled import compiled
 from separatrix.errors import DataError
 from separatrix.problem import losses
 from separatrix.problem.rows import (
-    largest_square_norm,
     margin,
     push,
     row_count,
     rows_of,
-    square_norm,
+    square_norms,
 )
 from separatrix.solvers import _order
 from separatrix.solvers._drive import NO_LIMIT, Status
@@ -175,14 +174,10 @@ def largest_stable_rate(problem: Any, block: int) -> float:
     >>> round(largest_stable_rate(problem, 2), 9), round(largest_stable_rate(problem, 1), 9)
     (0.4, 0.5)
     """
-    rows, n = rows_of(problem), problem.n_rows
-    if block == 1:
-        largest = float(largest_square_norm(rows))
-    else:
-        largest = _largest_eigenvalue(problem)
-        if block < n:
-            longest = np.sort([square_norms(rows)])[0, ::-1][:block]
-            largest = min(largest, float(longest.sum()))
+    squares = np.sort(square_norms(rows_of(problem)))
+    largest = float(squares[-block:].sum())
+    if block > 1:
+        largest = min(largest, _largest_eigenvalue(problem))
     return 2.0 / largest if largest > 0.0 else np.inf
 
 
@@ -289,12 +284,3 @@ def squared_error(rows, thresholded, w):  # type: ignore[no-untyped-def]
         else:
             total += losses.value(losses.SQUARED, m)
     return total
-
-
-@compiled
-def square_norms(rows):  # type: ignore[no-untyped-def]
-    """Return every z_r.z_r."""
-    norms = np.empty(row_count(rows))
-    for r in range(norms.shape[0]):
-        norms[r] = square_norm(rows, r)
-    return norms

@@ -16,6 +16,7 @@ from tests.amounts import cases
 from tests.problems import as_sparse, problem
 
 import separatrix as sx
+from separatrix._compiled import is_interpreted
 
 BINARY = [sx.Kozinec, sx.DeltaRule]
 ALL = [*BINARY, sx.Perceptron]
@@ -32,6 +33,7 @@ MACHINES = [
 ]
 
 
+@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
     """In a process of its own, since one check wants SciPy's array API switched on at import."""
     script = f"""

@@ -174,8 +174,9 @@ def largest_stable_rate(problem: Any, block: int) -> float:
     >>> round(largest_stable_rate(problem, 2), 9), round(largest_stable_rate(problem, 1), 9)
     (0.4, 0.5)
     """
-    squares = np.sort(square_norms(rows_of(problem)))
-    largest = float(squares[-block:].sum())
+    with np.errstate(over="ignore"):
+        squares = np.sort(square_norms(rows_of(problem)))
+        largest = float(squares[-block:].sum())
     if block > 1:
         largest = min(largest, _largest_eigenvalue(problem))
     return 2.0 / largest if largest > 0.0 else np.inf

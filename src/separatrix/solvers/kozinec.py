@@ -124,7 +124,8 @@ def start(
 ) -> State:
     """Lay out a run at the first row, or at a random one when the order is random."""
     rows, n = rows_of(problem), problem.n_rows
-    squares = square_norms(rows)
+    with np.errstate(over="ignore"):
+        squares = square_norms(rows)
     longest = float(squares.max())
     if not _SMALLEST_SQUARE < longest < np.inf:
         raise DataError(

@@ -250,7 +250,8 @@ def step_towards(rows, direction, shares, counts, sums, row, product, row_square
     """Move w to the point of the segment [w, z] nearest the origin; `product` is w.z."""
     square = sums[SQUARE]
     # |w + k (z - w)|^2 is least at k = w.(w - z) / |w - z|^2.
-    step = (square - product) / (square - 2.0 * product + row_square)
+    distance = square - 2.0 * product + row_square
+    step = (square - product) / distance if distance > 0.0 else 1.0
     if not step < 1.0:
         updates = counts[UPDATES]
         move_onto_row(rows, direction, shares, counts, sums, row)

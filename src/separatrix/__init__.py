@@ -16,6 +16,8 @@ _HOME = {
     "DataError": "separatrix.errors",
     "ModelFileError": "separatrix.errors",
     "NotSeparableError": "separatrix.errors",
+    "Table": "separatrix.data.table",
+    "read": "separatrix.data.table",
 }
 
 __all__ = ["__version__"]

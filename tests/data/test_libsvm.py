@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
-from tests.naive.libsvm import read_libsvm
-from tests.shared import shared_file
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.data import libsvm
 from separatrix.data.libsvm import parse_libsvm, write_libsvm
 from separatrix.data.streams import Source, open_source
+from tests.naive.libsvm import read_libsvm
+from tests.shared import shared_file
 
 
 def read(data: bytes, **options):

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from separatrix import __version__
+from separatrix.cli.convert import convert
+from separatrix.cli.info import info
 
 DONE, ANSWER_IS_NO, USAGE, BAD_DATA, BUDGET, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 
@@ -19,6 +21,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(info)
+app.command()(convert)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,69 @@
+"""Tables that already have types: Parquet and Arrow files, and frames in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from separatrix.data.columns import TypedColumn
+from separatrix.data.streams import Source
+from separatrix.errors import DataError
+
+__all__ = ["columns_of_arrow", "frame_to_arrow", "is_frame", "parse_arrow_file", "parse_parquet"]
+
+
+def is_frame(thing: Any) -> bool:
+    """Whether something is a pandas, polars, pyarrow... frame."""
+    import narwhals as nw
+
+    native = nw.from_native(thing, pass_through=True)
+    return isinstance(native, nw.DataFrame | nw.LazyFrame)
+
+
+def frame_to_arrow(frame: Any) -> Any:
+    """Return any frame as an Arrow table, without a copy where the memory allows."""
+    import narwhals as nw
+
+    native = nw.from_native(frame)
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    try:
+        return native.to_arrow()
+    except Exception as error:
+        raise DataError(
+            f"the frame cannot be read ({error}); give each column one type", file="frame"
+        ) from None
+
+
+def _load(source: Source, kind: str, load: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return load(pa.BufferReader(source.data))
+    except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
+        first_line = str(error).split("\n")[0]
+        raise source.error(f"the {kind} file is damaged ({first_line}); get it again", 0) from None
+
+
+def parse_parquet(source: Source) -> Any:
+    """Return the Arrow table that a Parquet file holds."""
+    from pyarrow import parquet
+
+    return _load(source, "Parquet", lambda reader: parquet.ParquetFile(reader).read())
+
+
+def parse_arrow_file(source: Source) -> Any:
+    """Return the Arrow table that an Arrow (Feather) file holds."""
+    from pyarrow import feather
+
+    return _load(source, "Arrow", feather.read_table)
+
+
+def columns_of_arrow(table: Any, file: str) -> list[TypedColumn]:
+    """Return the columns of an Arrow table."""
+    names = table.column_names
+    columns: list[TypedColumn] = []
+    for number, (name, array) in enumerate(zip(names, table.columns, strict=True), 1):
+        if names.count(name) > 1:
+            raise DataError(f"two columns are called {name!r}; rename one", file, 1, number)
+        columns.append(TypedColumn(name, number, array, file))
+    return columns

@@ -38,7 +38,9 @@ def _load(source: Source, kind: str, load: Any) -> Any:
     import pyarrow as pa
 
     try:
-        return load(pa.BufferReader(source.data))
+        table = load(pa.BufferReader(source.data))
+        table.validate(full=True)  # before anything follows an offset out of the file
+        return table
     except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
         first_line = str(error).split("\n")[0]
         raise source.error(f"the {kind} file is damaged ({first_line}); get it again", 0) from None

@@ -122,8 +122,16 @@ def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
     if not source.data.strip():
         raise source.error("the file is empty", 0)
     kind = options.kind or _see_kind(source)
-    fields = _BY_KIND[kind](source, options, encoding)
+    try:
+        fields = _BY_KIND[kind](source, options, encoding)
+    except DataError as error:
+        raise _placed(error, source.name) from None
     return {"kind": kind, "source": source.name, "sha256": source.sha256, **fields}
+
+
+def _placed(error: DataError, file: str) -> DataError:
+    """Return the error with a place: what concerns a whole file is said of its first line."""
+    return DataError(error.message, error.file or file, error.line or 1, error.column or 1)
 
 
 def _read_libsvm(source: Source, options: ReadOptions, encoding: Any) -> Fields:

@@ -79,11 +79,9 @@ def _label_side(lines: Sequence[str]) -> int | None:
 def looks_like_labelled_lines(source: Source) -> bool:
     r"""Whether the first lines are a label and a text with a tab between.
 
-        >>> from separatrix.data.delimited import is_orange_kinds
-    from separatrix.data.streams import Source
-        >>> lines = b"I like it a lot\t1\nnot at all good\t0\n"
-        >>> looks_like_labelled_lines(Source("x", lines, "", "", ""))
-        True
+    >>> lines = b"I like it a lot\t1\nnot at all good\t0\n"
+    >>> looks_like_labelled_lines(Source("x", lines, "", "", ""))
+    True
     """
     sample = source.data[: 1 << 18].decode("latin-1")
     lines = [line for _, line in _lines(sample)][:_SAMPLE_LINES]

@@ -35,13 +35,16 @@ MOST_GROWTH = 64 << 20
 TEXT_FORMATS = ("libsvm", "csv", "text")
 
 LIBSVM = b"+1 1:0.5 3:-2e-3 # note\n-1 2:1 7:12345678901234567890.5\r\n\n1 qid:3 1:.5 4:4.9e-324\n"
-CSV = b'age,job,"long, name",y\n39,cook,?,yes\n50, clerk ,1.5,no\n28,"a ""b""\nc",2,yes\n,cook,3e2,no\n'
+CSV = (
+    b'age,job,"long, name",y\n39,cook,?,yes\n50, clerk ,1.5,no\n28,"a ""b""\nc",2,yes\n,x,3e2,no\n'
+)
 PLAIN = b"39, Private, 77516, <=50K\n50, ?, 83311, >50K\n38, Private, 215646, <=50K\n"
 TEXT = "a very good film\t1\nnot a good film \x85 at all\t0\nété comme hiver oui\t1\n".encode()
 SPECIAL = [
     b"\n", b"\r", b"\t", b",", b";", b":", b'"', b"#", b" ", b"\0", b"\xff", b"\xc2\x85", b"-",
-    b"+", b"e", b".", b"1e999", b"1e-999", b"nan", b"inf", b"9" * 30, b"qid:", b"0:",
-    b"2147483647:1", b"1" * 400, b'""', b"\xef\xbb\xbf", b"\xed\xa0\x80", b"?", b"NA", b"2020-01-01", b"\n\n\n",
+    b"+", b"e", b".", b"1e999", b"1e-999", b"nan", b"inf", b"9" * 30, b"qid:", b"0:", b"?",
+    b"2147483647:1", b"1" * 400, b'""', b"\xef\xbb\xbf", b"\xed\xa0\x80", b"NA", b"2020-01-01",
+    b"\n\n\n",
 ]  # fmt: skip
 
 

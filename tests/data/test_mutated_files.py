@@ -3,8 +3,8 @@
 import random
 
 import pytest
-
 from fuzz.reading import SEEDS, mutate, read_one
+
 from separatrix._compiled import is_interpreted
 
 

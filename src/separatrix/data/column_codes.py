@@ -26,7 +26,7 @@ _DATE = re.compile(
     r"|\d{1,2}:\d{2}(:\d{2}.*)?|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}"
 )
 
-Slots = list[tuple[NDArray[np.int64], NDArray[np.float64]]]
+Slots = list[tuple[int | NDArray[np.int64], NDArray[np.float64]]]  # feature, value of each row
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class NumberCode:
 
     def _slots(self, values: NDArray[np.float64]) -> Slots:
         gaps = np.isnan(values)
-        slots = [(np.zeros(len(values), dtype=np.int64), np.where(gaps, self.median, values))]
+        slots: Slots = [(0, np.where(gaps, self.median, values) if gaps.any() else values)]
         if self.indicator:
-            slots.append((np.ones(len(values), dtype=np.int64), gaps.astype(float)))
+            slots.append((1, gaps.astype(float)))
         return slots
 
     def apply(self, column: Column, missing: frozenset[str], notes: list[str]) -> Slots:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.cells import NUMBER, WORD, read_cells
+from separatrix.data.cells import EMPTY, NUMBER, WORD, read_cells
 from separatrix.errors import DataError
 
 __all__ = ["MISSING_WORDS", "CellColumn", "Column", "Texts", "TypedColumn", "is_number"]
@@ -86,11 +86,17 @@ class CellColumn:
 
     name: str
     number: int
-    cells: Any
+    load: Callable[[], Any] = field(repr=False)
     error_at: Callable[[str, int, int], DataError] = field(repr=False)
+    parsed: NDArray[np.float64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
-        return len(self.cells)
+        return len(self.cells if self.parsed is None else self.parsed)
+
+    @cached_property
+    def cells(self) -> Any:
+        """The cells as an Arrow array of strings."""
+        return self.load()
 
     def error(self, message: str, row: int) -> DataError:
         """Return an error that points at a cell."""
@@ -98,9 +104,13 @@ class CellColumn:
 
     @cached_property
     def _read(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        parts = [read_cells(chunk) for chunk in self.cells.chunks]
-        values = np.concatenate([values for values, _ in parts] or [np.empty(0)])
-        kinds = np.concatenate([kinds for _, kinds in parts] or [np.empty(0, dtype=np.uint8)])
+        if self.parsed is not None:
+            values = self.parsed
+            kinds = np.where(np.isnan(values), EMPTY, NUMBER).astype(np.uint8)
+        else:
+            parts = [read_cells(chunk) for chunk in self.cells.chunks]
+            values = np.concatenate([values for values, _ in parts] or [np.empty(0)])
+            kinds = np.concatenate([kinds for _, kinds in parts] or [np.empty(0, dtype=np.uint8)])
         infinite = np.flatnonzero(np.isinf(values))
         if len(infinite):
             row = int(infinite[0])

@@ -9,11 +9,12 @@ import codecs
 import csv
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from separatrix.data.cells import find_record
 from separatrix.data.columns import CellColumn, is_number
+from separatrix.data.grid import read_grid
 from separatrix.data.streams import Source
 from separatrix.errors import DataError
 
@@ -185,36 +186,78 @@ def _names(source: Source, first: list[str], header: bool) -> list[str]:
     return names
 
 
-def _cells(source: Source, separator: str, width: int, start: int) -> Any:
-    """Let Arrow split the records from byte ``start`` on into columns of strings."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
+class _Cells:
+    """The cells of a file as columns of strings, split by Arrow only when some are asked for."""
 
-    names = [str(number) for number in range(width)]
-    parse = arrow_csv.ParseOptions(
-        delimiter=separator, newlines_in_values=b'"' in source.data, quote_char='"'
-    )
-    convert = arrow_csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()), check_utf8=False, strings_can_be_null=False
-    )
-    for block in (_BLOCK, 2**31 - 2):
-        read = arrow_csv.ReadOptions(column_names=names, block_size=block)
-        try:
-            return arrow_csv.read_csv(
-                pa.BufferReader(pa.py_buffer(source.data).slice(start)), read, parse, convert
-            )
-        except pa.ArrowInvalid as error:
-            text = source.octets
-            number, begin, _, fields = find_record(text[start:], separator, n_fields=width)
-            if number >= 0:
-                raise source.error(
-                    f"the line has {fields} fields, but the first has {width}; "
-                    "add or remove separators, or quote the field that holds one",
-                    start + begin,
-                ) from None
-            if "straddl" not in str(error):
-                raise source.error(f"the table cannot be split into cells: {error}", 0) from None
-    raise source.error("a line is too long to be a row of a table", 0)
+    def __init__(self, source: Source, separator: str, start: int, wanted: list[bool]) -> None:
+        self._source, self._separator, self._start = source, separator, start
+        self._wanted, self._columns = wanted, dict[int, Any]()
+
+    def column(self, place: int) -> Any:
+        """Return a column; the first call brings in all that are known to be needed."""
+        if place not in self._columns:
+            known = [at for at, needed in enumerate(self._wanted) if needed]
+            places = [place] if self._columns else sorted({place, *known})
+            grid = self._split(places)
+            self._columns.update(zip(places, grid.columns, strict=True))
+        return self._columns[place]
+
+    def _split(self, places: list[int]) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        source = self._source
+        names = [str(place) for place in range(len(self._wanted))]
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._separator, newlines_in_values=b'"' in source.data
+        )
+        convert = arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            check_utf8=False,
+            strings_can_be_null=False,
+            include_columns=[names[place] for place in places],
+        )
+        for block in (_BLOCK, 2**31 - 2):
+            read = arrow_csv.ReadOptions(column_names=names, block_size=block)
+            data = pa.BufferReader(pa.py_buffer(source.data).slice(self._start))
+            try:
+                return arrow_csv.read_csv(data, read, parse, convert)
+            except pa.ArrowInvalid as error:
+                _refuse_ragged(source, self._separator, len(names), self._start)
+                if "straddl" not in str(error):
+                    raise source.error(
+                        f"the table cannot be split into cells: {error}", 0
+                    ) from None
+        raise source.error("a line is too long to be a row of a table", 0)
+
+
+def _refuse_ragged(source: Source, separator: str, width: int, start: int) -> None:
+    number, begin, _, fields = find_record(source.octets[start:], separator, n_fields=width)
+    if number >= 0:
+        raise source.error(
+            f"the line has {fields} fields, but the first has {width}; "
+            "add or remove separators, or quote the field that holds one",
+            start + begin,
+        ) from None
+
+
+def _columns(found: Delimited, names: list[str], start: int) -> list[CellColumn]:
+    """Read numbers in one pass where no cell is quoted; leave the rest to be split into cells."""
+    source, separator, width = found.source, found.separator, len(names)
+    values = None
+    words = [True] * width
+    if source.data.find(b'"', start) < 0:
+        values, marked, fault = read_grid(source, separator, width, start)
+        if fault >= 0:
+            _refuse_ragged(source, separator, width, start)
+        words = marked.tolist()
+    cells = _Cells(source, separator, start, words)
+    columns = []
+    for place, name in enumerate(names):
+        numbers = None if values is None or words[place] else values[:, place]
+        load = partial(cells.column, place)
+        columns.append(CellColumn(name, place + 1, load, found.error, numbers))
+    return columns
 
 
 def parse_delimited(
@@ -225,7 +268,6 @@ def parse_delimited(
 ) -> Delimited:
     r"""Split a CSV or TSV file into columns.
 
-    >>> from separatrix.data.streams import Source
     >>> parse_delimited(Source("x.csv", b"age;job\n39;clerk\n50;none\n", "", "", "")).names
     ['age', 'job']
     """
@@ -242,10 +284,6 @@ def parse_delimited(
     _, start, _, _ = find_record(source.octets, separator, wanted=first_record)
     if start >= len(source.data):
         raise source.error("there is a header, but no rows", 0)
-    grid = _cells(source, separator, len(names), start)
     found = Delimited(source, separator, [], header, first_record, target)
-    found.columns.extend(
-        CellColumn(name, number, grid.column(number - 1), found.error)
-        for number, name in enumerate(names, 1)
-    )
+    found.columns.extend(_columns(found, names, start))
     return found

@@ -120,8 +120,10 @@ def _sparse(slots: Slots, n_rows: int, n_features: int) -> sparse.csr_matrix:
     parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
     for start in range(0, n_rows, _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
-        features = np.column_stack([indices[rows].astype(np.int32) for indices, _ in slots])
         values = np.column_stack([values[rows] for _, values in slots])
+        features = np.empty(values.shape, dtype=np.int32)
+        for place, (feature, _) in enumerate(slots):
+            features[:, place] = feature[rows] if isinstance(feature, np.ndarray) else feature
         kept = values != 0
         parts.append((features[kept], values[kept], kept.sum(axis=1)))
     indptr = np.zeros(n_rows + 1, dtype=np.int64)

@@ -57,6 +57,9 @@ def target_labels(
     column: Column, missing: frozenset[str], notes: list[str], classes: Sequence[Any] = ()
 ) -> NDArray[Any]:
     """Return the labels of the target; with ``classes``, spelled as these are where they match."""
+    numbers = column.numbers(missing)
+    if numbers is not None and not np.isnan(numbers).any():
+        return tidy_labels(numbers)
     texts = column.texts(missing)
     absent = np.flatnonzero(texts.codes < 0)
     if len(absent):

@@ -110,6 +110,20 @@ def mixed_csv() -> None:
     expected = sorted(np.asarray(table.X.sum(axis=0)).ravel().tolist())
     assert sorted(np.asarray(Z.sum(axis=0)).ravel().tolist()) == expected
     report("CSV, adult, one-hot encoded", path.stat().st_size / 1e6, ours, {"pandas": pandas})
+
+
+def texts() -> None:
+    news = parse_delimited(open_source(SHARED / "newsgroups20/20newsgroups-train.tab.bz2"))
+    documents = {
+        "words, polarity": read_classes(SHARED / "rt-polarity").texts,
+        "words, 20 newsgroups": news.columns[1].cells.to_pylist(),
+    }
+    for title, each in documents.items():
+        for ngrams in ((1, 1), (1, 2)):
+            encoding = TextEncoding(ngrams=ngrams)
+            ours, (learned, X) = timed(
+                lambda each=each, encoding=encoding: fit_text(each, encoding), 3
+            )
             peer = CountVectorizer(ngram_range=ngrams)
             theirs, Z = timed(lambda each=each, peer=peer: peer.fit_transform(each), 3)
             assert (X != Z).nnz == 0

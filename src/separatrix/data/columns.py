@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.cells import EMPTY, NUMBER, WORD, read_cells
+from separatrix.data.cells import WORD, read_cells
 from separatrix.errors import DataError
 
 __all__ = ["MISSING_WORDS", "CellColumn", "Column", "Texts", "TypedColumn", "is_number"]
@@ -105,16 +105,10 @@ class CellColumn:
     @cached_property
     def _read(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         if self.parsed is not None:
-            values = self.parsed
-            kinds = np.where(np.isnan(values), EMPTY, NUMBER).astype(np.uint8)
-        else:
-            parts = [read_cells(chunk) for chunk in self.cells.chunks]
-            values = np.concatenate([values for values, _ in parts] or [np.empty(0)])
-            kinds = np.concatenate([kinds for _, kinds in parts] or [np.empty(0, dtype=np.uint8)])
-        infinite = np.flatnonzero(np.isinf(values))
-        if len(infinite):
-            row = int(infinite[0])
-            raise self.error("the number is too large for a float64; rescale the column", row)
+            return self.parsed, np.empty(0, dtype=np.uint8)
+        parts = [read_cells(chunk) for chunk in self.cells.chunks]
+        values = np.concatenate([values for values, _ in parts] or [np.empty(0)])
+        kinds = np.concatenate([kinds for _, kinds in parts] or [np.empty(0, dtype=np.uint8)])
         return values, kinds
 
     def _words(self, missing: frozenset[str]) -> NDArray[np.bool_]:
@@ -129,10 +123,13 @@ class CellColumn:
 
     def numbers(self, missing: frozenset[str]) -> NDArray[np.float64] | None:
         """Return the cells as numbers, NaN where missing; None when some cell is no number."""
-        values, kinds = self._read
-        if not (kinds == WORD).any():
-            return values
-        return None if self._words(missing).any() else values
+        values, _ = self._read
+        if self._words(missing).any():
+            return None
+        if np.isinf(values).any():
+            row = int(np.argmax(np.isinf(values)))
+            raise self.error("the number is too large for a float64; rescale the column", row)
+        return values
 
     def first_word(self, missing: frozenset[str]) -> tuple[int, str]:
         """Return the row and the text of the first cell that is neither number nor missing."""
@@ -141,8 +138,8 @@ class CellColumn:
 
     def share_of_numbers(self, missing: frozenset[str]) -> float:
         """Return which share of the cells that are not missing are numbers."""
-        _, kinds = self._read
-        numbers = int(np.count_nonzero(kinds == NUMBER))
+        values, _ = self._read
+        numbers = int(np.count_nonzero(~np.isnan(values)))
         return numbers / max(1, numbers + int(np.count_nonzero(self._words(missing))))
 
     def texts(self, missing: frozenset[str]) -> Texts:

@@ -22,7 +22,7 @@ __all__ = ["Delimited", "is_orange_kinds", "parse_delimited"]
 
 _SEPARATORS = ",\t;|"
 _SAMPLE_RECORDS = 200
-_SAMPLE_BYTES = 1 << 20
+_SAMPLE_BYTES = 1 << 18
 _BLOCK = 8 << 20
 _ORANGE_KINDS = {"d", "c", "s", "string", "discrete", "continuous", "basket", "time", "meta", ""}
 _ORANGE_ROLES = {"class", "meta", "ignore", "i", "m", "c", ""}

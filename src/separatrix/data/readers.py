@@ -119,7 +119,7 @@ def _see_kind(source: Source) -> str:
 def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
     """Read one file of any kind."""
     source = open_source(path, options.max_bytes)
-    if not source.data.strip():
+    if not source.data or source.data.isspace():
         raise source.error("the file is empty", 0)
     kind = options.kind or _see_kind(source)
     try:

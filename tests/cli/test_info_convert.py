@@ -82,6 +82,23 @@ def test_convert_says_what_it_did_as_data(csv, tmp_path):
         run("convert", csv, "--out", tmp_path / "o.xls", catch_exceptions=False)
 
 
+def test_any_option_of_read_can_be_told(csv, tmp_path):
+    found = json.loads(run("info", csv, "--json", "-O", "categorical=age,twin").stdout)
+    assert found["features"] == 7
+    lines = tmp_path / "lines.txt"
+    lines.write_text("1\tgood film to see\n0\tnot a good film\n")
+    words = ["-O", "ngrams=1,2", "-O", "max_features=4", "-O", "weighting=tfidf"]
+    assert json.loads(run("info", lines, "--json", *words).stdout)["features"] == 4
+    numbers = tmp_path / "n.libsvm"
+    numbers.write_text("1 1:2\n0 2:1\n")
+    assert (
+        json.loads(run("info", numbers, "--json", "-O", "zero_based=yes").stdout)["features"] == 3
+    )
+    for wrong in ("colour=red", "ngrams", "ngrams=x"):
+        with pytest.raises(sx.DataError, match=r"name=value|whole number"):
+            run("info", csv, "-O", wrong, catch_exceptions=False)
+
+
 def shell(*words, data=b""):
     command = [
         sys.executable,

@@ -157,6 +157,14 @@ def test_what_is_broken_is_named(data, line, column, words):
     assert words in str(caught.value)
 
 
+def test_a_broken_line_does_not_change_what_the_file_is(tmp_path):
+    path = tmp_path / "rows"
+    path.write_bytes(b"1 1:2 3:4\n0 1:2 x:5\n1 2:3\n")
+    with pytest.raises(sx.DataError, match="index:value") as caught:
+        sx.read(path)
+    assert (caught.value.line, caught.value.column) == (2, 7)
+
+
 def test_counting_from_zero_and_width_can_be_told():
     assert read(b"1 1:2", zero_based=True).X.shape == (1, 2)
     assert read(b"1 1:2", n_features=9).X.shape == (1, 9)

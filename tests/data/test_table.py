@@ -119,6 +119,14 @@ def test_unseen_and_absent_are_handled_and_said(write):
     assert all(word in said for word in ("'pilot'", "age", "extra", "missing"))
 
 
+def test_labels_that_are_missing_do_not_stop_a_prediction(write):
+    trained = sx.read(write("age,y\n10,0\n20,1\n"))
+    later = trained.encoding.transform(write("age,y\n10,\n20,\n", "new.csv"))
+    assert later.X.tolist() == [[10], [20]]
+    assert len(later.y) == 0
+    assert "labels were not used" in " ".join(later.notes)
+
+
 def test_missing_in_training_has_a_place_later(write):
     trained = sx.read(write("age,job,y\n10,cook,0\n?,,1\n30,cook,1\n50,clerk,0\n"))
     assert trained.feature_names == [

@@ -23,12 +23,13 @@ def convert(
     drop: reading.Drop = None,
     encoding: reading.Encoding = None,
     max_bytes: reading.MaxBytes = None,
+    option: reading.Option = None,
     as_json: reading.AsJson = False,
 ) -> None:
     """Read data of any kind and write features and labels as LIBSVM, CSV, TSV or Parquet."""
     from separatrix.data.writers import write_table
 
-    table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes)
+    table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes, option)
     wanted = to or Path(out).suffix.lstrip(".").lower()
     write_table(table, out, wanted)
     for note in table.notes:

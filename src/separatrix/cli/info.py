@@ -18,12 +18,13 @@ def info(
     drop: reading.Drop = None,
     encoding: reading.Encoding = None,
     max_bytes: reading.MaxBytes = None,
+    option: reading.Option = None,
     as_json: reading.AsJson = False,
 ) -> None:
     """Say what a data file holds, what is odd about it, and which command to try next."""
     from separatrix.data.summary import summarise
 
-    table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes)
+    table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes, option)
     found = summarise(table)
     found["next"] = _next_command(found, data, target)
     if as_json:

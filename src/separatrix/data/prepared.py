@@ -29,14 +29,13 @@ def encode_columns(
     file: str,
     options: ReadOptions,
     encoding: Any = None,
-    header: bool = True,
 ) -> Fields:
     """Choose the target, read the labels and encode the other columns."""
     if not columns or not len(columns[0]):
         raise DataError("the table has no rows", file=file, line=1, column=1)
     if encoding is None:
         return _fit(columns, file, options)
-    return _apply(columns, file, encoding, header)
+    return _apply(columns, file, encoding)
 
 
 def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
@@ -115,7 +114,7 @@ def _texts_of(column: Column) -> list[str]:
     return [values[code] for code in texts.codes.tolist()]
 
 
-def _apply(columns: Sequence[Column], file: str, encoding: Any, header: bool) -> Fields:
+def _apply(columns: Sequence[Column], file: str, encoding: Any) -> Fields:
     if isinstance(encoding, TableEncoding):
         expected = [code.name for code in encoding.codes]
     elif isinstance(encoding, TextEncoding) and encoding.column is not None:
@@ -125,18 +124,20 @@ def _apply(columns: Sequence[Column], file: str, encoding: Any, header: bool) ->
     by_name = {column.name: column for column in columns}
     if not any(name in by_name for name in expected):
         raise DataError(
-            f"none of the columns of training is here; expected {', '.join(expected[:5])}...",
+            f"none of the columns of training is here: {', '.join(expected[:5])}...; "
+            "the first line must hold their names",
             file=file,
             line=1,
             column=1,
         )
     notes: list[str] = []
     target = by_name.get(encoding.target)
-    y = (
-        np.empty(0, dtype=np.int64)
-        if target is None
-        else target_labels(target, MISSING_WORDS, notes, encoding.classes)
-    )
+    y = np.empty(0, dtype=np.int64)
+    if target is not None:
+        try:
+            y = target_labels(target, MISSING_WORDS, notes, encoding.classes)
+        except DataError as error:
+            notes.append(f"labels were not used: {error.message}")
     if isinstance(encoding, TableEncoding):
         X, said = encoding.apply(columns, len(columns[0]))
         notes += said

@@ -103,13 +103,11 @@ def _see_kind(source: Source) -> str:
     if len(data) > 1 << 16 and len(lines) > 1:
         lines = lines[:-1]
     rows = [line for line in lines if not line.lstrip().startswith(b"#")]
-    if (
-        rows
-        and all(_LIBSVM_LINE.fullmatch(line.strip(b" \t")) for line in rows)
-        and any(_PAIR.search(line) for line in rows)
-    ):
+    alike = sum(_LIBSVM_LINE.fullmatch(line.strip(b" \t")) is not None for line in rows)
+    # Half of the lines decide, so that a broken one is named as what it is.
+    if 2 * alike > len(rows) and any(_PAIR.search(line) for line in rows):
         return "libsvm"
-    if source.suffix in (".libsvm", ".svm", ".svmlight", ".libsvm.t"):
+    if source.suffix in (".libsvm", ".svm", ".svmlight"):
         return "libsvm"
     if source.suffix in (".csv", ".tsv"):
         return "csv"
@@ -174,7 +172,7 @@ def _read_csv(source: Source, options: ReadOptions, encoding: Any) -> Fields:
     table = parse_delimited(source, options.separator, options.header, options.encoding)
     if options.target is None and table.target is not None:
         options = replace(options, target=table.target)
-    return encode_columns(table.columns, source.name, options, encoding, table.header)
+    return encode_columns(table.columns, source.name, options, encoding)
 
 
 def _read_parquet(source: Source, options: ReadOptions, encoding: Any) -> Fields:

@@ -116,7 +116,7 @@ def texts() -> None:
     news = parse_delimited(open_source(SHARED / "newsgroups20/20newsgroups-train.tab.bz2"))
     documents = {
         "words, polarity": read_classes(SHARED / "rt-polarity").texts,
-        "words, 20 newsgroups": news.columns[1].cells.to_pylist(),
+        "words, 20 newsgroups": news.columns[1].load().to_pylist(),
     }
     for title, each in documents.items():
         for ngrams in ((1, 1), (1, 2)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.cells import WORD, read_cells
+from separatrix.data.cells import NUMBER, WORD, read_cells
 from separatrix.errors import DataError
 
 __all__ = ["MISSING_WORDS", "CellColumn", "Column", "Texts", "TypedColumn", "is_number"]
@@ -64,25 +64,34 @@ class Column(Protocol):
         """Return the cells as texts."""
 
 
-def _coded(strings: Any, missing: Iterable[str]) -> Texts:
-    """Number the distinct strings of an Arrow array, with missing ones as -1."""
+def _coded(strings: Any) -> tuple[NDArray[np.int64], Any]:
+    """Number the distinct strings of an Arrow array; a null has the number after the last."""
     import pyarrow as pa
 
     if isinstance(strings, pa.ChunkedArray):
         strings = strings.combine_chunks() if strings.num_chunks != 1 else strings.chunk(0)
     coded = strings.dictionary_encode()
-    found = coded.dictionary.to_pylist()
-    absent = set(missing)
-    kept = [value for value in found if value is not None and value not in absent]
-    places = {value: place for place, value in enumerate(kept)}
-    renumber = np.array([places.get(value, -1) for value in found] + [-1], dtype=np.int64)
-    codes = np.asarray(coded.indices.fill_null(len(found)), dtype=np.int64)
-    return Texts(renumber[codes], kept)
+    codes = coded.indices.fill_null(len(coded.dictionary))
+    return np.asarray(codes, dtype=np.int64), coded.dictionary
+
+
+def _as_texts(codes: NDArray[np.int64], distinct: list[str], missing: frozenset[str]) -> Texts:
+    """Give texts that differ only in blanks around them one code, and missing ones -1."""
+    kept: dict[str, int] = {}
+    places = [
+        -1 if text in missing else kept.setdefault(text, len(kept))
+        for text in (value.strip(_BLANKS) for value in distinct)
+    ]
+    return Texts(np.array([*places, -1], dtype=np.int64)[codes], list(kept))
 
 
 @dataclass
 class CellColumn:
-    """A column of written cells, as a delimited file has them."""
+    """A column of written cells, as a delimited file has them.
+
+    ``parsed`` holds the numbers where every cell is known to be a number or empty. Otherwise the
+    cells are numbered, and only the distinct ones are looked at.
+    """
 
     name: str
     number: int
@@ -91,41 +100,41 @@ class CellColumn:
     parsed: NDArray[np.float64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
-        return len(self.cells if self.parsed is None else self.parsed)
-
-    @cached_property
-    def cells(self) -> Any:
-        """The cells as an Arrow array of strings."""
-        return self.load()
+        return len(self._cells[0] if self.parsed is None else self.parsed)
 
     def error(self, message: str, row: int) -> DataError:
         """Return an error that points at a cell."""
         return self.error_at(message, row, self.number)
 
     @cached_property
-    def _read(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        if self.parsed is not None:
-            return self.parsed, np.empty(0, dtype=np.uint8)
-        parts = [read_cells(chunk) for chunk in self.cells.chunks]
-        values = np.concatenate([values for values, _ in parts] or [np.empty(0)])
-        kinds = np.concatenate([kinds for _, kinds in parts] or [np.empty(0, dtype=np.uint8)])
-        return values, kinds
+    def _cells(self) -> tuple[NDArray[np.int64], Any]:
+        return _coded(self.load())
+
+    @cached_property
+    def _distinct(self) -> list[str]:
+        distinct: list[str] = self._cells[1].to_pylist()
+        return distinct
+
+    @cached_property
+    def _values(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """The value and the kind of each distinct cell."""
+        return read_cells(self._cells[1])
 
     def _words(self, missing: frozenset[str]) -> NDArray[np.bool_]:
-        """Mark the cells that are neither number nor missing."""
-        _, kinds = self._read
-        rows = np.flatnonzero(kinds == WORD)
-        words = np.zeros(len(kinds), dtype=bool)
-        if len(rows):
-            texts = self.texts(missing)
-            words[rows] = texts.codes[rows] >= 0
+        """Mark the distinct cells that are neither number nor missing."""
+        words = self._values[1] == WORD
+        for place in np.flatnonzero(words):
+            words[place] = self._distinct[place].strip(_BLANKS) not in missing
         return words
 
     def numbers(self, missing: frozenset[str]) -> NDArray[np.float64] | None:
         """Return the cells as numbers, NaN where missing; None when some cell is no number."""
-        values, _ = self._read
-        if self._words(missing).any():
-            return None
+        if self.parsed is None:
+            if self._words(missing).any():
+                return None
+            values = self._values[0][self._cells[0]]
+        else:
+            values = self.parsed
         if np.isinf(values).any():
             row = int(np.argmax(np.isinf(values)))
             raise self.error("the number is too large for a float64; rescale the column", row)
@@ -133,20 +142,21 @@ class CellColumn:
 
     def first_word(self, missing: frozenset[str]) -> tuple[int, str]:
         """Return the row and the text of the first cell that is neither number nor missing."""
-        row = int(np.argmax(self._words(missing)))
-        return row, str(self.cells[row].as_py()).strip(_BLANKS)
+        codes = self._cells[0]
+        row = int(np.argmax(self._words(missing)[codes]))
+        return row, self._distinct[codes[row]].strip(_BLANKS)
 
     def share_of_numbers(self, missing: frozenset[str]) -> float:
         """Return which share of the cells that are not missing are numbers."""
-        values, _ = self._read
-        numbers = int(np.count_nonzero(~np.isnan(values)))
-        return numbers / max(1, numbers + int(np.count_nonzero(self._words(missing))))
+        if self.parsed is not None:
+            return 1.0
+        times = np.bincount(self._cells[0], minlength=len(self._distinct))
+        numbers = int(times[self._values[1] == NUMBER].sum())
+        return numbers / max(1, numbers + int(times[self._words(missing)].sum()))
 
     def texts(self, missing: frozenset[str]) -> Texts:
         """Return the cells as texts, without blanks around them."""
-        import pyarrow.compute as pc
-
-        return _coded(pc.utf8_trim(self.cells, characters=_BLANKS), missing)
+        return _as_texts(self._cells[0], self._distinct, missing)
 
 
 @dataclass
@@ -211,7 +221,6 @@ class TypedColumn:
     def texts(self, missing: frozenset[str]) -> Texts:
         """Return the cells as texts, without blanks around them."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         array = self.array
         if pa.types.is_dictionary(array.type):
@@ -223,4 +232,5 @@ class TypedColumn:
                 f"leave it out: drop=[{self.name!r}] (--drop {self.name})",
                 0,
             )
-        return _coded(pc.utf8_trim(array.cast(pa.string()), characters=_BLANKS), missing)
+        codes, distinct = _coded(array.cast(pa.string()))
+        return _as_texts(codes, distinct.to_pylist(), missing)

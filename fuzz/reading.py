@@ -3,8 +3,8 @@
     python fuzz/reading.py --files 200000            all formats, as `make fuzz` runs it
     python fuzz/reading.py --files 5000 --format csv --seed 7
 
-A file fails the run if reading it raises anything but a DataError that names the file (and, in
-text formats, line and column), takes over a second, or makes the process grow by over 64 MB.
+A file fails the run if reading it raises anything but a DataError that names file, line and column,
+takes over a second, or makes the process grow by over 64 MB.
 The failing file is kept in the folder given by --keep.
 """
 
@@ -107,7 +107,7 @@ def mutate(data: bytes, draw: random.Random, words: bool) -> bytes:
     return bytes(mutated)
 
 
-def read_one(path: Path, format_name: str) -> str:
+def read_one(path: Path) -> str:
     """Return what happened, in a word; raise for what may not happen."""
     try:
         table = sx.read(path)
@@ -116,7 +116,7 @@ def read_one(path: Path, format_name: str) -> str:
             raise AssertionError(
                 f"the error does not name the file in one line: {error}"
             ) from error
-        if format_name in TEXT_FORMATS and not (error.line and error.column):
+        if not (error.line and error.column):
             raise AssertionError(f"the error has no line and column: {error}") from error
         return "refused"
     if len(table.y) != table.X.shape[0] or len(table.feature_names) != table.X.shape[1]:
@@ -143,7 +143,7 @@ def fuzz(format_name: str, files: int, seed: int, keep: Path) -> bool:
         for name, seeds in SEEDS.items():  # compile and import first, so that no file pays for it
             for data in seeds if name != "idx" or format_name == "idx" else ():
                 path.write_bytes(data)
-                read_one(path, format_name)
+                read_one(path)
         memory = largest_memory()
         started = time.perf_counter()
         for number in range(files):
@@ -152,7 +152,7 @@ def fuzz(format_name: str, files: int, seed: int, keep: Path) -> bool:
             path.write_bytes(data)
             begun = time.perf_counter()
             try:
-                outcomes[read_one(path, format_name)] += 1
+                outcomes[read_one(path)] += 1
             except Exception:
                 kept = keep / f"{format_name}-{seed}-{number}"
                 keep.mkdir(parents=True, exist_ok=True)

@@ -129,13 +129,18 @@ def _expand(stored: bytes, compression: str, name: str, max_bytes: int | None) -
                         f"the contents grow to more than {limit:,} bytes from {len(stored):,}; "
                         "if you trust the file, allow more with max_bytes (--max-bytes)",
                         file=name,
+                        line=1,
+                        column=1,
                     )
                 pieces.append(piece)
         except DataError:
             raise
         except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
             raise DataError(
-                f"the {compression} file is damaged or cut short ({error}); get it again", file=name
+                f"the {compression} file is damaged or cut short ({error}); get it again",
+                file=name,
+                line=1,
+                column=1,
             ) from None
     return b"".join(pieces)
 

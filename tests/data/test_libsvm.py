@@ -165,6 +165,15 @@ def test_a_broken_line_does_not_change_what_the_file_is(tmp_path):
     assert (caught.value.line, caught.value.column) == (2, 7)
 
 
+def test_a_line_longer_than_the_sample_is_still_seen_for_what_it_is(tmp_path):
+    path = tmp_path / "wide"
+    row = " ".join(f"{at}:0.5" for at in range(1, 9000))
+    path.write_text(f"1 {row}\n0 {row}\n")
+    assert path.stat().st_size > 2 * 65536
+    if not is_interpreted():
+        assert sx.read(path).X.shape == (2, 8999)
+
+
 def test_counting_from_zero_and_width_can_be_told():
     assert read(b"1 1:2", zero_based=True).X.shape == (1, 2)
     assert read(b"1 1:2", n_features=9).X.shape == (1, 9)

@@ -251,6 +251,14 @@ def test_parquet_and_arrow_files(tmp_path):
             sx.read(damaged)
 
 
+def test_a_parquet_file_that_would_fill_memory_is_refused(tmp_path):
+    path = tmp_path / "zeros.parquet"
+    parquet.write_table(pa.table({"a": np.zeros(100_000), "y": np.arange(100_000) % 2}), path)
+    assert sx.read(path).X.shape == (100_000, 1)
+    with pytest.raises(sx.DataError, match="max_bytes"):
+        sx.read(path, max_bytes=1_000_000)
+
+
 def test_single_precision_is_kept():
     frame = pa.table({"a": pa.array([1, 2], pa.float32()), "y": [0, 1]})
     assert sx.read(frame).X.dtype == np.float32

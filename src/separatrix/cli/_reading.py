@@ -53,7 +53,7 @@ def _parsed(option: str) -> tuple[str, Any]:
         raise DataError(f"expected name=value with one of the names {known}; got {option!r}")
     if name in ("drop", "categorical", "missing", "stop_words"):
         return name, tuple(written.split(","))
-    if name == "zero_based":
+    if name in ("header", "zero_based"):
         return name, written.lower() in ("1", "true", "yes")
     try:
         if name == "ngrams":

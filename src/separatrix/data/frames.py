@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.data.columns import TypedColumn
-from separatrix.data.streams import Source
+from separatrix.data.streams import LARGEST_EXPANSION, Source
 from separatrix.errors import DataError
 
 __all__ = ["columns_of_arrow", "frame_to_arrow", "is_frame", "parse_arrow_file", "parse_parquet"]
+
+_LARGE = 1 << 30  # a table that needs less is never refused for its expansion
 
 
 def is_frame(thing: Any) -> bool:
@@ -41,16 +43,31 @@ def _load(source: Source, kind: str, load: Any) -> Any:
         table = load(pa.BufferReader(source.data))
         table.validate(full=True)  # before anything follows an offset out of the file
         return table
+    except DataError:
+        raise
     except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
         first_line = str(error).split("\n")[0]
         raise source.error(f"the {kind} file is damaged ({first_line}); get it again", 0) from None
 
 
-def parse_parquet(source: Source) -> Any:
-    """Return the Arrow table that a Parquet file holds."""
+def parse_parquet(source: Source, max_bytes: int | None = None) -> Any:
+    """Return the Arrow table that a Parquet file holds, if its rows do not ask for too much."""
     from pyarrow import parquet
 
-    return _load(source, "Parquet", lambda reader: parquet.ParquetFile(reader).read())
+    limit = max_bytes or max(_LARGE, LARGEST_EXPANSION * len(source.data))
+
+    def load(reader: Any) -> Any:
+        file = parquet.ParquetFile(reader)
+        needed = 8 * file.metadata.num_rows * file.metadata.num_columns
+        if needed > limit:
+            raise source.error(
+                f"the table needs about {needed:,} bytes, more than the {limit:,} allowed; "
+                "allow more with max_bytes (--max-bytes)",
+                0,
+            )
+        return file.read()
+
+    return _load(source, "Parquet", load)
 
 
 def parse_arrow_file(source: Source) -> Any:

@@ -39,6 +39,7 @@ Fields = dict[str, Any]
 _LIBSVM_LINE = re.compile(
     rb"[^\s:#]+([ \t]+qid:\d+)?([ \t]+\d+:[-+.\deE]+)*[ \t]*(#.*)?\r?", re.ASCII
 )
+_SAMPLE = 1 << 16
 _PAIR = re.compile(rb"[ \t]\d+:[-+.\d]")
 
 
@@ -99,9 +100,10 @@ def _see_kind(source: Source) -> str:
         return "arrow"
     if is_idx(data):
         return "idx"
-    lines = [line for line in data[: 1 << 16].split(b"\n")[:50] if line.strip()]
-    if len(data) > 1 << 16 and len(lines) > 1:
-        lines = lines[:-1]
+    start = data[:_SAMPLE]
+    if len(data) > _SAMPLE:  # the last token, or line, is cut: leave it out
+        start = start[: max(start.rfind(b"\n"), 0)] or start[: start.rfind(b" ") + 1]
+    lines = [line for line in start.split(b"\n")[:50] if line.strip()]
     rows = [line for line in lines if not line.lstrip().startswith(b"#")]
     alike = sum(_LIBSVM_LINE.fullmatch(line.strip(b" \t")) is not None for line in rows)
     # Half of the lines decide, so that a broken one is named as what it is.
@@ -176,7 +178,7 @@ def _read_csv(source: Source, options: ReadOptions, encoding: Any) -> Fields:
 
 
 def _read_parquet(source: Source, options: ReadOptions, encoding: Any) -> Fields:
-    columns = columns_of_arrow(parse_parquet(source), source.name)
+    columns = columns_of_arrow(parse_parquet(source, options.max_bytes), source.name)
     return encode_columns(columns, source.name, options, encoding)
 
 

@@ -23,7 +23,7 @@ from separatrix.data.streams import STDIN
 __all__ = ["Table", "encoding_from_dict", "read", "read_as"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """Rows of features with labels, and where they came from.
 

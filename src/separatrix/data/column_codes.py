@@ -26,7 +26,7 @@ _DATE = re.compile(
     r"|\d{1,2}:\d{2}(:\d{2}.*)?|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}"
 )
 
-Slots = list[tuple[int | NDArray[np.int64], NDArray[np.float64]]]  # feature, value of each row
+Slots = list[tuple[int | NDArray[np.int32], NDArray[np.float64]]]  # feature, value of each row
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,13 @@ class CategoryCode:
 
     def absent(self, n_rows: int) -> Slots:
         """Return the features of a column that is not there."""
-        return self._slots(np.full(n_rows, self._missing_place))
+        return self._slots(np.full(n_rows, self._missing_place, dtype=np.int32))
 
     @property
     def _missing_place(self) -> int:
         return len(self.values) + self.other if self.missing else -1
 
-    def _slots(self, places: NDArray[np.int64]) -> Slots:
+    def _slots(self, places: NDArray[np.int32]) -> Slots:
         return [(np.maximum(places, 0), (places >= 0).astype(float))]
 
     def apply(self, column: Column, missing: frozenset[str], notes: list[str]) -> Slots:
@@ -122,7 +122,7 @@ class CategoryCode:
             shown = ", ".join(repr(value) for value in unseen[:3])
             more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
             notes.append(f"{self.name}: never seen in training: {shown}{more}; taken as none")
-        table = np.array([*places, self._missing_place], dtype=np.int64)
+        table = np.array([*places, self._missing_place], dtype=np.int32)
         if (texts.codes < 0).any() and not self.missing:
             notes.append(f"{self.name}: missing in some rows, never in training; taken as none")
         return self._slots(table[texts.codes])

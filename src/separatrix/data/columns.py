@@ -37,7 +37,7 @@ def is_number(text: str) -> bool:
 class Texts:
     """Texts as codes into the distinct ones; -1 is missing."""
 
-    codes: NDArray[np.int64]
+    codes: NDArray[np.int32]
     values: list[str]
 
 
@@ -64,25 +64,22 @@ class Column(Protocol):
         """Return the cells as texts."""
 
 
-def _coded(strings: Any) -> tuple[NDArray[np.int64], Any]:
-    """Number the distinct strings of an Arrow array; a null has the number after the last."""
-    import pyarrow as pa
-
-    if isinstance(strings, pa.ChunkedArray):
-        strings = strings.combine_chunks() if strings.num_chunks != 1 else strings.chunk(0)
-    coded = strings.dictionary_encode()
+def _coded(strings: Any) -> tuple[NDArray[np.int32], Any]:
+    """Number the distinct strings of a chunked Arrow array; a null has the number after them."""
+    coded = strings.dictionary_encode().unify_dictionaries()
+    coded = coded.combine_chunks() if coded.num_chunks != 1 else coded.chunk(0)
     codes = coded.indices.fill_null(len(coded.dictionary))
-    return np.asarray(codes, dtype=np.int64), coded.dictionary
+    return np.asarray(codes, dtype=np.int32), coded.dictionary
 
 
-def _as_texts(codes: NDArray[np.int64], distinct: list[str], missing: frozenset[str]) -> Texts:
+def _as_texts(codes: NDArray[np.int32], distinct: list[str], missing: frozenset[str]) -> Texts:
     """Give texts that differ only in blanks around them one code, and missing ones -1."""
     kept: dict[str, int] = {}
     places = [
         -1 if text in missing else kept.setdefault(text, len(kept))
         for text in (value.strip(_BLANKS) for value in distinct)
     ]
-    return Texts(np.array([*places, -1], dtype=np.int64)[codes], list(kept))
+    return Texts(np.array([*places, -1], dtype=np.int32)[codes], list(kept))
 
 
 @dataclass
@@ -107,7 +104,7 @@ class CellColumn:
         return self.error_at(message, row, self.number)
 
     @cached_property
-    def _cells(self) -> tuple[NDArray[np.int64], Any]:
+    def _cells(self) -> tuple[NDArray[np.int32], Any]:
         return _coded(self.load())
 
     @cached_property

@@ -191,16 +191,17 @@ class _Cells:
 
     def __init__(self, source: Source, separator: str, start: int, wanted: list[bool]) -> None:
         self._source, self._separator, self._start = source, separator, start
-        self._wanted, self._columns = wanted, dict[int, Any]()
+        self._wanted, self._columns, self._split_before = wanted, dict[int, Any](), False
 
     def column(self, place: int) -> Any:
-        """Return a column; the first call brings in all that are known to be needed."""
+        """Hand over a column; the first call brings in all that are known to be needed."""
         if place not in self._columns:
             known = [at for at, needed in enumerate(self._wanted) if needed]
-            places = [place] if self._columns else sorted({place, *known})
+            places = [place] if self._split_before else sorted({place, *known})
+            self._split_before = True
             grid = self._split(places)
             self._columns.update(zip(places, grid.columns, strict=True))
-        return self._columns[place]
+        return self._columns.pop(place)
 
     def _split(self, places: list[int]) -> Any:
         import pyarrow as pa
@@ -212,7 +213,7 @@ class _Cells:
             delimiter=self._separator, newlines_in_values=b'"' in source.data
         )
         convert = arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
+            column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
             check_utf8=False,
             strings_can_be_null=False,
             include_columns=[names[place] for place in places],

@@ -116,15 +116,14 @@ _OPENERS: dict[str, Callable[[bytes], Any]] = {
 def _expand(stored: bytes, compression: str, name: str, max_bytes: int | None) -> bytes:
     """Decompress, a step at a time, and refuse what grows out of proportion."""
     limit = max_bytes or max(SMALL_ENOUGH, LARGEST_EXPANSION * len(stored))
-    pieces: list[bytes] = []
-    total = 0
+    contents = io.BytesIO()
     with Progress(f"Decompressing {name}") as progress:
         try:
             stream = _OPENERS[compression](stored)
             while piece := stream.read(_STEP):
-                total += len(piece)
+                contents.write(piece)
                 progress.advance(len(piece))
-                if total > limit:
+                if contents.tell() > limit:
                     raise DataError(
                         f"the contents grow to more than {limit:,} bytes from {len(stored):,}; "
                         "if you trust the file, allow more with max_bytes (--max-bytes)",
@@ -132,7 +131,6 @@ def _expand(stored: bytes, compression: str, name: str, max_bytes: int | None) -
                         line=1,
                         column=1,
                     )
-                pieces.append(piece)
         except DataError:
             raise
         except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
@@ -142,7 +140,7 @@ def _expand(stored: bytes, compression: str, name: str, max_bytes: int | None) -
                 line=1,
                 column=1,
             ) from None
-    return b"".join(pieces)
+    return contents.getvalue()
 
 
 def _too_large(name: str, max_bytes: int) -> DataError:

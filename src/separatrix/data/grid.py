@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from separatrix._compiled import compiled
 from separatrix.data.numbers import EXACT, NOT_A_NUMBER, UNFINISHED, Octets, scan_number, to_float
 from separatrix.data.progress import Progress
-from separatrix.data.streams import Source
+from separatrix.data.streams import Source, line_chunks
 
 __all__ = ["read_grid"]
 
@@ -110,14 +109,6 @@ def _parse_rows(
         row += 1
 
 
-def _chunks(data: bytes, start: int) -> list[tuple[int, int]]:
-    cuts = [start]
-    while cuts[-1] < len(data):
-        after = data.find(b"\n", min(cuts[-1] + CHUNK, len(data)))
-        cuts.append(after + 1 if after >= 0 else len(data))
-    return list(pairwise(cuts))
-
-
 def _finish_parked(source: Source, values: NDArray[np.float64]) -> None:
     """Let ``float()`` settle the few numbers that were parked."""
     bits = values.view(np.int64)
@@ -139,7 +130,7 @@ def read_grid(
     >>> values.tolist(), words.tolist()
     ([[1.0, nan], [nan, 2.5]], [False, True])
     """
-    text, chunks = source.octets, _chunks(source.data, start)
+    text, chunks = source.octets, line_chunks(source.data, start, CHUNK)
     with (
         ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool,
         Progress(f"Parsing {source.name}", len(source.data)) as progress,

@@ -10,7 +10,6 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
-from itertools import pairwise
 from operator import or_
 from typing import Any
 
@@ -21,7 +20,7 @@ from scipy import sparse
 from separatrix.data import libsvm_rows as lines
 from separatrix.data.labels import tidy_labels
 from separatrix.data.progress import Progress
-from separatrix.data.streams import Source
+from separatrix.data.streams import Source, line_chunks
 from separatrix.errors import DataError
 
 __all__ = ["LibsvmData", "parse_libsvm", "write_libsvm"]
@@ -58,15 +57,6 @@ def _token(source: Source, at: int) -> str:
     return text + "..." if len(octets) > 40 else text
 
 
-def _chunks(data: bytes) -> list[tuple[int, int]]:
-    """Cut at line ends into pieces of about ``CHUNK`` bytes."""
-    cuts = [0]
-    while cuts[-1] < len(data):
-        after = data.find(b"\n", min(cuts[-1] + CHUNK, len(data)))
-        cuts.append(after + 1 if after >= 0 else len(data))
-    return list(pairwise(cuts))
-
-
 def _allocate(n_rows: int, n_pairs: int) -> lines.Rows:
     values = np.empty(n_pairs)
     places = [np.empty(n_rows, dtype=np.int64) for _ in range(4)]
@@ -92,7 +82,7 @@ def _close_gaps(field: NDArray[Any], starts: list[int], used: list[int]) -> NDAr
 
 def _parse_chunks(source: Source, threads: int) -> tuple[lines.Rows, int]:
     """Read all chunks side by side; return the joined rows and their oddities."""
-    text, chunks = source.octets, _chunks(source.data)
+    text, chunks = source.octets, line_chunks(source.data, 0, CHUNK)
     with (
         ThreadPoolExecutor(threads) as pool,
         Progress(f"Parsing {source.name}", len(source.data)) as progress,
@@ -190,7 +180,7 @@ def parse_libsvm(
 ) -> LibsvmData:
     r"""Read the contents of a LIBSVM file; counting from 0 is detected by an index 0.
 
-    >>> from separatrix.data.streams import Source
+    >>> from separatrix.data.streams import Source, line_chunks
     >>> data = parse_libsvm(Source("two.libsvm", b"+1 1:0.5 3:2\n-1 2:1e-3 # note", "", "", ""))
     >>> data.X.toarray().tolist(), data.y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 0.001, 0.0]], [1, -1])

@@ -18,6 +18,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 from separatrix.data.progress import Progress
 from separatrix.errors import DataError
 
-__all__ = ["STDIN", "Source", "line_and_column", "open_source"]
+__all__ = ["STDIN", "Source", "line_and_column", "line_chunks", "open_source"]
 
 STDIN = "-"
 LARGEST_EXPANSION = 200
@@ -73,6 +74,19 @@ def line_and_column(data: bytes, at: int) -> tuple[int, int]:
     (2, 2)
     """
     return data.count(b"\n", 0, at) + 1, at - data.rfind(b"\n", 0, at)
+
+
+def line_chunks(data: bytes, start: int, size: int) -> list[tuple[int, int]]:
+    r"""Cut the contents from byte ``start`` on at line ends, into pieces of about ``size`` bytes.
+
+    >>> line_chunks(b"one\ntwo\nthree", 0, 2)
+    [(0, 4), (4, 8), (8, 13)]
+    """
+    cuts = [start]
+    while cuts[-1] < len(data):
+        after = data.find(b"\n", min(cuts[-1] + size, len(data)))
+        cuts.append(after + 1 if after >= 0 else len(data))
+    return list(pairwise(cuts))
 
 
 class _XzFile(io.RawIOBase):

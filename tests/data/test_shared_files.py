@@ -34,6 +34,7 @@ def test_a_missing_file_fails_where_the_data_are_required(monkeypatch):
         pytest.param("sentiment/imdb_labelled.txt", (1000, 3047), [0, 1], marks=slow),
         pytest.param("sentiment/yelp_labelled.txt", (1000, 2035), [0, 1], marks=slow),
         pytest.param("sentiment/amazon_cells_labelled.txt", (1000, 1847), [0, 1], marks=slow),
+        pytest.param("sentiment", (3000, 5155), [0, 1], marks=slow),
         pytest.param("rt-polarity", (10662, 18331), ["neg", "pos"], marks=slow),
         ("fashion-mnist/t10k-images-idx3-ubyte.gz", (10000, 784), list(range(10))),
     ],

@@ -74,6 +74,26 @@ def test_folders_that_are_no_corpus(write, tmp_path):
         sx.read([write("x", "p/a.txt"), write("z", "q/a.csv.txt".replace(".csv", ""))])
 
 
+def test_files_whose_lines_have_labels_are_joined(write, tmp_path):
+    lines = "\n".join(f"{text}\t{label}" for text, label in LINES)
+    write(lines, "both/one.txt")
+    two = write(lines.replace("lot", "bit"), "both/two.txt")
+    table = sx.read(tmp_path / "both")
+    assert table.y.tolist() == [1, 0, 0] * 2
+    assert {"lot", "bit"} <= set(table.feature_names)
+    with pytest.raises(sx.DataError, match="those of other files have none"):
+        sx.read([two, write("plain words\nwithout labels\n", "plain.txt")])
+
+
+def test_what_is_no_text_is_refused(write, tmp_path):
+    write(b"\0\1\2", "odd/a")
+    write("words", "odd/b")
+    with pytest.raises(sx.DataError, match="zero byte"):
+        sx.read(tmp_path / "odd")
+    with pytest.raises(sx.DataError, match="one class"):
+        sx.read(write("good film\n", "film.pos"))
+
+
 def test_a_table_with_a_column_of_sentences(write):
     rows = ["0,a film that I did not like at all", '1,"well, this is a film to see twice"']
     path = write("label,review\n" + "\n".join(rows), "reviews.csv")

@@ -121,6 +121,12 @@ def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
     source = open_source(path, options.max_bytes)
     if not source.data or source.data.isspace():
         raise source.error("the file is empty", 0)
+    if source.suffix in (".pos", ".neg") and options.kind is None:
+        raise source.error(
+            "these look like the texts of one class; give the files of all classes, or the folder "
+            "that holds them",
+            0,
+        )
     kind = options.kind or _see_kind(source)
     try:
         fields = _BY_KIND[kind](source, options, encoding)

@@ -34,6 +34,9 @@ class Documents:
 
 def _decode(source: Source, encoding: str | None, notes: list[str]) -> str:
     """Decode as told, or else as UTF-8 or, failing that, latin-1."""
+    zero = source.data.find(b"\0", 0, 1 << 16)
+    if zero >= 0 and encoding is None:
+        raise source.error("there is a zero byte: this is not a text file", zero)
     try:
         text = source.data.decode(encoding or "utf-8")
     except LookupError:
@@ -137,8 +140,29 @@ def _joint_digest(digests: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
+def _joined(parts: Sequence[Documents]) -> Documents:
+    """Put the texts of several files with labels one after another."""
+    return Documents(
+        [text for part in parts for text in part.texts],
+        [label for part in parts for label in part.labels],
+        _joint_digest([part.sha256 for part in parts]),
+        [note for part in parts for note in part.notes],
+    )
+
+
 def _read_files(paths: Sequence[Path], encoding: str | None, max_bytes: int | None) -> Documents:
-    """Read a file per class, a text per line."""
+    """Read a file per class, a text per line; or files whose lines all have labels."""
+    sources = [open_source(path, max_bytes) for path in paths]
+    labelled = [looks_like_labelled_lines(source) for source in sources]
+    if all(labelled):
+        return _joined([parse_labelled_lines(source, encoding) for source in sources])
+    if any(labelled):
+        odd = sources[labelled.index(True)].name
+        raise DataError(
+            "the lines have labels, but those of other files have none; give a file per class, "
+            "or only files with labels",
+            file=odd,
+        )
     names = _class_names(paths)
     if len(set(names)) < len(names):
         raise DataError(f"two files give the same class: {', '.join(names)}; rename one")
@@ -146,8 +170,7 @@ def _read_files(paths: Sequence[Path], encoding: str | None, max_bytes: int | No
     labels: list[str] = []
     digests: list[str] = []
     notes: list[str] = []
-    for path, name in zip(paths, names, strict=True):
-        source = open_source(path, max_bytes)
+    for source, name in zip(sources, names, strict=True):
         found = [line for _, line in _lines(_decode(source, encoding, notes))]
         texts += found
         labels += [name] * len(found)

@@ -29,6 +29,7 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/perceptron.py
+	$(BIN)/python benchmarks/reading.py
 
 fuzz: $(READY)  ## 200,000 mutated files of each format: a table or one DataError, nothing else
 	$(BIN)/python fuzz/reading.py --files 200000

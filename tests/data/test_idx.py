@@ -27,6 +27,7 @@ def test_images_and_labels_beside_them(tmp_path):
         (idx(1, 1, 1, body=b"1"), None, "beside it"),
         (idx(1, 1, 1, body=b"1"), idx(2, body=b"12"), "1 images"),
         (idx(2**31, 2**31, 2**31, body=b"1"), b"", "promises"),
+        (idx(0, 2**32 - 1, 2**32 - 1), b"", "promises 0 bytes"),
     ],
 )
 def test_what_is_broken_is_named(tmp_path, images, labels, words):

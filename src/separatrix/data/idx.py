@@ -38,7 +38,7 @@ def parse_idx(source: Source) -> NDArray[Any]:
     size = kind.itemsize
     for length in shape:
         size *= length
-    if len(data) - 4 - 4 * rank != size:
+    if size == 0 or len(data) - 4 - 4 * rank != size:
         raise source.error(
             f"the IDX header promises {size:,} bytes, but {len(data) - 4 - 4 * rank:,} follow; "
             "get the file again",

@@ -259,6 +259,11 @@ def test_a_parquet_file_that_would_fill_memory_is_refused(tmp_path):
         sx.read(path, max_bytes=1_000_000)
 
 
+def test_a_line_of_separators_is_no_table(write):
+    with pytest.raises(sx.DataError, match="columns of text"):
+        sx.read(write("a," * 6000 + "b\n" + "c," * 6000 + "d\n"), header=False)
+
+
 def test_single_precision_is_kept():
     frame = pa.table({"a": pa.array([1, 2], pa.float32()), "y": [0, 1]})
     assert sx.read(frame).X.dtype == np.float32

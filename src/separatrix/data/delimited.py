@@ -24,6 +24,7 @@ _SEPARATORS = ",\t;|"
 _SAMPLE_RECORDS = 200
 _SAMPLE_BYTES = 1 << 18
 _BLOCK = 8 << 20
+_MOST_TEXT_COLUMNS = 5000  # each is one-hot encoded; more would take minutes and gigabytes
 _ORANGE_KINDS = {"d", "c", "s", "string", "discrete", "continuous", "basket", "time", "meta", ""}
 _ORANGE_ROLES = {"class", "meta", "ignore", "i", "m", "c", ""}
 
@@ -252,6 +253,12 @@ def _columns(found: Delimited, names: list[str], start: int) -> list[CellColumn]
         if fault >= 0:
             _refuse_ragged(source, separator, width, start)
         words = marked.tolist()
+    if sum(words) > _MOST_TEXT_COLUMNS:
+        raise source.error(
+            f"there are {sum(words):,} columns of text or quoted cells, more than the "
+            f"{_MOST_TEXT_COLUMNS:,} a table may have; is {separator!r} the separator?",
+            start,
+        )
     cells = _Cells(source, separator, start, words)
     columns = []
     for place, name in enumerate(names):

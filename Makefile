@@ -7,7 +7,7 @@ UV_VERSION := 0.13.7
 
 export MPLBACKEND := Agg
 
-.PHONY: run test test-compiled test-interpreted check bench docs lock clean
+.PHONY: run test test-compiled test-interpreted check bench fuzz docs lock clean
 
 run: $(READY)  ## set up, then find, replay and prove a hyperplane on embedded data
 	$(BIN)/separatrix trace --method kozinec --epsilon 0.05 --out out/trace.svg
@@ -29,6 +29,10 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.perceptron
+	$(BIN)/python -m benchmarks.reading
+
+fuzz: $(READY)  ## 200,000 mutated files of each format: a table or one DataError, nothing else
+	$(BIN)/python -m fuzz.reading --files 200000
 
 docs: $(READY)
 	$(BIN)/mkdocs build --strict

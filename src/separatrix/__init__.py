@@ -19,6 +19,8 @@ _HOME = {
     "ModelFileError": "separatrix.errors",
     "NotSeparableError": "separatrix.errors",
     "Perceptron": "separatrix.estimators.perceptron",
+    "Table": "separatrix.data.table",
+    "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",
 }
 

@@ -99,12 +99,10 @@ def test_errors_are_one_plain_line(arguments, code, words, tmp_path):
 
 
 def test_bad_files(tmp_path):
-    (tmp_path / "text.csv").write_text("a,b,y\n1,x,0\n2,z,1\n")
     (tmp_path / "ragged.csv").write_text("a,b,y\n1,2\n")
     (tmp_path / "bad.libsvm").write_text("1 1:1\nnot a row\n")
     (tmp_path / "wide.csv").write_text("a,b,c,y\n1,2,3,0\n4,5,6,1\n")
     for name, words in [
-        ("text.csv", "column 'b'"),
         ("ragged.csv", "ragged.csv"),
         ("bad.libsvm", "bad.libsvm"),
     ]:

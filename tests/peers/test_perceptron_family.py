@@ -8,6 +8,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import Perceptron as SklearnPerceptron
 from tests.amounts import cases
 from tests.problems import problem
+from tests.shared import shared_file
 
 import separatrix as sx
 from separatrix.problem.signed import SignedProblem
@@ -66,13 +67,13 @@ def test_bounds_enclose_the_largest_margin_found_by_least_squares():
         assert largest <= upper * (1 + 1e-9)
 
 
-def test_mushrooms_are_separated_and_a9a_is_not(shared_data):
-    X, y = load_svmlight_file(str(shared_data / "mushrooms.libsvm"))
+def test_mushrooms_are_separated_and_a9a_is_not():
+    X, y = load_svmlight_file(str(shared_file("mushrooms.libsvm")))
     for machine in (sx.Perceptron(), sx.Kozinec()):
         machine.fit(X, y)
         assert machine.status_ == "separated"
         assert machine.certificate_.check(X, y)
-    X, y = load_svmlight_file(str(shared_data / "a9a.libsvm"))
+    X, y = load_svmlight_file(str(shared_file("a9a.libsvm")))
     with pytest.warns(match="misclassified"):
         pocket = sx.Perceptron(max_passes=3).fit(X, y)
     assert pocket.errors_ / len(y) < 0.2

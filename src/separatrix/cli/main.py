@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from separatrix import __version__
+from separatrix.cli.convert import convert
+from separatrix.cli.info import info
 from separatrix.cli.trace import trace
 
 DONE, ANSWER_IS_NO, USAGE, BAD_DATA, BUDGET, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
@@ -43,6 +45,8 @@ def options(
     """Linear classification with proof."""
 
 
+app.command()(info)
+app.command()(convert)
 app.command()(trace)
 
 

@@ -106,7 +106,7 @@ def _chosen(table: Table, features: str | None) -> Table:
     if missing:
         known = ", ".join(table.feature_names[:20])
         raise typer.BadParameter(f"no column {missing[0]!r}; the columns are {known}.")
-    columns = [table.feature_names.index(name) for name in wanted]
+    columns = [list(table.feature_names).index(name) for name in wanted]
     return dataclasses.replace(table, X=table.X[:, columns], feature_names=wanted)
 
 
@@ -216,7 +216,7 @@ def _as_data(frames: list[Any], machine: Any, table: Table, method: Method) -> d
     return {
         "method": method.value,
         "source": table.source,
-        "features": table.feature_names,
+        "features": list(table.feature_names),
         "classes": [str(name) for name in machine.classes_],
         "status": str(machine.status_),
         "cause": machine.status_.cause,

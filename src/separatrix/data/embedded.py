@@ -17,4 +17,4 @@ def iris_pair() -> Table:
     X = np.ascontiguousarray(iris.data[rows][:, columns])
     y = iris.target_names[iris.target[rows]].astype(str)
     names = [iris.feature_names[j].replace(" (cm)", ", cm") for j in columns]
-    return Table(X, y, names, np.unique(y).tolist(), "embedded", "iris", "")
+    return Table(X, y, names, np.unique(y), "embedded", "iris", "")

@@ -1,70 +1,101 @@
-"""Files in, tables out."""
+"""``sx.read``: any supported file, folder or frame becomes a Table.
+
+    table = sx.read("adult.csv", target="income")
+    table.X, table.y, table.feature_names
+
+What a file is, is seen from its contents: its first bytes, then its first lines.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
-from pathlib import Path
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
-from separatrix.errors import DataError
+from separatrix.data import readers
+from separatrix.data.frames import is_frame
+from separatrix.data.options import ReadOptions
+from separatrix.data.streams import STDIN
+
+__all__ = ["Table", "encoding_from_dict", "read", "read_as"]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows and labels with their names."""
+    """Rows of features with labels, and where they came from.
+
+    ``X`` is dense or CSR; ``classes`` are the distinct labels of ``y`` in order; ``encoding`` turns
+    later raw data into the same features; ``notes`` say what was decided or repaired on the way.
+    """
 
     X: Any
-    y: np.ndarray
-    feature_names: list[str]
-    classes: list[Any]
+    y: NDArray[Any]
+    feature_names: Sequence[str]
+    classes: NDArray[Any]
     kind: str
     source: str
     sha256: str
+    target: str | None = None
+    encoding: Any = None
+    notes: list[str] = field(default_factory=list)
+    query_ids: NDArray[Any] | None = None
 
-
-def read(path: str, target: str | None = None) -> Table:
-    """Read a CSV of numbers with a header line, or LIBSVM text; the target is the last column."""
-    file = Path(path)
-    if not file.is_file():
-        raise DataError("there is no such file. Check the path.", file=path)
-    is_csv = file.suffix.lower() in (".csv", ".tsv")
-    X, y, names = _read_csv(file, target) if is_csv else _read_libsvm(file)
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    kind = "csv" if is_csv else "libsvm"
-    return Table(X, y, names, np.unique(y).tolist(), kind, str(path), digest)
-
-
-def _read_csv(file: Path, target: str | None) -> tuple[Any, np.ndarray, list[str]]:
-    import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-
-    delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    try:
-        frame = arrow_csv.read_csv(file, parse_options=arrow_csv.ParseOptions(delimiter=delimiter))
-    except pa.ArrowInvalid as error:
-        raise DataError(f"not a well-formed table: {error}.", file=str(file)) from error
-    target = frame.column_names[-1] if target is None else target
-    if target not in frame.column_names:
-        raise DataError(
-            f"no column {target!r}. The columns are {', '.join(frame.column_names)}.", str(file)
+    def __repr__(self) -> str:
+        rows, columns = self.X.shape
+        return (
+            f"Table({rows} rows x {columns} features, {len(self.classes)} classes, "
+            f"kind={self.kind!r}, source={self.source!r})"
         )
-    names = [name for name in frame.column_names if name != target]
-    for name in names:
-        kind = frame.schema.field(name).type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise DataError(f"column {name!r} holds {kind}, not numbers. Leave it out.", str(file))
-    X = np.column_stack([frame[name].to_numpy().astype(np.float64) for name in names])
-    return X, np.asarray(frame[target].to_pylist()), names
 
 
-def _read_libsvm(file: Path) -> tuple[Any, np.ndarray, list[str]]:
-    from sklearn.datasets import load_svmlight_file
+def read(source: Any, target: str | int | None = None, **options: Any) -> Table:
+    r"""Read a file, a folder, several files (one per class) or a frame.
 
-    try:
-        X, y = load_svmlight_file(str(file))
-    except ValueError as error:
-        raise DataError(f"not well-formed LIBSVM text: {error}.", file=str(file)) from error
-    return X, y, [f"x{j + 1}" for j in range(X.shape[1])]
+    ``target`` names the column of labels, or gives its number from 1; it is guessed where it can
+    be. The other options are those of ``separatrix.data.options.ReadOptions``.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.csv"
+    >>> _ = path.write_text("age,job,class\n39,clerk,+1\n?,none,-1\n50,clerk,-1\n")
+    >>> table = read(path)
+    >>> table.feature_names
+    ['age', 'age=(missing)', 'job=clerk', 'job=none']
+    >>> table.X.toarray().tolist(), table.y.tolist()
+    ([[39.0, 0.0, 1.0, 0.0], [44.5, 1.0, 0.0, 1.0], [50.0, 0.0, 1.0, 0.0]], [1, -1, -1])
+    """
+    chosen = ReadOptions(target=target, **options)
+    return Table(**_find_reader(source)(source, chosen, None))
+
+
+def read_as(source: Any, encoding: Any, **options: Any) -> Table:
+    """Read raw data and encode them as training data were; ``y`` is empty where there is none."""
+    chosen = ReadOptions(target=encoding.target, **options)
+    return Table(**_find_reader(source)(source, chosen, encoding))
+
+
+def _find_reader(source: Any) -> Any:
+    if isinstance(source, list | tuple):
+        return readers.read_texts_by_class if len(source) != 1 else _read_only
+    if isinstance(source, str | os.PathLike):
+        if os.fspath(source) != STDIN and os.path.isdir(source):
+            return readers.read_texts_by_class
+        return readers.read_file
+    if is_frame(source):
+        return readers.read_frame
+    raise TypeError(
+        f"expected a path, several paths or a frame, got {type(source).__name__}; "
+        "arrays need no reading"
+    )
+
+
+def _read_only(source: Sequence[Any], options: ReadOptions, encoding: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = _find_reader(source[0])(source[0], options, encoding)
+    return fields
+
+
+def encoding_from_dict(plain: dict[str, Any]) -> Any:
+    """Return the encoding of any kind that plain data describe."""
+    return readers.ENCODINGS[plain["kind"]].from_dict(plain)

@@ -1,0 +1,186 @@
+"""Mutated files, by the hundred thousand: each must give a table or one DataError, and quickly.
+
+    python -m fuzz.reading --files 200000            all formats, as `make fuzz` runs it
+    python -m fuzz.reading --files 5000 --format csv --seed 7
+
+A file fails the run if reading it raises anything but a DataError that names file, line and column,
+takes over a second, or makes the process grow by over 64 MB.
+The failing file is kept in the folder given by --keep.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import gzip
+import io
+import lzma
+import random
+import resource
+import struct
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import feather, parquet
+
+import separatrix as sx
+
+SLOWEST = 1.0
+MOST_GROWTH = 64 << 20
+TEXT_FORMATS = ("libsvm", "csv", "text")
+
+LIBSVM = b"+1 1:0.5 3:-2e-3 # note\n-1 2:1 7:12345678901234567890.5\r\n\n1 qid:3 1:.5 4:4.9e-324\n"
+CSV = (
+    b'age,job,"long, name",y\n39,cook,?,yes\n50, clerk ,1.5,no\n28,"a ""b""\nc",2,yes\n,x,3e2,no\n'
+)
+PLAIN = b"39, Private, 77516, <=50K\n50, ?, 83311, >50K\n38, Private, 215646, <=50K\n"
+TEXT = "a very good film\t1\nnot a good film \x85 at all\t0\nété comme hiver oui\t1\n".encode()
+SPECIAL = [
+    b"\n", b"\r", b"\t", b",", b";", b":", b'"', b"#", b" ", b"\0", b"\xff", b"\xc2\x85", b"-",
+    b"+", b"e", b".", b"1e999", b"1e-999", b"nan", b"inf", b"9" * 30, b"qid:", b"0:", b"?",
+    b"2147483647:1", b"1" * 400, b'""', b"\xef\xbb\xbf", b"\xed\xa0\x80", b"NA", b"2020-01-01",
+    b"\n\n\n",
+]  # fmt: skip
+
+
+def arrow_table() -> pa.Table:
+    return pa.table({"a": [1.5, None, 3.0], "job": ["x", "y", None], "y": [0, 1, 1]})
+
+
+def parquet_bytes() -> bytes:
+    sink = io.BytesIO()
+    parquet.write_table(arrow_table(), sink)
+    return sink.getvalue()
+
+
+def arrow_bytes() -> bytes:
+    sink = io.BytesIO()
+    feather.write_feather(arrow_table(), sink, compression="uncompressed")
+    return sink.getvalue()
+
+
+def zstd(data: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+SEEDS = {
+    "libsvm": [LIBSVM, b"0 0:1 1:2\n1 5:1\n", b"cat 1:1\ndog 2:2\n"],
+    "csv": [CSV, PLAIN, b"a;b\n1,5;x\n2,5;y\n", b"k\tv\nd\tc\nclass\t\nx\t1\ny\t2\n"],
+    "text": [TEXT, b"ham\tgo there now please\nspam\tfree money for you\nham\tok then see you\n"],
+    "parquet": [parquet_bytes()],
+    "arrow": [arrow_bytes()],
+    "idx": [struct.pack(">BBBB3I", 0, 0, 8, 3, 2, 2, 1) + bytes([1, 2, 3, 4])],
+    "gz": [gzip.compress(LIBSVM), gzip.compress(CSV)],
+    "bz2": [bz2.compress(LIBSVM)],
+    "xz": [lzma.compress(LIBSVM)],
+    "zst": [zstd(LIBSVM)],
+}
+
+
+def mutate(data: bytes, draw: random.Random, words: bool) -> bytes:
+    """Change a few bytes, insert or repeat pieces, or cut the file short."""
+    mutated = bytearray(data)
+    for _ in range(draw.choice((1, 1, 2, 3, 8))):
+        at = draw.randrange(len(mutated) + 1)
+        length = draw.choice((1, 1, 2, 5, 20))
+        choice = draw.random()
+        if choice < 0.3 and mutated:
+            mutated[min(at, len(mutated) - 1)] = draw.randrange(256)
+        elif choice < 0.5 and words:
+            mutated[at:at] = draw.choice(SPECIAL)
+        elif choice < 0.65:
+            del mutated[at : at + length]
+        elif choice < 0.8:
+            mutated[at:at] = mutated[at : at + length] * draw.choice((1, 2, 50))
+        elif choice < 0.9:
+            mutated[at : at + length] = draw.randbytes(length)
+        else:
+            del mutated[at:]
+    return bytes(mutated)
+
+
+def read_one(path: Path) -> str:
+    """Return what happened, in a word; raise for what may not happen."""
+    try:
+        table = sx.read(path)
+    except sx.DataError as error:
+        if error.file is None or "\n" in str(error):
+            raise AssertionError(
+                f"the error does not name the file in one line: {error}"
+            ) from error
+        if not (error.line and error.column):
+            raise AssertionError(f"the error has no line and column: {error}") from error
+        return "refused"
+    if len(table.y) != table.X.shape[0] or len(table.feature_names) != table.X.shape[1]:
+        raise AssertionError("the table does not fit together")
+    return "read"
+
+
+def largest_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def fuzz(format_name: str, files: int, seed: int, keep: Path) -> bool:
+    """Read many mutated files of one format; return whether all went well."""
+    draw = random.Random(f"{format_name} {seed}")
+    outcomes: Counter[str] = Counter()
+    slowest = 0.0
+    folder = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    with tempfile.TemporaryDirectory(dir=folder) as where:
+        path = Path(where) / f"case.{format_name}"
+        if format_name == "idx":
+            path = Path(where) / "case-images-idx3-ubyte"
+            labels = struct.pack(">BBBBI", 0, 0, 8, 1, 2) + bytes([0, 1])
+            path.with_name("case-labels-idx1-ubyte").write_bytes(labels)
+        for name, seeds in SEEDS.items():  # compile and import first, so that no file pays for it
+            for data in seeds if name != "idx" or format_name == "idx" else ():
+                path.write_bytes(data)
+                read_one(path)
+        memory = largest_memory()
+        started = time.perf_counter()
+        for number in range(files):
+            seeds = SEEDS[format_name]
+            data = mutate(draw.choice(seeds), draw, format_name in TEXT_FORMATS)
+            path.write_bytes(data)
+            begun = time.perf_counter()
+            try:
+                outcomes[read_one(path)] += 1
+            except Exception:
+                kept = keep / f"{format_name}-{seed}-{number}"
+                keep.mkdir(parents=True, exist_ok=True)
+                kept.write_bytes(data)
+                traceback.print_exc()
+                print(f"{format_name}: file {number} failed; kept as {kept}")
+                return False
+            slowest = max(slowest, time.perf_counter() - begun)
+        wall = time.perf_counter() - started
+    growth = largest_memory() - memory
+    print(
+        f"{format_name:8} {files:7} files, {outcomes['read']:6} read, {outcomes['refused']:6} "
+        f"refused, slowest {slowest * 1000:.0f} ms, memory +{growth / 2**20:.0f} MB, {wall:.0f} s",
+        flush=True,
+    )
+    return slowest <= SLOWEST and growth <= MOST_GROWTH
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--files", type=int, default=200_000)
+    parser.add_argument("--format", choices=SEEDS, action="append")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", type=Path, default=Path("out/fuzz"))
+    told = parser.parse_args()
+    fine = [fuzz(name, told.files, told.seed, told.keep) for name in told.format or SEEDS]
+    sys.exit(0 if all(fine) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""``separatrix convert DATA OUT``: read any format, write the encoded features in another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from separatrix.cli import _reading as reading
+
+
+def convert(
+    data: reading.Data,
+    out: Annotated[str, typer.Option("--out", "-o", help="Where to write; '-' with --to.")],
+    to: Annotated[
+        str | None, typer.Option(help="libsvm, csv, tsv or parquet; by the ending of OUT if absent")
+    ] = None,
+    target: reading.Target = None,
+    kind: reading.Kind = None,
+    no_header: reading.NoHeader = False,
+    drop: reading.Drop = None,
+    encoding: reading.Encoding = None,
+    max_bytes: reading.MaxBytes = None,
+    option: reading.Option = None,
+    as_json: reading.AsJson = False,
+) -> None:
+    """Read data of any kind and write features and labels as LIBSVM, CSV, TSV or Parquet."""
+    from separatrix.data.writers import write_table
+
+    table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes, option)
+    wanted = to or Path(out).suffix.lstrip(".").lower()
+    write_table(table, out, wanted)
+    for note in table.notes:
+        typer.echo(f"note: {note}", err=True)
+    rows, features = table.X.shape
+    if as_json and out != "-":
+        typer.echo(json.dumps({"out": out, "to": wanted, "rows": rows, "features": features}))
+    elif out != "-":
+        typer.echo(f"{out}: {rows:,} rows, {features:,} features")

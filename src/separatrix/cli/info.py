@@ -1,0 +1,78 @@
+"""``separatrix info DATA``: what the data are, and what to try next."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import typer
+
+from separatrix.cli import _reading as reading
+
+
+def info(
+    data: reading.Data,
+    target: reading.Target = None,
+    kind: reading.Kind = None,
+    no_header: reading.NoHeader = False,
+    drop: reading.Drop = None,
+    encoding: reading.Encoding = None,
+    max_bytes: reading.MaxBytes = None,
+    option: reading.Option = None,
+    as_json: reading.AsJson = False,
+) -> None:
+    """Say what a data file holds, what is odd about it, and which command to try next."""
+    from separatrix.data.summary import summarise
+
+    table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes, option)
+    found = summarise(table)
+    found["next"] = _next_command(found, data, target)
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        return
+    names = table.feature_names
+    for line in _lines(found, names):
+        typer.echo(line)
+
+
+def _next_command(found: dict[str, Any], data: list[str], target: str | None) -> str:
+    chosen = found["target"] if target is None else target
+    watch = ["trace", "--method", "perceptron"]  # which takes any number of classes
+    words = ["separatrix", *(["separable"] if len(found["classes"]) == 2 else watch), *data]
+    words += ["--target", chosen] if chosen else []
+    return " ".join(f"'{word}'" if " " in word else word for word in words)
+
+
+def _lines(found: dict[str, Any], names: Any) -> list[str]:
+    """Put the summary into plain words."""
+    rows, features = found["rows"], found["features"]
+    shape = f"{rows:,} rows, {features:,} features"
+    density = f"{found['density']:.2%} of the values are not zero"
+    lines = [f"{found['source']}: {found['kind']}, {shape}; {density}"]
+    classes = sorted(found["classes"].items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{label} {count:,} ({count / rows:.1%})" for label, count in classes[:10])
+    more = f" and {len(classes) - 10} more" if len(classes) > 10 else ""
+    lines.append(f"{len(classes)} classes: {shown}{more}")
+    if found["constant_columns"]:
+        examples = ", ".join(names[at] for at in found["constant_examples"])
+        lines.append(
+            f"{found['constant_columns']:,} constant columns{': ' + examples if examples else ''}"
+        )
+    if found["duplicate_columns"]:
+        pairs = ", ".join(f"{names[a]} = {names[b]}" for a, b in found["duplicate_column_examples"])
+        lines.append(f"{found['duplicate_columns']:,} columns repeat another: {pairs}")
+    if found["duplicate_rows"]:
+        lines.append(f"{found['duplicate_rows']:,} rows repeat another")
+    if found["opposed_rows"]:
+        lines.append(
+            f"{found['opposed_rows']:,} rows have a twin with another label: "
+            "no hyperplane gets them all right"
+        )
+    if found["scale_spread"] > 1000:
+        lines.append(
+            f"the largest values of the columns differ by a factor of {found['scale_spread']:,.0f}:"
+            " scaling would make weights comparable"
+        )
+    lines += [f"note: {note}" for note in found["notes"]]
+    lines.append(f"next: {found['next']}")
+    return lines

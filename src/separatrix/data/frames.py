@@ -1,0 +1,88 @@
+"""Tables that already have types: Parquet and Arrow files, and frames in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from separatrix.data.columns import TypedColumn
+from separatrix.data.streams import LARGEST_EXPANSION, Source
+from separatrix.errors import DataError
+
+__all__ = ["columns_of_arrow", "frame_to_arrow", "is_frame", "parse_arrow_file", "parse_parquet"]
+
+_LARGE = 1 << 30  # a table that needs less is never refused for its expansion
+
+
+def is_frame(thing: Any) -> bool:
+    """Whether something is a pandas, polars, pyarrow... frame."""
+    import narwhals as nw
+
+    native = nw.from_native(thing, pass_through=True)
+    return isinstance(native, nw.DataFrame | nw.LazyFrame)
+
+
+def frame_to_arrow(frame: Any) -> Any:
+    """Return any frame as an Arrow table, without a copy where the memory allows."""
+    import narwhals as nw
+
+    native = nw.from_native(frame)
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    try:
+        return native.to_arrow()
+    except Exception as error:
+        raise DataError(
+            f"the frame cannot be read ({error}); give each column one type", file="frame"
+        ) from None
+
+
+def _load(source: Source, kind: str, load: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        table = load(pa.BufferReader(source.data))
+        table.validate(full=True)  # before anything follows an offset out of the file
+        return table
+    except DataError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
+        first_line = str(error).split("\n")[0]
+        raise source.error(f"the {kind} file is damaged ({first_line}); get it again", 0) from None
+
+
+def parse_parquet(source: Source, max_bytes: int | None = None) -> Any:
+    """Return the Arrow table that a Parquet file holds, if its rows do not ask for too much."""
+    from pyarrow import parquet
+
+    limit = max_bytes or max(_LARGE, LARGEST_EXPANSION * len(source.data))
+
+    def load(reader: Any) -> Any:
+        file = parquet.ParquetFile(reader)
+        needed = 8 * file.metadata.num_rows * file.metadata.num_columns
+        if needed > limit:
+            raise source.error(
+                f"the table needs about {needed:,} bytes, more than the {limit:,} allowed; "
+                "allow more with max_bytes (--max-bytes)",
+                0,
+            )
+        return file.read()
+
+    return _load(source, "Parquet", load)
+
+
+def parse_arrow_file(source: Source) -> Any:
+    """Return the Arrow table that an Arrow (Feather) file holds."""
+    from pyarrow import feather
+
+    return _load(source, "Arrow", feather.read_table)
+
+
+def columns_of_arrow(table: Any, file: str) -> list[TypedColumn]:
+    """Return the columns of an Arrow table."""
+    names = table.column_names
+    columns: list[TypedColumn] = []
+    for number, (name, array) in enumerate(zip(names, table.columns, strict=True), 1):
+        if names.count(name) > 1:
+            raise DataError(f"two columns are called {name!r}; rename one", file, 1, number)
+        columns.append(TypedColumn(name, number, array, file))
+    return columns

@@ -1,0 +1,46 @@
+"""Labels as people write them: ``+1``/``-1``, whole numbers, numbers, or words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["classes_of", "tidy_labels"]
+
+
+def _as_numbers(labels: Sequence[str]) -> NDArray[np.float64] | None:
+    """Return the labels as numbers if every one is a finite number, and none is a name for it."""
+    spelled = dict.fromkeys(labels)
+    values: dict[str, float] = {}
+    for label in spelled:
+        try:
+            values[label] = float(label)
+        except ValueError:
+            return None
+        if "_" in label or not label.isascii() or not np.isfinite(values[label]):
+            return None
+    return np.array([values[label] for label in labels], dtype=float)
+
+
+def tidy_labels(labels: Sequence[str] | NDArray[np.float64]) -> NDArray[Any]:
+    """Return labels as whole numbers, numbers or text, whichever holds them all.
+
+    >>> tidy_labels(["+1", "-1", "1"]).tolist()
+    [1, -1, 1]
+    >>> tidy_labels(["spam", "1"]).tolist()
+    ['spam', '1']
+    """
+    numbers = labels if isinstance(labels, np.ndarray) else _as_numbers(labels)
+    if numbers is None:
+        return np.array(labels, dtype=str)
+    whole = np.abs(numbers) < 2**53
+    whole &= numbers == np.rint(numbers)
+    return numbers.astype(np.int64) if whole.all() else numbers
+
+
+def classes_of(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct labels in order; the last of two is the positive class."""
+    return np.unique(y)

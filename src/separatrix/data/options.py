@@ -1,0 +1,60 @@
+"""What a reader may be told; every option has an answer of its own when nothing is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from separatrix.errors import DataError
+
+__all__ = ["KINDS", "ReadOptions"]
+
+KINDS = ("libsvm", "csv", "text", "parquet", "arrow", "idx")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read, where the file itself does not say it.
+
+    kind: what the file is, one of ``KINDS``; seen from its contents by default.
+    encoding: of the characters; UTF-8 by default, and for texts latin-1 where that fails.
+    max_bytes: the most bytes to accept, decompressed.
+
+    Tables: header (whether the first line holds names), separator, drop (columns to leave out),
+    categorical (columns to one-hot encode though they are numbers), missing (further words that
+    mean a missing value), max_categories (values of a column beyond it are pooled), text (the
+    column of texts).
+
+    LIBSVM: n_features (the width of X), zero_based (whether indices count from 0).
+
+    Texts: ngrams (shortest and longest), weighting ("counts", "binary" or "tfidf"), max_features
+    (the most frequent words kept), stop_words ("english" or words to leave out), hashing (the
+    number of features, instead of a vocabulary).
+    """
+
+    target: str | int | None = None
+    kind: str | None = None
+    encoding: str | None = None
+    max_bytes: int | None = None
+    header: bool | None = None
+    separator: str | None = None
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    max_categories: int = 100
+    text: str | None = None
+    n_features: int | None = None
+    zero_based: bool | None = None
+    ngrams: tuple[int, int] = (1, 1)
+    weighting: str = "counts"
+    max_features: int | None = None
+    stop_words: str | Sequence[str] = ()
+    hashing: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in KINDS:
+            raise DataError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}")
+        if self.separator is not None and (len(self.separator) != 1 or ord(self.separator) > 127):
+            raise DataError(f"the separator must be one ASCII character; got {self.separator!r}")
+        if self.max_categories < 1:
+            raise DataError(f"max_categories must be 1 or more; got {self.max_categories}")

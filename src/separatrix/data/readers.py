@@ -1,0 +1,233 @@
+"""One reader for each kind of source: each returns the fields of a Table.
+
+With an encoding the data are read as training data were, and labels may be absent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from separatrix.data.delimited import parse_delimited
+from separatrix.data.encoding import TableEncoding
+from separatrix.data.frames import columns_of_arrow, frame_to_arrow, parse_arrow_file, parse_parquet
+from separatrix.data.idx import is_idx, parse_idx, read_labels_beside
+from separatrix.data.labels import classes_of, tidy_labels
+from separatrix.data.libsvm import parse_libsvm
+from separatrix.data.numbered import Numbered
+from separatrix.data.options import ReadOptions
+from separatrix.data.prepared import encode_columns, text_options
+from separatrix.data.streams import Source, open_source
+from separatrix.data.text import (
+    Documents,
+    looks_like_labelled_lines,
+    parse_labelled_lines,
+    read_classes,
+)
+from separatrix.data.words import TextEncoding, fit_text
+from separatrix.errors import DataError
+
+__all__ = ["ENCODINGS", "IndexEncoding", "read_file", "read_frame", "read_texts_by_class"]
+
+Fields = dict[str, Any]
+
+_LIBSVM_LINE = re.compile(
+    rb"[^\s:#]+([ \t]+qid:\d+)?([ \t]+\d+:[-+.\deE]+)*[ \t]*(#.*)?\r?", re.ASCII
+)
+_SAMPLE = 1 << 16
+_PAIR = re.compile(rb"[ \t]\d+:[-+.\d]")
+
+
+@dataclass(frozen=True)
+class IndexEncoding:
+    """Features that are numbered already (LIBSVM, images): only the width is kept."""
+
+    n_features: int
+    first: int = 0
+    prefix: str = ""
+    classes: tuple[Any, ...] = ()
+    target: str | None = None
+
+    @property
+    def feature_names(self) -> Sequence[str]:
+        """The numbers of the features, as the file has them."""
+        return Numbered(self.prefix, self.first, self.n_features)
+
+    def fitted(self, X: Any) -> tuple[Any, list[str]]:
+        """Return X in the width of training; features that were not there are left out."""
+        if X.shape[1] > self.n_features:
+            extra = X.shape[1] - self.n_features
+            return X[:, : self.n_features], [f"{extra} features not in training were left out"]
+        if X.shape[1] < self.n_features and sparse.issparse(X):
+            X = sparse.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], self.n_features))
+        return X, []
+
+    def transform(self, source: Any, **options: Any) -> Any:
+        """Read raw data in the width of training."""
+        from separatrix.data.table import read_as
+
+        return read_as(source, self, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON, that say the same."""
+        return {"kind": "index", **self.__dict__, "classes": list(self.classes)}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> IndexEncoding:
+        """Return the encoding that plain data describe.
+
+        >>> IndexEncoding.from_dict(IndexEncoding(3, 1).to_dict()) == IndexEncoding(3, 1)
+        True
+        """
+        fields = {key: value for key, value in plain.items() if key != "kind"}
+        return cls(**{**fields, "classes": tuple(fields["classes"])})
+
+
+ENCODINGS: dict[str, Any] = {"table": TableEncoding, "text": TextEncoding, "index": IndexEncoding}
+
+
+def _see_kind(source: Source) -> str:
+    """See what a file is from its contents."""
+    data = source.data
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    if data.startswith((b"ARROW1", b"FEA1")):
+        return "arrow"
+    if is_idx(data):
+        return "idx"
+    start = data[:_SAMPLE]
+    if len(data) > _SAMPLE:  # the last token, or line, is cut: leave it out
+        start = start[: max(start.rfind(b"\n"), 0)] or start[: start.rfind(b" ") + 1]
+    lines = [line for line in start.split(b"\n")[:50] if line.strip()]
+    rows = [line for line in lines if not line.lstrip().startswith(b"#")]
+    alike = sum(_LIBSVM_LINE.fullmatch(line.strip(b" \t")) is not None for line in rows)
+    # Half of the lines decide, so that a broken one is named as what it is.
+    if 2 * alike > len(rows) and any(_PAIR.search(line) for line in rows):
+        return "libsvm"
+    if source.suffix in (".libsvm", ".svm", ".svmlight"):
+        return "libsvm"
+    if source.suffix in (".csv", ".tsv"):
+        return "csv"
+    return "text" if looks_like_labelled_lines(source) else "csv"
+
+
+def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
+    """Read one file of any kind."""
+    source = open_source(path, options.max_bytes)
+    if not source.data or source.data.isspace():
+        raise source.error("the file is empty", 0)
+    if source.suffix in (".pos", ".neg") and options.kind is None:
+        raise source.error(
+            "these look like the texts of one class; give the files of all classes, or the folder "
+            "that holds them",
+            0,
+        )
+    kind = options.kind or _see_kind(source)
+    try:
+        fields = _BY_KIND[kind](source, options, encoding)
+    except DataError as error:
+        raise _placed(error, source.name) from None
+    return {"kind": kind, "source": source.name, "sha256": source.sha256, **fields}
+
+
+def _placed(error: DataError, file: str) -> DataError:
+    """Return the error with a place: what concerns a whole file is said of its first line."""
+    return DataError(error.message, error.file or file, error.line or 1, error.column or 1)
+
+
+def _read_libsvm(source: Source, options: ReadOptions, encoding: Any) -> Fields:
+    zero_based = options.zero_based
+    if isinstance(encoding, IndexEncoding) and zero_based is None:
+        zero_based = encoding.first == 0
+    data = parse_libsvm(source, options.n_features, zero_based)
+    first = 0 if data.zero_based else 1
+    return _indexed(data.X, data.y, first, "", encoding) | {"query_ids": data.query_ids}
+
+
+def _indexed(X: Any, y: Any, first: int, prefix: str, encoding: Any) -> Fields:
+    classes = classes_of(y)
+    notes: list[str] = []
+    if encoding is None:
+        encoding = IndexEncoding(X.shape[1], first, prefix, tuple(classes.tolist()))
+    else:
+        X, notes = _of_kind(encoding, IndexEncoding).fitted(X)
+    names = encoding.feature_names
+    return {"X": X, "y": y, "feature_names": names, "classes": classes, "encoding": encoding,
+            "notes": notes}  # fmt: skip
+
+
+def _of_kind(encoding: Any, kind: type) -> Any:
+    if not isinstance(encoding, kind):
+        raise DataError("the data are of another kind than those of training")
+    return encoding
+
+
+def _read_idx(source: Source, options: ReadOptions, encoding: Any) -> Fields:
+    images = parse_idx(source)
+    if images.ndim < 2:
+        raise source.error("this is a file of labels; give the file of images beside it")
+    y = read_labels_beside(source, len(images), options.max_bytes)
+    X = images.reshape(len(images), -1).astype(np.float32)
+    return _indexed(X, y, 0, "pixel", encoding)
+
+
+def _read_csv(source: Source, options: ReadOptions, encoding: Any) -> Fields:
+    table = parse_delimited(source, options.separator, options.header, options.encoding)
+    if options.target is None and table.target is not None:
+        options = replace(options, target=table.target)
+    return encode_columns(table.columns, source.name, options, encoding)
+
+
+def _read_parquet(source: Source, options: ReadOptions, encoding: Any) -> Fields:
+    columns = columns_of_arrow(parse_parquet(source, options.max_bytes), source.name)
+    return encode_columns(columns, source.name, options, encoding)
+
+
+def _read_arrow(source: Source, options: ReadOptions, encoding: Any) -> Fields:
+    columns = columns_of_arrow(parse_arrow_file(source), source.name)
+    return encode_columns(columns, source.name, options, encoding)
+
+
+def read_frame(frame: Any, options: ReadOptions, encoding: Any) -> Fields:
+    """Read a frame in memory; it has no digest."""
+    columns = columns_of_arrow(frame_to_arrow(frame), "frame")
+    fields = encode_columns(columns, "frame", options, encoding)
+    return {"kind": "frame", "source": "frame", "sha256": "", **fields}
+
+
+def _read_labelled(source: Source, options: ReadOptions, encoding: Any) -> Fields:
+    return _texts(parse_labelled_lines(source, options.encoding), options, encoding)
+
+
+def read_texts_by_class(where: Any, options: ReadOptions, encoding: Any) -> Fields:
+    """Read a folder, or several files, that hold the texts of one class each."""
+    documents = read_classes(where, options.encoding, options.max_bytes)
+    name = ", ".join(map(str, where)) if isinstance(where, list | tuple) else str(where)
+    fields = _texts(documents, options, encoding)
+    return {"kind": "text", "source": name, "sha256": documents.sha256, **fields}
+
+
+def _texts(documents: Documents, options: ReadOptions, encoding: Any) -> Fields:
+    y = tidy_labels(documents.labels)
+    if encoding is None:
+        encoding, X = fit_text(documents.texts, text_options(options), options.max_features)
+        encoding = replace(encoding, classes=tuple(classes_of(y).tolist()))
+    else:
+        X = _of_kind(encoding, TextEncoding).encode(documents.texts)
+    return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes_of(y),
+            "encoding": encoding, "notes": documents.notes}  # fmt: skip
+
+
+_BY_KIND = {
+    "libsvm": _read_libsvm,
+    "csv": _read_csv,
+    "text": _read_labelled,
+    "parquet": _read_parquet,
+    "arrow": _read_arrow,
+    "idx": _read_idx,
+}

@@ -1,0 +1,217 @@
+"""Bytes in: plain and compressed files and standard input, with a bound on expansion and a digest.
+
+A compressed file may say in a few bytes that it holds terabytes. Reading stops, with an error that
+says how to allow more, when the contents are over 200 times the size of the file (and over 16 MB),
+or over ``max_bytes`` where that is given.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.data.progress import Progress
+from separatrix.errors import DataError
+
+__all__ = ["STDIN", "Source", "line_and_column", "line_chunks", "open_source"]
+
+STDIN = "-"
+LARGEST_EXPANSION = 200
+SMALL_ENOUGH = 16 << 20  # contents up to this size are never refused for their expansion
+_STEP = 1 << 20
+_XZ_MEMORY = 100 << 20  # what `xz -9` needs to decompress, and half as much again
+
+_MAGIC = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\x00": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """The contents of one file: ``sha256`` is of the file as stored, ``data`` is decompressed."""
+
+    name: str
+    data: bytes
+    sha256: str
+    suffix: str
+    compression: str
+
+    @property
+    def octets(self) -> NDArray[np.uint8]:
+        """The contents as an array of bytes, without a copy."""
+        return np.frombuffer(self.data, dtype=np.uint8)
+
+    def error(self, message: str, at: int | None = None) -> DataError:
+        """Return an error that points at the byte ``at`` of the contents."""
+        if at is None:
+            return DataError(message, file=self.name)
+        line, column = line_and_column(self.data, at)
+        return DataError(message, file=self.name, line=line, column=column)
+
+
+def line_and_column(data: bytes, at: int) -> tuple[int, int]:
+    r"""Return the line and the column, both counted from 1, of a byte.
+
+    >>> line_and_column(b"one\ntwo", 5)
+    (2, 2)
+    """
+    return data.count(b"\n", 0, at) + 1, at - data.rfind(b"\n", 0, at)
+
+
+def line_chunks(data: bytes, start: int, size: int) -> list[tuple[int, int]]:
+    r"""Cut the contents from byte ``start`` on at line ends, into pieces of about ``size`` bytes.
+
+    >>> line_chunks(b"one\ntwo\nthree", 0, 2)
+    [(0, 4), (4, 8), (8, 13)]
+    """
+    cuts = [start]
+    while cuts[-1] < len(data):
+        after = data.find(b"\n", min(cuts[-1] + size, len(data)))
+        cuts.append(after + 1 if after >= 0 else len(data))
+    return list(pairwise(cuts))
+
+
+class _XzFile(io.RawIOBase):
+    """An xz file read with a bound on the memory its headers may ask for."""
+
+    def __init__(self, stored: bytes) -> None:
+        self._stored, self._decoder = stored, lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while True:
+            if self._decoder.eof:
+                rest = self._decoder.unused_data.lstrip(b"\0")
+                if not rest:
+                    return b""
+                self._stored, self._decoder = rest, lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+            pending, self._stored = self._stored, b""
+            if not pending and self._decoder.needs_input:
+                raise EOFError("the compressed data are cut short")
+            piece = self._decoder.decompress(pending, size)
+            if piece:
+                return piece
+
+
+def _open_zstd(stored: bytes) -> Any:
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(pa.BufferReader(stored), "zstd")
+
+
+_OPENERS: dict[str, Callable[[bytes], Any]] = {
+    ".gz": lambda stored: gzip.GzipFile(fileobj=io.BytesIO(stored)),
+    ".bz2": lambda stored: bz2.BZ2File(io.BytesIO(stored)),
+    ".xz": _XzFile,
+    ".zst": _open_zstd,
+}
+
+
+def _expand(stored: bytes, compression: str, name: str, max_bytes: int | None) -> bytes:
+    """Decompress, a step at a time, and refuse what grows out of proportion."""
+    limit = max_bytes or max(SMALL_ENOUGH, LARGEST_EXPANSION * len(stored))
+    contents = io.BytesIO()
+    with Progress(f"Decompressing {name}") as progress:
+        try:
+            stream = _OPENERS[compression](stored)
+            while piece := stream.read(_STEP):
+                contents.write(piece)
+                progress.advance(len(piece))
+                if contents.tell() > limit:
+                    raise DataError(
+                        f"the contents grow to more than {limit:,} bytes from {len(stored):,}; "
+                        "if you trust the file, allow more with max_bytes (--max-bytes)",
+                        file=name,
+                        line=1,
+                        column=1,
+                    )
+        except DataError:
+            raise
+        except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+            raise DataError(
+                f"the {compression} file is damaged or cut short ({error}); get it again",
+                file=name,
+                line=1,
+                column=1,
+            ) from None
+    return contents.getvalue()
+
+
+def _too_large(name: str, max_bytes: int) -> DataError:
+    return DataError(
+        f"there are more than the {max_bytes:,} bytes allowed; "
+        "allow more with max_bytes (--max-bytes)",
+        file=name,
+    )
+
+
+def _read_stream(stream: BinaryIO, name: str, max_bytes: int | None) -> bytes:
+    buffer = bytearray()
+    with Progress(f"Reading {name}") as progress:
+        while piece := stream.read(_STEP):
+            progress.advance(len(piece))
+            buffer += piece
+            if max_bytes is not None and len(buffer) > max_bytes:
+                raise _too_large(name, max_bytes)
+    return bytes(buffer)
+
+
+def _read_stored(path: str, name: str, max_bytes: int | None) -> bytes:
+    if path == STDIN:
+        return _read_stream(sys.stdin.buffer, name, max_bytes)
+    try:
+        with open(path, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return _read_stream(file, name, max_bytes)
+            if max_bytes is not None and os.fstat(file.fileno()).st_size > max_bytes:
+                raise _too_large(name, max_bytes)
+            return file.read()
+    except FileNotFoundError:
+        raise DataError(f"there is no such file; {_nearby(path)}", file=name) from None
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}", file=name) from None
+
+
+def _nearby(path: str) -> str:
+    """Suggest a file of a similar name in the same folder."""
+    from difflib import get_close_matches
+
+    folder = Path(path).parent
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    close = get_close_matches(Path(path).name, names, n=1)
+    return f"did you mean '{folder / close[0]}'?" if close else "check the path"
+
+
+def open_source(path: str | os.PathLike[str], max_bytes: int | None = None) -> Source:
+    """Read a file whole, decompressing by its first bytes; ``"-"`` is standard input."""
+    path = os.fspath(path)
+    name = "standard input" if path == STDIN else path
+    data = _read_stored(path, name, max_bytes)
+    digest = hashlib.sha256(data).hexdigest()
+    compression = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "")
+    suffixes = [part.lower() for part in Path(path).suffixes]
+    if compression:
+        data = _expand(data, compression, name, max_bytes)
+        if suffixes and suffixes[-1] in (*_OPENERS, ".zstd"):
+            suffixes.pop()
+    return Source(name, data, digest, suffixes[-1] if suffixes else "", compression)

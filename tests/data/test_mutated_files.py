@@ -1,0 +1,20 @@
+"""A small helping of what ``make fuzz`` does at length."""
+
+import random
+
+import pytest
+from fuzz.reading import SEEDS, mutate, read_one
+
+from separatrix._compiled import is_interpreted
+
+
+@pytest.mark.parametrize("format_name", SEEDS)
+def test_a_table_or_one_data_error(tmp_path, format_name):
+    draw = random.Random(format_name)
+    name = "case-images-idx3-ubyte" if format_name == "idx" else f"case.{format_name}"
+    outcomes = set()
+    for _ in range(30 if is_interpreted() else 300):
+        data = mutate(draw.choice(SEEDS[format_name]), draw, words=True)
+        (tmp_path / name).write_bytes(data)
+        outcomes.add(read_one(tmp_path / name))
+    assert "refused" in outcomes

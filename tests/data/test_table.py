@@ -1,0 +1,303 @@
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from pyarrow import feather, parquet
+from scipy import sparse
+
+import separatrix as sx
+from separatrix.data.table import encoding_from_dict
+from tests.naive.table import encode
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def dense(table):
+    return table.X.toarray() if sparse.issparse(table.X) else table.X
+
+
+def rows_of(table):
+    names = table.feature_names
+    return [
+        {name: value for name, value in zip(names, row, strict=True) if value}
+        for row in dense(table).tolist()
+    ]
+
+
+cells = st.sampled_from(
+    ["1", "2.5", "-3", "+4", "1e3", "red", "blue", " red ", "?", "", "NA", "x,y"]
+)
+
+
+@given(st.lists(st.tuples(cells, cells, cells), min_size=2, max_size=8), st.integers(1, 4))
+def test_agrees_with_the_naive_encoding(tmp_path_factory, cells, cap):
+    path = tmp_path_factory.mktemp("cells") / "cells.csv"
+    lines = ["a,b,c,target"]
+    for number, row in enumerate(cells):
+        lines.append(",".join(f'"{cell}"' for cell in row) + f",{'np'[number % 2]}")
+    path.write_text("\n".join(lines))
+    expected = encode(["a", "b", "c"], [list(row) for row in cells], cap)
+    if not any(expected):
+        return
+    table = sx.read(path, target="target", max_categories=cap)
+    assert rows_of(table) == expected
+    assert table.y.tolist() == ["np"[number % 2] for number in range(len(cells))]
+    again = encoding_from_dict(json.loads(json.dumps(table.encoding.to_dict()))).transform(path)
+    assert_array_equal(dense(again), dense(table))
+    assert_array_equal(again.y, table.y)
+
+
+def test_numbers_give_dense_rows(write):
+    table = sx.read(write("a,b,y\n1,2.5,0\n-3,+4,1\n"))
+    assert isinstance(table.X, np.ndarray)
+    assert table.X.tolist() == [[1, 2.5], [-3, 4]]
+    assert table.y.tolist() == [0, 1]
+    assert table.target == "y"
+    assert len(table.sha256) == 64
+
+
+def test_signs_are_labels(write):
+    table = sx.read(write("x,label\n1,+1\n2,-1\n3,+1\n"))
+    assert table.y.tolist() == [1, -1, 1]
+    assert table.classes.tolist() == [-1, 1]
+
+
+def test_no_header_is_seen_or_told(write):
+    assert sx.read(write("1,a\n2,b\n3,a\n")).feature_names == ["column1"]
+    assert sx.read(write("red,a\nblue,b\nred,b\nblue,a\n")).feature_names == [
+        "column1=blue",
+        "column1=red",
+    ]
+    assert sx.read(write("colour,kind\nblue,b\nred,b\nblue,a\n")).target == "kind"
+    told = sx.read(write("colour,kind\nblue,b\nred,b\n"), header=False)
+    assert told.X.shape[0] == 3
+    assert sx.read(write("0,1,2,kind\n5,6,7,b\n8,9,7,a\n")).feature_names == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("a;y\n1,5;x\n2,5;z\n", "data.csv"),
+        ("a\ty\n1,5\tx\n2,5\tz\n", "data.tsv"),
+        ("a|y\n1,5|x\n2,5|z\n", "data.txt"),
+        ("\ufeffa,y\r\n1,x\r\n2,z\r\n", "data.csv"),
+        ('a,y\n"1",x\n"2","z"', "data.csv"),
+    ],
+)
+def test_separators_and_line_ends(write, text, name):
+    table = sx.read(write(text, name))
+    assert table.y.tolist() == ["x", "z"]
+    assert table.feature_names[0].startswith("a")
+
+
+def test_quoted_cells_hold_separators_and_lines(write):
+    table = sx.read(write('a,y\n"one, two\nthree",0\n"say ""hi""",1\n'))
+    assert table.feature_names == ["a=one, two\nthree", 'a=say "hi"']
+
+
+def test_unseen_and_absent_are_handled_and_said(write):
+    trained = sx.read(write("age,job,y\n10,cook,0\n20,clerk,1\n30,cook,1\n"))
+    later = trained.encoding.transform(write("extra,job\n9,pilot\n8,?\n7,clerk\n", "new.csv"))
+    assert later.feature_names == ["age", "job=clerk", "job=cook"]
+    assert dense(later).tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
+    assert len(later.y) == 0
+    said = " ".join(later.notes)
+    assert all(word in said for word in ("'pilot'", "age", "extra", "missing"))
+
+
+def test_labels_that_are_missing_do_not_stop_a_prediction(write):
+    trained = sx.read(write("age,y\n10,0\n20,1\n"))
+    later = trained.encoding.transform(write("age,y\n10,\n20,\n", "new.csv"))
+    assert later.X.tolist() == [[10], [20]]
+    assert len(later.y) == 0
+    assert "labels were not used" in " ".join(later.notes)
+
+
+def test_missing_in_training_has_a_place_later(write):
+    trained = sx.read(write("age,job,y\n10,cook,0\n?,,1\n30,cook,1\n50,clerk,0\n"))
+    assert trained.feature_names == [
+        "age", "age=(missing)", "job=clerk", "job=cook", "job=(missing)",
+    ]  # fmt: skip
+    assert dense(trained)[1].tolist() == [30, 1, 0, 0, 1]
+    later = trained.encoding.transform(write("job\nNA\n", "new.csv"))
+    assert dense(later).tolist() == [[30, 1, 0, 0, 1]]
+
+
+def test_pooled_values_take_in_the_unseen(write):
+    text = "c,y\n" + "".join(f"{value},{value in 'aab'}\n" for value in "aaabbcde")
+    trained = sx.read(write(text), max_categories=2)
+    assert trained.feature_names == ["c=a", "c=b", "c=(other)"]
+    assert "pooled" in " ".join(trained.notes)
+    later = trained.encoding.transform(write("c\nzebra\n", "new.csv"))
+    assert dense(later).tolist() == [[0, 0, 1]]
+
+
+def test_a_number_column_that_turns_to_text_is_refused_later(write):
+    trained = sx.read(write("age,y\n10,0\n20,1\n"))
+    with pytest.raises(sx.DataError, match="held numbers") as caught:
+        trained.encoding.transform(write("age\n1\nold\n", "new.csv"))
+    assert (caught.value.line, caught.value.column) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "line", "column", "words"),
+    [
+        ("", None, 1, 1, "empty"),
+        ("a,y\n", None, 1, 1, "no rows"),
+        ("a,b,y\n1,2,0\n1,2\n", None, 3, 1, "2 fields"),
+        ("a,b,y\n1,2,0\n\n1,2,3,4\n", None, 4, 1, "4 fields"),
+        ("a,a,y\n1,2,0\n1,2,1\n", None, 1, 2, "both called 'a'"),
+        (b"a,y\n\xe9t\xe9,0\n", None, 2, 1, "latin-1"),
+        ("a,y\n1,0\n2,0\n", None, 1, 2, "one value only"),
+        ("a,y\n1,7\n2,8\n3,9\n", None, 1, 2, "as many rows"),
+        ("a,income\n1,7\n2,8\n", "incme", 1, 1, "did you mean 'income'?"),
+        ("a,y\n1,0\n2,?\n", None, 3, 2, "is missing here"),
+        ("d,y\n2020-01-02,0\n2021-03-04,1\n", None, 2, 1, "dates"),
+        ("t,y\n10:30,0\n11:45,1\n", None, 2, 1, "dates or times"),
+        ("a,y\n1e999,0\n2,1\n", None, 2, 1, "too large"),
+        ("y\n0\n1\n", None, 1, 1, "no column of features"),
+        (b"a,y\n\0,0\n", None, 2, 1, "zero byte"),
+    ],
+)
+def test_what_is_broken_is_named(write, text, target, line, column, words):
+    path = write(text)
+    with pytest.raises(sx.DataError) as caught:
+        sx.read(path, target=target)
+    assert words in str(caught.value)
+    assert caught.value.file == str(path)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+def test_one_word_among_many_numbers_is_a_mistake(write):
+    lines = [f"{number},{number % 2}" for number in range(100)]
+    lines[41] = "4l,1"
+    path = write("a,y\n" + "\n".join(lines))
+    with pytest.raises(sx.DataError, match="'4l' is not a number") as caught:
+        sx.read(path)
+    assert (caught.value.line, caught.value.column) == (43, 1)
+    assert "a=(missing)" in sx.read(path, missing=["4l"]).feature_names
+    assert "a=4l" in sx.read(path, categorical=["a"]).feature_names
+
+
+def test_a_target_can_be_numbered_and_columns_dropped(write):
+    path = write("k,a,when\nx,1,2020-01-01\nz,2,2020-01-02\nx,3,2020-01-03\n")
+    for target in (1, "1", -3, "k"):
+        assert sx.read(path, target=target, drop=["when"]).target == "k"
+    assert sx.read(path, target="k", drop=["3"]).feature_names == ["a"]
+    with pytest.raises(sx.DataError, match="did you mean 'when'"):
+        sx.read(path, target="k", drop=["wen"])
+
+
+def test_columns_without_any_value_are_left_out(write):
+    table = sx.read(write("a,b,y\n,1,0\n?,2,1\n"))
+    assert table.feature_names == ["b"]
+    assert "a: no value" in " ".join(table.notes)
+
+
+def test_latin_1_can_be_told(write):
+    table = sx.read(write("c,y\nété,0\nautre,1\n".encode("latin-1")), encoding="latin-1")
+    assert table.feature_names == ["c=autre", "c=été"]
+    with pytest.raises(sx.DataError, match="no encoding"):
+        sx.read(write("c,y\na,0\n"), encoding="latin-99")
+
+
+def test_dots_after_labels_are_removed_and_said(write):
+    table = sx.read(write("a,y\n1,yes.\n2,no.\n"))
+    assert table.classes.tolist() == ["no", "yes"]
+    assert "dot" in " ".join(table.notes)
+    assert sx.read(write("a,y\n1,1.\n2,2.\n")).classes.tolist() == [1, 2]
+
+
+FRAME = {"age": [1.5, None, 3.0], "job": ["cook", "clerk", None], "ok": [True, False, True]}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, pl.LazyFrame])
+def test_frames_of_every_make(make):
+    table = sx.read(make({**FRAME, "y": ["a", "b", "a"]}), target="y")
+    assert table.kind == "frame"
+    assert table.feature_names == [
+        "age", "age=(missing)", "job=clerk", "job=cook", "job=(missing)", "ok",
+    ]  # fmt: skip
+    assert dense(table)[1].tolist() == [2.25, 1, 1, 0, 0, 0]
+    later = table.encoding.transform(make({"age": [7.0], "job": ["cook"], "ok": [False]}))
+    assert dense(later).tolist() == [[7, 0, 0, 1, 0, 0]]
+
+
+def test_parquet_and_arrow_files(tmp_path):
+    arrow = pa.table({"a": pa.array([1, 2, 3], pa.int8()), "c": ["x", "z", "x"], "y": [0, 1, 1]})
+    parquet.write_table(arrow, tmp_path / "a.parquet")
+    feather.write_feather(arrow, tmp_path / "a.arrow")
+    for name, kind in (("a.parquet", "parquet"), ("a.arrow", "arrow")):
+        table = sx.read(tmp_path / name)
+        assert table.kind == kind
+        assert dense(table).tolist() == [[1, 1, 0], [2, 0, 1], [3, 1, 0]]
+        damaged = tmp_path / f"damaged-{name}"
+        damaged.write_bytes((tmp_path / name).read_bytes()[:-30])
+        with pytest.raises(sx.DataError, match="damaged"):
+            sx.read(damaged)
+
+
+def test_a_parquet_file_that_would_fill_memory_is_refused(tmp_path):
+    path = tmp_path / "zeros.parquet"
+    parquet.write_table(pa.table({"a": np.zeros(100_000), "y": np.arange(100_000) % 2}), path)
+    assert sx.read(path).X.shape == (100_000, 1)
+    with pytest.raises(sx.DataError, match="max_bytes"):
+        sx.read(path, max_bytes=1_000_000)
+
+
+def test_a_line_of_separators_is_no_table(write):
+    with pytest.raises(sx.DataError, match="columns of text"):
+        sx.read(write("a," * 6000 + "b\n" + "c," * 6000 + "d\n"), header=False)
+
+
+def test_single_precision_is_kept():
+    frame = pa.table({"a": pa.array([1, 2], pa.float32()), "y": [0, 1]})
+    assert sx.read(frame).X.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (pa.array([[1], [2]]), "cannot be a feature"),
+        (pa.array([b"1", b"2"]), "cannot be a feature"),
+        (pa.array([0, 1], pa.timestamp("s")), "dates"),
+        (pa.array([1.0, float("inf")]), "infinite"),
+    ],
+)
+def test_types_that_cannot_be_features(column, words):
+    frame = pa.table({"a": column, "b": [1.0, 2.0], "y": [0, 1]})
+    with pytest.raises(sx.DataError, match=words):
+        sx.read(frame)
+    assert sx.read(frame, drop=["a"]).feature_names == ["b"]
+
+
+def test_orange_headers_are_understood(write):
+    table = sx.read(write("kind\tsize\nd\tc\nclass\t\n\nx\t1.5\nz\t2\n", "o.tab"))
+    assert (table.target, table.feature_names) == ("kind", ["size"])
+
+
+def test_what_is_no_source_is_refused():
+    with pytest.raises(TypeError, match="a path"):
+        sx.read(3)
+    with pytest.raises(sx.DataError, match="kind must be"):
+        sx.read("x", kind="excel")
+    with pytest.raises(TypeError, match="colour"):
+        sx.read("x", colour="red")
+
+
+def test_a_table_shows_itself(write):
+    assert repr(sx.read(write("a,y\n1,0\n2,1\n"))).startswith("Table(2 rows x 1 features, 2 cl")

@@ -4,13 +4,14 @@
     or    u  with  q_i.u > 0  for all i                                  (a separator)
 
 Phase one on a full tableau of Python integers over one common denominator (Edmonds 1967), so no
-pivot is ever rounded. Columns are tried in the order given, by Bland's rule, which cannot cycle: an
-order that starts with the likely support ends after few pivots.
+pivot is ever rounded. The steepest column enters; after a run of pivots that move nothing, Bland's
+rule takes over until one does, so that it cannot cycle.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 
@@ -27,8 +28,8 @@ class Alternative:
     direction: list[int] | None
 
 
-def alternative(rows: list[list[int]], pivots: int = 5000) -> Alternative | None:
-    """Decide which holds for integer rows; None when the budget of pivots ends first.
+def alternative(rows: list[list[int]], seconds: float = 2.0) -> Alternative | None:
+    """Decide which holds for integer rows; None when the time ends first.
 
     >>> alternative([[1], [-2]]).multipliers
     [2, 1]
@@ -47,18 +48,26 @@ def alternative(rows: list[list[int]], pivots: int = 5000) -> Alternative | None
     table[-1, :count] = -table[:height, :count].sum(axis=0)
     table[-1, -1] = -1
     basis = list(range(count, count + height))
-    scale = 1
-    for _ in range(pivots):
+    scale, still, end = 1, 0, perf_counter() + seconds
+    while perf_counter() < end:
         if table[-1, -1] == 0:
             return Alternative(_read_multipliers(table, basis, count), None)
-        entering = next((j for j in range(count) if table[-1, j] < 0), None)
+        entering = _entering(table[-1, :count], steepest=still < 20 * height)
         if entering is None:
             direction = [int(table[-1, count + i]) - scale for i in range(width)]
             return Alternative(None, primitive(direction))
         leaving = _leaving_row(table, basis, entering)
+        still = still + 1 if table[leaving, -1] == 0 else 0
         scale = _pivot(table, leaving, entering, scale)
         basis[leaving] = entering
     return None
+
+
+def _entering(costs: np.ndarray, steepest: bool) -> int | None:
+    if steepest:
+        best = int(np.argmin(costs))
+        return best if costs[best] < 0 else None
+    return next((j for j, cost in enumerate(costs) if cost < 0), None)
 
 
 def _leaving_row(table: np.ndarray, basis: list[int], entering: int) -> int:

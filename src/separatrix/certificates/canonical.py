@@ -1,0 +1,77 @@
+"""The data a certificate speaks of, in canonical form: for the checker, and for the fingerprint.
+
+The canonical form is CSR without stored zeros, columns ascending, values as float64; classes are
+numbered in their sorted order. Dense and sparse copies of the same numbers are the same data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.certificates.checker import Data, Row
+from separatrix.problem.multiclass import KeslerProblem
+from separatrix.problem.signed import SignedProblem
+
+Problem = SignedProblem | KeslerProblem
+
+_ROWS_AT_A_TIME = 65536
+
+
+def codes_of(problem: Problem) -> np.ndarray:
+    """Return class numbers: for two classes 0 and 1, the second being the positive one."""
+    if isinstance(problem, KeslerProblem):
+        return problem.codes
+    return (problem.signs > 0).astype(np.int64)
+
+
+def n_classes_of(problem: Problem) -> int:
+    """Return how many classes there are; a signed problem has two even if one has no rows."""
+    return problem.n_classes if isinstance(problem, KeslerProblem) else 2
+
+
+def _pieces(X: Any) -> Iterable[Any]:
+    """Yield blocks of rows as canonical CSR, so that dense data need no full copy."""
+    for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
+        piece = sp.csr_array(X[begin : begin + _ROWS_AT_A_TIME], dtype=np.float64)
+        if piece.nnz and (piece.data == 0.0).any():
+            piece = piece.copy()
+            piece.eliminate_zeros()
+        piece.sort_indices()
+        yield piece
+
+
+def sha256(problem: Problem) -> str:
+    """Return the SHA-256 of the canonical form; the checker computes the same on its own."""
+    pieces = list(_pieces(problem.X))
+    counts = [np.zeros(1, dtype="<i8"), *(np.diff(piece.indptr) for piece in pieces)]
+    shape = [problem.n_samples, problem.X.shape[1], n_classes_of(problem)]
+    digest = hashlib.sha256(b"separatrix-data-1\n")
+    digest.update(np.array(shape, dtype="<i8").tobytes())
+    digest.update(codes_of(problem).astype("<i8").tobytes())
+    digest.update(np.cumsum(np.concatenate(counts), dtype="<i8").tobytes())
+    for piece in pieces:
+        digest.update(piece.indices.astype("<i8").tobytes())
+    for piece in pieces:
+        digest.update(piece.data.astype("<f8").tobytes())
+    return digest.hexdigest()
+
+
+def row_of(X: Any, number: int) -> Row:
+    """Return one row as the checker wants it."""
+    row = X[[number], :].toarray()[0] if sp.issparse(X) else X[number]
+    columns = np.flatnonzero(row)
+    return columns.tolist(), np.asarray(row, dtype=np.float64)[columns].tolist()
+
+
+def as_checker_data(problem: Problem) -> Data:
+    """Return all the data as the checker wants them: for small data and for tests."""
+    rows: list[Row] = []
+    for piece in _pieces(problem.X):
+        for begin, end in zip(piece.indptr[:-1], piece.indptr[1:], strict=True):
+            rows.append((piece.indices[begin:end].tolist(), piece.data[begin:end].tolist()))
+    return Data(rows, codes_of(problem).tolist(), problem.X.shape[1], n_classes_of(problem))

@@ -1,0 +1,143 @@
+"""Bounds on the largest margin any hyperplane can have, from below and from above.
+
+From below: the weights themselves, ``min_r w.z_r / |w|``. From above: multipliers a_r >= 0 that are
+not all zero, since for every unit vector u
+
+    min_r u.z_r  <=  sum a_r u.z_r / sum a_r  <=  |sum a_r z_r| / sum a_r .
+
+Margins are in homogeneous coordinates, as the perceptron, Kozinec and Novikoff's bound see them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.certificates.canonical import Problem, codes_of, n_classes_of
+from separatrix.certificates.separation import (
+    LEAST,
+    UNIT,
+    Separation,
+    certificate_json,
+    check_separation,
+    problem_from,
+    root_up,
+    square_length,
+)
+
+
+@dataclass(frozen=True)
+class MarginBounds:
+    """The largest margin lies between `lower` and `upper`, both proved.
+
+    `separation` says whether the weights separate; where they do not, `lower` is 0 or less, and
+    `upper` still holds: no hyperplane has a larger margin.
+    """
+
+    separation: Separation
+    lower: float
+    upper: float
+    rows: tuple[int, ...]
+    multipliers: tuple[float, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the weights separate every row, exactly."""
+        return self.separation.holds
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove both bounds again from the data; other data are refused."""
+        if not self.separation.check(X, y) and self.separation.holds:
+            return False
+        problem = problem_from(X, y, self.separation.intercept)
+        alpha = np.zeros(problem.n_rows)
+        alpha[list(self.rows)] = self.multipliers
+        w = np.array(self.separation.weights).ravel()
+        again = check_margin_bounds(problem, w, alpha, self.separation.classes)
+        same_data = again.separation.data_sha256 == self.separation.data_sha256
+        return same_data and again.lower >= self.lower and again.upper <= self.upper
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md."""
+        claim = {
+            "weights": [[v.hex() for v in row] for row in self.separation.weights],
+            "lower": self.lower.hex(),
+            "upper": self.upper.hex(),
+            "rows": list(self.rows),
+            "multipliers": [m.hex() for m in self.multipliers],
+        }
+        return certificate_json("margin-bounds", self.separation, claim)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if self.holds:
+            return (
+                f"{self.separation}; the largest margin lies between {self.lower:.6g} and "
+                f"{self.upper:.6g}"
+            )
+        return f"proved: no hyperplane has a margin above {self.upper:.6g}; {self.separation}"
+
+
+def check_margin_bounds(
+    problem: Problem, w: np.ndarray, alpha: np.ndarray, classes: tuple[str, ...] | None = None
+) -> MarginBounds:
+    """Compute both bounds from the data, rounding outwards."""
+    alpha = np.asarray(alpha, dtype=np.float64)
+    if not ((alpha >= 0.0).all() and np.isfinite(alpha).all() and alpha.any()):
+        raise ValueError("multipliers must be finite, at least zero, and not all zero")
+    separation = check_separation(problem, w, classes)
+    rows = np.flatnonzero(alpha)
+    return MarginBounds(
+        separation=separation,
+        lower=separation.margin if separation.holds else -radius_up(problem),
+        upper=hull_point_length_up(problem, alpha),
+        rows=tuple(rows.tolist()),
+        multipliers=tuple(alpha[rows].tolist()),
+    )
+
+
+def radius_up(problem: Problem) -> float:
+    """Return the length of the longest signed row, rounded up."""
+    X, copies = problem.X, 1.0 if n_classes_of(problem) == 2 else 2.0
+    with np.errstate(over="ignore"):
+        if sp.issparse(X):
+            squares = X.astype(np.float64).power(2).sum(axis=1)
+        else:
+            squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        largest = float(np.max(squares)) + float(problem.fit_intercept)
+        # Each sum of p squares errs by less than (p + 2) units, and the root by one more.
+        return math.sqrt(copies * largest) * (1.0 + (X.shape[1] + 8.0) * UNIT)
+
+
+def hull_point_length_up(problem: Problem, alpha: np.ndarray) -> float:
+    """Return |sum a z| / sum a, rounded up beyond every rounding error."""
+    step = alpha if n_classes_of(problem) == 2 else alpha.reshape(problem.n_samples, -1)
+    terms = float(problem.n_rows + problem.dimension) + 8.0
+    gamma = terms * UNIT / (1.0 - terms * UNIT)
+    total = _combine(problem, step, problem.X, signed=True)
+    sizes = _combine(problem, step, abs(problem.X), signed=False)
+    with np.errstate(over="ignore"):
+        outer = abs(total) + 1.01 * gamma * sizes + terms * LEAST
+    if not np.isfinite(outer).all():
+        return math.inf
+    mass = sum(map(Fraction, alpha[alpha > 0.0].tolist()), start=Fraction(0))
+    return root_up(square_length(outer) / mass**2)
+
+
+def _combine(problem: Problem, step: np.ndarray, X: Any, signed: bool) -> np.ndarray:
+    """Return sum a z (signed), or the sum of the absolute terms."""
+    codes, bias = codes_of(problem), float(problem.fit_intercept)
+    if n_classes_of(problem) == 2:
+        shares = np.where(codes == 1, step, -step)[:, None] if signed else step[:, None]
+    else:
+        shares = np.zeros((problem.n_samples, n_classes_of(problem)))
+        others = np.arange(shares.shape[1])[None, :] != codes[:, None]
+        shares[others] = (-step if signed else step).ravel()
+        shares[~others] = step.sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.hstack([bias * shares.sum(axis=0)[:, None], (X.T @ shares).T]).ravel()

@@ -1,0 +1,250 @@
+"""Exact proof that weights put every row strictly on its own side.
+
+A float64 filter with a rigorous bound on its rounding error settles all rows but the closest ones;
+those are settled by the exact integers of `checker`. Nothing here knows how the weights were found.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.certificates import checker
+from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
+from separatrix.problem.multiclass import KeslerProblem
+from separatrix.problem.signed import SignedProblem
+
+# The rounding unit of float64, and the least positive float64.
+UNIT = 2.0**-53
+LEAST = 2.0**-1074
+_ENTRIES_AT_A_TIME = 4_000_000
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Whether the weights separate, proved row by row in exact arithmetic.
+
+    `worst_row` is the sample of least margin and `worst_margin` that margin, ``w.z``, exactly;
+    `margin` is a proved lower bound on the distance to the hyperplane in homogeneous coordinates,
+    ``min w.z / |w|`` (0 if the weights do not separate).
+    """
+
+    holds: bool
+    worst_row: int
+    worst_margin: Fraction
+    margin: float
+    weights: tuple[tuple[float, ...], ...]
+    intercept: bool
+    data_sha256: str
+    n_rows: int
+    n_features: int
+    classes: tuple[str, ...]
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove the claim again from the data, whatever `holds` says; other data are refused."""
+        problem = problem_from(X, y, self.intercept)
+        weights = np.array(self.weights)
+        if weights.size != problem.dimension or sha256(problem) != self.data_sha256:
+            return False
+        return check_separation(problem, weights.ravel(), self.classes).holds
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md."""
+        return certificate_json(
+            "separation", self, {"weights": [[v.hex() for v in row] for row in self.weights]}
+        )
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if self.holds:
+            return (
+                f"proved: all {self.n_rows} rows lie strictly on their own side "
+                f"(exact; closest is row {self.worst_row})"
+            )
+        return (
+            f"not proved: row {self.worst_row} has the exact signed margin "
+            f"{float(self.worst_margin):.6g}"
+        )
+
+
+def certificate_json(kind: str, proof: Any, claim: dict[str, Any]) -> str:
+    """Write any certificate: what it speaks of, and what it claims."""
+    about = {
+        "rows": proof.n_rows,
+        "features": proof.n_features,
+        "intercept": proof.intercept,
+        "classes": list(proof.classes),
+        "sha256": proof.data_sha256,
+    }
+    whole = {"format": checker.FORMAT, "kind": kind, "data": about, "claim": claim}
+    return json.dumps(whole, indent=1)
+
+
+def problem_from(X: Any, y: Any, intercept: bool) -> Problem:
+    """Pose the problem that labels y set, numbering classes in sorted order."""
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    if len(classes) > 2:
+        return KeslerProblem(X, codes, len(classes), intercept)
+    return SignedProblem(X, np.where(codes == len(classes) - 1, 1.0, -1.0), intercept)
+
+
+def check_separation(
+    problem: Problem, w: np.ndarray, classes: tuple[str, ...] | None = None
+) -> Separation:
+    """Prove or refute that w separates; w holds intercept first, classes one after another."""
+    n_vectors = 1 if n_classes_of(problem) == 2 else n_classes_of(problem)
+    weights = np.asarray(w, dtype=np.float64).reshape(n_vectors, -1)
+    least, worst = margin_range(problem, weights)
+    exact_worst = exact_margin(problem, exact_vectors(weights), worst)
+    if classes is None:
+        classes = tuple(str(code) for code in range(n_classes_of(problem)))
+    holds = bool(least > 0)
+    return Separation(
+        holds=holds,
+        worst_row=worst,
+        worst_margin=exact_worst,
+        margin=divide_down(least, weights) if holds else 0.0,
+        weights=tuple(tuple(row) for row in weights.tolist()),
+        intercept=problem.fit_intercept,
+        data_sha256=sha256(problem),
+        n_rows=problem.n_samples,
+        n_features=problem.X.shape[1],
+        classes=classes,
+    )
+
+
+def margin_range(problem: Problem, weights: np.ndarray) -> tuple[Fraction, int]:
+    """Return a lower bound on the least margin, proved and of its sign, and the closest sample."""
+    if not np.isfinite(weights).all():
+        raise checker.Refused("the weights must be finite numbers")
+    least, least_computed, worst = math.inf, math.inf, 0
+    doubtful: list[int] = []
+    for begin, computed, error in filtered_margins(problem, weights):
+        lower = computed - error
+        # A comparison with NaN is false: overflow is a doubt, never a proof.
+        settled = (lower > 0.0) & np.isfinite(computed)
+        if settled.any():
+            least = min(least, float(lower[settled].min()))
+        doubtful += (begin + np.flatnonzero(~settled)).tolist()
+        here = int(np.argmin(np.where(np.isnan(computed), -np.inf, computed)))
+        if computed[here] < least_computed or math.isnan(computed[here]):
+            least_computed, worst = float(computed[here]), begin + here
+    bound = Fraction(least) if math.isfinite(least) else None
+    vectors = exact_vectors(weights)
+    for number in doubtful:
+        exact = exact_margin(problem, vectors, number)
+        if bound is None or exact < bound:
+            bound, worst = exact, number
+            if exact <= 0:
+                break
+    assert bound is not None, "a problem has at least one row"
+    return bound, worst
+
+
+def filtered_margins(
+    problem: Problem, weights: np.ndarray
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield, block by block, each sample's least margin in float64 and a bound on its error.
+
+    A dot product of k terms in any order errs by at most k u / (1 - k u) times the sum of absolute
+    products, plus one least number for each product that underflows (Higham, section 3.1).
+    """
+    X, codes = problem.X, codes_of(problem)
+    step = max(1, _ENTRIES_AT_A_TIME // max(1, X.shape[1] if not sp.issparse(X) else 64))
+    bias = weights[:, 0] if problem.fit_intercept else np.zeros(len(weights))
+    for begin in range(0, problem.n_samples, step):
+        block = X[begin : begin + step]
+        terms = _most_entries(block) + 4.0
+        gamma = terms * UNIT / (1.0 - terms * UNIT)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = block @ weights[:, 1:].T + bias
+            sizes = abs(block) @ abs(weights[:, 1:]).T + abs(bias)
+            errors = 1.01 * gamma * sizes + 4.0 * terms * LEAST
+            own = codes[begin : begin + step]
+            if len(weights) == 1:
+                yield begin, np.where(own == 1, scores[:, 0], -scores[:, 0]), errors[:, 0]
+            else:
+                yield begin, *_against_rivals(scores, errors, own)
+
+
+def _against_rivals(
+    scores: np.ndarray, errors: np.ndarray, own: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return by how much each sample's class beats its best rival, with the error bound."""
+    at = np.arange(len(own))
+    differences = scores[at, own][:, None] - scores
+    bounds = 1.01 * (errors[at, own][:, None] + errors + UNIT * abs(differences)) + LEAST
+    lower = differences - bounds
+    lower[at, own] = np.inf
+    rival = np.argmin(np.where(np.isnan(lower), -np.inf, lower), axis=1)
+    return differences[at, rival], bounds[at, rival]
+
+
+def _most_entries(block: Any) -> float:
+    if not sp.issparse(block):
+        return float(block.shape[1])
+    return float(np.diff(block.indptr).max(initial=0))
+
+
+def exact_vectors(weights: np.ndarray) -> tuple[list[list[int]], int]:
+    """Return weight vectors as integers times one power of two."""
+    flat, exponent = checker.integers(weights.ravel().tolist())
+    length = weights.shape[1]
+    return [flat[k * length : (k + 1) * length] for k in range(len(weights))], exponent
+
+
+def exact_margin(problem: Problem, vectors: tuple[list[list[int]], int], number: int) -> Fraction:
+    """Return a sample's least signed margin without rounding."""
+    weights, exponent = vectors
+    code = int(codes_of(problem)[number])
+    one = checker.Data(
+        [row_of(problem.X, number)], [code], problem.X.shape[1], n_classes_of(problem)
+    )
+    return min(checker.margins(one, weights, problem.fit_intercept)) * Fraction(2) ** exponent
+
+
+def divide_down(least: Fraction, weights: np.ndarray) -> float:
+    """Return least / |w|, rounded down."""
+    return root_down(least * least / square_length(weights))
+
+
+def square_length(values: np.ndarray) -> Fraction:
+    """Return the sum of squares without rounding."""
+    numbers, exponent = checker.integers(values.ravel().tolist())
+    return sum(number * number for number in numbers) * Fraction(4) ** exponent
+
+
+def root_down(value: Fraction) -> float:
+    """Return the largest float whose square is at most the value.
+
+    >>> root_down(Fraction(1, 4)), root_down(Fraction(2)) < 2**0.5 <= root_up(Fraction(2))
+    (0.5, True)
+    """
+    root = _root(value)
+    while Fraction(root) ** 2 > value:
+        root = math.nextafter(root, 0.0)
+    return root
+
+
+def root_up(value: Fraction) -> float:
+    """Return the smallest float whose square is at least the value."""
+    root = _root(value)
+    while Fraction(root) ** 2 < value:
+        root = math.nextafter(root, math.inf)
+    return root
+
+
+def _root(value: Fraction) -> float:
+    """Return the square root to a few units, whatever the exponent."""
+    if value == 0:
+        return 0.0
+    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    shift -= shift % 2
+    return math.ldexp(math.sqrt(value / Fraction(2) ** shift), shift // 2)

@@ -1,0 +1,85 @@
+"""Many classes as one signed problem: Kesler's construction.
+
+K weight vectors classify a row by the largest of ``w_k.[1, x]``. "Class k beats class l on row i"
+is one linear inequality in the stacked weights ``w = [w_1 ... w_K]``: its signed row holds
+``[1, x_i]`` in block k and ``-[1, x_i]`` in block l. So n samples of K classes are n (K - 1) signed
+rows, and what finds a separating w for two classes finds one for many. The rows are never built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.problem.signed import FloatArray, Matrix, as_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class KeslerProblem:
+    """Find w whose every true class beats every other class.
+
+    >>> problem = KeslerProblem(np.array([[5.0], [7.0]]), np.array([0, 2]), n_classes=3)
+    >>> problem.signed_rows().astype(int)
+    array([[ 1,  5, -1, -5,  0,  0],
+           [ 1,  5,  0,  0, -1, -5],
+           [-1, -7,  0,  0,  1,  7],
+           [ 0,  0, -1, -7,  1,  7]])
+    """
+
+    X: Matrix
+    codes: np.ndarray
+    n_classes: int
+    fit_intercept: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "X", as_matrix(self.X))
+        object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, dtype=np.int64))
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows of X."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_rows(self) -> int:
+        """The number of signed rows: one for each sample and each class it must beat."""
+        return self.n_samples * (self.n_classes - 1)
+
+    @property
+    def dimension(self) -> int:
+        """The length of the stacked w."""
+        return self.n_classes * (int(self.X.shape[1]) + 1)
+
+    def weights(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Split w into coefficients (K x d) and intercepts (K,)."""
+        stacked = w.reshape(self.n_classes, -1)
+        return stacked[:, 1:].copy(), stacked[:, 0].copy()
+
+    def homogeneous(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+        """Join coefficients and intercepts into one w."""
+        return np.hstack([np.asarray(intercept)[:, None], coef]).ravel()
+
+    def margins(self, w: FloatArray) -> FloatArray:
+        """Return by how much the true class beats each other class, in the order of the rows."""
+        coef, intercept = self.weights(w)
+        scores = self.X @ coef.T + (intercept if self.fit_intercept else 0.0)
+        own = scores[np.arange(self.n_samples), self.codes]
+        others = np.arange(self.n_classes)[None, :] != self.codes[:, None]
+        margins: FloatArray = (own[:, None] - scores)[others]
+        return margins
+
+    def signed_rows(self) -> FloatArray:
+        """Build the rows: for small problems, pictures and tests."""
+        X = self.X.toarray() if sp.issparse(self.X) else self.X
+        ones = np.full((self.n_samples, 1), float(self.fit_intercept))
+        homogeneous = np.hstack([ones, X.astype(np.float64)])
+        rows = np.zeros((self.n_rows, self.n_classes, homogeneous.shape[1]))
+        at = 0
+        for x, own in zip(homogeneous, self.codes, strict=True):
+            for other in range(self.n_classes):
+                if other != own:
+                    rows[at, own], rows[at, other] = x, -x
+                    at += 1
+        return rows.reshape(self.n_rows, self.dimension)

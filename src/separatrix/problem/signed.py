@@ -1,0 +1,97 @@
+"""Two classes as signs: the view ``z_i = y_i [1, x_i]``.
+
+A hyperplane ``w = [b, w_1 ... w_d]`` separates the classes when ``w.z_i > 0`` for every row i. The
+rows z are never built: they are X and the signs, looked at together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+FloatArray = np.ndarray[Any, np.dtype[np.floating[Any]]]
+_INT32_LIMIT = np.iinfo(np.int32).max
+
+Matrix = Any  # a dense array or a CSR matrix, as `as_matrix` returns it
+
+
+def as_matrix(X: Any) -> Matrix:
+    """Return X as a C-ordered float array or a CSR matrix without duplicates; copy only if needed.
+
+    >>> as_matrix(np.array([[1, 2]])).dtype
+    dtype('float64')
+    """
+    if sp.issparse(X):
+        csr = sp.csr_array(X)
+        if csr.dtype not in (np.float32, np.float64):
+            csr = csr.astype(np.float64)
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        if csr.indices.dtype != np.int32 and max(csr.nnz, *csr.shape) < _INT32_LIMIT:
+            # Half the index traffic in every pass, and one compiled version of every loop.
+            indices, starts = csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
+            csr = sp.csr_array((csr.data, indices, starts), shape=csr.shape)
+        return csr
+    X = np.asarray(X)
+    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    return np.ascontiguousarray(X, dtype=dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class SignedProblem:
+    """Find w with ``w.z_i > 0`` for every row.
+
+    >>> problem = SignedProblem(np.array([[2.0], [-1.0]]), np.array([1.0, -1.0]))
+    >>> problem.signed_rows()
+    array([[ 1.,  2.],
+           [-1.,  1.]])
+    >>> problem.margins(np.array([0.0, 1.0]))
+    array([2., 1.])
+    """
+
+    X: Matrix
+    signs: FloatArray
+    fit_intercept: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "X", as_matrix(self.X))
+        object.__setattr__(self, "signs", np.ascontiguousarray(self.signs, dtype=np.float64))
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows of X."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_rows(self) -> int:
+        """The number of signed rows: as many as samples."""
+        return self.n_samples
+
+    @property
+    def dimension(self) -> int:
+        """The length of w, the intercept included."""
+        return int(self.X.shape[1]) + 1
+
+    def weights(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Split w into coefficients (1 x d) and intercept (1,), as scikit-learn shapes them."""
+        return w[None, 1:].copy(), w[:1].copy()
+
+    def homogeneous(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
+        """Join coefficients and intercept into one w."""
+        return np.concatenate([np.ravel(intercept), np.ravel(coef)])
+
+    def margins(self, w: FloatArray) -> FloatArray:
+        """Return every ``w.z_i``, computed in float64."""
+        bias = w[0] if self.fit_intercept else 0.0
+        scores: FloatArray = self.signs * (self.X @ w[1:] + bias)
+        return scores
+
+    def signed_rows(self) -> FloatArray:
+        """Build the rows z: for small problems, pictures and tests."""
+        X = self.X.toarray() if sp.issparse(self.X) else self.X
+        ones = np.full((self.n_samples, 1), float(self.fit_intercept))
+        return self.signs[:, None] * np.hstack([ones, X.astype(np.float64)])

@@ -1,0 +1,214 @@
+"""Runs any method to its end, or one update at a time.
+
+A method is a module with
+
+    start(problem, **settings) -> State    a State has: w, answer, updates, passes, row, bound, rows
+    advance(state, budget) -> Status | None
+
+`advance` makes at most `budget` updates and returns None while there is more to do. Calling it N
+times with budget 1 gives the same bits as calling it once with budget N, so a replay needs no hook
+inside the loop, a clock can be looked at between slices, and Ctrl-C is heard.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+import numpy as np
+
+from separatrix.problem.rows import count_errors, least_margin
+
+Problem = Any
+NO_LIMIT = np.iinfo(np.int64).max
+
+_FIRST_SLICE = 64
+_SLICE_SECONDS = 0.05
+
+
+class Status(StrEnum):
+    """Why a run ended: a plain string with a cause, and a remedy where one is needed.
+
+    >>> Status.BUDGET == "budget", Status.BUDGET.is_final
+    (True, False)
+    >>> Status.BUDGET.cause
+    'the budget of updates, passes or seconds was spent'
+    """
+
+    cause: str
+    remedy: str
+    is_final: bool
+
+    def __new__(cls, value: str, cause: str, remedy: str, is_final: bool) -> Status:
+        """Make a member that is its own string value."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.cause, member.remedy, member.is_final = cause, remedy, is_final
+        return member
+
+    SEPARATED = ("separated", "every row lies strictly on its own side", "", True)
+    EPSILON = ("epsilon", "the margin is known to within epsilon", "", True)
+    SETTLED = ("settled", "the loss changed by less than tol over a pass", "", True)
+    PATIENCE = (
+        "patience",
+        "the best weights have not improved for `patience` updates",
+        "raise patience, or use a machine for overlapping classes (LinearSVM, LogisticRegression)",
+        True,
+    )
+    ORIGIN = (
+        "origin",
+        "the convex hull of the signed rows reaches the origin: no margin is left to find",
+        "ask sx.separability for a proof, or use a machine for overlapping classes",
+        True,
+    )
+    BUDGET = (
+        "budget",
+        "the budget of updates, passes or seconds was spent",
+        "raise the budget, or use a machine for overlapping classes (LinearSVM)",
+        False,
+    )
+    DIVERGED = ("diverged", "the loss grew without bound", "lower the learning rate", True)
+    OVERFLOW = (
+        "overflow",
+        "the weights left the range of floating-point numbers",
+        "scale the columns (scale=True on Perceptron, or divide large columns)",
+        True,
+    )
+    UNPROVED = (
+        "unproved",
+        "a margin is positive in floating point but not in exact arithmetic",
+        "the classes touch to within rounding: rescale the columns or ask sx.separability",
+        True,
+    )
+
+
+class State(Protocol):
+    """What the driver needs to know of a run in progress."""
+
+    rows: Any
+    row: int
+
+    @property
+    def w(self) -> np.ndarray:
+        """The current weights."""
+
+    @property
+    def answer(self) -> np.ndarray:
+        """The weights the method would hand over now."""
+
+    @property
+    def updates(self) -> int:
+        """How many updates were made."""
+
+    @property
+    def passes(self) -> float:
+        """How many times all rows were visited."""
+
+    @property
+    def bound(self) -> float:
+        """A proved upper bound on the margin of any hyperplane, or inf."""
+
+
+class Method(Protocol):
+    """A solver module."""
+
+    def start(self, problem: Problem, **settings: Any) -> Any:
+        """Lay out a run."""
+
+    def advance(self, state: Any, budget: int) -> Status | None:
+        """Make at most `budget` updates."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One update of a replay.
+
+    `margin` is ``min_j w.z_j / |w|``; `bound` is an upper bound on the margin of any hyperplane.
+    `row` is the signed row used (the first one where several were), or -1 in the first frame.
+    """
+
+    update: int
+    weights: np.ndarray
+    row: int
+    errors: int
+    margin: float
+    bound: float
+    status: Status | None
+
+
+def solve(
+    method: Any,
+    problem: Problem,
+    budget: int = NO_LIMIT,
+    seconds: float = np.inf,
+    progress: Callable[[State], None] | None = None,
+    **settings: Any,
+) -> tuple[Any, Status]:
+    """Run a method until it ends by itself or a budget is spent."""
+    state = method.start(problem, **settings)
+    return state, go_on(method, state, budget, seconds, progress)
+
+
+def go_on(
+    method: Any,
+    state: Any,
+    budget: int = NO_LIMIT,
+    seconds: float = np.inf,
+    progress: Callable[[State], None] | None = None,
+) -> Status:
+    """Continue a run for `budget` more updates."""
+    deadline = time.perf_counter() + seconds
+    last, slice_size = state.updates + min(budget, NO_LIMIT - state.updates), _FIRST_SLICE
+    while True:
+        begun = time.perf_counter()
+        status: Status | None = method.advance(state, min(slice_size, last - state.updates))
+        if not np.isfinite(state.w).all():
+            return Status.OVERFLOW
+        if status is not None:
+            return status
+        if state.updates >= last:
+            # The last update may have finished the work: looking costs no update.
+            return method.advance(state, 0) or Status.BUDGET
+        now = time.perf_counter()
+        if now >= deadline:
+            return Status.BUDGET
+        if now - begun < _SLICE_SECONDS:
+            slice_size *= 2
+        if progress is not None:
+            progress(state)
+
+
+def replay(
+    method: Any, problem: Problem, budget: int = NO_LIMIT, **settings: Any
+) -> Iterator[Frame]:
+    """Yield the start and then every update of the run that `solve` would make."""
+    state = method.start(problem, **settings)
+    status = method.advance(state, 0)
+    yield _frame(state, status)
+    while status is None and state.updates < budget:
+        status = method.advance(state, 1)
+        if not np.isfinite(state.w).all():
+            status = Status.OVERFLOW
+        if status is None:
+            status = method.advance(state, 0)
+        if status is None and state.updates >= budget:
+            status = Status.BUDGET
+        yield _frame(state, status)
+
+
+def _frame(state: State, status: Status | None) -> Frame:
+    w = state.w.copy()
+    norm = float(np.linalg.norm(w))
+    _, least = least_margin(state.rows, w)
+    return Frame(
+        update=state.updates,
+        weights=w,
+        row=state.row,
+        errors=int(count_errors(state.rows, w, NO_LIMIT)),
+        margin=float(least) / norm if norm > 0.0 else 0.0,
+        bound=state.bound,
+        status=status,
+    )

@@ -1,0 +1,288 @@
+"""Kozinec's algorithm (1973): walk to the point of the convex hull that is nearest the origin.
+
+    minimise |w|   subject to   w in the convex hull of the signed rows z_r
+
+Start at a row. Where a row has ``w.z_r <= 0``, move w to the point of the segment [w, z_r] nearest
+the origin. The first w without such a row separates. For the epsilon-solution also move where
+``|w| - w.z_r / |w| >= epsilon``; at the end the largest possible margin m is squeezed between
+
+    min_r w.z_r / |w|  <=  m  <=  |w|        (a gap below epsilon)
+
+Every w is a known convex combination of rows, so |w| bounds the margin of *any* hyperplane, proved
+by its coefficients; on data that cannot be separated it shrinks towards 0. Each update adds at
+least 1/R^2 to 1/|w|^2, so with a margin m there are at most (R/m)^2 updates, as for the perceptron.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix._compiled import compiled
+from separatrix.errors import DataError
+from separatrix.problem.rows import (
+    largest_square_norm,
+    least_margin,
+    margin,
+    push,
+    row_count,
+    rows_of,
+    square_norm,
+)
+from separatrix.solvers import _order
+from separatrix.solvers._drive import NO_LIMIT, Status
+from separatrix.solvers._order import shuffle
+
+RUNNING, CLEAN_PASS, ORIGIN, PASSES = range(4)
+
+# Places in `Memory.counts`.
+CURSOR, CLEAN, UPDATES, VISITS, ROW, REFRESHED_AT = range(6)
+# Places in `Memory.sums`.
+SCALE, SQUARE, REFRESHED_SQUARE = range(3)
+
+# Below this share of the longest row, the hull has reached the origin as far as floats can tell.
+_AT_ORIGIN = 1e-12
+_SMALLEST_SCALE = 1e-100
+# Squares below this have lost digits to underflow (and all of them, unless every row is zero).
+_SMALLEST_SQUARE = 1e-280
+
+
+class Settings(NamedTuple):
+    """How to run, as plain numbers."""
+
+    order: int
+    epsilon: float
+    last_visit: int
+    origin_square: float
+
+
+class Memory(NamedTuple):
+    """What a run remembers between calls. w is `sums[SCALE] * direction`, the convex coefficients
+    are `sums[SCALE] * shares`: shrinking both costs one multiplication."""
+
+    direction: np.ndarray
+    shares: np.ndarray
+    order: np.ndarray
+    counts: np.ndarray
+    sums: np.ndarray
+    dice: np.ndarray
+
+
+@dataclass
+class State:
+    """A run in progress."""
+
+    rows: Any
+    settings: Settings
+    memory: Memory
+
+    @property
+    def w(self) -> np.ndarray:
+        """The current weights, a point of the convex hull."""
+        return self.memory.sums[SCALE] * self.memory.direction
+
+    @property
+    def answer(self) -> np.ndarray:
+        """The current weights."""
+        return self.w
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """The convex coefficients of w, one for each signed row."""
+        return self.memory.sums[SCALE] * self.memory.shares
+
+    @property
+    def updates(self) -> int:
+        """How many updates were made."""
+        return int(self.memory.counts[UPDATES])
+
+    @property
+    def passes(self) -> float:
+        """How many times all rows were visited."""
+        return float(self.memory.counts[VISITS]) / row_count(self.rows)
+
+    @property
+    def row(self) -> int:
+        """The row last used."""
+        return int(self.memory.counts[ROW])
+
+    @property
+    def bound(self) -> float:
+        """No hyperplane has a margin larger than |w|."""
+        return float(np.linalg.norm(self.w))
+
+
+def start(
+    problem: Any,
+    epsilon: float | None = None,
+    order: str = "cyclic",
+    max_passes: float = np.inf,
+    seed: int = 0,
+) -> State:
+    """Lay out a run at the first row, or at a random one when the order is random."""
+    rows, n = rows_of(problem), problem.n_rows
+    longest = float(largest_square_norm(rows))
+    if not _SMALLEST_SQUARE < longest < np.inf:
+        raise DataError(
+            f"Kozinec squares the lengths of the rows, and the largest square comes out as "
+            f"{longest:g}. Divide the columns so that their values lie between 1e-140 and 1e150."
+        )
+    settings = Settings(
+        order=_order.CODES[order],
+        epsilon=np.inf if epsilon is None else float(epsilon),
+        last_visit=NO_LIMIT if max_passes == np.inf else int(max_passes * n),
+        origin_square=_AT_ORIGIN**2 * longest,
+    )
+    memory = Memory(
+        direction=np.zeros(problem.dimension),
+        shares=np.zeros(n),
+        order=np.arange(n if settings.order == _order.RANDOM else 0),
+        counts=np.zeros(6, dtype=np.int64),
+        sums=np.ones(3),
+        dice=_order.seeded_dice(seed),
+    )
+    first = 0
+    if settings.order == _order.RANDOM:
+        shuffle(memory.order, memory.dice)
+        first = int(memory.order[0])
+    move_onto_row(rows, memory, first)
+    return State(rows, settings, memory)
+
+
+def advance(state: State, budget: int) -> Status | None:
+    """Make at most `budget` updates."""
+    outcome = advance_loop(state.rows, state.settings, state.memory, budget)
+    if outcome == CLEAN_PASS:
+        return Status.SEPARATED if state.settings.epsilon == np.inf else Status.EPSILON
+    return {RUNNING: None, ORIGIN: Status.ORIGIN, PASSES: Status.BUDGET}[outcome]
+
+
+@compiled
+def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def]
+    """Move w towards rows that are not far enough on their side, at most `budget` times."""
+    counts, sums = memory.counts, memory.sums
+    shuffled = settings.order == _order.RANDOM
+    n = row_count(rows)
+    made = 0
+    while True:
+        if not sums[SQUARE] > settings.origin_square:
+            return ORIGIN
+        if counts[CLEAN] >= n and (not shuffled or counts[CURSOR] == 0):
+            return CLEAN_PASS
+        if counts[VISITS] >= settings.last_visit:
+            return PASSES
+        # A row violates when scale * direction.z_r <= enough.
+        enough = enough_margin(sums[SQUARE], settings.epsilon) / sums[SCALE]
+        if settings.order == _order.WORST:
+            row, least = least_margin(rows, memory.direction)
+            visited, found = n, not least > enough
+        else:
+            begin = counts[CURSOR]
+            wanted = settings.last_visit - counts[VISITS]
+            if not shuffled:
+                wanted = min(wanted, n - counts[CLEAN])
+            end = begin + min(wanted, n - begin)
+            place = next_violator(rows, memory.direction, enough, memory.order, begin, end)
+            visited, found = place - begin, place < end
+            row = 0
+            if found:
+                row = memory.order[place] if shuffled else place
+            counts[CURSOR] = place
+        if not found:
+            counts[CLEAN] += visited
+            counts[VISITS] += visited
+        elif made == budget:
+            if settings.order != _order.WORST:
+                counts[CLEAN] += visited
+                counts[VISITS] += visited
+            return RUNNING
+        else:
+            step_towards(rows, memory, row)
+            made += 1
+            counts[CLEAN] = 0
+            counts[VISITS] += visited
+            if settings.order != _order.WORST:
+                counts[VISITS] += 1
+                counts[CURSOR] += 1
+        if counts[CURSOR] == n:
+            counts[CURSOR] = 0
+            if shuffled:
+                shuffle(memory.order, memory.dice)
+
+
+@compiled
+def enough_margin(square, epsilon):  # type: ignore[no-untyped-def]
+    """Rows must have w.z above this: 0, and |w| (|w| - epsilon) for the epsilon-solution."""
+    if epsilon == np.inf:
+        return 0.0
+    return max(0.0, square - epsilon * math.sqrt(square))
+
+
+@compiled
+def next_violator(rows, direction, enough, order, begin, end):  # type: ignore[no-untyped-def]
+    """Return the first place from `begin` on whose row violates, or `end`."""
+    shuffled = order.shape[0] > 0
+    for place in range(begin, end):
+        row = order[place] if shuffled else place
+        if not margin(rows, row, direction) > enough:
+            return place
+    return end
+
+
+@compiled
+def step_towards(rows, memory, row):  # type: ignore[no-untyped-def]
+    """Move w to the point of the segment [w, z] nearest the origin."""
+    counts, sums = memory.counts, memory.sums
+    square = sums[SQUARE]
+    product = sums[SCALE] * margin(rows, row, memory.direction)
+    row_square = square_norm(rows, row)
+    # |w + k (z - w)|^2 is least at k = w.(w - z) / |w - z|^2.
+    step = (square - product) / (square - 2.0 * product + row_square)
+    if not step < 1.0:
+        updates = counts[UPDATES]
+        move_onto_row(rows, memory, row)
+        counts[UPDATES] = updates + 1
+        return
+    scale = sums[SCALE] * (1.0 - step)
+    push(rows, row, step / scale, memory.direction)
+    memory.shares[row] += step / scale
+    sums[SCALE] = scale
+    sums[SQUARE] = (1.0 - step) ** 2 * square + step * (
+        2.0 * (1.0 - step) * product + step * row_square
+    )
+    counts[UPDATES] += 1
+    counts[ROW] = row
+    # The running |w|^2 loses digits as w shrinks and as updates add up.
+    stale = counts[UPDATES] - counts[REFRESHED_AT] >= 256 + memory.direction.shape[0]
+    if stale or sums[SQUARE] < 1e-3 * sums[REFRESHED_SQUARE] or scale < _SMALLEST_SCALE:
+        refresh(memory)
+
+
+@compiled
+def move_onto_row(rows, memory, row):  # type: ignore[no-untyped-def]
+    """Set w = z."""
+    memory.direction[:] = 0.0
+    memory.shares[:] = 0.0
+    memory.sums[SCALE] = 1.0
+    push(rows, row, 1.0, memory.direction)
+    memory.shares[row] = 1.0
+    memory.counts[ROW] = row
+    refresh(memory)
+
+
+@compiled
+def refresh(memory):  # type: ignore[no-untyped-def]
+    """Take the scale into the vectors and compute |w|^2 afresh."""
+    sums = memory.sums
+    square = 0.0
+    for j in range(memory.direction.shape[0]):
+        memory.direction[j] *= sums[SCALE]
+        square += memory.direction[j] * memory.direction[j]
+    for r in range(memory.shares.shape[0]):
+        memory.shares[r] *= sums[SCALE]
+    sums[SCALE] = 1.0
+    sums[SQUARE] = sums[REFRESHED_SQUARE] = square
+    memory.counts[REFRESHED_AT] = memory.counts[UPDATES]

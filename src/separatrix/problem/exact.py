@@ -17,6 +17,7 @@ import numpy as np
 __all__ = ["Digits", "Integers", "SignedRows", "balanced_limbs", "lowest_bits"]
 
 _NOTHING = np.iinfo(np.int64).max // 4
+_MOST_LIMBS = 8
 
 
 @dataclass(frozen=True)
@@ -90,113 +91,98 @@ def _column_floor(X: Any) -> np.ndarray:
     return floor
 
 
-def _as_whole(values: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """Return ``values / 2**floor`` as int64, or as Python integers where int64 is too short."""
+def _python_integers(values: np.ndarray, floor: np.ndarray) -> list[list[int]]:
+    """Return ``values / 2**floor`` as Python integers, row by row."""
     fraction, exponent = np.frexp(values)
-    if values.size == 0 or int((exponent - floor)[values != 0.0].max(initial=0)) <= 62:
-        with np.errstate(over="ignore"):
-            half = floor // 2  # in two steps: one power of two may be out of range
-            return np.ldexp(np.ldexp(values, -half), half - floor).astype(np.int64)
-    whole = (fraction * 2.0**53).astype(np.int64)
-    shift = exponent.astype(np.int64) - 53 - floor
-    out = np.empty(values.shape, dtype=object)
-    flat = out.reshape(-1)
-    for place, (number, by) in enumerate(zip(whole.ravel().tolist(), shift.ravel().tolist(), strict=True)):
-        flat[place] = number << by if by >= 0 else number >> -by
-    return out
+    shift = np.where(values == 0.0, 0, exponent.astype(np.int64) - 53 - floor)
+    if shift.max(initial=0) <= 9:  # 53 + 9 bits fit int64, and shifting down loses zeros only
+        number = (fraction * 2.0**53).astype(np.int64)
+        up, down = np.maximum(shift, 0), np.minimum(np.maximum(-shift, 0), 63)
+        return ((number << up) >> down).tolist()
+    number = (fraction * 2.0**53).astype(np.int64)
+    return [
+        [v << s if s >= 0 else v >> -s for v, s in zip(numbers, shifts, strict=True)]
+        for numbers, shifts in zip(number.tolist(), shift.tolist(), strict=True)
+    ]
 
 
 @dataclass(frozen=True)
 class Integers:
-    """Signed rows as integers: entry (i, j) of the data is ``whole[i, j] * 2**exponents[j]``."""
+    """Signed rows as integers: those of the data divided by ``2**exponents``, column by column."""
 
-    whole: Any
+    rows: SignedRows
     exponents: np.ndarray
 
     @classmethod
     def of(cls, rows: SignedRows) -> Integers:
-        """Turn signed rows into integers."""
+        """Choose the largest power of two that leaves every column in integers."""
         floor = _column_floor(rows.X)
-        if not rows.is_sparse:
-            whole = _as_whole(rows.X, np.broadcast_to(floor, rows.X.shape))
-            signs = rows.signs.astype(np.int64)
-            if whole.dtype == object:
-                signs = signs.astype(object)
-            whole = whole * signs[:, None]
-            if rows.fit_intercept:
-                whole = np.column_stack([signs, whole])
-        else:
-            from scipy import sparse
+        return cls(rows, np.concatenate([[0], floor]) if rows.fit_intercept else floor)
 
-            X = rows.X
-            data = _as_whole(X.data, floor[X.indices])
-            if data.dtype == object:
-                dense = SignedRows(X.toarray(), rows.signs, rows.fit_intercept)
-                return cls.of(dense)
-            signs = np.repeat(rows.signs.astype(np.int64), np.diff(X.indptr))
-            whole = sparse.csr_array((data * signs, X.indices, X.indptr), shape=X.shape)
-            if rows.fit_intercept:
-                first = sparse.csr_array(rows.signs.astype(np.int64)[:, None])
-                whole = sparse.csr_array(sparse.hstack([first, whole]))
-        exponents = np.concatenate([[0], floor]) if rows.fit_intercept else floor
-        return cls(whole, exponents)
+    def part(self, rows: np.ndarray) -> Integers:
+        """Return some of the rows, on the same scale."""
+        return Integers(self.rows.take(rows), self.exponents)
 
     def lists(self, rows: np.ndarray) -> list[list[int]]:
         """Return some rows as lists of Python integers."""
-        part = self.whole[rows]
-        part = part if isinstance(part, np.ndarray) else part.toarray()
-        return part.tolist()
+        return _python_integers(self.rows.dense(rows), self.exponents)
 
-    def total(self, multiplier_rows: np.ndarray) -> list[int]:
+    def total(self, chosen: np.ndarray) -> list[int]:
         """Sum some rows exactly."""
-        part = self.whole[multiplier_rows]
-        if not isinstance(part, np.ndarray):
-            part = part.toarray() if part.nnz == 0 else part
-        if getattr(part, "dtype", None) == object:
-            return [int(v) for v in part.sum(axis=0)]
-        high = part // (1 << 31) if isinstance(part, np.ndarray) else part.copy()
-        if isinstance(part, np.ndarray):
-            low = part - high * (1 << 31)
-            tops, bottoms = high.sum(axis=0), low.sum(axis=0)
-        else:
-            high.data = part.data // (1 << 31)
-            low = part.copy()
-            low.data = part.data - high.data * (1 << 31)
-            tops = np.asarray(high.sum(axis=0)).ravel()
-            bottoms = np.asarray(low.sum(axis=0)).ravel()
-        return [(t << 31) + b for t, b in zip(tops.tolist(), bottoms.tolist(), strict=True)]
+        part = self.part(chosen)
+        bits = (52 - max(1, len(chosen)).bit_length()) // 2
+        limbs = part._limbs(bits)
+        if limbs is None:
+            return [sum(column) for column in zip(*self.lists(chosen), strict=True)]
+        signs = part.rows.signs
+        features = [0] * int(self.rows.X.shape[1])
+        for place, limb in enumerate(limbs):
+            for j, value in enumerate((signs @ limb).tolist()):
+                features[j] += int(value) << (bits * place)
+        return [int(signs.sum()), *features] if self.rows.fit_intercept else features
+
+    def _limbs(self, bits: int) -> list[Any] | None:
+        """Split X into matrices of integers below ``2**bits``, lowest first; None if too many."""
+        X = self.rows.X
+        floor = self.exponents[int(self.rows.fit_intercept) :]
+        values = X if isinstance(X, np.ndarray) else X.data
+        floor = floor if isinstance(X, np.ndarray) else floor[X.indices]
+        top = int((np.frexp(values)[1] - floor)[values != 0.0].max(initial=0))
+        count = top // bits + 1
+        if count > _MOST_LIMBS or int(np.abs(floor).max(initial=0)) > 900:
+            return None
+        limbs: list[Any] = []
+        rest = np.ldexp(values, -floor)
+        for place in range(count - 1, -1, -1):
+            unit = 2.0 ** (bits * place)
+            limb = np.rint(rest / unit)
+            rest = rest - limb * unit
+            limbs.append(limb if isinstance(X, np.ndarray) else _with_data(X, limb))
+        return limbs[::-1]
 
     def times(self, vectors: list[list[int]]) -> Digits:
         """Multiply every row by integer vectors (one list a column), exactly."""
-        width = self.whole.shape[1]
-        if getattr(self.whole, "dtype", None) == object:
-            matrix = np.array(vectors, dtype=object).reshape(len(vectors), width).T
-            return Digits.of_integers(self.whole @ matrix)
+        width = len(self.exponents)
         bits = (52 - max(1, width).bit_length()) // 2
+        left = self._limbs(bits)
+        if left is None:
+            matrix = np.array(vectors, dtype=object).reshape(len(vectors), width).T
+            rows = np.array(self.lists(np.arange(len(self.rows))), dtype=object)
+            return Digits.of_integers(rows.reshape(-1, width) @ matrix)
         right = balanced_limbs(vectors, bits)  # (limbs, vectors, width)
-        left = _split(self.whole, bits)
-        shape = (self.whole.shape[0], len(vectors))
-        digits = np.zeros((len(left) + len(right) + 2, *shape), dtype=np.int64)
-        for i, a in enumerate(left):
-            for j in range(len(right)):
-                digits[i + j] += np.asarray(a @ right[j].T).astype(np.int64)
+        first = int(self.rows.fit_intercept)
+        signs = self.rows.signs[:, None]
+        digits = np.zeros((len(left) + len(right) + 2, len(self.rows), len(vectors)), dtype=np.int64)
+        for j in range(len(right)):
+            for i, limb in enumerate(left):
+                digits[i + j] += (signs * (limb @ right[j][:, first:].T)).astype(np.int64)
+            if first:
+                digits[j] += (signs * right[j][:, 0]).astype(np.int64)
         return Digits(_carried(digits, bits), bits)
 
 
-def _split(whole: Any, bits: int) -> list[Any]:
-    """Split an int64 matrix into float64 matrices of short limbs, lowest first."""
-    values = whole if isinstance(whole, np.ndarray) else whole.data
-    limbs = []
-    while values.any() or not limbs:
-        low = ((values + (1 << (bits - 1))) & ((1 << bits) - 1)) - (1 << (bits - 1))
-        values = (values - low) >> bits
-        if isinstance(whole, np.ndarray):
-            limbs.append(low.astype(np.float64))
-        else:
-            part = whole.astype(np.float64)
-            part.data = low.astype(np.float64)
-            limbs.append(part)
-    return limbs
+def _with_data(X: Any, data: np.ndarray) -> Any:
+    return type(X)((data, X.indices, X.indptr), shape=X.shape)
 
 
 def balanced_limbs(vectors: list[list[int]], bits: int) -> np.ndarray:
@@ -237,6 +223,10 @@ class Digits:
     def of_integers(cls, values: np.ndarray) -> Digits:
         """Hold Python integers (in an object array) as they are: one digit of any length."""
         return cls(values[None], 0)
+
+    def take(self, rows: np.ndarray) -> Digits:
+        """Return some of the rows."""
+        return Digits(self.digits[:, rows], self.bits)
 
     def signs(self) -> np.ndarray:
         """Return the sign of every entry."""

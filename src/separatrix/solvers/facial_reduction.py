@@ -16,9 +16,10 @@ from typing import Any
 import flint
 import numpy as np
 
-from separatrix.problem.exact import Integers, SignedRows
+from separatrix.problem.exact import SignedRows
 from separatrix.solvers.exact_simplex import alternative
 from separatrix.solvers.row_generation import Proposal, QuotientView, RawView, propose
+from separatrix.solvers.support import spanning_set, vertex
 from separatrix.solvers.witness import (
     Basis,
     exact_multipliers,
@@ -134,8 +135,7 @@ def full_rank_overlap(rows: SignedRows, proposal: Proposal) -> Partition | None:
     """Try to prove overlap from the support alone, without a look at the other rows."""
     support = proposal.support
     tight = Tight(rows.take(support).integers, rows.width)
-    positions = np.arange(len(support))
-    found = _witness(tight.integers.lists(positions), proposal)
+    found = _witness(tight.integers.lists, proposal)
     if found is None:
         return None
     tight.add(*found.spanning)
@@ -174,11 +174,10 @@ class _Reduction:
             self.vectors = self.tight.basis.null_space()
             if not self.vectors:
                 break
-            quotient = _part(self.integers, self.live).times(self.vectors)
+            quotient = self.integers.part(self.live).times(self.vectors)
             moving = quotient.signs().any(axis=1)
             self.live = self.live[moving]
-            fraction, exponent = quotient.floats()
-            view, proposal = QuotientView(fraction[moving], exponent[moving]), None
+            view, proposal = QuotientView(*quotient.take(moving).floats()), None
         full = len(self.tight.basis_rows) == self.rows.width
         return Partition(None, self.live[:0], everything, self.tight, self.small, full)
 
@@ -189,7 +188,8 @@ class _Reduction:
             if self._is_off(direction):
                 return self._original(direction)
         else:
-            found = _witness(self._lists(self.live[proposal.support]), proposal)
+            support = self.live[proposal.support]
+            found = _witness(lambda chosen: self._lists(support[chosen]), proposal)
             if found is not None:
                 self._add(found)
                 return None
@@ -245,7 +245,7 @@ class _Reduction:
         return primitive(products([numbers], [list(column) for column in zip(*self.vectors, strict=True)])[0])
 
     def _is_off(self, direction: list[int]) -> bool:
-        return bool((_part(self.integers, self.live).times([direction]).signs() > 0).all())
+        return bool((self.integers.part(self.live).times([direction]).signs() > 0).all())
 
     def _original(self, direction: list[int]) -> list[Fraction]:
         return [
@@ -263,38 +263,29 @@ class _Found:
     rows: np.ndarray
 
 
-def _witness(lists: list[list[int]], proposal: Proposal) -> _Found | None:
-    """Make the proposed multipliers exact: on a vertex (few rows) and on the whole support."""
-    if not lists:
-        return None
-    width = len(lists[0])
-    small = None
-    vertex = _vertex(proposal) if width <= VERTEX_WIDTH else None
-    if vertex is not None:
-        chosen, guess = vertex
-        exact = exact_multipliers([lists[i] for i in chosen], guess, proposal.shift[chosen])
-        small = None if exact is None else (chosen.tolist(), exact)
+def _witness(lists: Any, proposal: Proposal) -> _Found | None:
+    """Make the proposed multipliers exact: on a vertex (few rows), and on rows that span all.
+
+    ``lists`` gives the integer rows of positions in the support.
+    """
+    width = proposal.matrix.shape[1]
+    small = _made_exact(lists, vertex(proposal), proposal) if width <= VERTEX_WIDTH else None
     if small is not None and len(small[0]) == width + 1:
         return _Found(small, small, proposal.support)
-    exact = exact_multipliers(lists, proposal.multipliers, proposal.shift)
-    if exact is not None:
-        return _Found((list(range(len(lists))), exact), small, proposal.support)
-    return None if small is None else _Found(small, small, proposal.support)
+    spanning = _made_exact(lists, spanning_set(proposal), proposal)
+    if spanning is None:
+        spanning = small
+    return None if spanning is None else _Found(spanning, small, proposal.support)
 
 
-def _vertex(proposal: Proposal) -> tuple[np.ndarray, np.ndarray] | None:
-    """Reduce the support to independent columns of [rows; 1], by non-negative least squares."""
-    from scipy.optimize import nnls
-
-    matrix = proposal.matrix
-    target = np.zeros(matrix.shape[1] + 1)
-    target[-1] = 1.0
-    try:
-        guess, _ = nnls(np.vstack([matrix.T, np.ones(len(matrix))]), target)
-    except RuntimeError:
+def _made_exact(
+    lists: Any, guess: tuple[np.ndarray, np.ndarray] | None, proposal: Proposal
+) -> tuple[list[int], list[int]] | None:
+    if guess is None:
         return None
-    chosen = np.flatnonzero(guess > 1e-10 * guess.max(initial=0.0))
-    return (chosen, guess[chosen]) if chosen.size else None
+    chosen, weights = guess
+    exact = exact_multipliers(lists(chosen), weights, proposal.shift[chosen])
+    return None if exact is None else (chosen.tolist(), exact.multipliers)
 
 
 def strictly_off(rows: SignedRows, w: list[Fraction]) -> bool:
@@ -322,10 +313,6 @@ def products(rows: list[list[int]], vectors: list[list[int]]) -> list[list[int]]
     """Multiply every row by every vector, exactly."""
     left, right = flint.fmpz_mat(rows), flint.fmpz_mat(vectors).transpose()
     return [[int(v) for v in row] for row in (left * right).tolist()]
-
-
-def _part(integers: Integers, rows: np.ndarray) -> Integers:
-    return Integers(integers.whole[rows], integers.exponents)
 
 
 def _has_entries(rows: SignedRows) -> np.ndarray:

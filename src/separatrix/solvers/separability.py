@@ -23,6 +23,8 @@ from separatrix.solvers.row_generation import working_size
 
 __all__ = ["Claim", "decide"]
 
+SAMPLE = 1000
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -55,7 +57,7 @@ def decide(rows: SignedRows, seed: int = 0) -> Claim:
 
 
 def _from_sample(rows: SignedRows, seed: int) -> Claim | None:
-    size = working_size(rows.width)
+    size = max(SAMPLE, working_size(rows.width))
     if len(rows) <= 3 * size:
         return None
     chosen = np.sort(np.random.default_rng(seed).permutation(len(rows))[:size])

@@ -16,7 +16,7 @@ from typing import Any
 import flint
 import numpy as np
 
-__all__ = ["PRIME", "Basis", "exact_multipliers", "independent_rows", "primitive", "rounded"]
+__all__ = ["PRIME", "Basis", "Exact", "exact_multipliers", "independent_rows", "primitive", "rounded"]
 
 PRIME = 2**61 - 1
 BITS = 40
@@ -117,15 +117,23 @@ def rounded(guess: np.ndarray, shift: np.ndarray | None = None) -> list[int]:
     ]
 
 
+@dataclass(frozen=True)
+class Exact:
+    """Positive integer multipliers with zero sum, and which of the rows are a basis."""
+
+    multipliers: list[int]
+    basis: list[int]
+
+
 def exact_multipliers(
     rows: Lists, guess: np.ndarray, shift: np.ndarray | None = None
-) -> list[int] | None:
+) -> Exact | None:
     """Turn guessed multipliers ``guess * 2**shift`` of integer rows into exact positive ones.
 
     Rows listed first are preferred for the basis. None where a basis multiplier comes out <= 0.
 
     >>> exact_multipliers([[1, 0], [-3, 0]], np.array([3.0, 1.0]))
-    [3, 1]
+    Exact(multipliers=[3, 1], basis=[0])
     """
     chosen = independent_rows(rows)
     basis = Basis([rows[i] for i in chosen], len(rows[0]))
@@ -145,4 +153,4 @@ def exact_multipliers(
         multipliers[i] = weight * scale
     for i, value in zip(chosen, mu, strict=True):
         multipliers[i] = value
-    return primitive(multipliers)
+    return Exact(primitive(multipliers), chosen)

@@ -14,8 +14,12 @@ __version__ = "0.1.0"
 _HOME = {
     "ContaminatedTestError": "separatrix.errors",
     "DataError": "separatrix.errors",
+    "DeltaRule": "separatrix.estimators.delta_rule",
+    "Kozinec": "separatrix.estimators.kozinec",
     "ModelFileError": "separatrix.errors",
     "NotSeparableError": "separatrix.errors",
+    "Perceptron": "separatrix.estimators.perceptron",
+    "replay": "separatrix.estimators.replay",
 }
 
 __all__ = ["__version__"]

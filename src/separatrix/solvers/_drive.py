@@ -70,6 +70,7 @@ class Status(StrEnum):
         "raise the budget, or use a machine for overlapping classes (LinearSVM)",
         False,
     )
+    STREAMING = ("streaming", "one pass was made over the rows of a stream", "", True)
     DIVERGED = ("diverged", "the loss grew without bound", "lower the learning rate", True)
     OVERFLOW = (
         "overflow",

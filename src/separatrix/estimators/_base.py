@@ -1,0 +1,108 @@
+"""What every linear classifier here shares: predicting, and telling what was found."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.estimators._validate import new_data
+from separatrix.solvers._drive import Status
+
+_WEIGHTS_SHOWN = 5
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier by the sign, or the largest, of ``w.x + b``."""
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    classes_: np.ndarray
+    status_: Status
+    certificate_: Any
+    n_iter_: int
+    n_passes_: float
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return ``w.x + b`` for every row: a column for each class if there are more than two."""
+        check_is_fitted(self)
+        X = new_data(self, X)
+        with np.errstate(over="ignore"):
+            scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        return scores.ravel() if len(self.coef_) == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of every row."""
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+    # ---- telling
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return what was found, as pairs of a word and a sentence."""
+        classes = [str(c) for c in self.classes_]
+        sides = (
+            f"{classes[0]} (-) and {classes[1]} (+)" if len(classes) == 2 else ", ".join(classes)
+        )
+        facts = [
+            ("status", f"{self.status_}: {self.status_.cause}"),
+            ("classes", sides),
+            ("work", f"{self.n_iter_:,} updates in {self.n_passes_:,.1f} passes over the rows"),
+        ]
+        if self.certificate_ is not None:
+            facts.append(("proof", str(self.certificate_)))
+        if len(self.coef_) == 1:
+            facts.append(("weights", self._largest_weights()))
+        return facts
+
+    def _largest_weights(self) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        largest = np.argsort(-abs(self.coef_[0]), kind="stable")[:_WEIGHTS_SHOWN]
+        parts = [
+            f"{names[j] if names is not None else f'x{j}'} {self.coef_[0, j]:+.4g}" for j in largest
+        ]
+        more = self.coef_.shape[1] - len(largest)
+        rest = f" and {more} more" if more > 0 else ""
+        return f"{', '.join(parts)}{rest}; intercept {self.intercept_[0]:+.4g}"
+
+    def __str__(self) -> str:
+        """Return the parameters and, once fitted, what was found."""
+        if not hasattr(self, "coef_"):
+            return repr(self)
+        lines = [f"  {word:<8} {sentence}" for word, sentence in self._facts()]
+        return "\n".join([repr(self), *lines])
+
+    def _html_repr(self) -> str:
+        diagram: str = super()._html_repr()
+        if not hasattr(self, "coef_"):
+            return diagram
+        rows = "".join(
+            f"<tr><th style='text-align:left;vertical-align:top'>{html.escape(word)}</th>"
+            f"<td style='text-align:left'>{html.escape(sentence)}</td></tr>"
+            for word, sentence in self._facts()
+        )
+        return f"{diagram}<table>{rows}</table>"
+
+    # ---- ending a fit
+
+    def _warn(self, sentence: str) -> None:
+        text = f"{type(self).__name__}: {sentence}"
+        remedy = self.status_.remedy
+        warnings.warn(
+            f"{text} What to do: {remedy}." if remedy else text, ConvergenceWarning, stacklevel=4
+        )
+
+    def _class_names(self) -> tuple[str, ...]:
+        return tuple(str(name) for name in self.classes_)

@@ -1,0 +1,56 @@
+"""One run of an iterative method, as both `fit` and `sx.replay` make it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from separatrix.estimators._validate import positive
+
+_SINGLE_UPDATES = 1_000_000
+_WHOLE_PASSES = 10_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """What to solve, how, and for how long; `exponents` are those of the columns' scaling."""
+
+    method: Any
+    problem: Any
+    settings: dict[str, Any]
+    budget: int
+    seconds: float
+    exponents: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        method: Any,
+        problem: Any,
+        settings: dict[str, Any],
+        whole_passes: bool,
+        exponents: np.ndarray | None = None,
+    ) -> Run:
+        """Read the budgets of an estimator; where an update costs a pass, allow fewer of them."""
+        for name in ("max_updates", "max_passes", "max_seconds"):
+            value = getattr(estimator, name)
+            if value is not None:
+                positive(name, value, whole=name == "max_updates")
+        updates = estimator.max_updates
+        if updates is None:
+            updates = _WHOLE_PASSES if whole_passes else _SINGLE_UPDATES
+        if estimator.max_passes is not None:
+            settings = {**settings, "max_passes": estimator.max_passes}
+        seconds = np.inf if estimator.max_seconds is None else float(estimator.max_seconds)
+        return cls(method, problem, settings, int(updates), seconds, exponents)
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed; an integer is the same seed every time, None a fresh one."""
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -1,0 +1,148 @@
+"""What comes in is checked here, once, and refused in plain words that say what to do."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from separatrix.errors import DataError
+
+_FLOATS = [np.float64, np.float32]
+
+
+def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[Any, np.ndarray]:
+    """Return X as numbers and y as a column of labels, or say what is wrong with them."""
+    try:
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=_FLOATS,
+            order="C",
+            ensure_all_finite=False,
+        )
+    except ValueError as error:
+        raise _in_our_words(error) from error
+    check_classification_targets(y)
+    _refuse_infinite(estimator, X)
+    return X, y
+
+
+def new_data(estimator: Any, X: Any) -> Any:
+    """Return the X to predict for."""
+    try:
+        X = validate_data(
+            estimator,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=_FLOATS,
+            ensure_all_finite=False,
+        )
+    except ValueError as error:
+        raise _in_our_words(error) from error
+    _refuse_infinite(estimator, X)
+    return X
+
+
+def _in_our_words(error: ValueError) -> ValueError:
+    text = str(error)
+    if "could not convert string to float" in text:
+        value = text.split(":", 1)[-1].strip()
+        return DataError(
+            f"X holds text where a number is needed: {value}. Turn text columns into numbers first "
+            "(sklearn.preprocessing.OneHotEncoder)."
+        )
+    return error
+
+
+def _refuse_infinite(estimator: Any, X: Any) -> None:
+    values = X.data if sp.issparse(X) else X
+    # One cheap sum settles nearly every case: it is finite only if all values are, or cancel never.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    if sp.issparse(X):
+        at = int(np.flatnonzero(~np.isfinite(X.data))[0])
+        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+    else:
+        row, column = (int(k) for k in np.argwhere(~np.isfinite(X))[0])
+    value = float(X[row, column])
+    what = "NaN" if np.isnan(value) else "inf" if value > 0 else "-inf"
+    names = getattr(estimator, "feature_names_in_", None)
+    where = f"column {column}" if names is None else f"column {names[column]!r}"
+    remedy = (
+        "Fill or drop missing values first (sklearn.impute.SimpleImputer)."
+        if what == "NaN"
+        else "Replace infinities by finite numbers, or drop the row."
+    )
+    raise DataError(f"X contains {what} in row {row}, {where}. {remedy}")
+
+
+def two_classes(estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two classes and the signs of y, or refuse."""
+    classes, codes = several_classes(estimator, y)
+    if len(classes) > 2:
+        name = type(estimator).__name__
+        raise ValueError(
+            f"Only binary classification is supported: {name} got {len(classes)} classes, "
+            f"{_few(classes)}.\nWrap it: sklearn.multiclass.OneVsRestClassifier({name}())."
+        )
+    return classes, np.where(codes == 1, 1.0, -1.0)
+
+
+def several_classes(estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, sorted, and the number of each y among them; refuse one class alone."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise DataError(
+            f"{type(estimator).__name__} needs two classes to separate, and y holds one class: "
+            f"{_few(classes)}. Check the labels, or the rows that were selected."
+        )
+    return classes, codes
+
+
+def _few(classes: np.ndarray) -> str:
+    shown = [repr(c) for c in classes[:8].tolist()]
+    return f"[{', '.join(shown)}{', ...' if len(classes) > 8 else ''}]"
+
+
+# ---- parameters
+
+
+def one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
+    """Refuse a value that is not among those allowed.
+
+    >>> one_of("order", "best", ["cyclic", "random"])
+    Traceback (most recent call last):
+    ValueError: order must be one of 'cyclic', 'random'. Got 'best' instead.
+    """
+    if not any(type(value) is type(choice) and value == choice for choice in allowed):
+        choices = ", ".join(repr(choice) for choice in allowed)
+        raise ValueError(f"{name} must be one of {choices}. Got {value!r} instead.")
+
+
+def positive(name: str, value: Any, whole: bool = False, zero: bool = False) -> None:
+    """Refuse what is not a positive (or with `zero`, non-negative) finite number.
+
+    >>> positive("batch_size", 0, whole=True)
+    Traceback (most recent call last):
+    ValueError: batch_size must be a whole number above 0. Got 0 instead.
+    """
+    kind = numbers.Integral if whole else numbers.Real
+    good = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(float(value))
+    if not (good and (value > 0 or (zero and value == 0))):
+        what = "whole number" if whole else "number"
+        least = "at least 0" if zero else "above 0"
+        raise ValueError(f"{name} must be a {what} {least}. Got {value!r} instead.")

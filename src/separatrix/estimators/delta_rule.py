@@ -1,0 +1,164 @@
+"""The delta rule as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.separation import check_separation
+from separatrix.errors import DataError
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._run import Run, seed_of
+from separatrix.estimators._start import first_weights
+from separatrix.estimators._validate import one_of, positive, training_data, two_classes
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers import delta_rule
+from separatrix.solvers._drive import Status, solve
+
+
+class DeltaRule(LinearClassifier):
+    """Gradient descent on the squared error of a linear unit (Widrow and Hoff).
+
+    Unthresholded, it tends to the least-squares weights and always answers, separable or not, but
+    rows far on their own side pull too. Thresholded, it moves for misclassified rows alone.
+
+    Parameters
+    ----------
+    thresholded : bool
+        Whether the error compares signs, ``t - sign(w.x)``, or values, ``t - w.x``.
+    update : {"batch", "minibatch", "single"}
+        All rows, `batch_size` rows, or one row (incremental) for each move.
+    order : {"cyclic", "random"}
+        How rows are visited in the smaller blocks.
+    batch_size : int
+        For ``update="minibatch"``.
+    learning_rate : float or "auto"
+        "auto" takes half of the largest rate that cannot diverge (0.1 when thresholded).
+    init : "zeros", "random" or array
+        The first weights: intercept first, then one for each feature.
+    tol : float or None
+        Stop when the loss has changed by less than this share over each of five passes.
+    max_updates, max_passes, max_seconds : budgets
+        Whichever is spent first ends the fit, with a warning. ``max_updates=None`` means 1,000,000
+        (10,000 batches).
+    fit_intercept : bool
+        Whether the hyperplane may miss the origin.
+    random_state : int, RandomState or None
+        For the random order and the random start.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The hyperplane; ``classes_[1]`` is its positive side.
+    loss_ : float
+        The squared error at the end, ``1/2 sum (t - o)^2``.
+    learning_rate_ : float
+        The rate used.
+    certificate_ : Separation
+        Whether the weights separate the rows, proved either way.
+    status_, n_iter_, n_passes_
+        Why the run ended, its updates, and its passes over the rows.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> machine = sx.DeltaRule().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> machine.predict([[0.4], [2.4]]).tolist()
+    [0, 1]
+    """
+
+    loss_: float
+    learning_rate_: float
+
+    def __init__(
+        self,
+        *,
+        thresholded: bool = False,
+        update: str = "batch",
+        order: str = "cyclic",
+        batch_size: int = 32,
+        learning_rate: float | str = "auto",
+        init: Any = "zeros",
+        tol: float | None = 1e-6,
+        max_updates: int | None = None,
+        max_passes: float | None = None,
+        max_seconds: float | None = None,
+        fit_intercept: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.thresholded = thresholded
+        self.update = update
+        self.order = order
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.init = init
+        self.tol = tol
+        self.max_updates = max_updates
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _run(self, X: Any, y: Any) -> Run:
+        """Pose the problem and the settings that `fit` and `sx.replay` share."""
+        one_of("update", self.update, ("batch", "minibatch", "single"))
+        one_of("order", self.order, ("cyclic", "random"))
+        positive("batch_size", self.batch_size, whole=True)
+        if self.tol is not None:
+            positive("tol", self.tol, zero=True)
+        if self.learning_rate != "auto":
+            positive("learning_rate", self.learning_rate)
+        X, y = training_data(self, X, y)
+        self.classes_, signs = two_classes(self, y)
+        problem = SignedProblem(X, signs, self.fit_intercept)
+        seed = seed_of(self.random_state)
+        rate = None if self.learning_rate == "auto" else self.learning_rate
+        settings = {
+            "update": self.update,
+            "order": self.order,
+            "batch_size": self.batch_size,
+            "rate": 0.1 if rate is None and self.thresholded else rate,
+            "thresholded": self.thresholded,
+            "first": first_weights(self.init, problem, seed),
+            "tol": self.tol,
+            "seed": seed,
+        }
+        return Run.of(self, delta_rule, problem, settings, whole_passes=self.update == "batch")
+
+    def fit(self, X: Any, y: Any) -> DeltaRule:
+        """Descend until the loss settles."""
+        run = self._run(X, y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            state, self.status_ = solve(
+                delta_rule, run.problem, run.budget, run.seconds, **run.settings
+            )
+        self.learning_rate_ = float(state.settings.rate)
+        if self.status_ in (Status.DIVERGED, Status.OVERFLOW):
+            raise self._divergence(run)
+        self.coef_, self.intercept_ = run.problem.weights(state.w)
+        self.n_iter_, self.n_passes_ = state.updates, state.passes
+        self.loss_ = state.loss
+        self.certificate_ = check_separation(run.problem, state.w, self._class_names())
+        if self.status_ is Status.SEPARATED and not self.certificate_.holds:
+            self.status_ = Status.UNPROVED
+        if self.status_ in (Status.BUDGET, Status.UNPROVED):
+            self._warn(f"{self.status_.cause}; the loss is {self.loss_:.6g}.")
+        return self
+
+    def _divergence(self, run: Run) -> ValueError:
+        rows = {"batch": run.problem.n_rows, "minibatch": self.batch_size, "single": 1}[self.update]
+        limit = delta_rule.largest_stable_rate(run.problem, min(rows, run.problem.n_rows))
+        if self.learning_rate_ <= limit and self.learning_rate != "auto":
+            return DataError(f"DeltaRule: {Status.OVERFLOW.cause}. Divide large columns first.")
+        exact = "diverges above" if self.update == "batch" else "is stable up to"
+        return ValueError(
+            f"DeltaRule diverged with learning_rate={self.learning_rate_:.6g}: on these data it "
+            f"{exact} {limit:.6g}. Use learning_rate={0.5 * limit:.3g} or 'auto', or standardise "
+            "the columns so that a larger rate is stable."
+        )

@@ -1,0 +1,123 @@
+"""Kozinec's algorithm as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.margin_bounds import check_margin_bounds
+from separatrix.errors import DataError
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._run import Run, seed_of
+from separatrix.estimators._validate import one_of, positive, training_data, two_classes
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers import kozinec
+from separatrix.solvers._drive import Status, solve
+
+
+class Kozinec(LinearClassifier):
+    """Find a separating hyperplane, or with `epsilon` one of nearly the largest margin.
+
+    Moves w to the point nearest the origin on the segment between w and a row on the wrong side.
+    Every w is a convex combination of the signed rows, so the margin of any hyperplane is at most
+    |w|: both ends of ``min w.z / |w| <= m <= |w|`` come with a proof.
+
+    Parameters
+    ----------
+    epsilon : float or None
+        None stops at the first separating w. A number goes on until the margin found is within
+        epsilon of the largest there is (in homogeneous coordinates).
+    order : {"cyclic", "random", "worst"}
+        How rows are visited: as stored, shuffled for each pass, or the worst of all each time.
+    max_updates : int or None
+        None: 1,000,000 (10,000 where every update looks at all rows).
+    max_passes, max_seconds : float or None
+        Further budgets. A budget that ends the fit leaves the best point so far and a warning.
+    fit_intercept : bool
+        Whether the hyperplane may miss the origin.
+    random_state : int, RandomState or None
+        For the random order.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The hyperplane; ``classes_[1]`` is its positive side.
+    margin_bounds_ : (float, float)
+        The largest margin of any hyperplane lies between these, proved.
+    dual_coef_ : array
+        The convex coefficients of w, one for each row.
+    certificate_ : MarginBounds
+        The proof; ``certificate_.check(X, y)`` proves it again.
+    status_, n_iter_, n_passes_
+        Why the run ended, its updates, and its passes over the rows.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0, 2.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], ["up", "up", "down", "down"]
+    >>> machine = sx.Kozinec(epsilon=0.01).fit(X, y)
+    >>> machine.predict([[0.0, 1.0]]).tolist()
+    ['up']
+    >>> machine.certificate_.holds
+    True
+    """
+
+    dual_coef_: np.ndarray
+    margin_bounds_: tuple[float, float]
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        *,
+        order: str = "cyclic",
+        max_updates: int | None = None,
+        max_passes: float | None = None,
+        max_seconds: float | None = None,
+        fit_intercept: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.order = order
+        self.max_updates = max_updates
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _run(self, X: Any, y: Any) -> Run:
+        """Pose the problem and the settings that `fit` and `sx.replay` share."""
+        one_of("order", self.order, ("cyclic", "random", "worst"))
+        if self.epsilon is not None:
+            positive("epsilon", self.epsilon)
+        X, y = training_data(self, X, y)
+        self.classes_, signs = two_classes(self, y)
+        settings = {
+            "epsilon": self.epsilon,
+            "order": self.order,
+            "seed": seed_of(self.random_state),
+        }
+        problem = SignedProblem(X, signs, self.fit_intercept)
+        return Run.of(self, kozinec, problem, settings, whole_passes=self.order == "worst")
+
+    def fit(self, X: Any, y: Any) -> Kozinec:
+        """Find the hyperplane and prove what it claims."""
+        run = self._run(X, y)
+        state, self.status_ = solve(kozinec, run.problem, run.budget, run.seconds, **run.settings)
+        if self.status_ is Status.OVERFLOW:
+            raise DataError(f"Kozinec: {self.status_.cause}. Divide large columns first.")
+        self.dual_coef_ = state.alpha
+        self.coef_, self.intercept_ = run.problem.weights(state.w)
+        self.n_iter_, self.n_passes_ = state.updates, state.passes
+        proof = check_margin_bounds(run.problem, state.w, state.alpha, self._class_names())
+        self.certificate_, self.margin_bounds_ = proof, (proof.lower, proof.upper)
+        if self.status_ in (Status.SEPARATED, Status.EPSILON) and not proof.holds:
+            self.status_ = Status.UNPROVED
+        if self.status_ not in (Status.SEPARATED, Status.EPSILON):
+            self._warn(f"{self.status_.cause}. No hyperplane has a margin above {proof.upper:.3g}.")
+        return self

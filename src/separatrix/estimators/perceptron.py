@@ -1,0 +1,285 @@
+"""The perceptron as a scikit-learn classifier, for two classes and for many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from separatrix.certificates.novikoff import Novikoff, check_novikoff
+from separatrix.certificates.separation import check_separation
+from separatrix.errors import DataError
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._run import Run, seed_of
+from separatrix.estimators._start import first_weights
+from separatrix.estimators._validate import one_of, positive, several_classes, training_data
+from separatrix.problem.equilibrate import column_exponents, divided_columns, weights_of_undivided
+from separatrix.problem.multiclass import KeslerProblem
+from separatrix.problem.signed import SignedProblem, as_matrix
+from separatrix.solvers import perceptron
+from separatrix.solvers._drive import Status, solve
+
+
+def _can_learn_from_a_stream(estimator: Any) -> bool:
+    if estimator.scale:
+        raise AttributeError(
+            "partial_fit cannot use scale=True, since the size of later columns is unknown. "
+            "Scale the rows before, or use fit."
+        )
+    return True
+
+
+class Perceptron(LinearClassifier):
+    """Add misclassified rows to the weights until there are none.
+
+    Separable data are separated after at most (R / margin)^2 single updates. On other data the run
+    ends by a budget or by `patience`, and the pocket gives the best weights it tested. More than
+    two classes are one separation problem by Kesler's construction: every class against every
+    other, all at once.
+
+    Parameters
+    ----------
+    update : {"single", "minibatch", "batch"}
+        Correct one misclassified row at a time, those of `batch_size` rows, or those of all rows.
+    order : {"cyclic", "random", "worst"}
+        How rows are visited: as stored, shuffled for each pass, or the worst of all each time
+        ("worst" goes with single updates; "batch" has no order).
+    batch_size : int
+        For ``update="minibatch"``.
+    learning_rate : float
+        The step. From zero weights a fixed rate changes only the length of w.
+    decay : float
+        Update number t uses ``learning_rate / t**decay``; 0 keeps it fixed.
+    init : "zeros", "random" or array
+        The first weights: intercept first, then one for each feature (one such row a class where
+        there are more than two).
+    scale : bool
+        Divide each column by a power of two near its largest entry, inside: fewer updates when
+        columns differ in size, and no rounding. The weights are for the columns as given.
+    pocket : bool, "ratchet" or "every"
+        Keep the weights with fewest errors on the whole set. The ratchet (True) counts errors only
+        for weights that got more rows right in a row than the kept ones; "every" for all weights.
+    average : bool
+        Return the mean of the weights over all row visits instead.
+    max_updates : int or None
+        None: 1,000,000 (10,000 where every update looks at all rows).
+    max_passes, max_seconds : float or None
+        Further budgets. A budget that ends the fit leaves the best point so far and a warning.
+    patience : int or None
+        Stop after this many updates without a better pocket.
+    tol : float or None
+        Stop when the perceptron loss changes by less than this share over a pass.
+    fit_intercept : bool
+        Whether the hyperplane may miss the origin.
+    random_state : int, RandomState or None
+        For the random order and the random start.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The hyperplane, ``classes_[1]`` on its positive side; or a row for each of many classes.
+    errors_ : int
+        Misclassified training rows; a score of exactly 0 counts as an error.
+    certificate_ : Separation
+        Whether the weights separate the rows, proved either way. None after `partial_fit`.
+    novikoff_ : Novikoff or None
+        Mistakes made beside the bound on them that the margin found proves (single updates, fixed
+        rate). A wider margin, such as Kozinec's, proves a better bound: see `check_novikoff`.
+    status_, n_iter_, n_passes_
+        Why the run ended, its updates, and its passes over the rows.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]
+    >>> machine = sx.Perceptron(learning_rate=0.2, init=[0, 1, 0.5]).fit(X, y)
+    >>> machine.coef_.round(9).tolist(), machine.intercept_.round(9).tolist()
+    ([[0.5, 1.0]], [0.2])
+    >>> machine.certificate_.holds, str(machine.status_)
+    (True, 'separated')
+    """
+
+    errors_: int
+    novikoff_: Novikoff | None
+    _stream: tuple[np.ndarray, np.ndarray, float]  # last weights, answer, passes it averages
+
+    def __init__(
+        self,
+        *,
+        update: str = "single",
+        order: str = "cyclic",
+        batch_size: int = 32,
+        learning_rate: float = 1.0,
+        decay: float = 0.0,
+        init: Any = "zeros",
+        scale: bool = False,
+        pocket: bool | str = True,
+        average: bool = False,
+        max_updates: int | None = None,
+        max_passes: float | None = None,
+        max_seconds: float | None = None,
+        patience: int | None = None,
+        tol: float | None = None,
+        fit_intercept: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.update = update
+        self.order = order
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.init = init
+        self.scale = scale
+        self.pocket = pocket
+        self.average = average
+        self.max_updates = max_updates
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.patience = patience
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        one_of("update", self.update, ("single", "minibatch", "batch"))
+        one_of("order", self.order, ("cyclic", "random", "worst"))
+        one_of("pocket", self.pocket, (True, False, "ratchet", "every"))
+        if self.order == "worst" and self.update != "single":
+            raise ValueError(
+                f"order='worst' goes with update='single'. Got {self.update!r} instead."
+            )
+        positive("batch_size", self.batch_size, whole=True)
+        positive("learning_rate", self.learning_rate)
+        positive("decay", self.decay, zero=True)
+        if self.tol is not None:
+            positive("tol", self.tol, zero=True)
+        if self.patience is not None:
+            positive("patience", self.patience, whole=True)
+            if not self.pocket:
+                raise ValueError("patience waits for a better pocket: it needs pocket=True.")
+
+    def _pose(self, X: Any, codes: np.ndarray) -> SignedProblem | KeslerProblem:
+        if len(self.classes_) == 2:
+            return SignedProblem(X, np.where(codes == 1, 1.0, -1.0), self.fit_intercept)
+        return KeslerProblem(X, codes, len(self.classes_), self.fit_intercept)
+
+    def _settings(self, problem: Any) -> dict[str, Any]:
+        seed = seed_of(self.random_state)
+        return {
+            "update": self.update,
+            "order": self.order,
+            "batch_size": self.batch_size,
+            "rate": self.learning_rate,
+            "decay": self.decay,
+            "first": first_weights(self.init, problem, seed),
+            "pocket": self.pocket,
+            "average": self.average,
+            "patience": self.patience or 0,
+            "tol": self.tol,
+            "seed": seed,
+        }
+
+    def _run(self, X: Any, y: Any) -> Run:
+        """Pose the problem and the settings that `fit` and `sx.replay` share."""
+        self._check_parameters()
+        X, y = training_data(self, X, y)
+        self.classes_, codes = several_classes(self, y)
+        exponents = None
+        if self.scale:
+            X = as_matrix(X)
+            exponents = column_exponents(X)
+            X = divided_columns(X, exponents)
+        problem = self._pose(X, codes)
+        whole = self.order == "worst" or self.update == "batch"
+        return Run.of(self, perceptron, problem, self._settings(problem), whole, exponents)
+
+    def fit(self, X: Any, y: Any) -> Perceptron:
+        """Find weights, and prove whether they separate the rows."""
+        run = self._run(X, y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            state, self.status_ = solve(
+                perceptron, run.problem, run.budget, run.seconds, **run.settings
+            )
+        if self.status_ is Status.OVERFLOW:
+            raise DataError(
+                f"Perceptron: {self.status_.cause}. Use scale=True, or divide large columns first."
+            )
+        self.n_iter_, self.n_passes_ = state.updates, state.passes
+        self.errors_ = state.errors
+        self.certificate_ = check_separation(run.problem, state.answer, self._class_names())
+        self.novikoff_ = self._mistake_bound(run, state)
+        self._keep(run, state.answer)
+        self._stream = (state.w.copy(), state.answer.copy(), state.passes)
+        if self.scale and self.certificate_.holds:
+            # Powers of two change no sign: the proof for the scaled columns is one for these.
+            problem = self._pose(training_data(self, X, y)[0], several_classes(self, y)[1])
+            w = problem.homogeneous(self.coef_, self.intercept_)
+            self.certificate_ = check_separation(problem, w, self._class_names())
+        if self.status_ is Status.SEPARATED and not self.certificate_.holds and not self.average:
+            self.status_ = Status.UNPROVED
+        if self.status_ in (Status.BUDGET, Status.UNPROVED):
+            self._warn(
+                f"{self.status_.cause}; {self.errors_} of {run.problem.n_samples} training rows "
+                "are misclassified."
+            )
+        return self
+
+    def _keep(self, run: Run, w: np.ndarray) -> None:
+        self.coef_, self.intercept_ = run.problem.weights(w)
+        if run.exponents is not None:
+            with np.errstate(over="ignore"):
+                self.coef_ = weights_of_undivided(self.coef_, run.exponents)
+            if not np.isfinite(self.coef_).all():
+                raise DataError(
+                    "Perceptron: a column is so small that its weight is too large for floating "
+                    "point. Multiply that column, or drop it."
+                )
+
+    def _mistake_bound(self, run: Run, state: Any) -> Novikoff | None:
+        if self.update != "single" or self.decay != 0.0 or not self.certificate_.holds:
+            return None
+        first = run.settings["first"]
+        return check_novikoff(
+            run.problem, state.answer, state.updates, first, float(self.learning_rate)
+        )
+
+    @available_if(_can_learn_from_a_stream)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:
+        """Go once over new rows, from the weights reached so far; name all classes at first.
+
+        There is no pocket and no certificate here, since both speak of all the data.
+        """
+        self._check_parameters()
+        first_call = not hasattr(self, "coef_")
+        X, y = training_data(self, X, y, reset=first_call)
+        if first_call:
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            self.classes_, _ = several_classes(self, np.asarray(classes))
+        codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        if not np.array_equal(self.classes_[codes], y):
+            unknown = sorted(set(y.tolist()) - set(self.classes_.tolist()))
+            raise DataError(f"y holds labels that are not among the classes: {unknown}.")
+        self._learn_once(self._pose(X, codes), first_call)
+        return self
+
+    def _learn_once(self, problem: Any, first_call: bool) -> None:
+        settings = {**self._settings(problem), "pocket": False, "patience": 0, "max_passes": 1}
+        if not first_call:
+            # Averaged weights are an answer, not where the updates go on from.
+            settings["first"], _, _ = self._stream
+        with np.errstate(over="ignore", invalid="ignore"):
+            state, status = solve(perceptron, problem, **settings)
+        if status is Status.OVERFLOW:
+            raise DataError(f"Perceptron: {status.cause}. Divide large columns first.")
+        answer, visits = state.answer.copy(), state.passes
+        if not first_call and self.average:
+            _, earlier, passes = self._stream
+            answer = (passes * earlier + visits * answer) / (passes + visits)
+            visits += passes
+        self._stream = (state.w.copy(), answer, visits)
+        self.coef_, self.intercept_ = problem.weights(answer)
+        self.status_, self.certificate_, self.novikoff_ = Status.STREAMING, None, None
+        self.n_iter_ = state.updates + (0 if first_call else self.n_iter_)
+        self.n_passes_ = state.passes + (0.0 if first_call else self.n_passes_)

@@ -1,0 +1,47 @@
+"""Every update of a fit, as frames: what `fit` does, to the last bit."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix.estimators._run import Run
+from separatrix.problem.equilibrate import weights_of_undivided
+from separatrix.solvers import _drive
+from separatrix.solvers._drive import Frame
+
+
+def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
+    """Yield the start and then every update that ``estimator.fit(X, y)`` makes.
+
+    Frames hold the current weights ``[intercept, features...]``, the row used, the errors on all
+    rows, the margin ``min w.z / |w|`` and an upper bound on the margin of any hyperplane. The
+    estimator itself is left as it is. Time budgets are not applied.
+
+    >>> import separatrix as sx
+    >>> X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]
+    >>> for frame in sx.replay(sx.Perceptron(learning_rate=0.2, init=[0, 1, 0.5]), X, y):
+    ...     print(frame.update, frame.weights.round(9).tolist(), frame.errors)
+    0 [0.0, 1.0, 0.5] 2
+    1 [-0.2, 0.6, 0.9] 1
+    2 [0.0, 0.2, 1.1] 1
+    3 [0.2, 0.5, 1.0] 0
+    """
+    if not hasattr(estimator, "_run"):
+        raise TypeError(f"{type(estimator).__name__} has no updates to replay.")
+    return _frames(clone(estimator)._run(X, y))
+
+
+def _frames(run: Run) -> Iterator[Frame]:
+    for frame in _drive.replay(run.method, run.problem, run.budget, **run.settings):
+        if run.exponents is None:
+            yield frame
+        else:
+            coef, intercept = run.problem.weights(frame.weights)
+            with np.errstate(over="ignore"):
+                coef = weights_of_undivided(coef, run.exponents)
+            yield dataclasses.replace(frame, weights=run.problem.homogeneous(coef, intercept))

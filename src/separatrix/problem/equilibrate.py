@@ -1,0 +1,40 @@
+"""Columns brought to a common size by powers of two: a scaling without rounding.
+
+Multiplying a float by a power of two changes its exponent and nothing else, so what holds for the
+scaled columns holds exactly for the columns as given. Zeros stay zeros: sparse data stay sparse.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.problem.signed import Matrix
+
+
+def column_exponents(X: Matrix) -> np.ndarray:
+    """Return e so that the largest entry of each column, divided by 2**e, lies in [1/2, 1).
+
+    >>> column_exponents(np.array([[3.0, 0.0], [-5.0, 0.0]])).tolist()
+    [3, 0]
+    """
+    largest = abs(X).max(axis=0)
+    largest = largest.toarray().ravel() if sp.issparse(largest) else np.asarray(largest).ravel()
+    return np.frexp(largest.astype(np.float64))[1].astype(np.int64)
+
+
+def divided_columns(X: Matrix, exponents: np.ndarray) -> Matrix:
+    """Return a copy of X with each column divided by its power of two.
+
+    >>> divided_columns(np.array([[6.0, 1.0]]), np.array([2, 0]))
+    array([[1.5, 1. ]])
+    """
+    if sp.issparse(X):
+        data = np.ldexp(X.data.astype(np.float64), -exponents[X.indices])
+        return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    return np.ldexp(X.astype(np.float64), -exponents)
+
+
+def weights_of_undivided(coef: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Return the coefficients that do to X what `coef` does to the divided columns."""
+    return np.ldexp(coef, -exponents)

@@ -19,7 +19,9 @@ _HOME = {
     "ModelFileError": "separatrix.errors",
     "NotSeparableError": "separatrix.errors",
     "Perceptron": "separatrix.estimators.perceptron",
+    "Verdict": "separatrix.estimators.verdict",
     "replay": "separatrix.estimators.replay",
+    "separability": "separatrix.estimators.separability",
 }
 
 __all__ = ["__version__"]

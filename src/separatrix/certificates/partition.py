@@ -8,6 +8,7 @@ the boundary, and the multiples reach all that are on it. Nothing here knows how
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from separatrix.certificates.exact_sums import (
     sums_to_zero,
 )
 from separatrix.certificates.separation import certificate_json, filtered_margins, problem_from
+from separatrix.problem.decimals import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 
 __all__ = ["Integers", "Partition", "margin_signs", "proves_gordan", "proves_partition"]
@@ -31,9 +33,12 @@ _LEAST_WEIGHT = 2.0**-900
 
 @dataclass(frozen=True)
 class Partition:
-    """Integer multipliers that pin rows to the boundary; kind ``"overlap"`` or ``"quasi"``.
+    """Rows on the boundary of every halfspace that holds all rows, and rows off it, exactly.
 
-    `weights` (``[b, w_1, ..., w_d]``, integers) put the other rows off it; empty for overlap.
+    Positive `multipliers` pin rows to the boundary; integer `weights` (``[b, w_1, ..., w_d]``) put
+    the other rows off it. No weights: kind ``"overlap"``. No multipliers: ``"separation"``, with
+    weights too long for floats. Both: ``"quasi"``. With `decimals`, column j is read times
+    ``10**decimals[j]``, as the decimals that are written.
     """
 
     kind: str
@@ -46,36 +51,57 @@ class Partition:
     n_rows: int
     n_features: int
     classes: tuple[str, ...]
+    decimals: Integers = ()
     holds: bool = True
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the claim again from the data, whatever `holds` says; other data are refused."""
         problem = problem_from(X, y, self.intercept)
-        return (
-            isinstance(problem, SignedProblem)
-            and sha256(problem) == self.data_sha256
-            and proves_partition(problem, self)
-        )
+        if not isinstance(problem, SignedProblem):
+            return False
+        if self.decimals:
+            if len(self.decimals) != problem.X.shape[1]:
+                return False
+            scaled = times_powers_of_ten(problem.X, self.decimals)
+            problem = SignedProblem(scaled, problem.signs, self.intercept)
+        return sha256(problem) == self.data_sha256 and proves_partition(problem, self)
 
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""
-        claim: dict[str, Any] = {
-            "rows": list(self.rows),
-            "multipliers": [hex(m) for m in self.multipliers],
-            "others": hex(self.others),
-        }
-        if self.kind == "quasi":
+        claim: dict[str, Any] = {}
+        if self.kind != "separation":
+            claim["rows"] = list(self.rows)
+            claim["multipliers"] = [hex(m) for m in self.multipliers]
+            claim["others"] = hex(self.others)
+        if self.kind != "overlap":
             claim["integers"] = [hex(w) for w in self.weights]
-        return certificate_json(self.kind, self, claim)
+        text = certificate_json(self.kind, self, claim)
+        if not self.decimals:
+            return text
+        whole = json.loads(text)
+        whole["data"]["decimals"] = list(self.decimals)
+        return json.dumps(whole, indent=1)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if self.kind == "separation":
+            return f"proved: all {self.n_rows} rows lie strictly on their own side (exact)"
+        if self.kind == "overlap":
+            return f"proved: the classes overlap ({len(self.rows)} rows of zero sum, exact)"
+        return f"proved: quasi-separable ({len(self.rows)} rows of zero sum, weights, exact)"
 
 
 def proves_partition(problem: SignedProblem, claim: Partition) -> bool:
     """Check every part of the claim exactly, except the fingerprint of the data."""
+    if claim.kind not in ("overlap", "quasi", "separation"):
+        return False
     quasi = claim.kind == "quasi"
-    if quasi:
+    if claim.kind != "overlap":
         if len(claim.weights) != problem.dimension:
             return False
         signs = margin_signs(problem, claim.weights)
+        if not quasi:
+            return bool((signs > 0).all())
         if signs.min(initial=0) < 0 or not (signs > 0).any():
             return False
         tight = signs == 0

@@ -142,6 +142,7 @@ def full_rank_overlap(rows: SignedRows, proposal: Proposal) -> Partition | None:
     if len(tight.basis_rows) < rows.width:
         return None
     tight.rows = support[tight.rows].tolist()
+    tight.basis_rows = support[tight.basis_rows].tolist()
     small = None if found.small is None else (support[found.small[0]].tolist(), found.small[1])
     nothing = np.zeros(0, dtype=np.int64)
     return Partition(None, nothing, nothing, tight, small, True)

@@ -11,15 +11,20 @@ again from the data by ``certificates``, which share nothing with this file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from separatrix.problem.exact import SignedRows
-from separatrix.solvers.facial_reduction import Partition, Undecided, partition, whole
+from separatrix.solvers.facial_reduction import (
+    Partition,
+    Undecided,
+    full_rank_overlap,
+    partition,
+)
 from separatrix.solvers.peeling import Level, merge, peel
-from separatrix.solvers.row_generation import working_size
+from separatrix.solvers.row_generation import RawView, propose, working_size
 
 __all__ = ["Claim", "decide"]
 
@@ -32,7 +37,8 @@ class Claim:
 
     ``direction`` (up to a positive factor) has no negative margin. ``multipliers`` on ``rows`` and
     the multiplier ``others`` on every other row with margin 0 sum to exactly zero. ``witness`` is
-    a small Gordan witness. With ``others == 0`` the listed rows have full rank.
+    a small Gordan witness. With ``others == 0`` the listed rows have full rank. ``basis`` names
+    rows that span those of margin 0.
     """
 
     kind: str
@@ -41,6 +47,7 @@ class Claim:
     multipliers: list[int] | None = None
     others: int = 0
     witness: tuple[list[int], list[int]] | None = None
+    basis: list[int] = field(default_factory=list)
     bound: float | None = None
 
 
@@ -61,45 +68,41 @@ def _from_sample(rows: SignedRows, seed: int) -> Claim | None:
     if len(rows) <= 3 * size:
         return None
     chosen = np.sort(np.random.default_rng(seed).permutation(len(rows))[:size])
-    from separatrix.solvers.facial_reduction import full_rank_overlap
-    from separatrix.solvers.row_generation import RawView, propose
-
     sample = rows.take(chosen)
     proposal = propose(RawView(sample), seed)
-    if proposal.separated:
-        return None
-    found = full_rank_overlap(sample, proposal)
-    return None if found is None else _overlap(found, chosen)
-
-
-def _overlap(found: Partition, numbers: np.ndarray) -> Claim:
-    rows = numbers[found.tight.rows].tolist()
-    small = found.small or (found.tight.rows, found.tight.multipliers)
-    witness = (numbers[small[0]].tolist(), small[1])
-    return Claim("overlapping", None, rows, found.tight.multipliers, 0, witness)
+    found = None if proposal.separated else full_rank_overlap(sample, proposal)
+    return None if found is None else _tight("overlapping", found, chosen, None, 0)
 
 
 def _settle(rows: SignedRows, levels: list[Level], live: np.ndarray, seed: int) -> Claim:
     if live.size == 0:
         return Claim("separable", _dense(merge(rows, levels, {}), rows.width))
-    core = rows.take(live) if live.size < len(rows) else rows
-    found = partition(core, seed)
+    found = partition(rows.take(live) if live.size < len(rows) else rows, seed)
     if found.spans_all and not levels:
-        return _overlap(found, live)
-    direction = {} if found.direction is None else dict(enumerate(found.direction))
-    off_levels = levels
-    if not off_levels and found.direction is None:
-        total = None
-    else:
-        total = _dense(merge(rows, off_levels, direction), rows.width)
+        return _tight("overlapping", found, live, None, 0)
+    core = {} if found.direction is None else dict(enumerate(found.direction))
+    direction = _dense(merge(rows, levels, core), rows.width) if levels or core else None
     if found.tight_rows.size == 0:
-        return Claim("separable", total)
+        return Claim("separable", direction)
     others = found.tight.cover(found.tight_rows)
-    small = found.small or (found.tight.rows, found.tight.multipliers)
-    witness = (live[small[0]].tolist(), small[1])
-    kind = "overlapping" if total is None else "quasi-separable"
+    kind = "overlapping" if direction is None else "quasi-separable"
+    return _tight(kind, found, live, direction, others)
+
+
+def _tight(
+    kind: str, found: Partition, numbers: np.ndarray, direction: list[Fraction] | None, others: int
+) -> Claim:
+    """Claim what a partition found, in the numbers of the original rows."""
+    tight = found.tight
+    small, multipliers = found.small or (tight.rows, tight.multipliers)
     return Claim(
-        kind, total, live[found.tight.rows].tolist(), found.tight.multipliers, others, witness
+        kind,
+        direction,
+        numbers[tight.rows].tolist(),
+        tight.multipliers,
+        others,
+        (numbers[small].tolist(), multipliers),
+        numbers[tight.basis_rows].tolist(),
     )
 
 

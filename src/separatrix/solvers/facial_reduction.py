@@ -50,19 +50,18 @@ class Tight:
     rows: list[int] = field(default_factory=list)
     multipliers: list[int] = field(default_factory=list)
     basis_rows: list[int] = field(default_factory=list)
+    lists: list[list[int]] = field(default_factory=list)
     basis: Basis = field(init=False)
 
     def __post_init__(self) -> None:
-        self.basis = Basis(self._lists(self.basis_rows), self.width)
-
-    def _lists(self, rows: list[int]) -> list[list[int]]:
-        return self.integers.lists(np.array(rows, dtype=np.int64)) if rows else []
+        self.basis = Basis([], self.width)
 
     def add(self, rows: list[int], multipliers: list[int]) -> None:
         """Add rows whose weighted sum lies in the span: correct the old multipliers, scaled up."""
-        lists = self._lists(rows)
-        total = [sum(m * row[j] for m, row in zip(multipliers, lists, strict=True)) for j in range(self.width)]
-        scale = self._absorb(total)
+        lists = self.integers.lists(np.array(rows, dtype=np.int64))
+        total = flint.fmpz_mat([multipliers]) * flint.fmpz_mat(lists)
+        scale = self._absorb([int(v) for v in total.entries()])
+        self.lists += lists
         self.multipliers += [m * scale for m in multipliers]
         self.rows += rows
         self.multipliers = primitive(self.multipliers)
@@ -165,6 +164,7 @@ class _Reduction:
             proposal = None
             zero = np.setdiff1d(everything, self.live)
             self.small = ([int(zero[0])], [1])
+            self.tight.add(*self.small)
         view: Any = RawView(self.rows, self.live)
         while self.live.size:
             proposal = propose(view, self.seed) if proposal is None else proposal
@@ -215,10 +215,9 @@ class _Reduction:
 
     def _add(self, found: _Found) -> None:
         rows = self.live[found.rows]
-        first = not self.tight.rows
         chosen, multipliers = found.spanning
         self.tight.add(rows[chosen].tolist(), multipliers)
-        if first and self.small is None and found.small is not None:
+        if self.small is None and self.vectors is None and found.small is not None:
             self.small = (rows[found.small[0]].tolist(), found.small[1])
 
     def _lists(self, rows: np.ndarray) -> list[list[int]]:
@@ -282,11 +281,21 @@ def _witness(lists: Any, proposal: Proposal) -> _Found | None:
 def _made_exact(
     lists: Any, guess: tuple[np.ndarray, np.ndarray] | None, proposal: Proposal
 ) -> tuple[list[int], list[int]] | None:
-    if guess is None:
+    if guess is None or guess[0].size == 0:
         return None
     chosen, weights = guess
     exact = exact_multipliers(lists(chosen), weights, proposal.shift[chosen])
     return None if exact is None else (chosen.tolist(), exact.multipliers)
+
+
+def smaller_witness(tight: Tight) -> tuple[list[int], list[int]]:
+    """Return rows and multipliers of zero sum, width + 1 of them at most where that is quick."""
+    lists = tight.lists
+    answer = alternative(lists) if len(lists) * tight.width <= SIMPLEX_CELLS // 20 else None
+    if len(lists) <= tight.width + 1 or answer is None or answer.multipliers is None:
+        return tight.rows, tight.multipliers
+    chosen = [i for i, m in enumerate(answer.multipliers) if m]
+    return [tight.rows[i] for i in chosen], [answer.multipliers[i] for i in chosen]
 
 
 def strictly_off(rows: SignedRows, w: list[Fraction]) -> bool:

@@ -22,6 +22,7 @@ from separatrix.solvers.facial_reduction import (
     Undecided,
     full_rank_overlap,
     partition,
+    smaller_witness,
 )
 from separatrix.solvers.peeling import Level, merge, peel
 from separatrix.solvers.row_generation import RawView, propose, working_size
@@ -94,7 +95,7 @@ def _tight(
 ) -> Claim:
     """Claim what a partition found, in the numbers of the original rows."""
     tight = found.tight
-    small, multipliers = found.small or (tight.rows, tight.multipliers)
+    small, multipliers = found.small or smaller_witness(tight)
     return Claim(
         kind,
         direction,

@@ -92,6 +92,11 @@ def minimise(rows: np.ndarray, w: np.ndarray | None = None, iterations: int = 10
     """
     w = np.zeros(rows.shape[1]) if w is None else w.copy()
     margins = rows @ w
+    with np.errstate(all="ignore"):  # whatever overflows is no proposal
+        return _newton(rows, w, margins, iterations)
+
+
+def _newton(rows: np.ndarray, w: np.ndarray, margins: np.ndarray, iterations: int) -> Minimum:
     best, stalled = np.inf, 0
     for done in range(iterations):
         if _is_separated(rows, w, margins):

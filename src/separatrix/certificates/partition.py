@@ -25,7 +25,7 @@ from separatrix.certificates.separation import certificate_json, filtered_margin
 from separatrix.problem.decimals import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 
-__all__ = ["Integers", "Partition", "margin_signs", "proves_gordan", "proves_partition"]
+__all__ = ["Integers", "Partition", "margin_signs", "proved_signs", "proves_gordan", "proves_partition"]
 
 Integers = tuple[int, ...]
 _LEAST_WEIGHT = 2.0**-900
@@ -93,20 +93,27 @@ class Partition:
 
 def proves_partition(problem: SignedProblem, claim: Partition) -> bool:
     """Check every part of the claim exactly, except the fingerprint of the data."""
+    return proved_signs(problem, claim) is not None
+
+
+def proved_signs(problem: SignedProblem, claim: Partition) -> np.ndarray | None:
+    """Return the sign of every margin (0: on the boundary) if the claim holds, otherwise None."""
+    signs = np.zeros(problem.n_samples, dtype=np.int64)
     if claim.kind not in ("overlap", "quasi", "separation"):
-        return False
-    quasi = claim.kind == "quasi"
+        return None
     if claim.kind != "overlap":
         if len(claim.weights) != problem.dimension:
-            return False
+            return None
         signs = margin_signs(problem, claim.weights)
-        if not quasi:
-            return bool((signs > 0).all())
+        if claim.kind == "separation":
+            return signs if (signs > 0).all() else None
         if signs.min(initial=0) < 0 or not (signs > 0).any():
-            return False
-        tight = signs == 0
-    else:
-        tight = np.ones(problem.n_samples, dtype=bool)
+            return None
+    return signs if _pinned(problem, claim, signs == 0) else None
+
+
+def _pinned(problem: SignedProblem, claim: Partition, tight: np.ndarray) -> bool:
+    """Whether the multipliers pin all tight rows to the boundary."""
     named = np.array(claim.rows, dtype=np.int64)
     if not _are_rows(claim, problem.n_samples) or not tight[named].all() or claim.others < 0:
         return False
@@ -117,9 +124,8 @@ def proves_partition(problem: SignedProblem, claim: Partition) -> bool:
         outside = column_sums(problem.X[rest], problem.signs[rest])
         return _cancel(part, claim.multipliers, (outside, claim.others))
     width = problem.X.shape[1] + claim.intercept
-    if rest.any() and (quasi or modular_rank(part.X, claim.intercept) < width):
-        return False
-    return proves_gordan(part, claim.multipliers)
+    partial = claim.kind == "quasi" or modular_rank(part.X, claim.intercept) < width
+    return not (rest.any() and partial) and proves_gordan(part, claim.multipliers)
 
 
 def _are_rows(claim: Partition, count: int) -> bool:

@@ -15,8 +15,8 @@ from separatrix.certificates.partition import (
     Integers,
     Partition,
     margin_signs,
+    proved_signs,
     proves_gordan,
-    proves_partition,
 )
 from separatrix.certificates.separation import Separation, check_separation, margin_range
 from separatrix.estimators._validate import training_data, two_classes
@@ -173,21 +173,20 @@ def _partition(about: _About, rows: SignedRows, claim: Claim) -> Verdict | None:
     problem = about.problem
     kind = "overlap" if claim.kind == "overlapping" else "quasi"
     certificate = about.partition(kind, claim)
-    if not proves_partition(problem, certificate):
+    signs = proved_signs(problem, certificate)
+    if signs is None:
         return None
     witness = _checked_witness(problem, claim)
     weights = intercept = None
-    boundary = np.arange(problem.n_samples)
     if kind == "quasi":
         original = about.original(_floats(certificate.weights))
         weights, intercept = original[1:], float(original[0])
-        boundary = np.flatnonzero(margin_signs(problem, certificate.weights) == 0)
     return Verdict(
         claim.kind,
         weights=weights,
         intercept=intercept,
         witness=witness,
-        boundary=boundary,
+        boundary=np.flatnonzero(signs == 0),
         infinite=_infinite(rows, claim),
         certificate=lambda: about.partition(kind, claim, sha256(problem)),
         classes=about.classes,

@@ -195,7 +195,7 @@ class Verdict:
             "margin": None if self.margin is None else self.margin.hex(),
             "witness": witness
             and {"rows": list(witness.rows), "multipliers": [hex(m) for m in witness.multipliers]},
-            "boundary": self.boundary.tolist(),
+            "boundary": self.boundary.tolist() if self.kind == "quasi-separable" else [],
             "infinite": None if self.infinite is None else [str(v) for v in self.infinite.tolist()],
             "bound": None if self.bound is None else self.bound.hex(),
             "note": self.note,

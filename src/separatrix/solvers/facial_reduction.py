@@ -19,7 +19,7 @@ import numpy as np
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.exact_simplex import alternative
 from separatrix.solvers.row_generation import Proposal, QuotientView, RawView, propose
-from separatrix.solvers.support import spanning_set, vertex
+from separatrix.solvers.support import numerical_rank, spanning_set, vertex
 from separatrix.solvers.witness import (
     Basis,
     exact_multipliers,
@@ -133,6 +133,8 @@ def partition(rows: SignedRows, seed: int = 0) -> Partition:
 def full_rank_overlap(rows: SignedRows, proposal: Proposal) -> Partition | None:
     """Try to prove overlap from the support alone, without a look at the other rows."""
     support = proposal.support
+    if numerical_rank(proposal) < rows.width:
+        return None
     tight = Tight(rows.take(support).integers, rows.width)
     found = _witness(tight.integers.lists, proposal)
     if found is None:
@@ -190,7 +192,9 @@ class _Reduction:
                 return self._original(direction)
         else:
             support = self.live[proposal.support]
-            found = _witness(lambda chosen: self._lists(support[chosen]), proposal)
+            found = _witness(
+                lambda chosen: self._lists(support[chosen]), proposal, self.small is None
+            )
             if found is not None:
                 self._add(found)
                 return None
@@ -263,13 +267,16 @@ class _Found:
     rows: np.ndarray
 
 
-def _witness(lists: Any, proposal: Proposal) -> _Found | None:
+def _witness(lists: Any, proposal: Proposal, want_small: bool = True) -> _Found | None:
     """Make the proposed multipliers exact: on a vertex (few rows), and on rows that span all.
 
     ``lists`` gives the integer rows of positions in the support.
     """
     width = proposal.matrix.shape[1]
-    small = _made_exact(lists, vertex(proposal), proposal) if width <= VERTEX_WIDTH else None
+    guess = vertex(proposal) if width <= VERTEX_WIDTH else None
+    if guess is not None and not want_small and len(guess[0]) <= width:
+        guess = None
+    small = _made_exact(lists, guess, proposal)
     if small is not None and len(small[0]) == width + 1:
         return _Found(small, small, proposal.support)
     spanning = _made_exact(lists, spanning_set(proposal), proposal)

@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from separatrix.problem.exact import SignedRows
+from separatrix.solvers._threads import one_thread
 from separatrix.solvers.facial_reduction import (
     Partition,
     Undecided,
@@ -30,6 +31,7 @@ from separatrix.solvers.row_generation import RawView, propose, working_size
 __all__ = ["Claim", "decide"]
 
 SAMPLE = 1000
+MANY_THREADS = 300  # columns
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,13 @@ class Claim:
 
 def decide(rows: SignedRows, seed: int = 0) -> Claim:
     """Decide separability of signed rows, or say honestly that no proof was found."""
+    if rows.width > MANY_THREADS:
+        return _decide(rows, seed)
+    with one_thread():
+        return _decide(rows, seed)
+
+
+def _decide(rows: SignedRows, seed: int) -> Claim:
     sampled = _from_sample(rows, seed)
     if sampled is not None:
         return sampled

@@ -10,7 +10,7 @@ export MPLBACKEND := Agg
 .PHONY: run test test-compiled test-interpreted check bench docs lock clean
 
 run: $(READY)  ## set up, then find, replay and prove a hyperplane on embedded data
-	$(BIN)/separatrix trace --method kozinec --out out/trace.svg
+	$(BIN)/separatrix trace --method kozinec --epsilon 0.05 --out out/trace.svg
 
 test: test-compiled test-interpreted  ## the whole suite, compiled and then interpreted for coverage
 

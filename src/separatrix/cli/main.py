@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from separatrix import __version__
+from separatrix.cli.trace import trace
 
 DONE, ANSWER_IS_NO, USAGE, BAD_DATA, BUDGET, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 
@@ -40,6 +41,9 @@ def options(
     ] = False,
 ) -> None:
     """Linear classification with proof."""
+
+
+app.command()(trace)
 
 
 def main() -> None:

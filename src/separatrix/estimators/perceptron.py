@@ -102,7 +102,7 @@ class Perceptron(LinearClassifier):
 
     errors_: int
     novikoff_: Novikoff | None
-    _stream: tuple[np.ndarray, np.ndarray, float]  # last weights, answer, passes it averages
+    _stream: tuple[np.ndarray, np.ndarray, float]  # last weights, answer, visits averaged
 
     def __init__(
         self,
@@ -210,7 +210,8 @@ class Perceptron(LinearClassifier):
         self.certificate_ = check_separation(run.problem, state.answer, self._class_names())
         self.novikoff_ = self._mistake_bound(run, state)
         self._keep(run, state.answer)
-        self._stream = (state.w.copy(), state.answer.copy(), state.passes)
+        visits = state.passes * run.problem.n_rows
+        self._stream = (state.w.copy(), state.answer.copy(), visits)
         if self.scale and self.certificate_.holds:
             # Powers of two change no sign: the proof for the scaled columns is one for these.
             problem = self._pose(training_data(self, X, y)[0], several_classes(self, y)[1])
@@ -273,11 +274,11 @@ class Perceptron(LinearClassifier):
             state, status = solve(perceptron, problem, **settings)
         if status is Status.OVERFLOW:
             raise DataError(f"Perceptron: {status.cause}. Divide large columns first.")
-        answer, visits = state.answer.copy(), state.passes
+        answer, visits = state.answer.copy(), state.passes * problem.n_rows
         if not first_call and self.average:
-            _, earlier, passes = self._stream
-            answer = (passes * earlier + visits * answer) / (passes + visits)
-            visits += passes
+            _, earlier, before = self._stream
+            answer = (before * earlier + visits * answer) / (before + visits)
+            visits += before
         self._stream = (state.w.copy(), answer, visits)
         self.coef_, self.intercept_ = problem.weights(answer)
         self.status_, self.certificate_, self.novikoff_ = Status.STREAMING, None, None

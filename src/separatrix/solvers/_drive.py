@@ -128,7 +128,7 @@ class Frame:
     """One update of a replay.
 
     `margin` is ``min_j w.z_j / |w|``; `bound` is an upper bound on the margin of any hyperplane.
-    `row` is the signed row used (the first one where several were), or -1 in the first frame.
+    `row` is the signed row used; -1 before the first update, and where a block of rows was used.
     """
 
     update: int

@@ -101,8 +101,8 @@ class State:
 
     @property
     def row(self) -> int:
-        """The first row of the block last used, or -1."""
-        return int(self.memory.counts[ROW])
+        """The row last used; -1 before the first, and where a block of rows was."""
+        return int(self.memory.counts[ROW]) if self.settings.block == 1 else -1
 
     @property
     def bound(self) -> float:

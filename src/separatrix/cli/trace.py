@@ -1,0 +1,239 @@
+"""``separatrix trace``: every update of a run, as a table, as data or as a picture."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from separatrix.data.table import Table
+
+_ROWS_SHOWN = 24
+
+
+class Method(StrEnum):
+    """The methods that can be watched."""
+
+    PERCEPTRON = "perceptron"
+    KOZINEC = "kozinec"
+    DELTA_RULE = "delta-rule"
+
+
+def trace(
+    data: Annotated[
+        Path | None,
+        typer.Argument(help="CSV with a header or LIBSVM text; a pair of irises if left out."),
+    ] = None,
+    method: Annotated[Method, typer.Option("--method", "-m", help="What to watch.")] = (
+        Method.KOZINEC
+    ),
+    target: Annotated[
+        str | None, typer.Option(help="The column of labels; the last one if left out.")
+    ] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Use these columns only, e.g. --features height,weight.")
+    ] = None,
+    order: Annotated[str | None, typer.Option(help="cyclic, random or worst.")] = None,
+    update: Annotated[str | None, typer.Option(help="single, minibatch or batch.")] = None,
+    rate: Annotated[float | None, typer.Option(help="The learning rate.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Kozinec: how close to the largest margin to come.")
+    ] = None,
+    max_updates: Annotated[int, typer.Option(help="Stop after so many updates.")] = 1000,
+    seed: Annotated[int, typer.Option(help="For the random order.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write a picture: .svg, .png, .pdf, or .gif to play."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Show every update of a method, and prove what it found."""
+    options = {"order": order, "update": update, "learning_rate": rate, "epsilon": epsilon}
+    machine = _machine(method, options, max_updates, seed)
+    table = _chosen(_read(data, target), features)
+    frames, machine = _watch(machine, table)
+    if out is not None:
+        _draw(frames, machine, table, method, out)
+    if as_json:
+        typer.echo(json.dumps(_as_data(frames, machine, table, method), indent=1))
+    else:
+        _print(frames, machine, table, method)
+        if out is not None:
+            typer.echo(f"Picture: {out}")
+    if not machine.status_.is_final:
+        raise typer.Exit(4)
+
+
+def _machine(method: Method, options: dict[str, Any], max_updates: int, seed: int) -> Any:
+    import separatrix as sx
+
+    kinds: dict[Method, Any] = {
+        Method.PERCEPTRON: sx.Perceptron,
+        Method.KOZINEC: sx.Kozinec,
+        Method.DELTA_RULE: sx.DeltaRule,
+    }
+    machine = kinds[method](max_updates=max_updates, random_state=seed)
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in machine.get_params():
+            option = "--rate" if name == "learning_rate" else f"--{name}"
+            raise typer.BadParameter(f"{option} does not go with {method.value}.")
+    return machine.set_params(**given)
+
+
+def _read(data: Path | None, target: str | None) -> Table:
+    if data is None:
+        from separatrix.data.embedded import iris_pair
+
+        return iris_pair()
+    from separatrix.data.table import read
+
+    return read(str(data), target=target)
+
+
+def _chosen(table: Table, features: str | None) -> Table:
+    if features is None:
+        return table
+    import dataclasses
+
+    wanted = [name.strip() for name in features.split(",")]
+    missing = [name for name in wanted if name not in table.feature_names]
+    if missing:
+        known = ", ".join(table.feature_names[:20])
+        raise typer.BadParameter(f"no column {missing[0]!r}; the columns are {known}.")
+    columns = [table.feature_names.index(name) for name in wanted]
+    return dataclasses.replace(table, X=table.X[:, columns], feature_names=wanted)
+
+
+def _watch(machine: Any, table: Table) -> tuple[list[Any], Any]:
+    """Replay and fit, with a progress bar where someone watches."""
+    import warnings
+
+    import numpy as np
+
+    import separatrix as sx
+    from separatrix.cli._progress import progress_bar
+
+    frames = []
+    with progress_bar("updates", total=machine.max_updates) as tick:
+        for frame in sx.replay(machine, table.X, table.y):
+            frames.append(frame)
+            tick(frame.update)
+    with warnings.catch_warnings():
+        # What a warning would say is printed below, in full.
+        warnings.simplefilter("ignore")
+        machine.fit(table.X, table.y)
+    machine.feature_names_in_ = np.array(table.feature_names, dtype=object)
+    return frames, machine
+
+
+def _title(machine: Any, method: Method) -> str:
+    name = {"kozinec": "Kozinec's algorithm", "delta-rule": "The delta rule"}.get(
+        method.value, "The perceptron"
+    )
+    return f"{name}: {machine.status_.cause}"
+
+
+def _subtitle(proof: Any) -> str:
+    """Say the proof in one line short enough for a picture."""
+    separation = getattr(proof, "separation", proof)
+    words = (
+        f"Proved: all {separation.n_rows} rows lie strictly on their own side"
+        if proof.holds
+        else f"Row {separation.worst_row} is on the wrong side, exactly"
+    )
+    if proof is separation:
+        return f"{words}."
+    if proof.holds:
+        return f"{words}; the largest margin is between {proof.lower:.4g} and {proof.upper:.4g}."
+    return f"{words}; no hyperplane has a margin above {proof.upper:.3g}."
+
+
+def _draw(frames: list[Any], machine: Any, table: Table, method: Method, out: Path) -> None:
+    import numpy as np
+    import scipy.sparse as sp
+
+    from separatrix.cli._progress import progress_bar
+    from separatrix.plots.trace import save_trace
+
+    X = table.X.toarray() if sp.issparse(table.X) and table.X.shape[1] == 2 else table.X
+    codes = np.searchsorted(machine.classes_, table.y)
+    names = [str(name) for name in machine.classes_]
+    with progress_bar("drawing", total=100) as tick:
+        save_trace(
+            frames,
+            X,
+            codes,
+            names,
+            table.feature_names,
+            _title(machine, method),
+            _subtitle(machine.certificate_),
+            out,
+            progress=lambda share: tick(round(100 * share)),
+        )
+
+
+def _print(frames: list[Any], machine: Any, table: Table, method: Method) -> None:
+    from rich.console import Console
+    from rich.table import Table as Sheet
+
+    sheet = Sheet(title=f"{method.value} on {table.source}", title_justify="left")
+    for heading in ("update", "row", "errors", "margin", "bound", "weights: b, w1, ..."):
+        sheet.add_column(heading, justify="right" if heading[0] != "w" else "left")
+    for frame in frames[: _ROWS_SHOWN // 2]:
+        sheet.add_row(*_cells(frame))
+    if len(frames) > _ROWS_SHOWN:
+        sheet.add_row("...", "", "", "", "", f"{len(frames) - _ROWS_SHOWN:,} more")
+    for frame in frames[max(_ROWS_SHOWN // 2, len(frames) - _ROWS_SHOWN // 2) :]:
+        sheet.add_row(*_cells(frame))
+    console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
+    console.print(sheet)
+    console.print(str(machine), markup=False)
+
+
+def _cells(frame: Any) -> list[str]:
+    shown = ", ".join(f"{value:.5g}" for value in frame.weights[:4])
+    more = f", ... ({len(frame.weights)})" if len(frame.weights) > 4 else ""
+    row = "" if frame.row < 0 else str(frame.row)
+    bound = f"{frame.bound:.5g}" if frame.bound < float("inf") else "-"
+    return [
+        str(frame.update),
+        row,
+        str(frame.errors),
+        f"{frame.margin:.5g}",
+        bound,
+        f"[{shown}{more}]".replace("[", r"\["),
+    ]
+
+
+def _as_data(frames: list[Any], machine: Any, table: Table, method: Method) -> dict[str, Any]:
+    proof = machine.certificate_
+    return {
+        "method": method.value,
+        "source": table.source,
+        "features": table.feature_names,
+        "classes": [str(name) for name in machine.classes_],
+        "status": str(machine.status_),
+        "cause": machine.status_.cause,
+        "updates": machine.n_iter_,
+        "passes": machine.n_passes_,
+        "frames": [
+            {
+                "update": frame.update,
+                "row": frame.row if frame.row >= 0 else None,
+                "errors": frame.errors,
+                "margin": frame.margin,
+                "bound": frame.bound if frame.bound < float("inf") else None,
+                "weights": frame.weights.tolist(),
+            }
+            for frame in frames
+        ],
+        "certificate": json.loads(proof.to_json()),
+        "proved": proof.holds,
+        "in_words": str(proof),
+    }

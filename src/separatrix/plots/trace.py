@@ -1,0 +1,264 @@
+"""A run of an iterative method in pictures: the plane with its boundaries, and the run over time.
+
+A still picture (.svg, .png, .pdf) shows the last boundary with earlier ones behind it; a .gif plays
+the updates one after another.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
+
+from separatrix.plots._style import ACCENT, CLASS_COLOURS, CLASS_MARKERS, FAINT, INK, RC, SOFT
+
+STILL = (".svg", ".png", ".pdf")
+_FRAMES_PLAYED = 120
+_MILLISECONDS, _MILLISECONDS_AT_THE_END = 150, 3000
+_BOUNDARIES_SHOWN = 12
+_LINEAR_UPDATES = 60
+
+
+def save_trace(
+    frames: Sequence[Any],
+    X: np.ndarray,
+    codes: np.ndarray,
+    class_names: Sequence[str],
+    feature_names: Sequence[str],
+    title: str,
+    subtitle: str,
+    path: str | os.PathLike[str],
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """Draw the frames of a replay over two features; the ending of `path` chooses the format."""
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending not in (*STILL, ".gif"):
+        raise ValueError(f"the picture must end in .svg, .png, .pdf or .gif. Got {str(path)!r}.")
+    if X.shape[1] != 2 or len(class_names) != 2:
+        raise ValueError(
+            f"a picture needs two features and two classes. Got {X.shape[1]} features and "
+            f"{len(class_names)} classes; choose two with --features."
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = target.with_name(f".{target.name}.part{ending}")
+    try:
+        with matplotlib.rc_context(RC):
+            picture = _Picture(frames, X, codes, class_names, feature_names, title, subtitle)
+            if ending == ".gif":
+                picture.play(aside, progress)
+            else:
+                picture.draw_past()
+                picture.show(len(frames) - 1)
+                # No date in the file: the same run gives the same bytes.
+                metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending)
+                picture.figure.savefig(aside, dpi=150, metadata=metadata)
+        os.replace(aside, target)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+class _Picture:
+    """The plane on the left; errors and margins over the updates on the right.
+
+    What moves is a handful of artists whose data are set for each frame; all else is drawn once.
+    """
+
+    def __init__(
+        self,
+        frames: Sequence[Any],
+        X: np.ndarray,
+        codes: np.ndarray,
+        class_names: Sequence[str],
+        feature_names: Sequence[str],
+        title: str,
+        subtitle: str,
+    ) -> None:
+        self.frames, self.X, self.codes = frames, X, codes
+        self.figure = Figure(figsize=(10.0, 5.6))
+        self.figure.set_layout_engine(ConstrainedLayoutEngine(rect=(0.0, 0.0, 1.0, 0.89)))
+        self.figure.text(0.012, 0.945, title, fontsize=14, fontweight="bold", color=INK)
+        self.figure.text(0.012, 0.905, subtitle, fontsize=10, color=SOFT)
+        grid = self.figure.add_gridspec(2, 2, width_ratios=(1.55, 1.0))
+        self.plane = self.figure.add_subplot(grid[:, 0])
+        self._draw_points(class_names, feature_names)
+        self._draw_errors(self.figure.add_subplot(grid[0, 1]))
+        self._draw_margins(self.figure.add_subplot(grid[1, 1]))
+
+    def _draw_points(self, class_names: Sequence[str], feature_names: Sequence[str]) -> None:
+        axes, X = self.plane, self.X
+        low, high = X.min(axis=0), X.max(axis=0)
+        room = 0.12 * np.where(high > low, high - low, 1.0)
+        self.low, self.high = low - room, high + room
+        for code, name in enumerate(class_names):
+            points = X[self.codes == code]
+            axes.scatter(
+                points[:, 0],
+                points[:, 1],
+                s=34,
+                color=CLASS_COLOURS[code],
+                marker=CLASS_MARKERS[code],
+                edgecolor="white",
+                linewidth=0.7,
+                label=str(name),
+                zorder=3,
+            )
+        (self.ring,) = axes.plot(
+            [],
+            [],
+            "o",
+            markersize=13,
+            markerfacecolor="none",
+            markeredgecolor=ACCENT,
+            markeredgewidth=1.8,
+            label="row last used",
+            zorder=4,
+        )
+        (self.boundary,) = axes.plot([], [], color=INK, linewidth=2.0, zorder=2)
+        self.street = [
+            axes.plot([], [], color=INK, linewidth=1.0, linestyle="--", alpha=0.7, zorder=2)[0]
+            for _ in range(2)
+        ]
+        axes.set(
+            xlim=(self.low[0], self.high[0]),
+            ylim=(self.low[1], self.high[1]),
+            xlabel=feature_names[0],
+            ylabel=feature_names[1],
+        )
+        self.caption = axes.set_title(" ", loc="left")
+        axes.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.11), ncol=3, frameon=False, fontsize=9
+        )
+
+    def _draw_errors(self, axes: Any) -> None:
+        (self.errors,) = axes.step([], [], where="post", color=ACCENT, linewidth=1.6)
+        axes.set_ylim(0, 1.08 * max(1, *(frame.errors for frame in self.frames), 1))
+        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.set_title("misclassified rows")
+        self._set_updates(axes)
+
+    def _draw_margins(self, axes: Any) -> None:
+        bounded = np.isfinite(self.frames[-1].bound)
+        axes.axhline(0.0, color=FAINT, linewidth=0.8)
+        self.bounds, self.margins = (
+            axes.plot([], [], color=colour, linewidth=1.6, linestyle=dashes, label=label)[0]
+            for colour, dashes, label in (
+                (FAINT, "--", "no margin is larger"),
+                (CLASS_COLOURS[1], "-", "margin now"),
+            )
+        )
+        axes.set_ylim(*self._margin_window())
+        axes.set_xlabel("updates")
+        axes.set_title("margin, and what it cannot exceed" if bounded else "margin")
+        self._set_updates(axes)
+        if bounded:
+            axes.legend(loc="lower right", frameon=False, fontsize=9)
+
+    def _margin_window(self) -> tuple[float, float]:
+        """Leave out the first wild swings, which would flatten all that follows."""
+        margins = [frame.margin for frame in self.frames]
+        bounds = [frame.bound for frame in self.frames if np.isfinite(frame.bound)]
+        high = min(max(bounds), 4.0 * bounds[-1]) if bounds else max(margins)
+        low = max(min(margins), -high) if high > 0.0 else min(margins)
+        room = 0.08 * (high - low or 1.0)
+        return low - room, high + room
+
+    def _set_updates(self, axes: Any) -> None:
+        last = max(1, self.frames[-1].update)
+        if last > _LINEAR_UPDATES:
+            axes.set_xscale("symlog", linthresh=10)
+            axes.xaxis.set_major_formatter(ScalarFormatter())
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.set_xlim(0, last)
+
+    # ---- what moves
+
+    def show(self, last: int) -> None:
+        """Show the state after frame number `last`."""
+        frame, shown = self.frames[last], self.frames[: last + 1]
+        w = frame.weights
+        self.caption.set_text(f"after {frame.update:,} update{'s' * (frame.update != 1)}")
+        self.ring.set_data(self.X[[frame.row]].T if frame.row >= 0 else ([], []))
+        self.boundary.set_data(self._line(w))
+        closest = (np.where(self.codes == 1, 1.0, -1.0) * (self.X @ w[1:] + w[0])).min()
+        for side, line in zip((-1.0, 1.0), self.street, strict=True):
+            shifted = np.concatenate([[w[0] + side * closest], w[1:]])
+            line.set_data(self._line(shifted) if closest > 0.0 else ([], []))
+        updates = np.array([f.update for f in shown])
+        self.errors.set_data(updates, [f.errors for f in shown])
+        self.margins.set_data(updates, [f.margin for f in shown])
+        bounds = np.array([f.bound for f in shown])
+        self.bounds.set_data(updates[np.isfinite(bounds)], bounds[np.isfinite(bounds)])
+
+    def draw_past(self) -> None:
+        """Draw some earlier boundaries, the older the fainter."""
+        last = len(self.frames) - 1
+        for number in np.unique(np.linspace(0, max(0, last - 1), _BOUNDARIES_SHOWN).astype(int)):
+            strength = 0.15 + 0.5 * (number + 1) / (last + 1)
+            ends = self._line(self.frames[number].weights)
+            self.plane.plot(*ends, color=FAINT, linewidth=1.0, alpha=strength, zorder=1)
+
+    def _line(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return two points of the line b + w.x = 0 beyond the window, whatever its slope."""
+        b, normal = w[0], w[1:]
+        length = float(np.hypot(*normal))
+        if not (np.isfinite(w).all() and length > 0.0):
+            return np.empty(0), np.empty(0)
+        normal, b = normal / length, b / length
+        middle = 0.5 * (self.low + self.high)
+        foot = middle - (b + normal @ middle) * normal
+        along = np.array([-normal[1], normal[0]])
+        reach = 2.0 * float(np.linalg.norm(self.high - self.low))
+        ends = np.array([foot - reach * along, foot + reach * along])
+        return ends[:, 0], ends[:, 1]
+
+    def play(self, path: Path, progress: Callable[[float], None] | None) -> None:
+        """Write an animation; long runs are thinned, their beginning kept in full."""
+        from PIL import Image
+
+        self.figure.set_dpi(80)
+        canvas = FigureCanvasAgg(self.figure)
+        moving = [self.ring, self.boundary, *self.street, self.errors, self.margins, self.bounds]
+        moving.append(self.caption)
+        for artist in moving:
+            artist.set_animated(True)
+        canvas.draw()
+        background = canvas.copy_from_bbox(self.figure.bbox)
+        numbers, images = thinned(len(self.frames), _FRAMES_PLAYED), []
+        for count, number in enumerate(numbers):
+            canvas.restore_region(background)
+            self.show(number)
+            for artist in moving:
+                artist.axes.draw_artist(artist)
+            image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+            images.append(image.quantize(64, method=Image.Quantize.FASTOCTREE))
+            if progress is not None:
+                progress((count + 1) / len(numbers))
+        shown_for = [_MILLISECONDS] * (len(images) - 1) + [_MILLISECONDS_AT_THE_END]
+        images[0].save(
+            path, save_all=True, append_images=images[1:], duration=shown_for, loop=0, optimize=True
+        )
+
+
+def thinned(count: int, most: int) -> list[int]:
+    """Return at most `most` numbers below `count`, dense at first, with the first and the last.
+
+    >>> thinned(5, 10)
+    [0, 1, 2, 3, 4]
+    >>> thinned(1000, 5)
+    [0, 5, 31, 177, 999]
+    """
+    if count <= most:
+        return list(range(count))
+    places = np.geomspace(1, count, most) - 1
+    numbers = sorted({round(place) for place in places})
+    return [int(number) for number in numbers]

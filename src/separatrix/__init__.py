@@ -19,6 +19,7 @@ _HOME = {
     "ModelFileError": "separatrix.errors",
     "NotSeparableError": "separatrix.errors",
     "Perceptron": "separatrix.estimators.perceptron",
+    "SeparationWarning": "separatrix.errors",
     "Verdict": "separatrix.estimators.verdict",
     "replay": "separatrix.estimators.replay",
     "separability": "separatrix.estimators.separability",

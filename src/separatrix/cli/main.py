@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from separatrix import __version__
+from separatrix.cli.separable import separable
 from separatrix.cli.trace import trace
+from separatrix.cli.verify import verify
 
 DONE, ANSWER_IS_NO, USAGE, BAD_DATA, BUDGET, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 
@@ -43,7 +45,9 @@ def options(
     """Linear classification with proof."""
 
 
+app.command()(separable)
 app.command()(trace)
+app.command()(verify)
 
 
 def main() -> None:

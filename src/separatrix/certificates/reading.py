@@ -23,8 +23,13 @@ def certificate_from_json(text: str | dict[str, Any]) -> Partition | Separation:
         if whole["format"] != checker.FORMAT:
             raise Refused(f"the format must be {checker.FORMAT!r}")
         about, claim, kind = whole["data"], whole["claim"], whole["kind"]
+        if type(about["intercept"]) is not bool:
+            raise Refused("intercept must be true or false")
+        whole_numbers = [*claim.get("rows", []), *about.get("decimals", [])]
+        if any(type(number) is not int for number in whole_numbers):
+            raise Refused("rows and decimals must be whole numbers")
         common: dict[str, Any] = {
-            "intercept": bool(about["intercept"]),
+            "intercept": about["intercept"],
             "data_sha256": str(about["sha256"]),
             "n_rows": int(about["rows"]),
             "n_features": int(about["features"]),
@@ -36,11 +41,13 @@ def certificate_from_json(text: str | dict[str, Any]) -> Partition | Separation:
             raise Refused(f"no verdict has a certificate of the kind {kind!r}")
         return Partition(
             kind=kind,
-            weights=tuple(int(v, 16) for v in claim.get("integers", [])),
-            rows=tuple(int(row) for row in claim.get("rows", [])),
-            multipliers=tuple(int(v, 16) for v in claim.get("multipliers", [])),
-            others=int(claim.get("others", "0"), 16),
-            decimals=tuple(int(k) for k in about.get("decimals", [])),
+            weights=() if kind == "overlap" else tuple(int(v, 16) for v in claim["integers"]),
+            rows=() if kind == "separation" else tuple(claim["rows"]),
+            multipliers=()
+            if kind == "separation"
+            else tuple(int(v, 16) for v in claim["multipliers"]),
+            others=0 if kind == "separation" else int(claim["others"], 16),
+            decimals=tuple(about.get("decimals", [])),
             **common,
         )
     except (LookupError, TypeError, AttributeError, ArithmeticError) as error:

@@ -17,14 +17,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from tests.degenerate import degenerate
+from tests.forgeries import forge
+from tests.naive.separability import kind
+
 import separatrix as sx
 from separatrix.certificates import checker
 from separatrix.certificates.canonical import as_checker_data
 from separatrix.certificates.reading import certificate_from_json
 from separatrix.certificates.separation import problem_from
-from tests.degenerate import degenerate
-from tests.forgeries import forge
-from tests.naive.separability import kind
 
 
 def compare(count):

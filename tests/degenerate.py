@@ -47,6 +47,12 @@ def extreme_scales(rng):
     return rng.normal(size=(n, d)) * 10.0 ** rng.integers(-300, 300, size=(n, d))
 
 
+def subnormal(rng):
+    """Entries down to the least float there is."""
+    n, d = _size(rng, 10, 3)
+    return rng.integers(-3, 4, size=(n, d)) * 2.0 ** rng.integers(-1074, -1000, size=(n, 1))
+
+
 def extreme_columns(rng):
     n, d = _size(rng, 12, 4)
     return rng.integers(-3, 4, size=(n, d)) * 10.0 ** rng.integers(-300, 300, size=d)
@@ -86,6 +92,7 @@ KINDS = [
     collinear,
     extreme_scales,
     extreme_columns,
+    subnormal,
     more_columns_than_rows,
     empty_features,
     on_a_plane,

@@ -1,4 +1,4 @@
-"""Real data beside the repository; absent, a test skips and says so, or fails if they are required."""
+"""Real data beside the repository: absent, a test skips and says so, or fails if required."""
 
 import os
 from pathlib import Path

@@ -6,6 +6,8 @@ import sys
 
 import numpy as np
 import pytest
+from tests.degenerate import degenerate
+from tests.forgeries import forge
 
 import separatrix as sx
 from separatrix.certificates import checker
@@ -14,8 +16,6 @@ from separatrix.certificates.checker import Refused
 from separatrix.certificates.exact_sums import column_sums, exact_margin_signs, modular_rank
 from separatrix.certificates.reading import certificate_from_json
 from separatrix.certificates.separation import problem_from
-from tests.degenerate import degenerate
-from tests.forgeries import forge
 
 SEEDS = 120
 FORGERIES = 6
@@ -107,7 +107,9 @@ def test_rank_is_that_of_the_stored_numbers():
         data = as_checker_data(problem_from(X, [0, 1, 0, 1, 0, 1], True))
         for intercept in (True, False):
             wide = np.column_stack([np.ones(6), X]) if intercept else X
-            exact = np.linalg.matrix_rank(wide / np.abs(wide).max(axis=1, keepdims=True).clip(1e-99))
+            exact = np.linalg.matrix_rank(
+                wide / np.abs(wide).max(axis=1, keepdims=True).clip(1e-99)
+            )
             found = checker.rank(data, range(6), intercept)
             assert found == modular_rank(X, intercept)
             if not intercept:

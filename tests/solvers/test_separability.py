@@ -5,6 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.degenerate import KINDS, degenerate
+from tests.naive.separability import feasible, kind
 
 import separatrix as sx
 from separatrix.problem.exact import SignedRows
@@ -15,8 +17,6 @@ from separatrix.solvers.peeling import merge, peel
 from separatrix.solvers.separability import decide
 from separatrix.solvers.squared_hinge_newton import minimise
 from separatrix.solvers.witness import Basis, exact_multipliers, independent_rows
-from tests.degenerate import KINDS, degenerate
-from tests.naive.separability import feasible, kind
 
 PER_KIND = 25
 
@@ -89,9 +89,7 @@ def test_collinear_columns_change_no_verdict_and_are_marked():
         plain, more = sx.separability(X, signs), sx.separability(wide, signs)
         assert more.kind == plain.kind
         assert np.isnan(more.infinite[X.shape[1] + 1 :]).all()
-        assert np.array_equal(
-            np.isnan(more.infinite[: X.shape[1] + 1]), np.isnan(plain.infinite)
-        )
+        assert np.array_equal(np.isnan(more.infinite[: X.shape[1] + 1]), np.isnan(plain.infinite))
 
 
 def test_peeling_settles_one_column_and_merges_exactly():

@@ -86,7 +86,11 @@ def exact_margin_signs(
 
 
 def sums_to_zero(
-    X: Any, signs: np.ndarray, multipliers: Sequence[int], intercept: bool, rest: tuple[list[int], int]
+    X: Any,
+    signs: np.ndarray,
+    multipliers: Sequence[int],
+    intercept: bool,
+    rest: tuple[list[int], int],
 ) -> bool:
     """Whether multiples of the signed rows, and ``rest`` (a sum and its multiplier), cancel."""
     total = [int(s) * m for s, m in zip(signs.tolist(), multipliers, strict=True)]

@@ -25,7 +25,14 @@ from separatrix.certificates.separation import certificate_json, filtered_margin
 from separatrix.problem.decimals import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 
-__all__ = ["Integers", "Partition", "margin_signs", "proved_signs", "proves_gordan", "proves_partition"]
+__all__ = [
+    "Integers",
+    "Partition",
+    "margin_signs",
+    "proved_signs",
+    "proves_gordan",
+    "proves_partition",
+]
 
 Integers = tuple[int, ...]
 _LEAST_WEIGHT = 2.0**-900
@@ -62,7 +69,10 @@ class Partition:
         if self.decimals:
             if len(self.decimals) != problem.X.shape[1]:
                 return False
-            scaled = times_powers_of_ten(problem.X, self.decimals)
+            try:
+                scaled = times_powers_of_ten(problem.X, self.decimals)
+            except ValueError:
+                return False
             problem = SignedProblem(scaled, problem.signs, self.intercept)
         return sha256(problem) == self.data_sha256 and proves_partition(problem, self)
 

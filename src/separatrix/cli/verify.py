@@ -61,5 +61,8 @@ def _check(whole: Any, X: Any, labels: Any) -> str:
             raise checker.Refused("the claim does not hold for these data")
         return f"{whole['kind']}, checked on {X.shape[0]} rows"
     if about.get("decimals"):
-        X = times_powers_of_ten(problem_from(X, labels, True).X, tuple(about["decimals"]))
+        try:
+            X = times_powers_of_ten(problem_from(X, labels, True).X, tuple(about["decimals"]))
+        except ValueError as error:
+            raise checker.Refused(str(error)) from error
     return checker.check(whole, as_checker_data(problem_from(X, labels, about["intercept"])))

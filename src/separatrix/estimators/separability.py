@@ -34,9 +34,7 @@ class Separability(BaseEstimator):
     """Gives messages about X and y a name to speak of."""
 
 
-def separability(
-    X: Any, y: Any, fit_intercept: bool = True, *, decimal: bool = False
-) -> Verdict:
+def separability(X: Any, y: Any, fit_intercept: bool = True, *, decimal: bool = False) -> Verdict:
     """Decide whether a hyperplane separates two classes, and prove the answer.
 
     Parameters
@@ -75,9 +73,7 @@ def separability(
     return verdict
 
 
-def verdict_on(
-    problem: SignedProblem, classes: tuple[str, ...], places: Integers = ()
-) -> Verdict:
+def verdict_on(problem: SignedProblem, classes: tuple[str, ...], places: Integers = ()) -> Verdict:
     """Decide a signed problem; every claim is checked by ``certificates`` before it is told."""
     rows = SignedRows(problem.X, problem.signs, problem.fit_intercept)
     claim = decide(rows)

@@ -151,14 +151,15 @@ class Verdict:
 
     def __str__(self) -> str:
         """Say the verdict in words."""
+        off = self.n_rows - len(self.boundary)
         sentence = {
             "separable": f"Separable: a hyperplane puts all {self.n_rows} rows strictly on their "
             f"own side{self._margin_words()}.",
-            "quasi-separable": f"Quasi-separable: a hyperplane puts {self.n_rows - len(self.boundary)} "
-            f"of {self.n_rows} rows strictly on their own side and none on the wrong one, and no "
-            f"hyperplane does better. {self.witness}.",
-            "overlapping": f"Overlapping: no hyperplane has any row on its own side without another "
-            f"on the wrong one. {self.witness}.",
+            "quasi-separable": f"Quasi-separable: a hyperplane puts {off} of {self.n_rows} rows "
+            "strictly on their own side and none on the wrong one, and no hyperplane does better. "
+            f"{self.witness}.",
+            "overlapping": "Overlapping: no hyperplane has any row on its own side without "
+            f"another on the wrong one. {self.witness}.",
             "undecided": f"Undecided: no proof was found either way (residual {self.bound}).",
         }[self.kind]
         return f"{sentence} {self.note}".rstrip()
@@ -182,7 +183,7 @@ class Verdict:
     # ---- as JSON
 
     def to_json(self) -> str:
-        """Write the verdict with its certificate; floats in hexadecimal, so that none is rounded."""
+        """Write the verdict with its certificate; floats in hexadecimal, unrounded."""
         certificate, witness = self.certificate, self.witness
         whole = {
             "format": FORMAT,

@@ -94,7 +94,9 @@ def _hyperplane(axes: Any, verdict: Any, limits: Any) -> None:
     axes.plot(*ends.T, color=INK, linewidth=1.6, label="separator", zorder=4)
     if verdict.margin:
         for side in (-1, 1):
-            axes.plot(*(ends + side * verdict.margin * w).T, color=SOFT, linewidth=0.8, linestyle="--")
+            axes.plot(
+                *(ends + side * verdict.margin * w).T, color=SOFT, linewidth=0.8, linestyle="--"
+            )
         band = np.vstack([ends + verdict.margin * w, (ends - verdict.margin * w)[::-1]])
         axes.fill(*band.T, color=FAINT, alpha=0.18, linewidth=0.0, label="margin", zorder=1)
 

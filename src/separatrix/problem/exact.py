@@ -22,7 +22,7 @@ _MOST_LIMBS = 8
 
 @dataclass(frozen=True)
 class SignedRows:
-    """A view of X (dense or CSR) and signs in {-1, +1}; column 0 is the intercept if there is one."""
+    """A view of X (dense or CSR) and signs in {-1, +1}; the intercept, if any, is column 0."""
 
     X: Any
     signs: np.ndarray
@@ -172,7 +172,9 @@ class Integers:
         right = balanced_limbs(vectors, bits)  # (limbs, vectors, width)
         first = int(self.rows.fit_intercept)
         signs = self.rows.signs[:, None]
-        digits = np.zeros((len(left) + len(right) + 2, len(self.rows), len(vectors)), dtype=np.int64)
+        digits = np.zeros(
+            (len(left) + len(right) + 2, len(self.rows), len(vectors)), dtype=np.int64
+        )
         for j in range(len(right)):
             for i, limb in enumerate(left):
                 digits[i + j] += (signs * (limb @ right[j][:, first:].T)).astype(np.int64)
@@ -246,7 +248,9 @@ class Digits:
         for at in range(len(self.digits) - 1, -1, -1):
             digit = self.digits[at]
             close = (top != 0.0) & (place - at <= 4)
-            top = np.where(close, top + np.ldexp(digit.astype(np.float64), (self.bits * (at - place))), top)
+            top = np.where(
+                close, top + np.ldexp(digit.astype(np.float64), (self.bits * (at - place))), top
+            )
             start = (top == 0.0) & (digit != 0)
             top = np.where(start, digit, top)
             place = np.where(start, at, place)

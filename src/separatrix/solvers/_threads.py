@@ -1,4 +1,4 @@
-"""One thread for linear algebra on small matrices, where waking a second costs more than it gives."""
+"""One thread for linear algebra on small matrices, where a second costs more than it gives."""
 
 from __future__ import annotations
 

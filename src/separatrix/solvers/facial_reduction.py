@@ -33,7 +33,7 @@ VERTEX_WIDTH = 150
 SIMPLEX_CELLS = 60_000
 
 
-class Undecided(Exception):  # noqa: N818 - an outcome, not an error
+class Undecided(Exception):
     """No proof found; carries the bound reached."""
 
     def __init__(self, bound: float) -> None:
@@ -120,7 +120,10 @@ def partition(rows: SignedRows, seed: int = 0) -> Partition:
     view = RawView(rows)
     proposal = propose(view, seed)
     if proposal.separated:
-        w = [Fraction(v) / Fraction(2) ** int(e) for v, e in zip(proposal.w.tolist(), view.exponents, strict=True)]
+        w = [
+            Fraction(v) / Fraction(2) ** int(e)
+            for v, e in zip(proposal.w.tolist(), view.exponents, strict=True)
+        ]
         if strictly_off(rows, w):
             return Partition(w, everything, everything[:0], Tight(None, rows.width), None, False)
     elif proposal.is_partial:
@@ -178,7 +181,7 @@ class _Reduction:
             if not self.vectors:
                 break
             quotient = self.integers.part(self.live).times(self.vectors)
-            moving = quotient.signs().any(axis=1)
+            moving = np.flatnonzero(quotient.signs().any(axis=1))
             self.live = self.live[moving]
             view, proposal = QuotientView(*quotient.take(moving).floats()), None
         full = len(self.tight.basis_rows) == self.rows.width
@@ -213,7 +216,9 @@ class _Reduction:
             answer = alternative(self._lists(self.live))
         if answer is None:
             matrix, weights = proposal.matrix, proposal.multipliers
-            residual = np.abs(matrix.T @ weights).max(initial=0.0) / weights.sum() if weights.size else 0.0
+            residual = (
+                np.abs(matrix.T @ weights).max(initial=0.0) / weights.sum() if weights.size else 0.0
+            )
             raise Undecided(float(residual))
         return answer
 
@@ -240,13 +245,17 @@ class _Reduction:
             # Columns of the integers are those of the data divided by their own powers of two.
             shift = shift + self.integers.exponents
             low = int(shift[w != 0.0].min(initial=0))
-        numbers = [v << int(s - low) if v else 0 for v, s in zip(whole, shift.tolist(), strict=True)]
+        numbers = [
+            v << int(s - low) if v else 0 for v, s in zip(whole, shift.tolist(), strict=True)
+        ]
         return self._combined(numbers)
 
     def _combined(self, numbers: list[int]) -> list[int]:
         if self.vectors is None:
             return primitive(numbers)
-        return primitive(products([numbers], [list(column) for column in zip(*self.vectors, strict=True)])[0])
+        return primitive(
+            products([numbers], [list(column) for column in zip(*self.vectors, strict=True)])[0]
+        )
 
     def _is_off(self, direction: list[int]) -> bool:
         return bool((self.integers.part(self.live).times([direction]).signs() > 0).all())
@@ -307,12 +316,15 @@ def smaller_witness(tight: Tight) -> tuple[list[int], list[int]]:
 
 def strictly_off(rows: SignedRows, w: list[Fraction]) -> bool:
     """Whether every margin is positive; integers only where floats leave a doubt."""
-    floats = np.array([float(v) for v in w])
+    sizes = [v.numerator.bit_length() - v.denominator.bit_length() for v in w if v]
+    unit = Fraction(2) ** max(sizes, default=0)
+    floats = np.array([float(v / unit) for v in w])
+    faithful = max(sizes, default=0) - min(sizes, default=0) < 900  # no weight was rounded to 0
     magnitude = SignedRows(abs(rows.X), np.ones(len(rows)), rows.fit_intercept)
     with np.errstate(over="ignore", invalid="ignore"):
         margins = rows.margins(floats)
         doubt = (rows.width + 4) * 2.0**-52 * magnitude.margins(np.abs(floats))
-    unsure = np.flatnonzero(~(margins > doubt) | (doubt < 1e-290))
+    unsure = np.flatnonzero(~(margins > doubt) | ~(doubt > 1e-290) | (not faithful))
     if unsure.size == 0:
         return True
     integers = rows.take(unsure).integers

@@ -55,7 +55,9 @@ def infinite_coefficients(
     if overlapping:
         return out
     assert direction is not None, "classes that do not overlap have a direction"
-    tight = [[row[j] for j in kept] for row in rows.integers.lists(np.array(tight_basis, dtype=int))]
+    tight = [
+        [row[j] for j in kept] for row in rows.integers.lists(np.array(tight_basis, dtype=int))
+    ]
     tight = [tight[i] for i in independent_rows(tight)]
     moving = Basis(tight, len(kept)).null_space()
     reduced = _without_aliases(rows, direction, space)

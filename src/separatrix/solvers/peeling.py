@@ -80,19 +80,30 @@ def _columns(rows: SignedRows, X: Any, positive: np.ndarray, live: np.ndarray) -
         chosen = np.flatnonzero(upward | downward)
     edges = np.where(upward, low_p, high_p)[chosen], np.where(upward, high_n, low_n)[chosen]
     off = live if gap.any() else _off_rows(rows, X, chosen, edges[0], live)
-    size = np.maximum(np.maximum(np.abs(low_p), np.abs(high_p)), np.maximum(np.abs(low_n), np.abs(high_n)))
+    size = np.maximum(
+        np.maximum(np.abs(low_p), np.abs(high_p)), np.maximum(np.abs(low_n), np.abs(high_n))
+    )
     signs = np.where(upward[chosen], 1, -1)
     return Level(_direction(rows.fit_intercept, chosen, edges, signs, size[chosen]), off)
 
 
 def _direction(
-    intercept: bool, chosen: np.ndarray, edges: tuple[np.ndarray, np.ndarray], signs: np.ndarray, size: np.ndarray
+    intercept: bool,
+    chosen: np.ndarray,
+    edges: tuple[np.ndarray, np.ndarray],
+    signs: np.ndarray,
+    size: np.ndarray,
 ) -> Exact:
     direction: Exact = {}
     bias = Fraction(0)
     exponents = np.frexp(size)[1].tolist()
     for j, a, b, sign, exponent in zip(
-        chosen.tolist(), edges[0].tolist(), edges[1].tolist(), signs.tolist(), exponents, strict=True
+        chosen.tolist(),
+        edges[0].tolist(),
+        edges[1].tolist(),
+        signs.tolist(),
+        exponents,
+        strict=True,
     ):
         weight = sign * (Fraction(1, 1 << exponent) if exponent >= 0 else Fraction(1 << -exponent))
         direction[j + intercept] = weight
@@ -151,28 +162,47 @@ def merge(rows: SignedRows, levels: list[Level], core: Exact) -> Exact:
     """Add the levels to the core's direction so that no earlier row loses its strict side."""
     total = dict(core)
     for level in reversed(levels):
-        part = rows.take(level.rows)
-        own = part.margins(_floats(level.direction, rows.width))
-        largest = _largest(total)
-        later = np.abs(part.margins(_floats(total, rows.width, largest)))
-        least = own[own > 0].min(initial=np.inf)
-        needed = 4.0 * later.max(initial=0.0) / least
-        boost = Fraction(2) ** int(np.frexp(needed)[1]) * largest if needed > 0 else Fraction(1)
+        boost = Fraction(2) ** _boost(rows.take(level.rows), level.direction, total)
         for j, value in level.direction.items():
             total[j] = total.get(j, Fraction(0)) + boost * value
     return total
 
 
-def _largest(direction: Exact) -> Fraction:
-    """Return a power of two near the largest coefficient, to keep floats in range."""
-    biggest = max((abs(v) for v in direction.values()), default=Fraction(0))
-    if not biggest:
-        return Fraction(1)
-    return Fraction(2) ** (biggest.numerator.bit_length() - biggest.denominator.bit_length())
+def _boost(part: SignedRows, own: Exact, later: Exact) -> int:
+    """Return k such that ``2**k own + later`` has positive margins wherever own has."""
+    if not later:
+        return 0
+    units = _unit(own), _unit(later)
+    w, v = (_floats(d, part.width, unit) for d, unit in zip((own, later), units, strict=True))
+    with np.errstate(all="ignore"):
+        size = SignedRows(abs(part.X), np.ones(len(part)), part.fit_intercept).margins(abs(w))
+        margins, against = part.margins(w), np.abs(part.margins(v))
+        sure = (margins > 1e-6 * size) & (size > 1e-250) & np.isfinite(size) & np.isfinite(against)
+        if sure.all():
+            return int(np.frexp(against / margins)[1].max()) + 1 + units[1] - units[0]
+    (first, shift), (second, other_shift) = _whole(part, own), _whole(part, later)
+    fraction, exponent = part.integers.times([first, second]).floats()
+    wanted = (exponent[:, 1] - exponent[:, 0])[fraction[:, 1] != 0.0]
+    return int(wanted.max()) + 2 + shift - other_shift if wanted.size else 0
 
 
-def _floats(direction: Exact, width: int, unit: Fraction = Fraction(1)) -> np.ndarray:
+def _whole(part: SignedRows, direction: Exact) -> tuple[list[int], int]:
+    """Return the direction in integer columns as integers over ``2**shift``, and the shift."""
+    exponents = part.integers.exponents.tolist()
+    scaled = [direction.get(j, Fraction(0)) * Fraction(2) ** e for j, e in enumerate(exponents)]
+    shift = max(v.denominator for v in scaled).bit_length() - 1
+    return [int(v * 2**shift) for v in scaled], shift
+
+
+def _unit(direction: Exact) -> int:
+    """Return about the exponent of the largest coefficient, to keep floats in range."""
+    sizes = (v.numerator.bit_length() - v.denominator.bit_length() for v in direction.values() if v)
+    return max(sizes, default=0)
+
+
+def _floats(direction: Exact, width: int, unit: int) -> np.ndarray:
     w = np.zeros(width)
+    scale = Fraction(2) ** unit
     for j, value in direction.items():
-        w[j] = float(value / unit)
+        w[j] = float(value / scale)
     return w

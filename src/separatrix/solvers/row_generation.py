@@ -24,9 +24,12 @@ _EMPTY = -(2**40)
 class View(Protocol):
     """Rows in floats: some of them scaled for the engine, all of them for trying a direction."""
 
+    exponents: np.ndarray
+
     def __len__(self) -> int: ...
     def scaled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows scaled by powers of two, and the exponent each row was divided by."""
+
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return the margins of all rows for w in scaled columns."""
 
@@ -120,7 +123,12 @@ def working_size(width: int) -> int:
 
 def propose(view: View, seed: int = 0, support: float = SUPPORT) -> Proposal:
     """Propose a separator of all rows, or the support of a witness."""
-    count, width = len(view), len(view.exponents)  # type: ignore[attr-defined]
+    with np.errstate(all="ignore"):  # whatever overflows is no proposal
+        return _propose(view, seed, support)
+
+
+def _propose(view: View, seed: int, support: float) -> Proposal:
+    count, width = len(view), len(view.exponents)
     size = working_size(width)
     rng = np.random.default_rng(seed)
     working = np.arange(count) if count <= 3 * size else np.sort(rng.permutation(count)[:size])
@@ -146,5 +154,11 @@ def propose(view: View, seed: int = 0, support: float = SUPPORT) -> Proposal:
     kept = np.flatnonzero(multipliers > support * multipliers.max(initial=0.0))
     order = kept[np.argsort(-multipliers[kept], kind="stable")]
     return Proposal(
-        found.separated, w, len(working) < count, working[order], multipliers[order], -shifts[order], matrix[order]
+        found.separated,
+        w,
+        len(working) < count,
+        working[order],
+        multipliers[order],
+        -shifts[order],
+        matrix[order],
     )

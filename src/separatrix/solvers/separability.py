@@ -5,19 +5,21 @@
     overlapping      z_i.w >= 0 for all i  only where  z_i.w = 0  for all i
 
 1. A sample: overlap of full rank on few rows is overlap of all. 2. Peel, column by column. 3. What
-remains goes to the engine and to facial reduction. Every claim made here is exact, and is checked
+remains goes to the engine and to facial reduction. 4. Equal rows of opposite signs, if there are
+any, are the witness to show. Every claim made here is exact, and is checked
 again from the data by ``certificates``, which share nothing with this file.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers._threads import one_thread
+from separatrix.solvers.duplicates import opposite_duplicates
 from separatrix.solvers.facial_reduction import (
     Partition,
     Undecided,
@@ -63,14 +65,18 @@ def decide(rows: SignedRows, seed: int = 0) -> Claim:
 
 
 def _decide(rows: SignedRows, seed: int) -> Claim:
-    sampled = _from_sample(rows, seed)
-    if sampled is not None:
-        return sampled
-    levels, live = peel(rows)
-    try:
-        return _settle(rows, levels, live, seed)
-    except Undecided as reached:
-        return Claim("undecided", bound=reached.bound)
+    claim = _from_sample(rows, seed)
+    if claim is None:
+        levels, live = peel(rows)
+        try:
+            claim = _settle(rows, levels, live, seed)
+        except Undecided as reached:
+            claim = Claim("undecided", bound=reached.bound)
+    if claim.witness is not None and len(claim.witness[0]) > 2:
+        pair = opposite_duplicates(rows)
+        if pair is not None:
+            claim = replace(claim, witness=(list(pair), [1, 1]))
+    return claim
 
 
 def _from_sample(rows: SignedRows, seed: int) -> Claim | None:

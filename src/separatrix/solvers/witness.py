@@ -16,7 +16,15 @@ from typing import Any
 import flint
 import numpy as np
 
-__all__ = ["PRIME", "Basis", "Exact", "exact_multipliers", "independent_rows", "primitive", "rounded"]
+__all__ = [
+    "PRIME",
+    "Basis",
+    "Exact",
+    "exact_multipliers",
+    "independent_rows",
+    "primitive",
+    "rounded",
+]
 
 PRIME = 2**61 - 1
 BITS = 40
@@ -69,7 +77,7 @@ class Basis:
         return flint.fmpz_mat([[row[j] for j in self.pivots] for row in self.rows])
 
     def combination(self, target: list[int]) -> tuple[list[int], int] | None:
-        """Solve ``sum_b mu_b row_b = target * D``: (mu, D > 0) in integers, or None if impossible."""
+        """Solve ``sum_b mu_b row_b = target * D``: integers mu and D > 0, or None."""
         if not self.rows:
             return ([], 1) if not any(target) else None
         right = flint.fmpz_mat([[target[j]] for j in self.pivots])
@@ -113,7 +121,8 @@ def rounded(guess: np.ndarray, shift: np.ndarray | None = None) -> list[int]:
     low = int(exponent.min()) - BITS
     digits = np.maximum(1, np.rint(fraction * 2.0**BITS)).astype(np.int64)
     return [
-        int(d) << int(e) for d, e in zip(digits.tolist(), (exponent - BITS - low).tolist(), strict=True)
+        int(d) << int(e)
+        for d, e in zip(digits.tolist(), (exponent - BITS - low).tolist(), strict=True)
     ]
 
 

@@ -18,6 +18,7 @@ __all__ = ["column_floor", "column_sums", "exact_margin_signs", "modular_rank", 
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
 _LIMB = 26
+_SMALL, _SHORT = 2.0**16, 30  # 16 + 30 bits, and 2**17 columns, fit int64
 
 
 def _values(X: Any) -> np.ndarray:
@@ -73,6 +74,8 @@ def exact_margin_signs(
     lowest = min(0, int(floor.min(initial=0)))
     scaled = [w << int(f) - lowest for w, f in zip(weights[1:], floor, strict=True)]
     bias = (weights[0] << -lowest) if intercept else 0
+    if lowest == 0 and np.abs(_values(X)).max(initial=0.0) < _SMALL:
+        return _small_margin_signs(X, scaled, floor, bias) * signs.astype(np.int64)
     values = _integers(X, floor)
     out = np.empty(X.shape[0], dtype=np.int64)
     columns = X.indices.tolist() if sp.issparse(X) else None
@@ -83,6 +86,23 @@ def exact_margin_signs(
         total = bias + sum(map(int.__mul__, at, values[begin:end]))
         out[i] = (total > 0) - (total < 0)
     return out * signs.astype(np.int64)
+
+
+def _small_margin_signs(X: Any, scaled: list[int], floor: np.ndarray, bias: int) -> np.ndarray:
+    """Signs where X holds short integers: weights in limbs of 30 bits, sums exact in int64."""
+    whole = X.astype(np.int64)
+    column = floor.astype(np.int64)
+    if sp.issparse(whole):
+        whole.data >>= column[whole.indices]
+    else:
+        whole = whole >> column
+    longest = max((abs(w).bit_length() for w in [bias, *scaled]), default=0)
+    totals = [0] * X.shape[0]
+    for shift in range(0, longest + 1, _SHORT):
+        limb = [(abs(w) >> shift & (1 << _SHORT) - 1) * (1 if w > 0 else -1) for w in scaled]
+        part = (whole @ np.array(limb, dtype=np.int64)).tolist()
+        totals = [total + (value << shift) for total, value in zip(totals, part, strict=True)]
+    return np.array([(t + bias > 0) - (t + bias < 0) for t in totals], dtype=np.int64)
 
 
 def sums_to_zero(
@@ -132,7 +152,12 @@ def modular_rank(X: Any, intercept: bool) -> int:
     if intercept:
         dense = np.column_stack([np.ones(len(dense)), dense])
     number, exponent = _mantissas(dense)
-    return max(_rank(number, exponent, prime) for prime in _PRIMES)
+    found = 0
+    for prime in _PRIMES:  # the second is for the rare matrix that the first divides
+        found = max(found, _rank(number, exponent, prime))
+        if found == min(dense.shape):
+            break
+    return found
 
 
 def _rank(number: np.ndarray, exponent: np.ndarray, prime: int) -> int:

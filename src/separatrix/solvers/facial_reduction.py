@@ -8,7 +8,7 @@ vanish. Each round loses a dimension, so it ends. Floats propose, integers decid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -17,85 +17,17 @@ import flint
 import numpy as np
 
 from separatrix.problem.exact import SignedRows
+from separatrix.solvers.duplicates import opposite_duplicates
 from separatrix.solvers.exact_simplex import alternative
 from separatrix.solvers.row_generation import Proposal, QuotientView, RawView, propose
 from separatrix.solvers.support import numerical_rank, spanning_set, vertex
-from separatrix.solvers.witness import (
-    Basis,
-    exact_multipliers,
-    independent_rows,
-    primitive,
-)
+from separatrix.solvers.tight import Tight, Undecided
+from separatrix.solvers.witness import exact_multipliers, primitive
 
-__all__ = ["Partition", "Tight", "Undecided", "full_rank_overlap", "partition", "whole"]
+__all__ = ["Partition", "full_rank_overlap", "partition", "smaller_witness", "strictly_off"]
 
 VERTEX_WIDTH = 150
 SIMPLEX_CELLS = 60_000
-
-
-class Undecided(Exception):
-    """No proof found; carries the bound reached."""
-
-    def __init__(self, bound: float) -> None:
-        super().__init__(bound)
-        self.bound = bound
-
-
-@dataclass
-class Tight:
-    """Rows proved tight: positive multipliers with zero sum, and a basis of the space they span."""
-
-    integers: Any
-    width: int
-    rows: list[int] = field(default_factory=list)
-    multipliers: list[int] = field(default_factory=list)
-    basis_rows: list[int] = field(default_factory=list)
-    lists: list[list[int]] = field(default_factory=list)
-    basis: Basis = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.basis = Basis([], self.width)
-
-    def add(self, rows: list[int], multipliers: list[int]) -> None:
-        """Add rows whose weighted sum lies in the span: correct the old multipliers, scaled up."""
-        lists = self.integers.lists(np.array(rows, dtype=np.int64))
-        total = flint.fmpz_mat([multipliers]) * flint.fmpz_mat(lists)
-        scale = self._absorb([int(v) for v in total.entries()])
-        self.lists += lists
-        self.multipliers += [m * scale for m in multipliers]
-        self.rows += rows
-        self.multipliers = primitive(self.multipliers)
-        candidates = self.basis_rows + rows
-        kept = independent_rows(self.basis.rows + lists)
-        self.basis_rows = [candidates[i] for i in kept]
-        self.basis = Basis([(self.basis.rows + lists)[i] for i in kept], self.width)
-
-    def _absorb(self, total: list[int]) -> int:
-        """Change the multipliers so that their sum cancels ``total * scale``; return the scale."""
-        solved = self.basis.combination([-t for t in total])
-        if solved is None:
-            raise Undecided(0.0)
-        mu, scale = solved
-        place = {row: i for i, row in enumerate(self.rows)}
-        at = [place[row] for row in self.basis_rows]
-        factor = 1
-        for i, correction in zip(at, mu, strict=True):
-            if correction < 0:
-                factor = max(factor, -correction // self.multipliers[i] + 1)
-        self.multipliers = [m * factor for m in self.multipliers]
-        for i, correction in zip(at, mu, strict=True):
-            self.multipliers[i] += correction
-        return scale
-
-    def cover(self, rows: np.ndarray) -> int:
-        """Give all of these rows one common multiplier; return it."""
-        outside = np.setdiff1d(rows, np.array(self.rows, dtype=np.int64))
-        if outside.size == 0:
-            return 0
-        scale = self._absorb(self.integers.total(outside))
-        reduced = primitive([scale, *self.multipliers])
-        self.multipliers = reduced[1:]
-        return reduced[0]
 
 
 @dataclass(frozen=True)
@@ -142,7 +74,7 @@ def full_rank_overlap(rows: SignedRows, proposal: Proposal) -> Partition | None:
     found = _witness(tight.integers.lists, proposal)
     if found is None:
         return None
-    tight.add(*found.spanning)
+    tight.add(*found.spanning, found.basis)
     if len(tight.basis_rows) < rows.width:
         return None
     tight.rows = support[tight.rows].tolist()
@@ -195,6 +127,9 @@ class _Reduction:
                 return self._original(direction)
         else:
             support = self.live[proposal.support]
+            if self.small is None and self.vectors is None:
+                pair = opposite_duplicates(self.rows)
+                self.small = None if pair is None else (list(pair), [1, 1])
             found = _witness(
                 lambda chosen: self._lists(support[chosen]), proposal, self.small is None
             )
@@ -225,7 +160,7 @@ class _Reduction:
     def _add(self, found: _Found) -> None:
         rows = self.live[found.rows]
         chosen, multipliers = found.spanning
-        self.tight.add(rows[chosen].tolist(), multipliers)
+        self.tight.add(rows[chosen].tolist(), multipliers, found.basis)
         if self.small is None and self.vectors is None and found.small is not None:
             self.small = (rows[found.small[0]].tolist(), found.small[1])
 
@@ -274,6 +209,7 @@ class _Found:
     spanning: tuple[Any, list[int]]
     small: tuple[Any, list[int]] | None
     rows: np.ndarray
+    basis: list[int] | None = None
 
 
 def _witness(lists: Any, proposal: Proposal, want_small: bool = True) -> _Found | None:
@@ -285,23 +221,24 @@ def _witness(lists: Any, proposal: Proposal, want_small: bool = True) -> _Found 
     guess = vertex(proposal) if width <= VERTEX_WIDTH else None
     if guess is not None and not want_small and len(guess[0]) <= width:
         guess = None
-    small = _made_exact(lists, guess, proposal)
+    small, basis = _made_exact(lists, guess, proposal)
     if small is not None and len(small[0]) == width + 1:
-        return _Found(small, small, proposal.support)
-    spanning = _made_exact(lists, spanning_set(proposal), proposal)
-    if spanning is None:
-        spanning = small
-    return None if spanning is None else _Found(spanning, small, proposal.support)
+        return _Found(small, small, proposal.support, basis)
+    spanning, basis = _made_exact(lists, spanning_set(proposal), proposal)
+    if spanning is not None:
+        return _Found(spanning, small, proposal.support, basis)
+    return None if small is None else _Found(small, small, proposal.support)
 
 
 def _made_exact(
     lists: Any, guess: tuple[np.ndarray, np.ndarray] | None, proposal: Proposal
-) -> tuple[list[int], list[int]] | None:
+) -> tuple[tuple[list[int], list[int]] | None, list[int]]:
+    """Return exact (positions, multipliers), if there are any, and which are a basis."""
     if guess is None or guess[0].size == 0:
-        return None
+        return None, []
     chosen, weights = guess
     exact = exact_multipliers(lists(chosen), weights, proposal.shift[chosen])
-    return None if exact is None else (chosen.tolist(), exact.multipliers)
+    return (None, []) if exact is None else ((chosen.tolist(), exact.multipliers), exact.basis)
 
 
 def smaller_witness(tight: Tight) -> tuple[list[int], list[int]]:

@@ -18,6 +18,7 @@ __all__ = ["Proposal", "QuotientView", "RawView", "propose", "working_size"]
 
 SUPPORT = 1e-7
 ROUNDS = 60
+FEW_ENTRIES = 400_000
 _EMPTY = -(2**40)
 
 
@@ -131,7 +132,10 @@ def _propose(view: View, seed: int, support: float) -> Proposal:
     count, width = len(view), len(view.exponents)
     size = working_size(width)
     rng = np.random.default_rng(seed)
-    working = np.arange(count) if count <= 3 * size else np.sort(rng.permutation(count)[:size])
+    if count <= 3 * size or count * width <= FEW_ENTRIES:
+        working = np.arange(count)
+    else:
+        working = np.sort(rng.permutation(count)[:size])
     w = np.zeros(width)
     for _ in range(ROUNDS):
         matrix, shifts = view.scaled(working)

@@ -22,13 +22,13 @@ from separatrix.solvers._threads import one_thread
 from separatrix.solvers.duplicates import opposite_duplicates
 from separatrix.solvers.facial_reduction import (
     Partition,
-    Undecided,
     full_rank_overlap,
     partition,
     smaller_witness,
 )
 from separatrix.solvers.peeling import Level, merge, peel
-from separatrix.solvers.row_generation import RawView, propose, working_size
+from separatrix.solvers.row_generation import FEW_ENTRIES, RawView, propose, working_size
+from separatrix.solvers.tight import Undecided
 
 __all__ = ["Claim", "decide"]
 
@@ -81,7 +81,7 @@ def _decide(rows: SignedRows, seed: int) -> Claim:
 
 def _from_sample(rows: SignedRows, seed: int) -> Claim | None:
     size = max(SAMPLE, working_size(rows.width))
-    if len(rows) <= 3 * size:
+    if len(rows) <= 3 * size or len(rows) * rows.width <= FEW_ENTRIES:
         return None
     chosen = np.sort(np.random.default_rng(seed).permutation(len(rows))[:size])
     sample = rows.take(chosen)

@@ -16,6 +16,7 @@ __all__ = ["numerical_rank", "spanning_set", "vertex"]
 
 RANK = 1e-9
 LEAST = 1e-10
+MANY = 300
 
 Guess = tuple[np.ndarray, np.ndarray]
 
@@ -66,6 +67,8 @@ def spanning_set(proposal: Proposal) -> Guess | None:
         return None
     order, rank = _ranked(proposal)
     basis = order[:rank]
+    if len(matrix) <= 2 * rank and rank > MANY:
+        return order, weights[order]  # few enough as they are, and anything else takes long
     mu = _non_negative(matrix.T, -(matrix[basis].T @ weights[basis]))
     if mu is None:
         return None

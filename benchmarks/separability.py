@@ -5,8 +5,9 @@
 
 Seconds are medians of repeats in a warm process. "decide" is ``sx.separability``: verdict, proof
 and the independent check of that proof. "check" is ``verdict.certificate.check(X, y)``, with the
-data's SHA-256. "linprog" answers only whether all margins can be at least 1, in floats. Nothing here is compiled; "first" is the first call of the process, imports included. "MB" is what
-deciding added to the peak memory of the process. Real data come from ../shared/data.
+data's SHA-256. "linprog" answers only whether all margins can be at least 1, in floats. Nothing
+here is compiled; "first" is the first call of the process, imports included. "MB" is what deciding
+added to the peak memory of the process. Real data come from ../shared/data.
 """
 
 import argparse

@@ -28,7 +28,7 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 bench: $(READY)
-	$(BIN)/python benchmarks/perceptron.py
+	$(BIN)/python -m benchmarks.perceptron
 
 docs: $(READY)
 	$(BIN)/mkdocs build --strict

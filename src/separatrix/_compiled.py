@@ -27,7 +27,7 @@ import numba
 from numba.core import caching
 from numba.extending import overload
 
-__all__ = ["by_kind", "compiled", "is_interpreted"]
+__all__ = ["by_kind", "compiled", "inlined", "is_interpreted"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +37,7 @@ _DAYS_KEPT = 30
 
 # Sums may be reordered so that they use vector instructions; NaN and inf keep their meaning.
 _REORDERED_SUMS = {"reassoc", "contract"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _REORDERED_SUMS}
 
 
 def is_interpreted() -> bool:
@@ -179,10 +180,16 @@ def compiled(function: F) -> F:
     >>> float(total(np.array([1.0, 2.0])))
     3.0
     """
-    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=_REORDERED_SUMS)(function)
+    dispatcher = numba.njit(**_OPTIONS)(function)
     if not is_interpreted() and Path(function.__code__.co_filename).is_file():
         dispatcher._cache = _GuardedCache(function)
     return dispatcher
+
+
+def inlined(function: F) -> F:
+    """Compile a small step into the loop that calls it: for steps made millions of times."""
+    stepping: F = numba.njit(inline="always", **_OPTIONS)(function)
+    return stepping
 
 
 def by_kind(implementations: dict[type, Callable[..., Any]]) -> Callable[..., Any]:
@@ -199,11 +206,7 @@ def by_kind(implementations: dict[type, Callable[..., Any]]) -> Callable[..., An
         @overload(
             interpreted,
             strict=False,
-            jit_options={
-                "nogil": True,
-                "error_model": "numpy",
-                "fastmath": _REORDERED_SUMS,
-            },
+            jit_options=_OPTIONS,
         )
         def choose(rows: Any, *arguments: Any) -> Callable[..., Any] | None:
             return implementations.get(getattr(rows, "instance_class", None))  # type: ignore[arg-type]

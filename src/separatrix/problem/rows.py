@@ -246,9 +246,9 @@ def least_margin(rows, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def largest_square_norm(rows):  # type: ignore[no-untyped-def]
-    """Return the largest z_r.z_r."""
-    largest = 0.0
-    for r in range(row_count(rows)):
-        largest = max(largest, square_norm(rows, r))
-    return largest
+def square_norms(rows):  # type: ignore[no-untyped-def]
+    """Return every z_r.z_r."""
+    squares = np.empty(row_count(rows))
+    for r in range(squares.shape[0]):
+        squares[r] = square_norm(rows, r)
+    return squares

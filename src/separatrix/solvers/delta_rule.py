@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
+from separatrix.errors import DataError
 from separatrix.problem import losses
 from separatrix.problem.rows import (
-    largest_square_norm,
     margin,
     push,
     row_count,
     rows_of,
-    square_norm,
+    square_norms,
 )
 from separatrix.solvers import _order
 from separatrix.solvers._drive import NO_LIMIT, Status
@@ -134,7 +134,7 @@ def start(
     settings = Settings(
         order=_order.CODES[order] if block < n else _order.CYCLIC,
         block=block,
-        rate=0.5 * largest_stable_rate(problem, block) if rate is None else float(rate),
+        rate=_safe_rate(problem, block) if rate is None else float(rate),
         tol=-1.0 if tol is None else float(tol),
         thresholded=bool(thresholded),
         last_visit=NO_LIMIT if max_passes == np.inf else int(max_passes * n),
@@ -156,6 +156,13 @@ def start(
     return state
 
 
+def _safe_rate(problem: Any, block: int) -> float:
+    limit = largest_stable_rate(problem, block)
+    if limit == 0.0:
+        raise DataError("the columns are too large to be squared. Divide them, or standardise.")
+    return 0.5 * limit if limit < np.inf else 1.0
+
+
 def largest_stable_rate(problem: Any, block: int) -> float:
     """Return the rate below which no run of this block size can diverge.
 
@@ -167,14 +174,10 @@ def largest_stable_rate(problem: Any, block: int) -> float:
     >>> round(largest_stable_rate(problem, 2), 9), round(largest_stable_rate(problem, 1), 9)
     (0.4, 0.5)
     """
-    rows, n = rows_of(problem), problem.n_rows
-    if block == 1:
-        largest = float(largest_square_norm(rows))
-    else:
-        largest = _largest_eigenvalue(problem)
-        if block < n:
-            longest = np.sort([square_norms(rows)])[0, ::-1][:block]
-            largest = min(largest, float(longest.sum()))
+    squares = np.sort(square_norms(rows_of(problem)))
+    largest = float(squares[-block:].sum())
+    if block > 1:
+        largest = min(largest, _largest_eigenvalue(problem))
     return 2.0 / largest if largest > 0.0 else np.inf
 
 
@@ -183,12 +186,19 @@ def _largest_eigenvalue(problem: Any, tolerance: float = 1e-10, most: int = 1000
     X, bias = problem.X, float(problem.fit_intercept)
     v = np.random.default_rng(0).standard_normal(problem.dimension)
     largest = 0.0
+    v /= np.linalg.norm(v)
     for _ in range(most):
-        v /= np.linalg.norm(v)
-        scores = X @ v[1:] + bias * v[0]
-        v = np.concatenate([[bias * scores.sum()], X.T @ scores])
-        before, largest = largest, float(np.linalg.norm(v))
-        if not largest > 0.0 or abs(largest - before) <= tolerance * largest:
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = X @ v[1:] + bias * v[0]
+            v = np.concatenate([[bias * scores.sum()], X.T @ scores])
+        size = float(abs(v).max())
+        if not 0.0 < size < np.inf:
+            return 0.0 if size == 0.0 else np.inf
+        v /= size  # before squaring, which could overflow
+        length = float(np.linalg.norm(v))
+        v /= length
+        before, largest = largest, size * length
+        if abs(largest - before) <= tolerance * largest:
             break
     return largest
 
@@ -274,12 +284,3 @@ def squared_error(rows, thresholded, w):  # type: ignore[no-untyped-def]
         else:
             total += losses.value(losses.SQUARED, m)
     return total
-
-
-@compiled
-def square_norms(rows):  # type: ignore[no-untyped-def]
-    """Return every z_r.z_r."""
-    norms = np.empty(row_count(rows))
-    for r in range(norms.shape[0]):
-        norms[r] = square_norm(rows, r)
-    return norms

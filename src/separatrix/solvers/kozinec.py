@@ -21,16 +21,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix._compiled import compiled
+from separatrix._compiled import compiled, inlined
 from separatrix.errors import DataError
 from separatrix.problem.rows import (
-    largest_square_norm,
     least_margin,
     margin,
     push,
     row_count,
     rows_of,
-    square_norm,
+    square_norms,
 )
 from separatrix.solvers import _order
 from separatrix.solvers._drive import NO_LIMIT, Status
@@ -65,6 +64,7 @@ class Memory(NamedTuple):
 
     direction: np.ndarray
     shares: np.ndarray
+    squares: np.ndarray  # z_r.z_r of every row
     order: np.ndarray
     counts: np.ndarray
     sums: np.ndarray
@@ -124,7 +124,8 @@ def start(
 ) -> State:
     """Lay out a run at the first row, or at a random one when the order is random."""
     rows, n = rows_of(problem), problem.n_rows
-    longest = float(largest_square_norm(rows))
+    squares = square_norms(rows)
+    longest = float(squares.max())
     if not _SMALLEST_SQUARE < longest < np.inf:
         raise DataError(
             f"Kozinec squares the lengths of the rows, and the largest square comes out as "
@@ -139,6 +140,7 @@ def start(
     memory = Memory(
         direction=np.zeros(problem.dimension),
         shares=np.zeros(n),
+        squares=squares,
         order=np.arange(n if settings.order == _order.RANDOM else 0),
         counts=np.zeros(6, dtype=np.int64),
         sums=np.ones(3),
@@ -148,7 +150,7 @@ def start(
     if settings.order == _order.RANDOM:
         shuffle(memory.order, memory.dice)
         first = int(memory.order[0])
-    move_onto_row(rows, memory, first)
+    move_onto_row(rows, memory.direction, memory.shares, memory.counts, memory.sums, first)
     return State(rows, settings, memory)
 
 
@@ -177,15 +179,15 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
         # A row violates when scale * direction.z_r <= enough.
         enough = enough_margin(sums[SQUARE], settings.epsilon) / sums[SCALE]
         if settings.order == _order.WORST:
-            row, least = least_margin(rows, memory.direction)
-            visited, found = n, not least > enough
+            row, product = least_margin(rows, memory.direction)
+            visited, found = n, not product > enough
         else:
             begin = counts[CURSOR]
             wanted = settings.last_visit - counts[VISITS]
             if not shuffled:
                 wanted = min(wanted, n - counts[CLEAN])
             end = begin + min(wanted, n - begin)
-            place = next_violator(rows, memory.direction, enough, memory.order, begin, end)
+            place, product = next_violator(rows, memory.direction, enough, memory.order, begin, end)
             visited, found = place - begin, place < end
             row = 0
             if found:
@@ -200,7 +202,16 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
                 counts[VISITS] += visited
             return RUNNING
         else:
-            step_towards(rows, memory, row)
+            step_towards(
+                rows,
+                memory.direction,
+                memory.shares,
+                counts,
+                sums,
+                row,
+                sums[SCALE] * product,
+                memory.squares[row],
+            )
             made += 1
             counts[CLEAN] = 0
             counts[VISITS] += visited
@@ -223,32 +234,30 @@ def enough_margin(square, epsilon):  # type: ignore[no-untyped-def]
 
 @compiled
 def next_violator(rows, direction, enough, order, begin, end):  # type: ignore[no-untyped-def]
-    """Return the first place from `begin` on whose row violates, or `end`."""
+    """Return the first place from `begin` on whose row violates and its product, or `end`."""
     shuffled = order.shape[0] > 0
     for place in range(begin, end):
         row = order[place] if shuffled else place
-        if not margin(rows, row, direction) > enough:
-            return place
-    return end
+        product = margin(rows, row, direction)
+        if not product > enough:
+            return place, product
+    return end, 0.0
 
 
-@compiled
-def step_towards(rows, memory, row):  # type: ignore[no-untyped-def]
-    """Move w to the point of the segment [w, z] nearest the origin."""
-    counts, sums = memory.counts, memory.sums
+@inlined
+def step_towards(rows, direction, shares, counts, sums, row, product, row_square):  # type: ignore[no-untyped-def]
+    """Move w to the point of the segment [w, z] nearest the origin; `product` is w.z."""
     square = sums[SQUARE]
-    product = sums[SCALE] * margin(rows, row, memory.direction)
-    row_square = square_norm(rows, row)
     # |w + k (z - w)|^2 is least at k = w.(w - z) / |w - z|^2.
     step = (square - product) / (square - 2.0 * product + row_square)
     if not step < 1.0:
         updates = counts[UPDATES]
-        move_onto_row(rows, memory, row)
+        move_onto_row(rows, direction, shares, counts, sums, row)
         counts[UPDATES] = updates + 1
         return
     scale = sums[SCALE] * (1.0 - step)
-    push(rows, row, step / scale, memory.direction)
-    memory.shares[row] += step / scale
+    push(rows, row, step / scale, direction)
+    shares[row] += step / scale
     sums[SCALE] = scale
     sums[SQUARE] = (1.0 - step) ** 2 * square + step * (
         2.0 * (1.0 - step) * product + step * row_square
@@ -256,33 +265,32 @@ def step_towards(rows, memory, row):  # type: ignore[no-untyped-def]
     counts[UPDATES] += 1
     counts[ROW] = row
     # The running |w|^2 loses digits as w shrinks and as updates add up.
-    stale = counts[UPDATES] - counts[REFRESHED_AT] >= 256 + memory.direction.shape[0]
+    stale = counts[UPDATES] - counts[REFRESHED_AT] >= 256 + direction.shape[0] + shares.shape[0]
     if stale or sums[SQUARE] < 1e-3 * sums[REFRESHED_SQUARE] or scale < _SMALLEST_SCALE:
-        refresh(memory)
+        refresh(direction, shares, counts, sums)
 
 
 @compiled
-def move_onto_row(rows, memory, row):  # type: ignore[no-untyped-def]
+def move_onto_row(rows, direction, shares, counts, sums, row):  # type: ignore[no-untyped-def]
     """Set w = z."""
-    memory.direction[:] = 0.0
-    memory.shares[:] = 0.0
-    memory.sums[SCALE] = 1.0
-    push(rows, row, 1.0, memory.direction)
-    memory.shares[row] = 1.0
-    memory.counts[ROW] = row
-    refresh(memory)
+    direction[:] = 0.0
+    shares[:] = 0.0
+    sums[SCALE] = 1.0
+    push(rows, row, 1.0, direction)
+    shares[row] = 1.0
+    counts[ROW] = row
+    refresh(direction, shares, counts, sums)
 
 
 @compiled
-def refresh(memory):  # type: ignore[no-untyped-def]
+def refresh(direction, shares, counts, sums):  # type: ignore[no-untyped-def]
     """Take the scale into the vectors and compute |w|^2 afresh."""
-    sums = memory.sums
     square = 0.0
-    for j in range(memory.direction.shape[0]):
-        memory.direction[j] *= sums[SCALE]
-        square += memory.direction[j] * memory.direction[j]
-    for r in range(memory.shares.shape[0]):
-        memory.shares[r] *= sums[SCALE]
+    for j in range(direction.shape[0]):
+        direction[j] *= sums[SCALE]
+        square += direction[j] * direction[j]
+    for r in range(shares.shape[0]):
+        shares[r] *= sums[SCALE]
     sums[SCALE] = 1.0
     sums[SQUARE] = sums[REFRESHED_SQUARE] = square
-    memory.counts[REFRESHED_AT] = memory.counts[UPDATES]
+    counts[REFRESHED_AT] = counts[UPDATES]

@@ -1,0 +1,6 @@
+"""``python -m separatrix`` is the command line."""
+
+from separatrix.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,275 @@
+import ast
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.amounts import cases
+from tests.naive import separation as naive
+from tests.problems import as_sparse, problem
+
+from separatrix.certificates import checker
+from separatrix.certificates.canonical import as_checker_data, sha256
+from separatrix.certificates.checker import Refused, check
+from separatrix.certificates.margin_bounds import check_margin_bounds
+from separatrix.certificates.separation import check_separation
+from separatrix.problem.multiclass import KeslerProblem
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers import kozinec, perceptron
+from separatrix.solvers._drive import solve
+
+SOURCE = Path(checker.__file__)
+
+
+def genuine(seed):
+    """A problem, its exact data, and a true certificate of one of the two kinds."""
+    kind = ["comfortable_margin", "separable_integers", "copied_columns"][seed % 3]
+    case = problem(seed, kind=kind)
+    signed = SignedProblem(case.X, case.y_signs)
+    if seed % 2:
+        state, _ = solve(kozinec, signed, 300)
+        return case, as_checker_data(signed), check_margin_bounds(signed, state.w, state.alpha)
+    state, _ = solve(perceptron, signed)
+    return case, as_checker_data(signed), check_separation(signed, state.w)
+
+
+def is_true(case, certificate):
+    """Whether the claim happens to be true, by fractions."""
+    claim = certificate["claim"]
+    w = [float.fromhex(text) for text in claim["weights"][0]]
+    if certificate["kind"] == "separation":
+        return naive.separates(case.X, case.y_signs, w)
+    alpha = np.zeros(len(case.X))
+    for row, multiplier in zip(claim["rows"], claim["multipliers"], strict=True):
+        alpha[row] = float.fromhex(multiplier)
+    lower, upper = float.fromhex(claim["lower"]), float.fromhex(claim["upper"])
+    return naive.margin_bounds_hold(case.X, case.y_signs, w, alpha, lower, upper)
+
+
+def flip_bit(rng, text):
+    """Flip one bit of a float64 written in hexadecimal."""
+    bits = np.array(float.fromhex(text)).view(np.uint64) ^ np.uint64(1 << int(rng.integers(64)))
+    return float(bits.view(np.float64)).hex()
+
+
+def forge(rng, case, certificate):
+    """Return a forged certificate and the data it is shown with; None: the data as they are."""
+    forged = json.loads(json.dumps(certificate))
+    claim = forged["claim"]
+    how = rng.integers(7)
+    if how == 0:
+        at = rng.integers(len(claim["weights"][0]))
+        claim["weights"][0][at] = flip_bit(rng, claim["weights"][0][at])
+    elif how == 1:
+        claim["weights"] = [[(-float.fromhex(v)).hex() for v in claim["weights"][0]]]
+    elif how == 2:
+        forged["data"]["intercept"] = False
+    elif how == 3 and "lower" in claim:
+        which = ["lower", "upper"][rng.integers(2)]
+        factor = rng.choice([0.5, 1 - 1e-12, 1 + 1e-12, 2.0])
+        claim[which] = float(float.fromhex(claim[which]) * factor).hex()
+    elif how == 4 and "rows" in claim:
+        at = rng.integers(len(claim["rows"]))
+        claim["multipliers"][at] = flip_bit(rng, claim["multipliers"][at])
+    elif how == 5:
+        other = problem(int(rng.integers(10**6)), kind="comfortable_margin")
+        signed = SignedProblem(other.X, other.y_signs)
+        if rng.integers(2):
+            forged["data"]["sha256"] = sha256(signed)
+        return forged, other
+    else:
+        signs = case.y_signs.copy()
+        at = rng.integers(len(signs))
+        signs[at] = -signs[at]
+        swapped = type(case)(case.X, signs, case.name, case.kind, None, False)
+        if rng.integers(2):
+            forged["data"]["sha256"] = sha256(SignedProblem(case.X, signs))
+        return forged, swapped
+    return forged, case
+
+
+def truth(case, forged, signed):
+    """What an honest checker must say of a certificate shown with these data."""
+    if forged["data"]["sha256"] != sha256(signed):
+        return False
+    if len(forged["claim"]["weights"][0]) != signed.dimension:
+        return False
+    numbers = [float.fromhex(v) for v in forged["claim"]["weights"][0]]
+    numbers += [float.fromhex(v) for v in forged["claim"].get("multipliers", [])]
+    numbers += [
+        float.fromhex(forged["claim"][k]) for k in ("lower", "upper") if "lower" in forged["claim"]
+    ]
+    if not np.isfinite(numbers).all():
+        return False
+    if any(row >= len(case.X) for row in forged["claim"].get("rows", [])):
+        return False
+    if forged["data"]["intercept"] is False:
+        return None  # another true or false claim: settled below by the homogeneous data
+    return is_true(case, forged)
+
+
+def test_ten_thousand_genuine_certificates_are_accepted():
+    for seed in cases(10_000):
+        _, data, proof = genuine(seed)
+        assert check(json.loads(proof.to_json()), data)
+
+
+def test_ten_thousand_forged_certificates_are_refused():
+    refused = seed = 0
+    wanted = len(cases(10_000))
+    while refused < wanted:
+        case, _, proof = genuine(seed)
+        rng = np.random.default_rng(seed)
+        seed += 1
+        for _ in range(4):
+            forged, shown = forge(rng, case, json.loads(proof.to_json()))
+            signed = SignedProblem(shown.X, shown.y_signs)
+            is_so = truth(shown, forged, signed)
+            if is_so is None:
+                w = [float.fromhex(v) for v in forged["claim"]["weights"][0]]
+                is_so = naive.separates(shown.X, shown.y_signs, [0.0, *w[1:]])
+                if forged["kind"] != "separation":
+                    continue
+            try:
+                check(forged, as_checker_data(signed))
+                accepted = True
+            except Refused:
+                accepted = False
+            assert accepted == is_so, (seed, forged["kind"])
+            refused += not accepted
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda c: c.pop("format"),
+        lambda c: c.update(format="separatrix-certificate-2"),
+        lambda c: c.update(kind="miracle"),
+        lambda c: c.update(kind=["separation"]),
+        lambda c: c["data"].pop("sha256"),
+        lambda c: c["data"].update(intercept="yes"),
+        lambda c: c["data"].update(intercept=1),
+        lambda c: c.update(claim=None),
+        lambda c: c["claim"].update(weights=[]),
+        lambda c: c["claim"].update(weights=[["0x1p0"]]),
+        lambda c: c["claim"].update(weights=[["nan", "0x1p0", "0x1p0"]]),
+        lambda c: c["claim"].update(weights=[["inf", "0x1p0", "0x1p0"]]),
+        lambda c: c["claim"].update(weights=[["0x1p99999", "0x1p0", "0x1p0"]]),
+        lambda c: c["claim"].update(weights=[[1.0, 2.0, 3.0]]),
+        lambda c: c["claim"].update(rows=[0, 0]),
+        lambda c: c["claim"].update(rows=[0, 99]),
+        lambda c: c["claim"].update(rows=[0, -1]),
+        lambda c: c["claim"].update(rows=[0]),
+        lambda c: c["claim"].update(multipliers=["-0x1p0", "0x1p0"]),
+        lambda c: c["claim"].update(multipliers=["0x0p0", "0x0p0"]),
+        lambda c: c["claim"].update(lower="inf"),
+        lambda c: c["claim"].update(upper="0x0p0"),
+        lambda c: c["claim"].update(upper="-0x1p9"),
+        lambda c: c["claim"].pop("lower"),
+    ],
+)
+def test_a_damaged_certificate_is_refused_and_nothing_else_is_raised(damage):
+    X, signs = np.array([[1.0, 0.0], [-1.0, 0.5]]), np.array([1.0, -1.0])
+    signed = SignedProblem(X, signs)
+    proof = check_margin_bounds(signed, np.array([0.0, 1.0, 0.0]), np.array([0.5, 0.5]))
+    certificate = json.loads(proof.to_json())
+    assert check(certificate, as_checker_data(signed))
+    damage(certificate)
+    with pytest.raises((Refused, ValueError)):
+        check(certificate, as_checker_data(signed))
+
+
+def test_many_classes():
+    X, codes = np.array([[9.0, 0.0], [0.0, 9.0], [-9.0, -9.0]]), np.array([0, 1, 2])
+    problem = KeslerProblem(X, codes, 3)
+    w = np.array([[0.0, 1, 0], [0, 0, 1], [0, -1, -1]])
+    proof = check_separation(problem, w.ravel())
+    assert proof.holds
+    assert check(json.loads(proof.to_json()), as_checker_data(problem))
+    bad = check_separation(problem, np.zeros(9))
+    assert not bad.holds
+    with pytest.raises(Refused, match="signed row 0"):
+        check(json.loads(bad.to_json()), as_checker_data(problem))
+
+
+def test_the_fingerprint_does_not_depend_on_storage():
+    for seed in cases(200):
+        case = problem(seed)
+        dense = SignedProblem(case.X, case.y_signs)
+        stored_zero = as_sparse(case.X, np.int64)
+        stored_zero.data[: len(stored_zero.data) // 2] *= 1.0
+        sparse = SignedProblem(stored_zero, case.y_signs)
+        assert sha256(dense) == sha256(sparse) == as_checker_data(dense).sha256()
+        assert as_checker_data(sparse).sha256() == sha256(dense)
+        signs = -case.y_signs
+        assert sha256(SignedProblem(case.X, signs)) != sha256(dense)
+
+
+def test_exact_integers():
+    values = [0.1, -1e300, 5e-324, 0.0, -0.0, 3.0]
+    numbers, exponent = checker.integers(values)
+    assert [Fraction(n) * Fraction(2) ** exponent for n in numbers] == [Fraction(v) for v in values]
+    assert checker.integers([]) == ([], 0)
+
+
+@pytest.fixture
+def files(tmp_path):
+    X, y = np.array([[1.5, 0.0], [-1.0, 0.25]]), np.array([1.0, -1.0])
+    proof = check_separation(SignedProblem(X, y), np.array([0.0, 1.0, 0.0]), ("-1", "1"))
+    (tmp_path / "certificate.json").write_text(proof.to_json())
+    (tmp_path / "good.libsvm").write_text("+1 1:1.5 # one\n\n-1 qid:3 1:-1 2:0.25\n")
+    (tmp_path / "other.libsvm").write_text("+1 1:1.5\n-1 1:-1 2:0.5\n")
+    (tmp_path / "label.libsvm").write_text("+1 1:1.5\n7 1:-1 2:0.25\n")
+    (tmp_path / "broken.libsvm").write_text("+1 1:abc\n")
+    (tmp_path / "good.csv").write_text("a,b,class\n1.5,0,1\n-1,0.25,-1\n")
+    certificate = json.loads(proof.to_json())
+    certificate["data"].update(columns=["a", "b"], target="class")
+    (tmp_path / "csv.json").write_text(json.dumps(certificate))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("certificate", "data", "code", "words"),
+    [
+        ("certificate.json", "good.libsvm", 0, "proved: the weights separate all 2 rows"),
+        ("csv.json", "good.csv", 0, "proved"),
+        ("certificate.json", "other.libsvm", 1, "other data"),
+        ("certificate.json", "label.libsvm", 1, "label '7'"),
+        ("certificate.json", "broken.libsvm", 3, "cannot be read"),
+        ("missing.json", "good.libsvm", 3, "cannot be read"),
+        ("good.csv", "good.libsvm", 3, "cannot be read"),
+    ],
+)
+def test_runs_alone(files, certificate, data, code, words):
+    """As a copied file, with no package beside it and no site packages."""
+    alone = files / "alone.py"
+    alone.write_bytes(SOURCE.read_bytes())
+    run = subprocess.run(
+        [sys.executable, "-I", "-S", str(alone), str(files / certificate), str(files / data)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == code
+    assert words in run.stdout + run.stderr
+    assert "Traceback" not in run.stderr
+    assert checker.main([str(files / certificate), str(files / data)]) == code
+
+
+def test_usage():
+    assert checker.main([]) == 2
+
+
+def test_is_short_and_uses_the_standard_library_alone():
+    text = SOURCE.read_text()
+    assert len(text.splitlines()) < 300
+    modules = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            modules.add((node.module or "").split(".")[0])
+    assert modules <= sys.stdlib_module_names

@@ -1,0 +1,165 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.amounts import cases
+from tests.naive import separation as naive
+from tests.problems import as_sparse, problem
+
+from separatrix.certificates.checker import Refused
+from separatrix.certificates.margin_bounds import check_margin_bounds, radius_up
+from separatrix.certificates.novikoff import check_novikoff
+from separatrix.certificates.separation import check_separation, root_down, root_up
+from separatrix.problem.multiclass import KeslerProblem
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers import kozinec, perceptron
+from separatrix.solvers._drive import Status, solve
+
+
+def test_equals_fractions_on_random_and_near_weights():
+    for seed in cases(3000):
+        rng = np.random.default_rng(seed)
+        case = problem(seed)
+        X = as_sparse(case.X, np.int32) if seed % 2 else case.X
+        signed = SignedProblem(X, case.y_signs)
+        w = rng.normal(size=signed.dimension)
+        if seed % 3 == 0:
+            # Weights through a row: its margin is zero but for rounding.
+            z = signed.signed_rows()[rng.integers(signed.n_rows)]
+            if 0 < np.abs(z).max() < 1e100:
+                w = w - (w @ z) / (z @ z) * z
+        proof = check_separation(signed, w)
+        exact = naive.exact_margins(case.X, case.y_signs, w)
+        assert proof.holds == (min(exact) > 0)
+        if proof.holds:
+            assert proof.margin >= 0.0
+            square = sum(Fraction(value) ** 2 for value in w.tolist())
+            assert Fraction(proof.margin) ** 2 * square <= min(exact) ** 2
+        else:
+            assert proof.worst_margin <= 0
+            assert proof.worst_margin == exact[proof.worst_row]
+
+
+def test_knows_a_margin_that_floats_cannot_see():
+    """0.1 + 0.2 - 0.3 is positive as stored and w.z is computed as 5.6e-17, or 0, or less."""
+    X, signs = np.array([[0.1, 0.2, 0.3]]), np.array([1.0])
+    signed = SignedProblem(X, signs, fit_intercept=False)
+    assert check_separation(signed, np.array([0.0, 1.0, 1.0, -1.0])).holds
+    huge = SignedProblem(np.array([[1e200, 1.0, -1e200]]), signs, fit_intercept=False)
+    proof = check_separation(huge, np.array([0.0, 1e100, 1.0, 1e100]))
+    assert proof.holds
+    assert proof.worst_margin == 1
+
+
+def test_overflow_and_underflow_are_settled_exactly():
+    X = np.array([[1e300, -1e300], [5e-324, 5e-324]])
+    signed = SignedProblem(X, np.ones(2), fit_intercept=False)
+    assert check_separation(signed, np.array([0.0, 1e300, 1e299])).holds
+    tiny = check_separation(signed, np.array([0.0, 2e-300, 1e-300]))
+    assert tiny.holds
+    assert not check_separation(signed, np.array([0.0, 1e300, 1e300])).holds
+
+
+def test_weights_that_are_not_numbers_are_refused():
+    signed = SignedProblem(np.eye(2), np.array([1.0, -1.0]))
+    with pytest.raises(Refused, match="finite"):
+        check_separation(signed, np.array([np.nan, 0.0, 0.0]))
+
+
+def test_check_refuses_other_data_and_other_labels():
+    X, y = np.array([[0.0], [1.0], [3.0]]), np.array(["a", "a", "b"])
+    proof = check_separation(SignedProblem(X, [-1, -1, 1]), np.array([-2.0, 1.0]))
+    assert proof.check(X, y)
+    assert proof.check(X.astype(np.float32), [0, 0, 1])
+    assert not proof.check(X + 1.0, y)
+    assert not proof.check(X, ["a", "b", "b"])
+    assert not proof.check(X[:2], ["a", "b"])
+    assert not proof.check(np.hstack([X, X]), y)
+
+
+def test_a_proof_that_claims_to_hold_is_proved_again():
+    X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    false = check_separation(SignedProblem(X, [-1, 1]), np.array([0.0, 1.0]))
+    object.__setattr__(false, "holds", True)
+    assert not false.check(X, y)
+
+
+def test_margin_bounds_hold_exactly():
+    for seed in cases(500):
+        case = problem(seed, kind=["comfortable_margin", "overlapping_gaussians"][seed % 2])
+        X = as_sparse(case.X, np.int32) if seed % 4 > 1 else case.X
+        signed = SignedProblem(X, case.y_signs)
+        state, _ = solve(kozinec, signed, 200)
+        proof = check_margin_bounds(signed, state.w, state.alpha)
+        assert naive.margin_bounds_hold(
+            case.X, case.y_signs, state.w, state.alpha, proof.lower, proof.upper
+        )
+        assert proof.upper == pytest.approx(state.bound, rel=1e-9)
+        assert proof.check(X, case.y_signs)
+        raised = check_margin_bounds(signed, state.w, state.alpha)
+        object.__setattr__(raised, "upper", 0.999 * proof.upper)
+        assert not raised.check(X, case.y_signs)
+
+
+def test_margin_bounds_of_many_classes():
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(12, 2)), np.arange(12) % 3
+    X[codes == 0] += 9
+    X[codes == 1, 0] -= 9
+    kesler = KeslerProblem(X, codes, 3)
+    state, status = solve(kozinec, kesler)
+    assert status is Status.SEPARATED
+    proof = check_margin_bounds(kesler, state.w, state.alpha)
+    Z = kesler.signed_rows()
+    assert proof.upper >= np.linalg.norm(Z.T @ state.alpha)
+    assert proof.upper == pytest.approx(state.bound, rel=1e-9)
+    assert proof.check(X, codes)
+
+
+@pytest.mark.parametrize("alpha", [[-1.0, 1.0], [0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0]])
+def test_multipliers_must_be_convex_coefficients(alpha):
+    signed = SignedProblem(np.eye(2), np.array([1.0, -1.0]))
+    with pytest.raises(ValueError, match="multipliers"):
+        check_margin_bounds(signed, np.ones(3), np.array(alpha))
+
+
+def test_novikoff_bounds_the_mistakes_on_a_thousand_sets():
+    tight = 0
+    for seed in cases(1000):
+        case = problem(seed, kind=["comfortable_margin", "separable_integers"][seed % 2])
+        signed = SignedProblem(case.X, case.y_signs)
+        rate = [1.0, 0.25][seed // 2 % 2]
+        first = None if seed % 3 else np.random.default_rng(seed).normal(size=signed.dimension)
+        state, status = solve(perceptron, signed, rate=rate, first=first)
+        wide, _ = solve(kozinec, signed, 20_000, epsilon=0.05)
+        assert status is Status.SEPARATED
+        proof = check_novikoff(signed, wide.w, state.updates, first, rate)
+        own = check_novikoff(signed, state.w, state.updates, first, rate)
+        assert proof.holds
+        assert own.holds
+        tight += proof.bound < 1e4
+    assert tight > 0
+
+
+def test_novikoff_without_a_margin_has_no_bound():
+    signed = SignedProblem(np.eye(2), np.array([1.0, -1.0]))
+    proof = check_novikoff(signed, np.zeros(3), 7)
+    assert proof.bound == np.inf
+    assert "no bound" in str(proof)
+
+
+def test_the_radius_is_not_less_than_the_longest_row():
+    for seed in cases(300):
+        case = problem(seed)
+        signed = SignedProblem(case.X, case.y_signs)
+        exact = max(sum(Fraction(v) ** 2 for v in row) for row in signed.signed_rows().tolist())
+        radius = radius_up(signed)
+        assert radius == np.inf or Fraction(radius) ** 2 >= exact
+
+
+def test_roots_are_rounded_outwards():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        value = Fraction(float(rng.uniform(0, 2))) * Fraction(2) ** int(rng.integers(-900, 900))
+        assert Fraction(root_down(value)) ** 2 <= value <= Fraction(root_up(value)) ** 2
+    assert root_down(Fraction(0)) == root_up(Fraction(0)) == 0.0

@@ -1,0 +1,162 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import separatrix as sx
+from separatrix.certificates.canonical import as_checker_data
+from separatrix.certificates.checker import check
+from separatrix.data.embedded import iris_pair
+from separatrix.problem.signed import SignedProblem
+
+
+def separatrix(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "separatrix", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "points.csv"
+    rows = ["a,b,extra,class", "0,2,9,up", "1,3,9,up", "2,0,9,down", "3,1,9,down"]
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_prints_every_update_and_the_proof():
+    run = separatrix("trace", "--method", "perceptron")
+    assert run.returncode == 0, run.stderr
+    assert "kozinec" not in run.stdout
+    assert "proved: all 100 rows lie strictly on their own side" in run.stdout
+    assert "petal width, cm" in run.stdout
+    assert run.stderr == ""
+
+
+def test_json_is_the_replay_to_the_last_bit_and_its_certificate_checks():
+    run = separatrix("trace", "--method", "kozinec", "--epsilon", "0.05", "--json")
+    assert run.returncode == 0
+    told = json.loads(run.stdout)
+    table = iris_pair()
+    frames = list(sx.replay(sx.Kozinec(epsilon=0.05, max_updates=1000), table.X, table.y))
+    assert [frame["weights"] for frame in told["frames"]] == [f.weights.tolist() for f in frames]
+    assert [frame["errors"] for frame in told["frames"]] == [f.errors for f in frames]
+    assert told["status"] == "epsilon"
+    signed = SignedProblem(table.X, np.where(table.y == "versicolor", 1.0, -1.0))
+    assert "largest margin" in check(told["certificate"], as_checker_data(signed))
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf", "gif"])
+def test_draws(csv, tmp_path, ending):
+    out = tmp_path / "pictures" / f"trace.{ending}"
+    run = separatrix("trace", csv, "--features", "a,b", "--target", "class", "-o", out)
+    assert run.returncode == 0, run.stderr
+    head = out.read_bytes()[:5]
+    assert head == {"svg": b"<?xml", "png": b"\x89PNG\r", "pdf": b"%PDF-", "gif": b"GIF89"}[ending]
+    assert [path.name for path in out.parent.iterdir()] == [out.name]
+    if ending == "gif":
+        with Image.open(out) as picture:
+            assert picture.n_frames >= 2
+
+
+def test_a_budget_that_ends_the_run_is_told_by_the_exit_code(tmp_path):
+    path = tmp_path / "xor.libsvm"
+    path.write_text("1 1:1 2:1\n1 1:-1 2:-1\n-1 1:1 2:-1\n-1 1:-1 2:1\n")
+    run = separatrix("trace", path, "--method", "perceptron", "--max-updates", "7")
+    assert run.returncode == 4
+    assert "budget" in run.stdout
+    assert "not proved: row" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["trace", "nowhere.csv"], 3, "nowhere.csv: there is no such file"),
+        (["trace", "--method", "magic"], 2, "magic"),
+        (["trace", "--epsilon", "0.1", "--method", "perceptron"], 2, "does not go with perceptron"),
+        (["trace", "--rate", "-1", "--method", "perceptron"], 3, "learning_rate must be"),
+        (["trace", "--rate", "99", "--method", "delta-rule"], 3, "diverges above"),
+        (["trace", "--out", "picture.bmp"], 3, ".svg, .png, .pdf or .gif"),
+        (["trace", "--features", "nose"], 2, "no column 'nose'"),
+        (["nonsense"], 2, "No such command"),
+    ],
+)
+def test_errors_are_one_plain_line(arguments, code, words, tmp_path):
+    run = separatrix(*arguments, cwd=tmp_path)
+    assert run.returncode == code, run.stderr
+    assert words in " ".join(run.stderr.replace("│", " ").split())
+    assert "Traceback" not in run.stderr
+    assert run.stdout == ""
+
+
+def test_bad_files(tmp_path):
+    (tmp_path / "text.csv").write_text("a,b,y\n1,x,0\n2,z,1\n")
+    (tmp_path / "ragged.csv").write_text("a,b,y\n1,2\n")
+    (tmp_path / "bad.libsvm").write_text("1 1:1\nnot a row\n")
+    (tmp_path / "wide.csv").write_text("a,b,c,y\n1,2,3,0\n4,5,6,1\n")
+    for name, words in [
+        ("text.csv", "column 'b'"),
+        ("ragged.csv", "ragged.csv"),
+        ("bad.libsvm", "bad.libsvm"),
+    ]:
+        run = separatrix("trace", tmp_path / name)
+        assert run.returncode == 3
+        assert words in run.stderr
+        assert len(run.stderr.strip().splitlines()) == 1
+    run = separatrix("trace", tmp_path / "wide.csv", "-o", tmp_path / "x.svg")
+    assert "two features" in run.stderr
+    assert not (tmp_path / "x.svg").exists()
+    run = separatrix("trace", tmp_path / "wide.csv", "--target", "z")
+    assert "no column 'z'" in run.stderr
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m separatrix trace --epsilon 0.01 --json | head -c 10"
+    command += "; exit ${PIPESTATUS[0]}"
+    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert run.returncode in (0, 4)
+    assert run.stderr == ""
+
+
+def test_debug_shows_the_traceback():
+    run = separatrix("--debug", "trace", "nowhere.csv")
+    assert run.returncode == 1
+    assert "Traceback" in run.stderr
+
+
+def test_help_and_import_need_neither_numba_nor_scipy():
+    script = """
+import sys, separatrix
+assert "Kozinec" in dir(separatrix)
+try:
+    separatrix.nonsense
+except AttributeError as error:
+    assert "nonsense" in str(error)
+from typer.testing import CliRunner
+from separatrix.cli.main import app
+outcome = CliRunner().invoke(app, ["--help"])
+assert outcome.exit_code == 0 and "trace" in outcome.output
+assert CliRunner().invoke(app, ["--version"]).output.startswith("separatrix ")
+heavy = {"numba", "scipy", "sklearn", "numpy", "matplotlib", "pyarrow"} & set(sys.modules)
+assert not heavy, heavy
+"""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("COV")}
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_where_is_kozinec():
+    home = Path(sx.__file__).parent
+    found = sorted(str(path.relative_to(home)) for path in home.rglob("kozinec.py"))
+    assert found == ["estimators/kozinec.py", "solvers/kozinec.py"]

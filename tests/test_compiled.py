@@ -1,0 +1,145 @@
+"""Nothing about the cache on disk can break a call: each trouble is really made, then met."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from separatrix import _compiled
+
+FIT = """
+import sys
+import numpy as np
+from separatrix._compiled import cache_home
+from separatrix.problem.losses import value
+{before}
+assert value(0, 0.25) == 0.75
+assert value.stats.cache_hits[next(iter(value.stats.cache_hits))] if {hit} else True
+print("ok", sum(value.stats.cache_hits.values()), sum(value.stats.cache_misses.values()))
+"""
+
+compiled_only = pytest.mark.skipif(
+    _compiled.is_interpreted(), reason="loops are interpreted in this run: there is no cache"
+)
+
+
+def fit(home, before="", hit=False, **variables):
+    environment = {**os.environ, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("XDG_CACHE_HOME", None)
+    environment.pop("SEPARATRIX_CACHE_DIR", None)
+    run = subprocess.run(
+        [sys.executable, "-c", FIT.format(before=before, hit=hit)],
+        env={**environment, **{k: str(v) for k, v in variables.items()}},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    word, hits, misses = run.stdout.split()
+    assert word == "ok"
+    return int(hits), int(misses)
+
+
+def cache_files(home):
+    return sorted((home / ".cache" / "separatrix").rglob("*.nb*"))
+
+
+@compiled_only
+def test_the_second_process_compiles_nothing(tmp_path):
+    assert fit(tmp_path) == (0, 1)
+    assert cache_files(tmp_path)
+    assert fit(tmp_path, hit=True) == (1, 0)
+
+
+@compiled_only
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "altered", "garbage"])
+def test_a_damaged_cache_file_is_a_miss(tmp_path, ending, damage):
+    fit(tmp_path)
+    for path in cache_files(tmp_path):
+        if path.suffix == f".{ending}":
+            data = bytearray(path.read_bytes())
+            if damage == "cut":
+                data = data[: len(data) // 2]
+            elif damage == "empty":
+                data = bytearray()
+            elif damage == "altered":
+                data[len(data) // 2] ^= 0xFF
+            else:
+                data = bytearray(b"\x80\x05garbage" * 20)
+            path.write_bytes(bytes(data))
+    assert fit(tmp_path) == (0, 1)
+    assert fit(tmp_path) == (1, 0), "the damaged file has been replaced by a good one"
+
+
+@compiled_only
+def test_a_home_that_cannot_be_written_to(tmp_path):
+    """A file stands where the folder should be: not even root can write there."""
+    (tmp_path / ".cache").write_text("not a folder")
+    assert fit(tmp_path) == (0, 1)
+    assert fit(tmp_path / "does" / "not" / "exist", HOME="/proc/nowhere") == (0, 1)
+
+
+@compiled_only
+def test_a_read_only_home(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o500)
+    try:
+        if os.geteuid() != 0:
+            assert fit(home) == (0, 1)
+            assert not cache_files(home)
+        else:
+            # Root may write anywhere, so the file system itself must refuse.
+            assert fit(home, HOME="/proc/self/task") == (0, 1)
+    finally:
+        home.chmod(0o700)
+
+
+@compiled_only
+def test_a_full_disk(tmp_path):
+    """Every write of more than nothing fails: the limit on file size is the disk's end."""
+    before = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
+    assert fit(tmp_path, before) == (0, 1)
+    assert not [path for path in cache_files(tmp_path) if path.stat().st_size]
+    assert fit(tmp_path) == (0, 1)
+    assert fit(tmp_path) == (1, 0)
+
+
+@compiled_only
+def test_edited_sources_have_another_cache(tmp_path, monkeypatch):
+    package = tmp_path / "separatrix"
+    shutil.copytree(_compiled._PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(_compiled, "_PACKAGE", package)
+    first = _compiled.source_stamp()
+    rows = package / "problem" / "rows.py"
+    rows.write_text(rows.read_text() + "\n# edited\n")
+    assert _compiled.source_stamp() != first
+
+
+def test_old_versions_are_forgotten(tmp_path):
+    for name in ("new", "old", "kept"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "loop.nbi").write_text("x")
+    for name in ("old", "kept"):
+        os.utime(tmp_path / name, (0, 0))
+    _compiled._forget_old_versions(tmp_path, kept="kept")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "new"]
+
+
+def test_the_cache_folder_can_be_chosen(monkeypatch, tmp_path):
+    monkeypatch.setenv("SEPARATRIX_CACHE_DIR", str(tmp_path))
+    assert _compiled.cache_home() == tmp_path
+    monkeypatch.delenv("SEPARATRIX_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
+    assert _compiled.cache_home() == tmp_path / "x" / "separatrix"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert _compiled.cache_home() == tmp_path / "home" / ".cache" / "separatrix"

@@ -6,6 +6,12 @@ true (all multipliers doubled, say) is no forgery.
 
 import copy
 
+import numpy as np
+
+from separatrix.certificates import checker
+from separatrix.certificates.canonical import as_checker_data
+from separatrix.certificates.separation import problem_from
+
 
 def forge(whole, rng):
     """Return the name of the way and a forged copy of a genuine certificate."""
@@ -180,3 +186,50 @@ WAYS = [
     others_made_negative,
     part_missing,
 ]
+
+
+def _case(data, intercept, kind, claim, genuine):
+    about = {"rows": len(data.rows), "features": data.n_features, "intercept": intercept}
+    about |= {"classes": ["0", "1"], "sha256": data.sha256()}
+    whole = {"format": checker.FORMAT, "data": about, "kind": kind, "claim": claim}
+    return whole, data, genuine
+
+
+def hand_made():
+    """Claims that a single line of the checker refuses: (certificate, data, whether it is true)."""
+    pair = {"rows": [0, 1], "multipliers": ["0x1", "0x1"], "others": "0x0"}
+    line = as_checker_data(problem_from(np.array([[0.0], [0.0], [1.0]]), [0, 1, 1], True))
+    quasi = pair | {"integers": ["0x0", "0x1"]}
+    cases = [
+        _case(line, True, "overlap", pair, False),
+        _case(line, True, "quasi", quasi, True),
+        _case(line, True, "quasi", quasi | {"rows": [0, 2]}, False),
+        _case(line, True, "quasi", quasi | {"integers": ["0x0", "0x0"]}, False),
+        _case(line, True, "quasi", quasi | {"integers": ["0x0", "-0x1"]}, False),
+        _case(line, True, "gordan", pair, True),
+        _case(line, True, "gordan", pair | {"rows": [-3, -2]}, False),
+        _case(
+            line,
+            True,
+            "gordan",
+            {"rows": [0, 0, 1], "multipliers": ["0x1", "0x1", "0x2"]},
+            False,
+        ),
+    ]
+    # Without an intercept: rows that cancel, but leave a direction free.
+    for scale in (1.0, 3.0):
+        X = np.array([[scale, 0.0], [scale, 0.0], [0.0, 0.0], [0.0, 1.0]])
+        flat = as_checker_data(problem_from(X, [0, 1, 1, 1], False))
+        named = {"rows": [2, 0, 1], "multipliers": ["0x1"] * 3, "others": "0x0"}
+        cases.append(_case(flat, False, "overlap", named, False))
+        cases.append(_case(flat, False, "overlap", pair, False))
+        off = named | {"integers": ["0x0", "0x0", "0x1"]}
+        cases.append(_case(flat, False, "quasi", off, True))
+        cases.append(
+            _case(flat, False, "quasi", off | {"rows": [0, 1], "multipliers": ["0x1"] * 2}, False)
+        )
+    # Columns named twice, out of order, or not there.
+    for columns in ([0, 0], [1, 0], [-1, 0], [0, 2]):
+        odd = checker.Data([(columns, [1.0, 1.0])] * 2, [0, 1], 2, 2)
+        cases.append(_case(odd, True, "gordan", pair, False))
+    return cases

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from tests.degenerate import degenerate
-from tests.forgeries import forge
+from tests.forgeries import forge, hand_made
 
 import separatrix as sx
 from separatrix.certificates import checker
@@ -58,6 +58,16 @@ def test_forged_certificates_are_refused():
             assert accepted_by_both(json.dumps(forged), X, signs) == (False, False), (seed, way)
             ways.add(way)
     assert len(ways) >= 12
+
+
+@pytest.mark.parametrize("which", range(len(hand_made())))
+def test_claims_that_a_single_line_refuses(which):
+    whole, data, genuine = hand_made()[which]
+    if genuine:
+        assert checker.check(whole, data)
+    else:
+        with pytest.raises(Refused):
+            checker.check(whole, data)
 
 
 def test_the_verdict_refuses_other_data():

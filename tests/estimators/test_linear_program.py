@@ -61,7 +61,7 @@ def test_robust_duals_meet_the_optimality_conditions():
 def test_highs_never_has_the_last_word():
     for seed in range(0, 240, 3):
         X, signs, fit_intercept = degenerate(seed)
-        if np.abs(X).max() > 1e100:
+        if np.abs(X).max() > 1e100 or np.abs(X).max() < 1e-100:
             continue
         machine = sx.LinearProgramHalfspace(fit_intercept=fit_intercept).fit(X, signs)
         verdict = sx.separability(X, signs, fit_intercept=fit_intercept)

@@ -25,6 +25,7 @@ from separatrix.problem.decimals import decimal_places, times_powers_of_ten
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.infinite import infinite_coefficients
+from separatrix.solvers.larger_margin import MOST_ENTRIES, larger_margin
 from separatrix.solvers.separability import Claim, decide
 
 __all__ = ["separability", "verdict_on"]
@@ -143,6 +144,8 @@ def _separable(about: _About, rows: SignedRows, claim: Claim) -> Verdict | None:
     weights = _whole(claim.direction, problem.fit_intercept)
     w = _floats(weights)
     least, _ = margin_range(problem, w[None])
+    if least > 0 and problem.n_samples * problem.dimension <= MOST_ENTRIES and not about.places:
+        w, least = _widened(rows, problem, w, least)
     certificate: Callable[[], Partition | Separation]
     if least > 0 and not about.places:
         certificate = lambda: check_separation(problem, w, about.classes)  # noqa: E731
@@ -163,6 +166,18 @@ def _separable(about: _About, rows: SignedRows, claim: Claim) -> Verdict | None:
         classes=about.classes,
         n_rows=problem.n_samples,
     )
+
+
+def _widened(
+    rows: SignedRows, problem: SignedProblem, w: np.ndarray, least: Fraction
+) -> tuple[np.ndarray, Fraction]:
+    """Look for a larger margin, and take it if it is proved to separate."""
+    start = 0 if rows.fit_intercept else 1
+    found = np.concatenate([np.zeros(start), larger_margin(rows, w[start:])])
+    if not np.isfinite(found).all():
+        return w, least
+    proved, _ = margin_range(problem, found[None])
+    return (found, proved) if proved > 0 else (w, least)
 
 
 def _partition(about: _About, rows: SignedRows, claim: Claim) -> Verdict | None:

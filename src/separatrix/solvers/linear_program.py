@@ -20,6 +20,8 @@ from scipy.optimize import linprog
 
 from separatrix.problem.signed import SignedProblem
 
+_LARGEST = 1e300
+
 __all__ = ["Solution", "solve_feasibility", "solve_robust"]
 
 
@@ -48,7 +50,9 @@ def _scaled_rows(problem: SignedProblem) -> tuple[sp.csr_array, np.ndarray]:
 
 
 def _unscaled(w: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    return np.concatenate([w[:1], np.ldexp(w[1:], -exponents)])
+    with np.errstate(over="ignore"):
+        weights = np.ldexp(w[1:], -exponents)
+    return np.concatenate([w[:1], np.clip(weights, -_LARGEST, _LARGEST)])
 
 
 def solve_feasibility(problem: SignedProblem) -> Solution:

@@ -100,9 +100,11 @@ def _settle(rows: SignedRows, levels: list[Level], live: np.ndarray, seed: int) 
     direction = _dense(merge(rows, levels, core), rows.width) if levels or core else None
     if found.tight_rows.size == 0:
         return Claim("separable", direction)
+    # The witness first: covering the other rows changes the multipliers it may be read from.
+    small = found.small or smaller_witness(found.tight)
     others = found.tight.cover(found.tight_rows)
     kind = "overlapping" if direction is None else "quasi-separable"
-    return _tight(kind, found, live, direction, others)
+    return _tight(kind, replace(found, small=small), live, direction, others)
 
 
 def _tight(

@@ -211,3 +211,16 @@ def test_partition_finds_every_row_that_can_be_off():
     found = partition(SignedRows(X, signs))
     assert sorted(found.off.tolist()) == [2, 3, 4, 5]
     assert sorted(found.tight_rows.tolist()) == [0, 1]
+
+
+def test_wide_problems_have_a_witness_too(monkeypatch):
+    """Past a width no vertex is looked for: the witness is then the spanning set itself."""
+    from separatrix.solvers import facial_reduction
+
+    monkeypatch.setattr(facial_reduction, "VERTEX_WIDTH", 0)
+    monkeypatch.setattr(facial_reduction, "opposite_duplicates", lambda rows: None)
+    for seed in range(60):
+        X, signs, fit_intercept = degenerate(seed)
+        verdict = sx.separability(X, signs, fit_intercept=fit_intercept)
+        assert (verdict.witness is None) == (verdict.kind == "separable"), seed
+        assert verdict.check(X, signs), seed

@@ -101,7 +101,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         text = f"{type(self).__name__}: {sentence}"
         remedy = self.status_.remedy
         warnings.warn(
-            f"{text} What to do: {remedy}." if remedy else text, ConvergenceWarning, stacklevel=4
+            f"{text} What to do: {remedy}." if remedy else text, ConvergenceWarning, stacklevel=3
         )
 
     def _class_names(self) -> tuple[str, ...]:

@@ -55,13 +55,13 @@ class Status(StrEnum):
     PATIENCE = (
         "patience",
         "the best weights have not improved for `patience` updates",
-        "raise patience, or use a machine for overlapping classes (LinearSVM, LogisticRegression)",
+        "raise patience, or use a machine made for overlapping classes",
         True,
     )
     ORIGIN = (
         "origin",
         "the convex hull of the signed rows reaches the origin: no margin is left to find",
-        "ask sx.separability for a proof, or use a machine for overlapping classes",
+        "ask sx.separability for a proof, or use a machine made for overlapping classes",
         True,
     )
     OPTIMAL = ("optimal", "the linear program is solved", "", True)
@@ -74,7 +74,7 @@ class Status(StrEnum):
     BUDGET = (
         "budget",
         "the budget of updates, passes or seconds was spent",
-        "raise the budget, or use a machine for overlapping classes (LinearSVM)",
+        "raise the budget, or use a machine made for overlapping classes",
         False,
     )
     STREAMING = ("streaming", "one pass was made over the rows of a stream", "", True)

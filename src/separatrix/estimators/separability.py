@@ -154,8 +154,11 @@ def _separable(about: _About, rows: SignedRows, claim: Claim) -> Verdict | None:
     else:
         return None
     original = about.original(w)
-    length = float(np.linalg.norm(original[1:]))
-    margin = float(least) / length if least > 0 and length > 0.0 else None
+    largest = float(np.abs(original[1:]).max(initial=0.0))
+    margin = None
+    if least > 0 and largest > 0.0:
+        length = float(np.linalg.norm(original[1:] / largest))  # neither over- nor underflows
+        margin = float(least / Fraction(largest)) / length
     return Verdict(
         "separable",
         weights=original[1:],

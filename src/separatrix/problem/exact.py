@@ -248,9 +248,8 @@ class Digits:
         for at in range(len(self.digits) - 1, -1, -1):
             digit = self.digits[at]
             close = (top != 0.0) & (place - at <= 4)
-            top = np.where(
-                close, top + np.ldexp(digit.astype(np.float64), (self.bits * (at - place))), top
-            )
+            power = np.where(close, self.bits * (at - place), 0)
+            top = np.where(close, top + np.ldexp(digit.astype(np.float64), power), top)
             start = (top == 0.0) & (digit != 0)
             top = np.where(start, digit, top)
             place = np.where(start, at, place)

@@ -177,9 +177,11 @@ def _boost(part: SignedRows, own: Exact, later: Exact) -> int:
     with np.errstate(all="ignore"):
         size = SignedRows(abs(part.X), np.ones(len(part)), part.fit_intercept).margins(abs(w))
         margins, against = part.margins(w), np.abs(part.margins(v))
-        sure = (margins > 1e-6 * size) & (size > 1e-250) & np.isfinite(size) & np.isfinite(against)
+        sure = (margins > 1e-6 * size) & (size > 1e-250) & np.isfinite(size)
+        ratio = against / margins
+        sure &= np.isfinite(ratio)
         if sure.all():
-            return int(np.frexp(against / margins)[1].max()) + 1 + units[1] - units[0]
+            return int(np.frexp(ratio)[1].max()) + 1 + units[1] - units[0]
     (first, shift), (second, other_shift) = _whole(part, own), _whole(part, later)
     fraction, exponent = part.integers.times([first, second]).floats()
     wanted = (exponent[:, 1] - exponent[:, 0])[fraction[:, 1] != 0.0]

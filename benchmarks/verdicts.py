@@ -66,6 +66,9 @@ def _same_claim(whole, rng):
         claim["integers"] = [hex(int(v, 16) * factor) for v in claim["integers"]]
     if "weights" in claim:
         power = 2.0 ** int(rng.integers(-4, 5))
+        values = [float.fromhex(v) for row in claim["weights"] for v in row]
+        if any(v * power / power != v for v in values):
+            power = 1.0  # the least floats cannot be scaled exactly
         claim["weights"] = [[(float.fromhex(v) * power).hex() for v in r] for r in claim["weights"]]
     if "rows" in claim:
         order = rng.permutation(len(claim["rows"])).tolist()

@@ -16,12 +16,16 @@ _HOME = {
     "DataError": "separatrix.errors",
     "DeltaRule": "separatrix.estimators.delta_rule",
     "Kozinec": "separatrix.estimators.kozinec",
+    "LinearProgramHalfspace": "separatrix.estimators.linear_program",
     "ModelFileError": "separatrix.errors",
     "NotSeparableError": "separatrix.errors",
     "Perceptron": "separatrix.estimators.perceptron",
+    "SeparationWarning": "separatrix.errors",
     "Table": "separatrix.data.table",
+    "Verdict": "separatrix.estimators.verdict",
     "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",
+    "separability": "separatrix.estimators.separability",
 }
 
 __all__ = ["__version__"]

@@ -39,6 +39,38 @@ class NotSeparableError(ValueError):
         return type(self), (self.args[0], self.witness)
 
 
+class SeparationWarning(UserWarning):
+    """Some coefficients have no finite estimate, since the classes are (quasi-)separated.
+
+    ``verdict`` holds the proof and the direction, ``names`` the coefficients that run to infinity.
+    """
+
+    def __init__(self, message: str, verdict: Any = None, names: tuple[str, ...] = ()) -> None:
+        self.verdict, self.names = verdict, names
+        super().__init__(message)
+
+    @classmethod
+    def about(cls, verdict: Any, feature_names: Any = None) -> SeparationWarning:
+        """Say which coefficients run to infinity, and what to do."""
+        infinite = verdict.infinite
+        known = [] if infinite is None else [j for j, v in enumerate(infinite) if abs(v) > 1e300]
+        labels = ["intercept"]
+        for j in range(0 if infinite is None else len(infinite) - 1):
+            labels.append(str(feature_names[j]) if feature_names is not None else f"x{j}")
+        names = tuple(labels[j] for j in known)
+        shown = ", ".join(f"{labels[j]} {infinite[j]:+}" for j in known[:8])
+        if len(known) > 8:
+            shown += f" and {len(known) - 8} more"
+        where = shown or "along the direction in verdict.weights"
+        return cls(
+            f"The classes are {verdict.kind}: without a penalty the likelihood has no maximum, and "
+            f"coefficients run to infinity ({where}). Use a finite C, or look at the direction in "
+            "verdict.weights.",
+            verdict,
+            names,
+        )
+
+
 class ContaminatedTestError(ValueError):
     """The sealed test set was opened before."""
 

@@ -11,7 +11,9 @@ import typer
 from separatrix import __version__
 from separatrix.cli.convert import convert
 from separatrix.cli.info import info
+from separatrix.cli.separable import separable
 from separatrix.cli.trace import trace
+from separatrix.cli.verify import verify
 
 DONE, ANSWER_IS_NO, USAGE, BAD_DATA, BUDGET, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 
@@ -47,7 +49,9 @@ def options(
 
 app.command()(info)
 app.command()(convert)
+app.command()(separable)
 app.command()(trace)
+app.command()(verify)
 
 
 def main() -> None:

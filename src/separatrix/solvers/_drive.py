@@ -64,6 +64,13 @@ class Status(StrEnum):
         "ask sx.separability for a proof, or use a machine made for overlapping classes",
         True,
     )
+    OPTIMAL = ("optimal", "the linear program is solved", "", True)
+    NOT_SEPARABLE = (
+        "not separable",
+        "no hyperplane puts every row strictly on its own side, and that is proved",
+        "allow slack, or use a machine for overlapping classes (LinearSVM, LogisticRegression)",
+        True,
+    )
     BUDGET = (
         "budget",
         "the budget of updates, passes or seconds was spent",

@@ -1,0 +1,186 @@
+"""Proof that the classes overlap, or are quasi-separable, from positive multiples of rows.
+
+If positive multiples of some rows sum to zero, every w that leaves no margin negative leaves theirs
+at zero. For overlap that must reach all rows: through a common multiplier of the rows not named, or
+because the named rows have full rank. For quasi-separation integer weights say which rows are off
+the boundary, and the multiples reach all that are on it. Nothing here knows how they were found.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.canonical import sha256
+from separatrix.certificates.exact_sums import (
+    column_sums,
+    exact_margin_signs,
+    modular_rank,
+    sums_to_zero,
+)
+from separatrix.certificates.separation import certificate_json, filtered_margins, problem_from
+from separatrix.problem.decimals import times_powers_of_ten
+from separatrix.problem.signed import SignedProblem
+
+__all__ = [
+    "Integers",
+    "Partition",
+    "margin_signs",
+    "proved_signs",
+    "proves_gordan",
+    "proves_partition",
+]
+
+Integers = tuple[int, ...]
+_LEAST_WEIGHT = 2.0**-900
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Rows on the boundary of every halfspace that holds all rows, and rows off it, exactly.
+
+    Positive `multipliers` pin rows to the boundary; integer `weights` (``[b, w_1, ..., w_d]``) put
+    the other rows off it. No weights: kind ``"overlap"``. No multipliers: ``"separation"``, with
+    weights too long for floats. Both: ``"quasi"``. With `decimals`, column j is read times
+    ``10**decimals[j]``, as the decimals that are written.
+    """
+
+    kind: str
+    weights: Integers
+    rows: Integers
+    multipliers: Integers
+    others: int
+    intercept: bool
+    data_sha256: str
+    n_rows: int
+    n_features: int
+    classes: tuple[str, ...]
+    decimals: Integers = ()
+    holds: bool = True
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove the claim again from the data, whatever `holds` says; other data are refused."""
+        problem = problem_from(X, y, self.intercept)
+        if not isinstance(problem, SignedProblem):
+            return False
+        if self.decimals:
+            if len(self.decimals) != problem.X.shape[1]:
+                return False
+            try:
+                scaled = times_powers_of_ten(problem.X, self.decimals)
+            except ValueError:
+                return False
+            problem = SignedProblem(scaled, problem.signs, self.intercept)
+        return sha256(problem) == self.data_sha256 and proves_partition(problem, self)
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md."""
+        claim: dict[str, Any] = {}
+        if self.kind != "separation":
+            claim["rows"] = list(self.rows)
+            claim["multipliers"] = [hex(m) for m in self.multipliers]
+            claim["others"] = hex(self.others)
+        if self.kind != "overlap":
+            claim["integers"] = [hex(w) for w in self.weights]
+        text = certificate_json(self.kind, self, claim)
+        if not self.decimals:
+            return text
+        whole = json.loads(text)
+        whole["data"]["decimals"] = list(self.decimals)
+        return json.dumps(whole, indent=1)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if self.kind == "separation":
+            return f"proved: all {self.n_rows} rows lie strictly on their own side (exact)"
+        if self.kind == "overlap":
+            return f"proved: the classes overlap ({len(self.rows)} rows of zero sum, exact)"
+        return f"proved: quasi-separable ({len(self.rows)} rows of zero sum, weights, exact)"
+
+
+def proves_partition(problem: SignedProblem, claim: Partition) -> bool:
+    """Check every part of the claim exactly, except the fingerprint of the data."""
+    return proved_signs(problem, claim) is not None
+
+
+def proved_signs(problem: SignedProblem, claim: Partition) -> np.ndarray | None:
+    """Return the sign of every margin (0: on the boundary) if the claim holds, otherwise None."""
+    signs = np.zeros(problem.n_samples, dtype=np.int64)
+    if claim.kind not in ("overlap", "quasi", "separation"):
+        return None
+    if claim.kind != "overlap":
+        if len(claim.weights) != problem.dimension:
+            return None
+        signs = margin_signs(problem, claim.weights)
+        if claim.kind == "separation":
+            return signs if (signs > 0).all() else None
+        if signs.min(initial=0) < 0 or not (signs > 0).any():
+            return None
+    return signs if _pinned(problem, claim, signs == 0) else None
+
+
+def _pinned(problem: SignedProblem, claim: Partition, tight: np.ndarray) -> bool:
+    """Whether the multipliers pin all tight rows to the boundary."""
+    named = np.array(claim.rows, dtype=np.int64)
+    if not _are_rows(claim, problem.n_samples) or not tight[named].all() or claim.others < 0:
+        return False
+    part = SignedProblem(problem.X[named], problem.signs[named], claim.intercept)
+    rest = tight.copy()
+    rest[named] = False
+    if claim.others and rest.any():
+        outside = column_sums(problem.X[rest], problem.signs[rest])
+        return _cancel(part, claim.multipliers, (outside, claim.others))
+    width = problem.X.shape[1] + claim.intercept
+    partial = claim.kind == "quasi" or modular_rank(part.X, claim.intercept) < width
+    return not (rest.any() and partial) and proves_gordan(part, claim.multipliers)
+
+
+def _are_rows(claim: Partition, count: int) -> bool:
+    rows = claim.rows
+    return (
+        len(rows) == len(claim.multipliers) > 0
+        and len(set(rows)) == len(rows)
+        and min(rows) >= 0
+        and max(rows) < count
+        and min(claim.multipliers) > 0
+    )
+
+
+def proves_gordan(part: SignedProblem, multipliers: Integers) -> bool:
+    """Whether the positive multiples of all rows of a problem sum to zero."""
+    nothing = [0] * part.dimension
+    return min(multipliers, default=0) > 0 and _cancel(part, multipliers, (nothing, 0))
+
+
+def _cancel(part: SignedProblem, multipliers: Integers, rest: tuple[Any, int]) -> bool:
+    return sums_to_zero(part.X, part.signs, multipliers, part.fit_intercept, rest)
+
+
+def margin_signs(problem: SignedProblem, weights: Integers) -> np.ndarray:
+    """Return the exact sign of every margin: floats where they leave no doubt, then integers."""
+    size = max(max((abs(w).bit_length() for w in weights), default=0) - 1, 0)
+    floats = np.array([_ratio(w, size) for w in weights])
+    out = np.zeros(problem.n_samples, dtype=np.int64)
+    doubtful = [np.arange(0)]
+    faithful = all(f == 0.0 or abs(f) > _LEAST_WEIGHT for f in floats.tolist()) and all(
+        w == 0 or f != 0.0 for w, f in zip(weights, floats.tolist(), strict=True)
+    )
+    for begin, computed, error in filtered_margins(problem, floats[None]):
+        # The floats differ from the integers by at most one rounding each: error holds four.
+        sure = (abs(computed) > 1.5 * error) & np.isfinite(computed) & np.isfinite(error) & faithful
+        out[begin : begin + len(computed)] = np.where(sure, np.sign(computed), 0)
+        doubtful.append(begin + np.flatnonzero(~sure))
+    rows = np.concatenate(doubtful)
+    if rows.size:
+        out[rows] = exact_margin_signs(
+            problem.X[rows], problem.signs[rows], weights, problem.fit_intercept
+        )
+    return out
+
+
+def _ratio(value: int, bits: int) -> float:
+    """Return ``value / 2**bits`` correctly rounded."""
+    return value / (1 << bits)

@@ -1,0 +1,131 @@
+"""``separatrix separable``: can a hyperplane separate the classes? With proof."""
+
+from __future__ import annotations
+
+import csv
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from separatrix.data.table import Table
+
+_NAMES_SHOWN = 12
+
+
+class Kind(StrEnum):
+    """What may be required."""
+
+    SEPARABLE = "separable"
+    QUASI = "quasi-separable"
+    OVERLAPPING = "overlapping"
+
+
+def separable(
+    data: Annotated[Path, typer.Argument(help="CSV, LIBSVM text or another table of numbers.")],
+    target: Annotated[
+        str | None, typer.Option(help="The column of labels; guessed if left out.")
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="This class against all others, where there are several.")
+    ] = None,
+    no_intercept: Annotated[
+        bool, typer.Option("--no-intercept", help="The hyperplane must pass through 0.")
+    ] = False,
+    decimal: Annotated[
+        bool, typer.Option("--decimal", help="Decide on the decimals as written, not as floats.")
+    ] = False,
+    require: Annotated[
+        Kind | None, typer.Option(help="Exit with 1 unless this is the answer.")
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write the proof here, for `separatrix verify`.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Draw two features: .svg, .png or .pdf.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say whether a hyperplane separates two classes, and prove it."""
+    from separatrix.data.table import read
+    from separatrix.estimators.separability import separability
+
+    table = read(str(data), target=target)
+    labels = two_labels(table, positive)
+    verdict = separability(table.X, labels, fit_intercept=not no_intercept, decimal=decimal)
+    if certificate is not None:
+        _write(certificate, _certificate(verdict, table, data))
+    if out is not None:
+        from separatrix.plots.separability import save_verdict
+
+        save_verdict(verdict, table.X, labels, out, list(table.feature_names))
+    if as_json:
+        typer.echo(verdict.to_json())
+    else:
+        typer.echo(str(verdict))
+        for line in _coefficients(verdict, list(table.feature_names)):
+            typer.echo(line)
+        if certificate is not None:
+            typer.echo(f"Certificate: {certificate}")
+    if verdict.kind == "undecided":
+        raise typer.Exit(4)
+    if require is not None and verdict.kind != require.value:
+        raise typer.Exit(1)
+
+
+def two_labels(table: Table, positive: str | None) -> Any:
+    """Return the labels; with a positive class named, 1 for it and 0 for all others."""
+    import numpy as np
+
+    if positive is None:
+        return table.y
+    chosen = np.array([str(label) == positive for label in table.y.tolist()])
+    if not chosen.any():
+        known = ", ".join(str(name) for name in list(table.classes)[:12])
+        raise typer.BadParameter(f"no class {positive!r}; the classes are {known}.")
+    return np.where(chosen, 1, 0)
+
+
+def _coefficients(verdict: Any, names: list[str]) -> list[str]:
+    """Say in words where the logistic coefficients run."""
+    import numpy as np
+
+    if verdict.kind in ("overlapping", "undecided") or verdict.infinite is None:
+        return []
+    labels = ["intercept", *names]
+    lines = []
+    for value, word in ((np.inf, "+infinite"), (-np.inf, "-infinite")):
+        found = [labels[j] for j in np.flatnonzero(verdict.infinite == value)]
+        if found:
+            more = f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else ""
+            lines.append(f"Logistic coefficients {word}: {', '.join(found[:_NAMES_SHOWN])}{more}.")
+    return lines
+
+
+def _certificate(verdict: Any, table: Table, data: Path) -> str:
+    """Return the certificate with what `checker.py` needs to read the file itself."""
+    if verdict.certificate is None:
+        raise ValueError("there is no certificate: the verdict is undecided.")
+    whole = json.loads(verdict.certificate.to_json())
+    if data.suffix.lower() == ".csv":
+        with open(data, encoding="utf-8", newline="") as file:
+            header = next(csv.reader(file), [])
+        labels = [name for name in header if name not in set(table.feature_names)]
+        if len(labels) == 1 and len(header) == len(table.feature_names) + 1:
+            whole["data"] |= {"columns": list(table.feature_names), "target": labels[0]}
+    return json.dumps(whole, indent=1)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write aside and rename, so that no half-written file carries the name."""
+    import os
+
+    aside = path.with_name(path.name + ".part")
+    with open(aside, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(aside, path)

@@ -1,0 +1,120 @@
+"""A halfspace by linear programming as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.separation import check_separation
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._validate import training_data, two_classes
+from separatrix.estimators.separability import verdict_on
+from separatrix.estimators.verdict import Verdict, Witness
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers._drive import Status
+from separatrix.solvers.linear_program import Solution, solve_feasibility, solve_robust
+
+
+class LinearProgramHalfspace(LinearClassifier):
+    """Find a halfspace with no training error, or with `slack` the one of least mean violation.
+
+    Without slack this is empirical risk minimisation over halfspaces as a linear program with a
+    dummy objective: any w with all signed margins at least 1. HiGHS proposes and exact arithmetic
+    decides: where there is no such w, a warning says so, ``witness_`` proves it, and the halfspace
+    of least mean violation is used.
+
+    Parameters
+    ----------
+    slack : bool
+        Allow violations and minimise their mean over each class (Bennett and Mangasarian's robust
+        linear program), for classes that overlap.
+    fit_intercept : bool
+        Whether the hyperplane may miss the origin.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The hyperplane; ``classes_[1]`` is its positive side.
+    dual_coef_ : array
+        The dual value of every row's constraint, at least 0.
+    objective_, dual_objective_ : float
+        The mean violation found and the bound its dual proves (up to rounding).
+    slack_ : array
+        By how much every row misses the margin 1.
+    witness_ : Witness or None
+        Rows that no hyperplane separates, where that was asked and proved.
+    certificate_
+        What is proved about the weights or, if no weights separate, that none can.
+    status_, n_iter_
+        How it ended, and the iterations of HiGHS.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> machine = sx.LinearProgramHalfspace().fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> machine.predict([[0.5], [4.0]]).tolist(), machine.certificate_.holds
+    ([0, 1], True)
+    """
+
+    dual_coef_: np.ndarray
+    slack_: np.ndarray
+    objective_: float
+    dual_objective_: float
+    witness_: Witness | None
+
+    def __init__(self, slack: bool = False, *, fit_intercept: bool = True) -> None:
+        self.slack = slack
+        self.fit_intercept = fit_intercept
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> LinearProgramHalfspace:
+        """Solve the linear program and prove what it claims."""
+        X, y = training_data(self, X, y)
+        self.classes_, signs = two_classes(self, y)
+        problem = SignedProblem(X.astype(np.float64, copy=False), signs, self.fit_intercept)
+        self.witness_, self.n_passes_ = None, 0.0
+        if self.slack:
+            self._adopt(problem, solve_robust(problem), Status.OPTIMAL)
+        else:
+            self._fit_without_slack(problem)
+        return self
+
+    def _fit_without_slack(self, problem: SignedProblem) -> None:
+        found = solve_feasibility(problem)
+        if found.w is not None and np.isfinite(found.w).all():
+            self._adopt(problem, found, Status.SEPARATED)
+            if self.certificate_.holds:
+                return
+        verdict = verdict_on(problem, self._class_names())
+        if verdict.kind == "separable":
+            w = np.concatenate([[verdict.intercept], verdict.weights])
+            duals = np.zeros(problem.n_samples)
+            settled = Solution(w, duals, 0.0, 0.0, found.iterations, "")
+            self._adopt(problem, settled, Status.SEPARATED, verdict)
+            return
+        self.witness_ = verdict.witness
+        self._adopt(problem, solve_robust(problem), Status.NOT_SEPARABLE, verdict)
+        self._warn(f"{verdict} Using the halfspace of least mean violation.")
+
+    def _adopt(
+        self, problem: SignedProblem, found: Solution, status: Status, proof: Verdict | None = None
+    ) -> None:
+        w = np.zeros(problem.dimension) if found.w is None else found.w
+        self.coef_, self.intercept_ = problem.weights(w)
+        self.status_, self.n_iter_ = status, found.iterations
+        self.dual_coef_ = found.duals
+        self.objective_, self.dual_objective_ = found.objective, found.dual_objective
+        self.slack_ = np.maximum(0.0, 1.0 - problem.margins(w))
+        if proof is not None and proof.certificate is not None:
+            self.certificate_ = proof.certificate
+        else:
+            self.certificate_ = check_separation(problem, w, self._class_names())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [fact for fact in super()._facts() if fact[0] != "work"]
+        return [*facts, ("work", f"{self.n_iter_:,} iterations of HiGHS")]

@@ -1,0 +1,151 @@
+"""What users see of a verdict."""
+
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import separatrix as sx
+from separatrix.errors import SeparationWarning
+
+SQUARE = np.array([[0, 0], [1, 1], [0, 1], [1, 0.0]])
+CROSSED = ["no", "no", "yes", "yes"]
+
+
+def test_overlap_names_rows_and_integers():
+    verdict = sx.separability(SQUARE, CROSSED)
+    assert verdict.kind == "overlapping"
+    assert verdict.witness.rows == (0, 1, 2, 3)
+    assert verdict.witness.multipliers == (1, 1, 1, 1)
+    assert all(type(m) is int for m in verdict.witness.multipliers)
+    assert (verdict.weights, verdict.intercept, verdict.margin) == (None, None, None)
+    assert verdict.infinite.tolist() == [0.0, 0.0, 0.0]
+    assert "Rows 0, 1, 2 and 3 cannot be separated: 1 x row 0 + 1 x row 1" in str(verdict)
+
+
+def test_two_identical_points_are_a_witness_of_two():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = np.sign(X[:, 0])
+    X[7], y[3], y[7] = X[3], 1, -1
+    verdict = sx.separability(X, y)
+    assert verdict.kind != "separable"
+    assert verdict.witness.rows == (3, 7)
+    assert verdict.witness.multipliers == (1, 1)
+
+
+def test_separable_gives_a_margin_that_is_met():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [3.0, 1.0]])
+    verdict = sx.separability(X, [0, 0, 1, 1])
+    signs = np.array([-1, -1, 1, 1])
+    distances = signs * (X @ verdict.weights + verdict.intercept) / np.linalg.norm(verdict.weights)
+    assert verdict.kind == "separable"
+    assert distances.min() == pytest.approx(verdict.margin)
+    assert verdict.margin == pytest.approx(1.0)
+    assert verdict.witness is None
+
+
+def test_quasi_separation_names_the_boundary_and_the_infinite_coefficient():
+    X = np.array([[0, 1.0], [0, 2.0], [0, 1.5], [0, 0.5], [1, 3.0]])
+    y = [0, 1, 0, 1, 1]
+    verdict = sx.separability(X, y)
+    assert verdict.kind == "quasi-separable"
+    assert verdict.boundary.tolist() == [0, 1, 2, 3]
+    assert verdict.infinite.tolist() == [0.0, np.inf, 0.0]
+
+
+@pytest.mark.parametrize("labels", [CROSSED, [0, 0, 0, 1], [0, 1, 1, 1]])
+def test_json_keeps_everything(labels):
+    verdict = sx.separability(SQUARE, labels)
+    again = sx.Verdict.from_json(verdict.to_json())
+    assert again.kind == verdict.kind
+    assert again.witness == verdict.witness
+    assert again.margin == verdict.margin
+    assert np.array_equal(again.infinite, verdict.infinite, equal_nan=True)
+    assert (again.weights is None) == (verdict.weights is None)
+    assert again.check(SQUARE, labels)
+    assert again.to_json() == verdict.to_json()
+
+
+def test_a_verdict_that_was_tampered_with_is_refused():
+    text = sx.separability(SQUARE, CROSSED).to_json()
+    whole = json.loads(text)
+    whole["kind"] = "separable"
+    assert not sx.Verdict.from_json(json.dumps(whole)).check(SQUARE, CROSSED)
+    whole = json.loads(text)
+    whole["witness"]["multipliers"][0] = "0x2"
+    assert not sx.Verdict.from_json(json.dumps(whole)).check(SQUARE, CROSSED)
+    whole = json.loads(text)
+    whole["witness"]["rows"] = [0, 1, 2, 2]
+    assert not sx.Verdict.from_json(json.dumps(whole)).check(SQUARE, CROSSED)
+    with pytest.raises(ValueError, match="not a verdict"):
+        sx.Verdict.from_json("{}")
+
+
+def test_a_verdict_is_neither_true_nor_false():
+    with pytest.raises(TypeError, match="kind"):
+        bool(sx.separability(SQUARE, CROSSED))
+
+
+def test_sparse_dense_and_float32_agree():
+    X = np.round(np.random.default_rng(1).normal(size=(40, 5)), 1)
+    y = (X[:, 0] > 0.3).astype(int)
+    y[:3] = 1 - y[:3]
+    kinds = {
+        sx.separability(store(X), y).kind
+        for store in (np.asarray, sparse.csr_array, sparse.csr_matrix, sparse.coo_array)
+    }
+    assert len(kinds) == 1
+    assert sx.separability(X.astype(np.float32), y).certificate.check(X.astype(np.float32), y)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "words"),
+    [
+        ([[1.0], [2.0]], [0, 0], "two classes"),
+        ([[1.0], [2.0], [3.0]], [0, 1, 2], "Only binary"),
+        ([[np.nan], [2.0]], [0, 1], "NaN"),
+        ([["a"], ["b"]], [0, 1], "number"),
+    ],
+)
+def test_bad_data_are_refused_in_words(X, y, words):
+    with pytest.raises(ValueError, match=words):
+        sx.separability(X, y)
+
+
+def test_decimal_decides_on_what_was_written():
+    """On the line x0 + x1 = 0.3 as written; off it as stored, since 0.1 + 0.2 is not 0.3."""
+    X = np.array([[0.1, 0.2], [0.3, 0.0], [0.0, 0.3], [0.2, 0.1]])
+    y = [0, 1, 1, 0]
+    written, stored = sx.separability(X, y, decimal=True), sx.separability(X, y)
+    assert written.kind == "overlapping"
+    assert written.check(X, y)
+    assert stored.check(X, y)
+    if stored.kind != written.kind:
+        assert stored.kind in written.note
+
+
+def test_decimal_refuses_what_is_no_short_decimal():
+    with pytest.raises(ValueError, match="too many digits"):
+        sx.separability([[1e-300], [1.0]], [0, 1], decimal=True)
+
+
+def test_separation_warning_names_the_coefficients():
+    verdict = sx.separability([[0, 1.0], [0, 2.0], [0, 1.5], [0, 0.5], [1, 3.0]], [0, 1, 0, 1, 1])
+    warning = SeparationWarning.about(verdict, ["treated", "dose"])
+    assert warning.names == ("treated",)
+    assert "treated +inf" in str(warning)
+    assert warning.verdict is verdict
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.warn(warning, stacklevel=1)
+    assert caught[0].category is SeparationWarning
+
+
+def test_not_separable_error_carries_the_witness():
+    witness = sx.separability(SQUARE, CROSSED).witness
+    error = sx.NotSeparableError("no", witness)
+    assert pickle.loads(pickle.dumps(error)).witness == witness

@@ -125,13 +125,17 @@ def test_edited_sources_have_another_cache(tmp_path, monkeypatch):
 
 
 def test_old_versions_are_forgotten(tmp_path):
-    for name in ("new", "old", "kept"):
+    new, old, kept, mixed = ("0" * 15 + digit for digit in "1234")
+    for name in (new, old, kept, mixed, "photos"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "loop.nbi").write_text("x")
-    for name in ("old", "kept"):
+    (tmp_path / mixed / "mine.txt").write_text("x")
+    for name in (old, kept, mixed, "photos"):
         os.utime(tmp_path / name, (0, 0))
-    _compiled._forget_old_versions(tmp_path, kept="kept")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "new"]
+    _compiled._forget_old_versions(tmp_path, kept=kept)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [new, kept, mixed, "photos"]
+    assert [path.name for path in (tmp_path / mixed).iterdir()] == ["mine.txt"]
+    assert (tmp_path / "photos" / "loop.nbi").exists()
 
 
 def test_the_cache_folder_can_be_chosen(monkeypatch, tmp_path):

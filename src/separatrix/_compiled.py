@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _PACKAGE = Path(__file__).parent
 _FOLDERS_WITH_LOOPS = ("problem", "solvers", "data")
 _DAYS_KEPT = 30
+_STAMP_PATTERN = re.compile("[0-9a-f]{16}")
 
 # Sums may be reordered so that they use vector instructions; NaN and inf keep their meaning.
 _REORDERED_SUMS = {"reassoc", "contract"}
@@ -66,13 +68,15 @@ def cache_home() -> Path:
 
 
 def _forget_old_versions(home: Path, kept: str) -> None:
-    """Remove machine code of sources not used for a month, so that the folder does not grow."""
+    """Remove machine code not added to for a month, and nothing else, so that it does not grow."""
     limit = time.time() - _DAYS_KEPT * 86400
     for version in home.iterdir():
-        if version.name != kept and version.is_dir() and version.stat().st_mtime < limit:
-            for file in version.iterdir():
+        ours = _STAMP_PATTERN.fullmatch(version.name) and version.name != kept
+        if ours and version.is_dir() and version.stat().st_mtime < limit:
+            for file in (*version.glob("*.nbi"), *version.glob("*.nbc")):
                 file.unlink(missing_ok=True)
-            version.rmdir()
+            if not any(version.iterdir()):
+                version.rmdir()
 
 
 _STAMP = source_stamp()

@@ -168,6 +168,9 @@ def test_ten_thousand_forged_certificates_are_refused():
         lambda c: c["claim"].update(lower="inf"),
         lambda c: c["claim"].update(upper="0x0p0"),
         lambda c: c["claim"].update(upper="-0x1p9"),
+        lambda c: c["claim"].update(weights=[["0x0p0", "0x0p0", "0x0p0"]], lower="0x1p0"),
+        lambda c: c["claim"].update(weights=[["0x0p0", "0x0p0", "0x0p0"]], lower="0x0p0"),
+        lambda c: c["claim"].update(lower="-0x1p0", upper="-0x1p1"),
         lambda c: c["claim"].pop("lower"),
     ],
 )

@@ -38,6 +38,9 @@ def test_equals_fractions_on_random_and_near_weights():
         else:
             assert proof.worst_margin <= 0
             assert proof.worst_margin == exact[proof.worst_row]
+            if np.abs(case.X).max() < 1e100:
+                floats = [float(margin) for margin in exact]
+                assert floats[proof.worst_row] == pytest.approx(min(floats), rel=1e-9, abs=1e-9)
 
 
 def test_knows_a_margin_that_floats_cannot_see():
@@ -163,3 +166,29 @@ def test_roots_are_rounded_outwards():
         value = Fraction(float(rng.uniform(0, 2))) * Fraction(2) ** int(rng.integers(-900, 900))
         assert Fraction(root_down(value)) ** 2 <= value <= Fraction(root_up(value)) ** 2
     assert root_down(Fraction(0)) == root_up(Fraction(0)) == 0.0
+
+
+def test_bounds_at_the_ends_of_the_range_of_floats():
+    tiny = SignedProblem(np.array([[1e-170], [-1e-170]]), np.array([1.0, -1.0]), False)
+    proof = check_novikoff(tiny, np.array([0.0, 1.0]), 1)
+    assert proof.holds
+    assert proof.radius >= 1e-170
+    huge = SignedProblem(np.full((1, 2), 1.7e308), np.ones(1))
+    assert radius_up(huge) == np.inf
+    assert check_separation(huge, np.array([0.0, 1.0, 1.0])).margin == pytest.approx(
+        1.79e308, rel=1e-2
+    )
+    far = check_novikoff(tiny, np.array([0.0, 1.0]), 1, first=np.array([0.0, 1e200]))
+    assert far.bound > 1e300
+
+
+def test_margin_bounds_of_other_data_are_refused_without_a_fault():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
+    signed = SignedProblem(X, np.where(y == 1, 1.0, -1.0))
+    state, _ = solve(kozinec, signed, 50)
+    proof = check_margin_bounds(signed, state.w, state.alpha)
+    assert not proof.holds
+    assert proof.check(X, y)
+    assert not proof.check(X[:2], y[:2])
+    assert not proof.check(np.hstack([X, X]), y)
+    assert not proof.check(X + 1, y)

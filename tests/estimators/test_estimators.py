@@ -3,6 +3,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,8 @@ from tests.problems import as_sparse, problem
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
+from separatrix.certificates.canonical import sha256
+from separatrix.problem.signed import SignedProblem
 
 BINARY = [sx.Kozinec, sx.DeltaRule]
 ALL = [*BINARY, sx.Perceptron]
@@ -260,6 +263,72 @@ def test_scaled_replay_is_in_the_units_of_the_data():
     machine = sx.Perceptron(scale=True).fit(X, y)
     *_, last = sx.replay(sx.Perceptron(scale=True), X, y)
     assert np.array_equal(last.weights, [*machine.intercept_, *machine.coef_[0]])
+
+
+@pytest.mark.parametrize("kind", [sx.Perceptron, sx.DeltaRule])
+def test_where_there_is_no_intercept_none_is_predicted_with(kind):
+    X, y = np.array([[1.0], [2.0], [-1.0], [-2.0]]), [1, 1, 0, 0]
+    machine = kind(fit_intercept=False, init="random").fit(X, y)
+    assert machine.intercept_.tolist() == [0.0]
+    assert machine.score(X, y) == 1.0
+    with pytest.raises(ValueError, match="no intercept"):
+        kind(fit_intercept=False, init=[100.0, 0.0]).fit(X, y)
+
+
+def test_an_average_that_does_not_separate_says_so():
+    X, y = [[1.0], [2.0], [3.0], [-0.1], [-5.0], [0.2], [-0.05], [0.1]], [1, 1, 1, 0, 0, 1, 0, 1]
+    with pytest.warns(ConvergenceWarning, match="their average, the answer, does not"):
+        machine = sx.Perceptron(average=True).fit(X, y)
+    assert machine.status_ == "averaged"
+    assert not machine.certificate_.holds
+    assert machine.errors_ > 0
+
+
+def test_the_certificate_speaks_of_the_data_as_given():
+    X, y = np.array([[1.0, 900.0], [2.0, -800.0], [1.0, 900.0], [5.0, 5.0]]), [0, 1, 1, 0]
+    with pytest.warns(ConvergenceWarning):
+        machine = sx.Perceptron(scale=True, max_updates=50).fit(X, y)
+    assert machine.certificate_.weights == ((*machine.intercept_, *machine.coef_[0]),)
+    assert not machine.certificate_.holds
+    assert machine.certificate_.data_sha256 == sha256(SignedProblem(X, [-1, 1, 1, -1]))
+
+
+@pytest.mark.parametrize("large", [1e13, 1.7e18, 1e100])
+def test_a_short_row_beside_a_long_one_is_no_origin(large):
+    machine = sx.Kozinec().fit([[0.0], [large]], [0, 1])
+    assert machine.status_ == "separated"
+    assert machine.certificate_.holds
+    small = sx.Kozinec(fit_intercept=False).fit([[1e-13], [-1.0]], [1, 0])
+    assert small.status_ == "separated"
+
+
+def test_an_epsilon_below_rounding_is_not_claimed():
+    X, y = two_clouds()
+    for epsilon in (1e-17, 1e-14, 1e-3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            machine = sx.Kozinec(epsilon=epsilon, max_updates=3000).fit(X, y)
+        if machine.status_ == "epsilon":
+            lower, upper = machine.margin_bounds_
+            assert upper - lower <= epsilon
+
+
+def test_a_broken_sparse_matrix_is_refused():
+    X = sp.csr_matrix(np.eye(2))
+    X.indices[1] = 50_000_000
+    with pytest.raises(sx.DataError, match="well-formed CSR"):
+        sx.Perceptron().fit(X, [0, 1])
+
+
+def test_budgets_beyond_all_bounds_are_no_budget():
+    X, y = two_clouds()
+    machine = sx.Perceptron(max_passes=1e30, patience=10**30, max_updates=10**300)
+    assert machine.fit(X, y).status_ == "separated"
+
+
+def test_labels_of_mixed_kinds_are_refused():
+    with pytest.raises(sx.DataError, match="mixes labels"):
+        sx.Perceptron().fit([[0.0], [1.0]], np.array(["a", 1], dtype=object))
 
 
 # ---- many classes

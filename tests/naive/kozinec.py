@@ -67,7 +67,7 @@ def kozinec(Z, epsilon=None, order="cyclic", max_updates=1000):
     w = np.array(Z[0], dtype=float)
     alpha = np.zeros(n)
     alpha[0] = 1.0
-    at_origin = 1e-12 * max(norm(z) for z in Z)
+    lengths = np.array([norm(z) for z in Z])
     history, used = [], []
     first = 0
 
@@ -86,7 +86,8 @@ def kozinec(Z, epsilon=None, order="cyclic", max_updates=1000):
         history.append(w.copy())
         used.append(j)
         first = j + 1
-        if dot(w, w) <= at_origin * at_origin:
+        # w is nothing but the rounding of the rows it is made of
+        if norm(w) <= 1e-13 * (alpha @ lengths):
             outcome = "origin"
             break
 

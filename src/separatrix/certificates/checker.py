@@ -5,7 +5,6 @@
 It uses the standard library alone and exact integers throughout: a float64 is an integer times a
 power of two, so products and sums of floats are computed without rounding. It shares no code with
 what found the claim. docs/certificates.md states the format and what each kind of claim means.
-
 Exit code 0: the claim holds. 1: it does not. 2: usage. 3: a file cannot be read.
 """
 
@@ -102,12 +101,13 @@ def check_separation(data: Data, claim: dict[str, Any], intercept: bool) -> str:
 def check_margin_bounds(data: Data, claim: dict[str, Any], intercept: bool) -> str:
     """Claim: lower <= min_r w.z_r / |w|, and no hyperplane has a margin above upper.
 
-    The second follows from multipliers a_r >= 0, not all zero: every unit u has
-    min_r u.z_r <= sum a_r u.z_r / sum a_r <= |sum a_r z_r| / sum a_r.
+    For every unit u has min_r u.z_r <= sum a_r u.z_r / sum a_r <= |sum a_r z_r| / sum a_r.
     """
     lower, upper = Fraction(float.fromhex(claim["lower"])), Fraction(float.fromhex(claim["upper"]))
     weights, exponent = read_weights(data, claim)
     square = Fraction(4) ** exponent * sum(value * value for w in weights for value in w)
+    if not square or lower > upper:
+        raise Refused("zero weights have no margin, and bounds may not cross")
     for number, margin in enumerate(margins(data, weights, intercept)):
         margin *= Fraction(2) ** exponent  # x |x| orders numbers as x does, without a root
         if margin * abs(margin) < lower * abs(lower) * square:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates.canonical import Problem, codes_of, n_classes_of
+from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, sha256
 from separatrix.certificates.separation import (
     LEAST,
     UNIT,
@@ -52,15 +52,15 @@ class MarginBounds:
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove both bounds again from the data; other data are refused."""
-        if not self.separation.check(X, y) and self.separation.holds:
-            return False
         problem = problem_from(X, y, self.separation.intercept)
+        w = np.array(self.separation.weights).ravel()
+        if w.size != problem.dimension or sha256(problem) != self.separation.data_sha256:
+            return False
         alpha = np.zeros(problem.n_rows)
         alpha[list(self.rows)] = self.multipliers
-        w = np.array(self.separation.weights).ravel()
         again = check_margin_bounds(problem, w, alpha, self.separation.classes)
-        same_data = again.separation.data_sha256 == self.separation.data_sha256
-        return same_data and again.lower >= self.lower and again.upper <= self.upper
+        kept = again.holds or not self.separation.holds
+        return kept and again.lower >= self.lower and again.upper <= self.upper
 
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""
@@ -104,14 +104,25 @@ def check_margin_bounds(
 def radius_up(problem: Problem) -> float:
     """Return the length of the longest signed row, rounded up."""
     X, copies = problem.X, 1.0 if n_classes_of(problem) == 2 else 2.0
-    with np.errstate(over="ignore"):
-        if sp.issparse(X):
-            squares = X.astype(np.float64).power(2).sum(axis=1)
-        else:
-            squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-        largest = float(np.max(squares)) + float(problem.fit_intercept)
-        # Each sum of p squares errs by less than (p + 2) units, and the root by one more.
-        return math.sqrt(copies * largest) * (1.0 + (X.shape[1] + 8.0) * UNIT)
+    largest = max(float(abs(X).max()), float(problem.fit_intercept))
+    if largest == 0.0:
+        return 0.0
+    # Divided by a power of two, no square overflows, and those that vanish do not matter.
+    exponent = math.frexp(largest)[1]
+    if sp.issparse(X):
+        squares = X.copy()
+        squares.data = np.ldexp(X.data.astype(np.float64), -exponent) ** 2
+        totals = squares.sum(axis=1)
+    else:
+        divided = np.ldexp(X.astype(np.float64), -exponent)
+        totals = np.einsum("ij,ij->i", divided, divided)
+    square = float(np.max(totals)) + math.ldexp(float(problem.fit_intercept), -2 * exponent)
+    # A sum of p squares errs by less than (p + 2) units, the root by one, and what vanished by one.
+    length = math.sqrt(copies * square) * (1.0 + (X.shape[1] + 10.0) * UNIT)
+    try:
+        return math.ldexp(length, exponent)
+    except OverflowError:
+        return math.inf
 
 
 def hull_point_length_up(problem: Problem, alpha: np.ndarray) -> float:

@@ -22,7 +22,7 @@ import numpy as np
 
 from separatrix.certificates.canonical import Problem
 from separatrix.certificates.margin_bounds import radius_up
-from separatrix.certificates.separation import check_separation
+from separatrix.certificates.separation import check_separation, root_up, square_length
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,9 @@ def check_novikoff(
     radius = radius_up(problem)
     bound = math.inf
     if margin > 0.0 and math.isfinite(radius):
-        start = 0.0 if first is None else float(np.linalg.norm(first)) * (1.0 + 1e-12)
         exact = (Fraction(radius) / Fraction(margin)) ** 2
-        exact += 2 * Fraction(start) / (Fraction(rate) * Fraction(margin))
+        if first is not None and np.any(first):
+            start = Fraction(root_up(square_length(np.asarray(first))))
+            exact += 2 * start / (Fraction(rate) * Fraction(margin))
         bound = math.nextafter(float(exact), math.inf) if exact < 2**1000 else math.inf
     return Novikoff(mistakes, radius, margin, bound)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,7 +32,7 @@ _ENTRIES_AT_A_TIME = 4_000_000
 class Separation:
     """Whether the weights separate, proved row by row in exact arithmetic.
 
-    `worst_row` is the sample of least margin and `worst_margin` that margin, ``w.z``, exactly;
+    `worst_row` is the sample of least computed margin, `worst_margin` its margin ``w.z``, exactly.
     `margin` is a proved lower bound on the distance to the hyperplane in homogeneous coordinates,
     ``min w.z / |w|`` (0 if the weights do not separate).
     """
@@ -102,7 +103,7 @@ def check_separation(
     n_vectors = 1 if n_classes_of(problem) == 2 else n_classes_of(problem)
     weights = np.asarray(w, dtype=np.float64).reshape(n_vectors, -1)
     least, worst = margin_range(problem, weights)
-    exact_worst = exact_margin(problem, exact_vectors(weights), worst)
+    exact_worst = exact_margin(problem, exact_vectors(weights), codes_of(problem), worst)
     if classes is None:
         classes = tuple(str(code) for code in range(n_classes_of(problem)))
     holds = bool(least > 0)
@@ -121,29 +122,35 @@ def check_separation(
 
 
 def margin_range(problem: Problem, weights: np.ndarray) -> tuple[Fraction, int]:
-    """Return a lower bound on the least margin, proved and of its sign, and the closest sample."""
+    """Return a lower bound on the least margin, proved and of its sign, and the closest sample.
+
+    Where some margin is not positive the bound is that sample's exact margin.
+    """
     if not np.isfinite(weights).all():
         raise checker.Refused("the weights must be finite numbers")
     least, least_computed, worst = math.inf, math.inf, 0
     doubtful: list[int] = []
     for begin, computed, error in filtered_margins(problem, weights):
-        lower = computed - error
         # A comparison with NaN is false: overflow is a doubt, never a proof.
-        settled = (lower > 0.0) & np.isfinite(computed)
+        finite = np.isfinite(computed) & np.isfinite(error)
+        settled = finite & (computed - error > 0.0)
         if settled.any():
-            least = min(least, float(lower[settled].min()))
-        doubtful += (begin + np.flatnonzero(~settled)).tolist()
-        here = int(np.argmin(np.where(np.isnan(computed), -np.inf, computed)))
-        if computed[here] < least_computed or math.isnan(computed[here]):
+            least = min(least, float((computed - error)[settled].min()))
+        here = int(np.argmin(np.where(finite, computed, np.inf)))
+        if finite[here] and computed[here] < least_computed:
             least_computed, worst = float(computed[here]), begin + here
+        doubtful += (begin + np.flatnonzero(~settled)).tolist()
+    vectors, codes = exact_vectors(weights), codes_of(problem)
+    if doubtful and least_computed < 0.0:
+        # The worst of all is nearly always wrong for certain; then no other need be looked at.
+        exact = exact_margin(problem, vectors, codes, worst)
+        if exact <= 0:
+            return exact, worst
     bound = Fraction(least) if math.isfinite(least) else None
-    vectors = exact_vectors(weights)
     for number in doubtful:
-        exact = exact_margin(problem, vectors, number)
+        exact = exact_margin(problem, vectors, codes, number)
         if bound is None or exact < bound:
             bound, worst = exact, number
-            if exact <= 0:
-                break
     assert bound is not None, "a problem has at least one row"
     return bound, worst
 
@@ -157,7 +164,8 @@ def filtered_margins(
     products, plus one least number for each product that underflows (Higham, section 3.1).
     """
     X, codes = problem.X, codes_of(problem)
-    step = max(1, _ENTRIES_AT_A_TIME // max(1, X.shape[1] if not sp.issparse(X) else 64))
+    width = max(64 if sp.issparse(X) else X.shape[1], 4 * len(weights), 1)
+    step = max(1, _ENTRIES_AT_A_TIME // width)
     bias = weights[:, 0] if problem.fit_intercept else np.zeros(len(weights))
     for begin in range(0, problem.n_samples, step):
         block = X[begin : begin + step]
@@ -200,10 +208,12 @@ def exact_vectors(weights: np.ndarray) -> tuple[list[list[int]], int]:
     return [flat[k * length : (k + 1) * length] for k in range(len(weights))], exponent
 
 
-def exact_margin(problem: Problem, vectors: tuple[list[list[int]], int], number: int) -> Fraction:
+def exact_margin(
+    problem: Problem, vectors: tuple[list[list[int]], int], codes: np.ndarray, number: int
+) -> Fraction:
     """Return a sample's least signed margin without rounding."""
     weights, exponent = vectors
-    code = int(codes_of(problem)[number])
+    code = int(codes[number])
     one = checker.Data(
         [row_of(problem.X, number)], [code], problem.X.shape[1], n_classes_of(problem)
     )
@@ -227,7 +237,7 @@ def root_down(value: Fraction) -> float:
     >>> root_down(Fraction(1, 4)), root_down(Fraction(2)) < 2**0.5 <= root_up(Fraction(2))
     (0.5, True)
     """
-    root = _root(value)
+    root = min(_root(value), sys.float_info.max)
     while Fraction(root) ** 2 > value:
         root = math.nextafter(root, 0.0)
     return root
@@ -236,7 +246,7 @@ def root_down(value: Fraction) -> float:
 def root_up(value: Fraction) -> float:
     """Return the smallest float whose square is at least the value."""
     root = _root(value)
-    while Fraction(root) ** 2 < value:
+    while root < math.inf and Fraction(root) ** 2 < value:
         root = math.nextafter(root, math.inf)
     return root
 
@@ -247,4 +257,7 @@ def _root(value: Fraction) -> float:
         return 0.0
     shift = value.numerator.bit_length() - value.denominator.bit_length()
     shift -= shift % 2
-    return math.ldexp(math.sqrt(value / Fraction(2) ** shift), shift // 2)
+    try:
+        return math.ldexp(math.sqrt(value / Fraction(2) ** shift), shift // 2)
+    except OverflowError:
+        return math.inf

@@ -57,6 +57,7 @@ app.command()(verify)
 def main() -> None:
     """Run the command line; the exit code says how it ended."""
     debug = "--debug" in sys.argv
+    sys.argv = [word for word in sys.argv if word != "--debug"]  # wherever it stands
     try:
         app()
     except KeyboardInterrupt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from enum import StrEnum
 from pathlib import Path
@@ -10,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli import _reading as reading
+
 if TYPE_CHECKING:
     from separatrix.data.table import Table
 
 _NAMES_SHOWN = 12
 
 
-class Kind(StrEnum):
+class Answer(StrEnum):
     """What may be required."""
 
     SEPARABLE = "separable"
@@ -25,10 +26,13 @@ class Kind(StrEnum):
 
 
 def separable(
-    data: Annotated[Path, typer.Argument(help="CSV, LIBSVM text or another table of numbers.")],
-    target: Annotated[
-        str | None, typer.Option(help="The column of labels; guessed if left out.")
-    ] = None,
+    data: reading.Data,
+    target: reading.Target = None,
+    kind: reading.Kind = None,
+    no_header: reading.NoHeader = False,
+    drop: reading.Drop = None,
+    encoding: reading.Encoding = None,
+    option: reading.Option = None,
     positive: Annotated[
         str | None, typer.Option(help="This class against all others, where there are several.")
     ] = None,
@@ -39,7 +43,7 @@ def separable(
         bool, typer.Option("--decimal", help="Decide on the decimals as written, not as floats.")
     ] = False,
     require: Annotated[
-        Kind | None, typer.Option(help="Exit with 1 unless this is the answer.")
+        Answer | None, typer.Option(help="Exit with 1 unless this is the answer.")
     ] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="Write the proof here, for `separatrix verify`.")
@@ -47,17 +51,20 @@ def separable(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Draw two features: .svg, .png or .pdf.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: reading.AsJson = False,
 ) -> None:
     """Say whether a hyperplane separates two classes, and prove it."""
-    from separatrix.data.table import read
+    from separatrix.cli._certificate import certificate_of_file, write_aside
     from separatrix.estimators.separability import separability
 
-    table = read(str(data), target=target)
+    table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
     labels = two_labels(table, positive)
     verdict = separability(table.X, labels, fit_intercept=not no_intercept, decimal=decimal)
     if certificate is not None:
-        _write(certificate, _certificate(verdict, table, data))
+        if verdict.certificate is None:
+            raise ValueError("there is no certificate to write: the verdict is undecided.")
+        proof = certificate_of_file(verdict.certificate, table, data)
+        write_aside(certificate, json.dumps(proof, indent=1))
     if out is not None:
         from separatrix.plots.separability import save_verdict
 
@@ -103,29 +110,3 @@ def _coefficients(verdict: Any, names: list[str]) -> list[str]:
             more = f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else ""
             lines.append(f"Logistic coefficients {word}: {', '.join(found[:_NAMES_SHOWN])}{more}.")
     return lines
-
-
-def _certificate(verdict: Any, table: Table, data: Path) -> str:
-    """Return the certificate with what `checker.py` needs to read the file itself."""
-    if verdict.certificate is None:
-        raise ValueError("there is no certificate: the verdict is undecided.")
-    whole = json.loads(verdict.certificate.to_json())
-    if data.suffix.lower() == ".csv":
-        with open(data, encoding="utf-8", newline="") as file:
-            header = next(csv.reader(file), [])
-        labels = [name for name in header if name not in set(table.feature_names)]
-        if len(labels) == 1 and len(header) == len(table.feature_names) + 1:
-            whole["data"] |= {"columns": list(table.feature_names), "target": labels[0]}
-    return json.dumps(whole, indent=1)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write aside and rename, so that no half-written file carries the name."""
-    import os
-
-    aside = path.with_name(path.name + ".part")
-    with open(aside, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)

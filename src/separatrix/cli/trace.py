@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,22 @@ class Method(StrEnum):
     DELTA_RULE = "delta-rule"
 
 
+class Order(StrEnum):
+    """How rows are visited."""
+
+    CYCLIC = "cyclic"
+    RANDOM = "random"
+    WORST = "worst"
+
+
+class Update(StrEnum):
+    """How many rows correct the weights at once."""
+
+    SINGLE = "single"
+    MINIBATCH = "minibatch"
+    BATCH = "batch"
+
+
 def trace(
     data: Annotated[
         Path | None,
@@ -38,14 +55,15 @@ def trace(
     features: Annotated[
         str | None, typer.Option(help="Use these columns only, e.g. --features height,weight.")
     ] = None,
-    order: Annotated[str | None, typer.Option(help="cyclic, random or worst.")] = None,
-    update: Annotated[str | None, typer.Option(help="single, minibatch or batch.")] = None,
-    rate: Annotated[float | None, typer.Option(help="The learning rate.")] = None,
+    order: Annotated[Order | None, typer.Option(help="How rows are visited.")] = None,
+    update: Annotated[Update | None, typer.Option(help="How many rows correct at once.")] = None,
+    rate: Annotated[float | None, typer.Option(min=1e-300, help="The learning rate.")] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="Kozinec: how close to the largest margin to come.")
+        float | None,
+        typer.Option(min=1e-300, help="Kozinec: how close to the largest margin to come."),
     ] = None,
-    max_updates: Annotated[int, typer.Option(help="Stop after so many updates.")] = 1000,
-    seed: Annotated[int, typer.Option(help="For the random order.")] = 0,
+    max_updates: Annotated[int, typer.Option(min=1, help="Stop after so many updates.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="For the random order.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Write a picture: .svg, .png, .pdf, or .gif to play."),
@@ -53,14 +71,29 @@ def trace(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Show every update of a method, and prove what it found."""
-    options = {"order": order, "update": update, "learning_rate": rate, "epsilon": epsilon}
+    if out is not None and out.suffix.lower() not in (".svg", ".png", ".pdf", ".gif"):
+        raise typer.BadParameter(f"the picture must end in .svg, .png, .pdf or .gif. Got {out}.")
+    if data is None and target is not None:
+        raise typer.BadParameter("--target needs DATA: the embedded irises have their labels.")
+    options = {
+        "order": order and order.value,
+        "update": update and update.value,
+        "learning_rate": rate,
+        "epsilon": epsilon,
+    }
+    from separatrix.cli._certificate import certificate_of_file
+
     machine = _machine(method, options, max_updates, seed)
     table = _chosen(_read(data, target), features)
     frames, machine = _watch(machine, table)
     if out is not None:
         _draw(frames, machine, table, method, out)
     if as_json:
-        typer.echo(json.dumps(_as_data(frames, machine, table, method), indent=1))
+        told = _as_data(frames, machine, table, method)
+        told["certificate"] = certificate_of_file(
+            machine.certificate_, table, [] if data is None else [str(data)]
+        )
+        typer.echo(json.dumps(told, indent=1, allow_nan=False))
     else:
         _print(frames, machine, table, method)
         if out is not None:
@@ -180,9 +213,10 @@ def _draw(frames: list[Any], machine: Any, table: Table, method: Method, out: Pa
 
 def _print(frames: list[Any], machine: Any, table: Table, method: Method) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table as Sheet
 
-    sheet = Sheet(title=f"{method.value} on {table.source}", title_justify="left")
+    sheet = Sheet(title=escape(f"{method.value} on {table.source}"), title_justify="left")
     for heading in ("update", "row", "errors", "margin", "bound", "weights: b, w1, ..."):
         sheet.add_column(heading, justify="right" if heading[0] != "w" else "left")
     for frame in frames[: _ROWS_SHOWN // 2]:
@@ -192,8 +226,11 @@ def _print(frames: list[Any], machine: Any, table: Table, method: Method) -> Non
     for frame in frames[max(_ROWS_SHOWN // 2, len(frames) - _ROWS_SHOWN // 2) :]:
         sheet.add_row(*_cells(frame))
     console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
-    console.print(sheet)
-    console.print(str(machine), markup=False)
+    with console.capture() as captured:
+        console.print(sheet)
+    # rich would end the program itself where the reader of a pipe has gone.
+    typer.echo(captured.get().rstrip("\n"))
+    typer.echo(str(machine))
 
 
 def _cells(frame: Any) -> list[str]:
@@ -227,13 +264,12 @@ def _as_data(frames: list[Any], machine: Any, table: Table, method: Method) -> d
                 "update": frame.update,
                 "row": frame.row if frame.row >= 0 else None,
                 "errors": frame.errors,
-                "margin": frame.margin,
-                "bound": frame.bound if frame.bound < float("inf") else None,
-                "weights": frame.weights.tolist(),
+                "margin": frame.margin if isfinite(frame.margin) else None,
+                "bound": frame.bound if isfinite(frame.bound) else None,
+                "weights": [w if isfinite(w) else None for w in frame.weights.tolist()],
             }
             for frame in frames
         ],
-        "certificate": json.loads(proof.to_json()),
         "proved": proof.holds,
         "in_words": str(proof),
     }

@@ -8,29 +8,33 @@ from typing import Annotated, Any
 
 import typer
 
+from separatrix.cli import _reading as reading
+
 _ENTRIES = 2_000_000
 
 
 def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate, as JSON.")],
-    data: Annotated[Path, typer.Argument(help="The data it speaks of.")],
-    target: Annotated[
-        str | None, typer.Option(help="The column of labels; guessed if left out.")
-    ] = None,
+    data: reading.Data,
+    target: reading.Target = None,
+    kind: reading.Kind = None,
+    no_header: reading.NoHeader = False,
+    drop: reading.Drop = None,
+    encoding: reading.Encoding = None,
+    option: reading.Option = None,
     positive: Annotated[
         str | None, typer.Option(help="This class against all others, where there are several.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: reading.AsJson = False,
 ) -> None:
     """Prove a certificate again from the data; exit with 1 if it is refused."""
     from separatrix.certificates import checker
     from separatrix.cli.separable import two_labels
-    from separatrix.data.table import read
 
     whole = json.loads(certificate.read_text(encoding="utf-8"))
     if isinstance(whole, dict) and isinstance(whole.get("certificate"), dict):
         whole = whole["certificate"]  # a verdict holds its certificate
-    table = read(str(data), target=target)
+    table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
     labels = two_labels(table, positive)
     try:
         proved, sentence = True, _check(whole, table.X, labels)

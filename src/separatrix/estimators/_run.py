@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from separatrix.estimators._validate import positive
+from separatrix.solvers._drive import NO_LIMIT
 
 _SINGLE_UPDATES = 1_000_000
 _WHOLE_PASSES = 10_000
@@ -16,13 +17,17 @@ _WHOLE_PASSES = 10_000
 
 @dataclass(frozen=True)
 class Run:
-    """What to solve, how, and for how long; `exponents` are those of the columns' scaling."""
+    """What to solve, how, and for how long.
+
+    `given` is the problem before any scaling of its columns, `exponents` are those of the scaling.
+    """
 
     method: Any
     problem: Any
     settings: dict[str, Any]
     budget: int
     seconds: float
+    given: Any
     exponents: np.ndarray | None = None
 
     @classmethod
@@ -33,6 +38,7 @@ class Run:
         problem: Any,
         settings: dict[str, Any],
         whole_passes: bool,
+        given: Any = None,
         exponents: np.ndarray | None = None,
     ) -> Run:
         """Read the budgets of an estimator; where an update costs a pass, allow fewer of them."""
@@ -46,7 +52,9 @@ class Run:
         if estimator.max_passes is not None:
             settings = {**settings, "max_passes": estimator.max_passes}
         seconds = np.inf if estimator.max_seconds is None else float(estimator.max_seconds)
-        return cls(method, problem, settings, int(updates), seconds, exponents)
+        given = problem if given is None else given
+        budget = min(int(updates), NO_LIMIT)
+        return cls(method, problem, settings, budget, seconds, given, exponents)
 
 
 def seed_of(random_state: Any) -> int:

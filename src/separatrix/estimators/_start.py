@@ -22,7 +22,7 @@ def first_weights(init: Any, problem: Any, seed: int) -> np.ndarray:
             return np.zeros(problem.dimension)
         if init == "random":
             draws = np.random.default_rng(seed).normal(scale=_SMALL, size=problem.dimension)
-            return np.asarray(draws)
+            return np.asarray(problem.homogeneous(*problem.weights(draws)))
         raise ValueError(f"init must be 'zeros', 'random' or an array. Got {init!r} instead.")
     w = np.asarray(init, dtype=np.float64).ravel()
     if w.size != problem.dimension:
@@ -31,4 +31,8 @@ def first_weights(init: Any, problem: Any, seed: int) -> np.ndarray:
         )
     if not np.isfinite(w).all():
         raise DataError("init must hold finite numbers.")
-    return w.copy()
+    coef, intercept = problem.weights(w)
+    kept = problem.homogeneous(coef, intercept)
+    if not np.array_equal(kept, w):
+        raise ValueError("init must begin with 0 where fit_intercept=False: there is no intercept.")
+    return np.asarray(kept)

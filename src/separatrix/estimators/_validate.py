@@ -33,7 +33,10 @@ def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[A
         )
     except ValueError as error:
         raise _in_our_words(error) from error
-    check_classification_targets(y)
+    try:
+        check_classification_targets(y)
+    except TypeError as error:
+        raise DataError("y mixes labels of different kinds. Make all of them text.") from error
     _refuse_infinite(estimator, X)
     return X, y
 

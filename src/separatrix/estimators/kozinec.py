@@ -116,8 +116,16 @@ class Kozinec(LinearClassifier):
         self.n_iter_, self.n_passes_ = state.updates, state.passes
         proof = check_margin_bounds(run.problem, state.w, state.alpha, self._class_names())
         self.certificate_, self.margin_bounds_ = proof, (proof.lower, proof.upper)
-        if self.status_ in (Status.SEPARATED, Status.EPSILON) and not proof.holds:
+        if self.status_ is Status.ORIGIN and proof.holds and self.epsilon is None:
+            self.status_ = Status.SEPARATED
+        unproved = not proof.holds or (
+            self.status_ is Status.EPSILON and proof.upper - proof.lower > float(self.epsilon or 0)
+        )
+        if self.status_ in (Status.SEPARATED, Status.EPSILON) and unproved:
             self.status_ = Status.UNPROVED
         if self.status_ not in (Status.SEPARATED, Status.EPSILON):
-            self._warn(f"{self.status_.cause}. No hyperplane has a margin above {proof.upper:.3g}.")
+            found = f" The margin found is {proof.lower:.3g}." if proof.holds else ""
+            self._warn(
+                f"{self.status_.cause}.{found} No hyperplane has a margin above {proof.upper:.3g}."
+            )
         return self

@@ -16,7 +16,7 @@ from separatrix.estimators._start import first_weights
 from separatrix.estimators._validate import one_of, positive, several_classes, training_data
 from separatrix.problem.equilibrate import column_exponents, divided_columns, weights_of_undivided
 from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem, as_matrix
+from separatrix.problem.signed import SignedProblem
 from separatrix.solvers import perceptron
 from separatrix.solvers._drive import Status, solve
 
@@ -80,7 +80,7 @@ class Perceptron(LinearClassifier):
     coef_, intercept_, classes_
         The hyperplane, ``classes_[1]`` on its positive side; or a row for each of many classes.
     errors_ : int
-        Misclassified training rows; a score of exactly 0 counts as an error.
+        Misclassified rows of the last `fit`; a score of exactly 0 counts as an error.
     certificate_ : Separation
         Whether the weights separate the rows, proved either way. None after `partial_fit`.
     novikoff_ : Novikoff or None
@@ -185,14 +185,13 @@ class Perceptron(LinearClassifier):
         self._check_parameters()
         X, y = training_data(self, X, y)
         self.classes_, codes = several_classes(self, y)
+        given = problem = self._pose(X, codes)
         exponents = None
         if self.scale:
-            X = as_matrix(X)
-            exponents = column_exponents(X)
-            X = divided_columns(X, exponents)
-        problem = self._pose(X, codes)
+            exponents = column_exponents(given.X)
+            problem = self._pose(divided_columns(given.X, exponents), codes)
         whole = self.order == "worst" or self.update == "batch"
-        return Run.of(self, perceptron, problem, self._settings(problem), whole, exponents)
+        return Run.of(self, perceptron, problem, self._settings(problem), whole, given, exponents)
 
     def fit(self, X: Any, y: Any) -> Perceptron:
         """Find weights, and prove whether they separate the rows."""
@@ -201,25 +200,23 @@ class Perceptron(LinearClassifier):
             state, self.status_ = solve(
                 perceptron, run.problem, run.budget, run.seconds, **run.settings
             )
-        if self.status_ is Status.OVERFLOW:
+            answer = state.answer.copy()
+        if self.status_ is Status.OVERFLOW or not np.isfinite(answer).all():
             raise DataError(
-                f"Perceptron: {self.status_.cause}. Use scale=True, or divide large columns first."
+                f"Perceptron: {Status.OVERFLOW.cause}. Use scale=True, or divide large columns."
             )
+        self._keep(run, answer)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
         self.errors_ = state.errors
-        self.certificate_ = check_separation(run.problem, state.answer, self._class_names())
+        # Powers of two change no sign, so what was found for scaled columns holds for these.
+        w = run.given.homogeneous(self.coef_, self.intercept_)
+        self.certificate_ = check_separation(run.given, w, self._class_names())
         self.novikoff_ = self._mistake_bound(run, state)
-        self._keep(run, state.answer)
         visits = state.passes * run.problem.n_rows
-        self._stream = (state.w.copy(), state.answer.copy(), visits)
-        if self.scale and self.certificate_.holds:
-            # Powers of two change no sign: the proof for the scaled columns is one for these.
-            problem = self._pose(training_data(self, X, y)[0], several_classes(self, y)[1])
-            w = problem.homogeneous(self.coef_, self.intercept_)
-            self.certificate_ = check_separation(problem, w, self._class_names())
-        if self.status_ is Status.SEPARATED and not self.certificate_.holds and not self.average:
-            self.status_ = Status.UNPROVED
-        if self.status_ in (Status.BUDGET, Status.UNPROVED):
+        self._stream = (state.w.copy(), answer, visits)
+        if self.status_ is Status.SEPARATED and not self.certificate_.holds:
+            self.status_ = Status.AVERAGED if self.average else Status.UNPROVED
+        if self.status_ in (Status.BUDGET, Status.UNPROVED, Status.AVERAGED):
             self._warn(
                 f"{self.status_.cause}; {self.errors_} of {run.problem.n_samples} training rows "
                 "are misclassified."
@@ -270,11 +267,12 @@ class Perceptron(LinearClassifier):
         if not first_call:
             # Averaged weights are an answer, not where the updates go on from.
             settings["first"], _, _ = self._stream
+            settings["updates"] = self.n_iter_
         with np.errstate(over="ignore", invalid="ignore"):
             state, status = solve(perceptron, problem, **settings)
-        if status is Status.OVERFLOW:
-            raise DataError(f"Perceptron: {status.cause}. Divide large columns first.")
-        answer, visits = state.answer.copy(), state.passes * problem.n_rows
+            answer, visits = state.answer.copy(), state.passes * problem.n_rows
+        if status is Status.OVERFLOW or not np.isfinite(answer).all():
+            raise DataError(f"Perceptron: {Status.OVERFLOW.cause}. Divide large columns first.")
         if not first_call and self.average:
             _, earlier, before = self._stream
             answer = (before * earlier + visits * answer) / (before + visits)
@@ -282,5 +280,5 @@ class Perceptron(LinearClassifier):
         self._stream = (state.w.copy(), answer, visits)
         self.coef_, self.intercept_ = problem.weights(answer)
         self.status_, self.certificate_, self.novikoff_ = Status.STREAMING, None, None
-        self.n_iter_ = state.updates + (0 if first_call else self.n_iter_)
+        self.n_iter_ = state.updates
         self.n_passes_ = state.passes + (0.0 if first_call else self.n_passes_)

@@ -18,7 +18,16 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-from separatrix.plots._style import ACCENT, CLASS_COLOURS, CLASS_MARKERS, FAINT, INK, RC, SOFT
+from separatrix.plots._style import (
+    ACCENT,
+    CLASS_COLOURS,
+    CLASS_MARKERS,
+    FAINT,
+    INK,
+    RC,
+    SOFT,
+    plain,
+)
 
 STILL = (".svg", ".png", ".pdf")
 _FRAMES_PLAYED = 120
@@ -85,8 +94,8 @@ class _Picture:
         self.frames, self.X, self.codes = frames, X, codes
         self.figure = Figure(figsize=(10.0, 5.6))
         self.figure.set_layout_engine(ConstrainedLayoutEngine(rect=(0.0, 0.0, 1.0, 0.89)))
-        self.figure.text(0.012, 0.945, title, fontsize=14, fontweight="bold", color=INK)
-        self.figure.text(0.012, 0.905, subtitle, fontsize=10, color=SOFT)
+        self.figure.text(0.012, 0.945, plain(title), fontsize=14, fontweight="bold", color=INK)
+        self.figure.text(0.012, 0.905, plain(subtitle), fontsize=10, color=SOFT)
         grid = self.figure.add_gridspec(2, 2, width_ratios=(1.55, 1.0))
         self.plane = self.figure.add_subplot(grid[:, 0])
         self._draw_points(class_names, feature_names)
@@ -108,7 +117,7 @@ class _Picture:
                 marker=CLASS_MARKERS[code],
                 edgecolor="white",
                 linewidth=0.7,
-                label=str(name),
+                label=plain(str(name)),
                 zorder=3,
             )
         (self.ring,) = axes.plot(
@@ -130,8 +139,8 @@ class _Picture:
         axes.set(
             xlim=(self.low[0], self.high[0]),
             ylim=(self.low[1], self.high[1]),
-            xlabel=feature_names[0],
-            ylabel=feature_names[1],
+            xlabel=plain(feature_names[0]),
+            ylabel=plain(feature_names[1]),
         )
         self.caption = axes.set_title(" ", loc="left")
         axes.legend(

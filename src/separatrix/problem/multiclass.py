@@ -55,7 +55,7 @@ class KeslerProblem:
     def weights(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Split w into coefficients (K x d) and intercepts (K,)."""
         stacked = w.reshape(self.n_classes, -1)
-        return stacked[:, 1:].copy(), stacked[:, 0].copy()
+        return stacked[:, 1:].copy(), stacked[:, 0] * self.fit_intercept
 
     def homogeneous(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
         """Join coefficients and intercepts into one w."""

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.errors import DataError
+
 FloatArray = np.ndarray[Any, np.dtype[np.floating[Any]]]
 _INT32_LIMIT = np.iinfo(np.int32).max
 
@@ -26,6 +28,11 @@ def as_matrix(X: Any) -> Matrix:
     """
     if sp.issparse(X):
         csr = sp.csr_array(X)
+        try:
+            # The loops do not look twice: an index out of range would read foreign memory.
+            csr.check_format(full_check=True)
+        except ValueError as error:
+            raise DataError(f"X is not a well-formed CSR matrix: {error}.") from error
         if csr.dtype not in (np.float32, np.float64):
             csr = csr.astype(np.float64)
         if not csr.has_canonical_format:
@@ -78,7 +85,7 @@ class SignedProblem:
 
     def weights(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Split w into coefficients (1 x d) and intercept (1,), as scikit-learn shapes them."""
-        return w[None, 1:].copy(), w[:1].copy()
+        return w[None, 1:].copy(), w[:1] * self.fit_intercept
 
     def homogeneous(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
         """Join coefficients and intercept into one w."""

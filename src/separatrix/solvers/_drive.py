@@ -87,10 +87,21 @@ class Status(StrEnum):
     )
     UNPROVED = (
         "unproved",
-        "a margin is positive in floating point but not in exact arithmetic",
-        "the classes touch to within rounding: rescale the columns or ask sx.separability",
+        "what floating point found, exact arithmetic does not confirm",
+        "it is true to within rounding only: rescale the columns or ask sx.separability",
         True,
     )
+    AVERAGED = (
+        "averaged",
+        "the last weights separate the rows, but their average, the answer, does not",
+        "use average=False to get the separating weights",
+        True,
+    )
+
+
+def last_visit(max_passes: float, n_rows: int) -> int:
+    """Return how many row visits make so many passes."""
+    return int(min(max_passes * n_rows, float(NO_LIMIT // 2)))
 
 
 class State(Protocol):
@@ -117,7 +128,7 @@ class State(Protocol):
 
     @property
     def bound(self) -> float:
-        """A proved upper bound on the margin of any hyperplane, or inf."""
+        """An upper bound on the margin of any hyperplane, or inf; computed in floating point."""
 
 
 class Method(Protocol):
@@ -134,7 +145,8 @@ class Method(Protocol):
 class Frame:
     """One update of a replay.
 
-    `margin` is ``min_j w.z_j / |w|``; `bound` is an upper bound on the margin of any hyperplane.
+    `margin` is ``min_j w.z_j / |w|``, `bound` an upper bound on the margin of any hyperplane: both
+    computed in floating point; a certificate has them proved.
     `row` is the signed row used; -1 before the first update, and where a block of rows was used.
     """
 
@@ -185,6 +197,8 @@ def go_on(
             return Status.BUDGET
         if now - begun < _SLICE_SECONDS:
             slice_size *= 2
+        elif now - begun > 2.0 * _SLICE_SECONDS:
+            slice_size = max(1, slice_size // 2)
         if progress is not None:
             progress(state)
 
@@ -209,8 +223,10 @@ def replay(
 
 def _frame(state: State, status: Status | None) -> Frame:
     w = state.w.copy()
-    norm = float(np.linalg.norm(w))
-    _, least = least_margin(state.rows, w)
+    largest = float(np.abs(w).max(initial=0.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        _, least = least_margin(state.rows, w)
+        norm = largest * float(np.linalg.norm(w / largest)) if largest > 0.0 else 0.0
     return Frame(
         update=state.updates,
         weights=w,

@@ -28,7 +28,7 @@ from separatrix.problem.rows import (
     square_norms,
 )
 from separatrix.solvers import _order
-from separatrix.solvers._drive import NO_LIMIT, Status
+from separatrix.solvers._drive import Status, last_visit
 from separatrix.solvers._order import shuffle
 
 RUNNING, SETTLED, DIVERGED, PASSES, SEPARATED = range(5)
@@ -137,7 +137,7 @@ def start(
         rate=_safe_rate(problem, block) if rate is None else float(rate),
         tol=-1.0 if tol is None else float(tol),
         thresholded=bool(thresholded),
-        last_visit=NO_LIMIT if max_passes == np.inf else int(max_passes * n),
+        last_visit=last_visit(max_passes, n),
     )
     memory = Memory(
         w=w,

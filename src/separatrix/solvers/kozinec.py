@@ -32,7 +32,7 @@ from separatrix.problem.rows import (
     square_norms,
 )
 from separatrix.solvers import _order
-from separatrix.solvers._drive import NO_LIMIT, Status
+from separatrix.solvers._drive import Status, last_visit
 from separatrix.solvers._order import shuffle
 
 RUNNING, CLEAN_PASS, ORIGIN, PASSES = range(4)
@@ -40,10 +40,10 @@ RUNNING, CLEAN_PASS, ORIGIN, PASSES = range(4)
 # Places in `Memory.counts`.
 CURSOR, CLEAN, UPDATES, VISITS, ROW, REFRESHED_AT = range(6)
 # Places in `Memory.sums`.
-SCALE, SQUARE, REFRESHED_SQUARE = range(3)
+SCALE, SQUARE, REFRESHED_SQUARE, REACH = range(4)
 
-# Below this share of the longest row, the hull has reached the origin as far as floats can tell.
-_AT_ORIGIN = 1e-12
+# Below this share of the rows it is made of, w is nothing but rounding: the origin is reached.
+_AT_ORIGIN = 1e-13
 _SMALLEST_SCALE = 1e-100
 # Squares below this have lost digits to underflow (and all of them, unless every row is zero).
 _SMALLEST_SQUARE = 1e-280
@@ -55,7 +55,6 @@ class Settings(NamedTuple):
     order: int
     epsilon: float
     last_visit: int
-    origin_square: float
 
 
 class Memory(NamedTuple):
@@ -135,8 +134,7 @@ def start(
     settings = Settings(
         order=_order.CODES[order],
         epsilon=np.inf if epsilon is None else float(epsilon),
-        last_visit=NO_LIMIT if max_passes == np.inf else int(max_passes * n),
-        origin_square=_AT_ORIGIN**2 * longest,
+        last_visit=last_visit(max_passes, n),
     )
     memory = Memory(
         direction=np.zeros(problem.dimension),
@@ -144,7 +142,7 @@ def start(
         squares=squares,
         order=np.arange(n if settings.order == _order.RANDOM else 0),
         counts=np.zeros(6, dtype=np.int64),
-        sums=np.ones(3),
+        sums=np.ones(4),
         dice=_order.seeded_dice(seed),
     )
     first = 0
@@ -171,7 +169,7 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
     n = row_count(rows)
     made = 0
     while True:
-        if not sums[SQUARE] > settings.origin_square:
+        if not sums[SQUARE] > (_AT_ORIGIN * sums[REACH]) ** 2:
             return ORIGIN
         if counts[CLEAN] >= n and (not shuffled or counts[CURSOR] == 0):
             return CLEAN_PASS
@@ -264,6 +262,7 @@ def step_towards(rows, direction, shares, counts, sums, row, product, row_square
     sums[SQUARE] = (1.0 - step) ** 2 * square + step * (
         2.0 * (1.0 - step) * product + step * row_square
     )
+    sums[REACH] = (1.0 - step) * sums[REACH] + step * math.sqrt(row_square)
     counts[UPDATES] += 1
     counts[ROW] = row
     # The running |w|^2 loses digits as w shrinks and as updates add up.
@@ -282,6 +281,7 @@ def move_onto_row(rows, direction, shares, counts, sums, row):  # type: ignore[n
     shares[row] = 1.0
     counts[ROW] = row
     refresh(direction, shares, counts, sums)
+    sums[REACH] = math.sqrt(sums[SQUARE])
 
 
 @compiled

@@ -29,7 +29,7 @@ from separatrix.problem.rows import (
     rows_of,
 )
 from separatrix.solvers import _order
-from separatrix.solvers._drive import NO_LIMIT, Status
+from separatrix.solvers._drive import NO_LIMIT, Status, last_visit
 from separatrix.solvers._order import shuffle
 
 NO_POCKET, RATCHET, EVERY = range(3)
@@ -149,9 +149,10 @@ def start(
     patience: int = 0,
     tol: float | None = None,
     max_passes: float = np.inf,
+    updates: int = 0,
     seed: int = 0,
 ) -> State:
-    """Lay out a run; see the module for what it computes."""
+    """Lay out a run; `updates` were made before, which matters to a rate that decays."""
     rows = rows_of(problem)
     n = problem.n_rows
     block = {"single": 1, "minibatch": min(batch_size, n), "batch": n}[update]
@@ -162,9 +163,9 @@ def start(
         decay=float(decay),
         # A batch sees every margin before it moves: testing each weight vector is free.
         pocket=EVERY if update == "batch" and pocket else POCKETS[pocket],
-        patience=patience if patience else NO_LIMIT,
+        patience=min(patience, NO_LIMIT) if patience else NO_LIMIT,
         tol=-1.0 if tol is None else float(tol),
-        last_visit=NO_LIMIT if max_passes == np.inf else int(max_passes * n),
+        last_visit=last_visit(max_passes, n),
         average=bool(average),
     )
     w = np.zeros(problem.dimension) if first is None else np.array(first, dtype=np.float64)
@@ -179,6 +180,7 @@ def start(
         dice=_order.seeded_dice(seed),
     )
     memory.counts[BEST_ERRORS] = problem.n_samples + 1
+    memory.counts[UPDATES] = memory.counts[IMPROVED_AT] = updates
     memory.counts[ROW] = -1
     # Without a pocket no run is ever long enough to be tested.
     memory.counts[BEST_RUN] = -1 if settings.pocket else NO_LIMIT

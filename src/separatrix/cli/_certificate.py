@@ -1,0 +1,46 @@
+"""Certificates as files, with what `checker.py` needs to read the data file by itself."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from separatrix.data.table import Table
+
+
+def certificate_of_file(proof: Any, table: Table, data: Sequence[str]) -> dict[str, Any]:
+    """Return a certificate that says how its data file is to be read, where that is plain.
+
+    A CSV of numbers has its columns and target named. Other tables were encoded on the way in:
+    `separatrix verify` checks those, or `separatrix convert` writes the numbers out.
+    """
+    whole: dict[str, Any] = json.loads(proof.to_json())
+    names = [str(name) for name in table.feature_names]
+    if table.kind == "libsvm" and names[:1] == ["0"]:
+        whole["data"]["zero_based"] = True
+    if len(data) == 1 and Path(data[0]).suffix.lower() == ".csv":
+        with open(data[0], encoding="utf-8", newline="", errors="replace") as file:
+            header = next(csv.reader(file), [])
+        labels = [name for name in header if name not in set(names)]
+        if len(labels) == 1 and len(header) == len(names) + 1:
+            whole["data"] |= {"columns": names, "target": labels[0]}
+    return whole
+
+
+def write_aside(path: Path, text: str) -> None:
+    """Write beside the name and rename, so that no half-written file carries it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(path.name + ".part")
+    try:
+        with open(aside, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)

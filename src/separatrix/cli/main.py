@@ -60,6 +60,10 @@ def main() -> None:
     sys.argv = [word for word in sys.argv if word != "--debug"]  # wherever it stands
     try:
         app()
+    except SystemExit as end:
+        # Where the reader of a pipe has gone (``| head``), click ends with 1: not an error here.
+        gone = isinstance(end.__context__, BrokenPipeError)
+        sys.exit(DONE if gone else end.code)
     except KeyboardInterrupt:
         typer.echo("Interrupted.", err=True)
         sys.exit(INTERRUPTED)

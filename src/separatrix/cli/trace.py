@@ -213,10 +213,10 @@ def _draw(frames: list[Any], machine: Any, table: Table, method: Method, out: Pa
 
 def _print(frames: list[Any], machine: Any, table: Table, method: Method) -> None:
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table as Sheet
 
-    sheet = Sheet(title=escape(f"{method.value} on {table.source}"), title_justify="left")
+    typer.echo(f"{method.value} on {table.source}")
+    sheet = Sheet()
     for heading in ("update", "row", "errors", "margin", "bound", "weights: b, w1, ..."):
         sheet.add_column(heading, justify="right" if heading[0] != "w" else "left")
     for frame in frames[: _ROWS_SHOWN // 2]:

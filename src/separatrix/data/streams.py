@@ -113,17 +113,24 @@ class _XzFile(io.RawIOBase):
                 return piece
 
 
-def _open_zstd(stored: bytes) -> Any:
-    import pyarrow as pa
+class _ZstdFile:
+    """A zstd stream by pyarrow, whose own ``read`` leaks its buffer where data are damaged."""
 
-    return pa.CompressedInputStream(pa.BufferReader(stored), "zstd")
+    def __init__(self, stored: bytes) -> None:
+        import pyarrow as pa
+
+        self._stream = pa.CompressedInputStream(pa.BufferReader(stored), "zstd")
+
+    def read(self, size: int) -> bytes:
+        contents: bytes = self._stream.read_buffer(size).to_pybytes()
+        return contents
 
 
 _OPENERS: dict[str, Callable[[bytes], Any]] = {
     ".gz": lambda stored: gzip.GzipFile(fileobj=io.BytesIO(stored)),
     ".bz2": lambda stored: bz2.BZ2File(io.BytesIO(stored)),
     ".xz": _XzFile,
-    ".zst": _open_zstd,
+    ".zst": _ZstdFile,
 }
 
 

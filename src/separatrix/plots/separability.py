@@ -14,8 +14,19 @@ import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
-from separatrix.plots._style import ACCENT, CLASS_COLOURS, CLASS_MARKERS, FAINT, INK, RC, SOFT
+from separatrix.plots._save import written_aside
+from separatrix.plots._style import (
+    ACCENT,
+    CLASS_COLOURS,
+    CLASS_MARKERS,
+    FAINT,
+    INK,
+    RC,
+    SOFT,
+    plain,
+)
 
 __all__ = ["save_verdict"]
 
@@ -39,10 +50,11 @@ def save_verdict(
         if verdict.witness is not None:
             _witness(axes, verdict.witness, X, codes)
         axes.set(xlim=limits[0], ylim=limits[1], title=_title(verdict))
-        axes.set_xlabel(names[0] if names else "x0")
-        axes.set_ylabel(names[1] if names else "x1")
+        axes.set_xlabel(plain(names[0]) if names else "x0")
+        axes.set_ylabel(plain(names[1]) if names else "x1")
         axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        figure.savefig(path, dpi=150)
+        with written_aside(path) as aside:
+            figure.savefig(aside, dpi=150)
 
 
 def _title(verdict: Any) -> str:
@@ -74,7 +86,7 @@ def _points(axes: Any, X: np.ndarray, codes: np.ndarray, classes: np.ndarray) ->
             edgecolor="white",
             linewidth=0.5,
             alpha=0.8,
-            label=str(name),
+            label=plain(str(name)),
             zorder=3,
         )
 
@@ -126,7 +138,14 @@ def _witness(axes: Any, witness: Any, X: np.ndarray, codes: np.ndarray) -> None:
         axes.scatter(*common, s=70, marker="X", color=ACCENT, zorder=6, label="in both hulls")
     for row in rows.tolist():
         axes.annotate(
-            f"row {row}", X[row], xytext=(7, 6), textcoords="offset points", color=INK, fontsize=9
+            f"row {row}",
+            X[row],
+            xytext=(7, 6),
+            textcoords="offset points",
+            color=INK,
+            fontsize=9,
+            zorder=7,
+            path_effects=[withStroke(linewidth=3, foreground="white")],
         )
 
 

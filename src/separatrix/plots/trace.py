@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
+from separatrix.plots._save import written_aside
 from separatrix.plots._style import (
     ACCENT,
     CLASS_COLOURS,
@@ -57,22 +58,16 @@ def save_trace(
             f"a picture needs two features and two classes. Got {X.shape[1]} features and "
             f"{len(class_names)} classes; choose two with --features."
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    aside = target.with_name(f".{target.name}.part{ending}")
-    try:
-        with matplotlib.rc_context(RC):
-            picture = _Picture(frames, X, codes, class_names, feature_names, title, subtitle)
-            if ending == ".gif":
-                picture.play(aside, progress)
-            else:
-                picture.draw_past()
-                picture.show(len(frames) - 1)
-                # No date in the file: the same run gives the same bytes.
-                metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending)
-                picture.figure.savefig(aside, dpi=150, metadata=metadata)
-        os.replace(aside, target)
-    finally:
-        aside.unlink(missing_ok=True)
+    with matplotlib.rc_context(RC), written_aside(target) as aside:
+        picture = _Picture(frames, X, codes, class_names, feature_names, title, subtitle)
+        if ending == ".gif":
+            picture.play(aside, progress)
+        else:
+            picture.draw_past()
+            picture.show(len(frames) - 1)
+            # No date in the file: the same run gives the same bytes.
+            metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending)
+            picture.figure.savefig(aside, dpi=150, metadata=metadata)
 
 
 class _Picture:

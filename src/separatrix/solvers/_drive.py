@@ -16,14 +16,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from separatrix.problem.rows import count_errors, least_margin
+from separatrix.problem.rows import count_errors, least_margin, row_count
 
 Problem = Any
 NO_LIMIT = np.iinfo(np.int64).max
+
+# What every run counts, as places in `memory.counts`; a method's own places follow.
+CURSOR, CLEAN, UPDATES, VISITS, ROW, OWN = range(6)
 
 _FIRST_SLICE = 64
 _SLICE_SECONDS = 0.05
@@ -104,41 +107,43 @@ def last_visit(max_passes: float, n_rows: int) -> int:
     return int(min(max_passes * n_rows, float(NO_LIMIT // 2)))
 
 
-class State(Protocol):
-    """What the driver needs to know of a run in progress."""
+@dataclass
+class State:
+    """A run in progress: the rows, how to run, and the arrays that the loop writes to."""
 
     rows: Any
-    row: int
+    settings: Any
+    memory: Any
 
     @property
     def w(self) -> np.ndarray:
         """The current weights."""
+        return np.asarray(self.memory.w)
 
     @property
     def answer(self) -> np.ndarray:
         """The weights the method would hand over now."""
+        return self.w
 
     @property
     def updates(self) -> int:
         """How many updates were made."""
+        return int(self.memory.counts[UPDATES])
 
     @property
     def passes(self) -> float:
         """How many times all rows were visited."""
+        return float(self.memory.counts[VISITS]) / row_count(self.rows)
+
+    @property
+    def row(self) -> int:
+        """The row last used; -1 before the first, and where a block of rows was."""
+        return int(self.memory.counts[ROW]) if getattr(self.settings, "block", 1) == 1 else -1
 
     @property
     def bound(self) -> float:
         """An upper bound on the margin of any hyperplane, or inf; computed in floating point."""
-
-
-class Method(Protocol):
-    """A solver module."""
-
-    def start(self, problem: Problem, **settings: Any) -> Any:
-        """Lay out a run."""
-
-    def advance(self, state: Any, budget: int) -> Status | None:
-        """Make at most `budget` updates."""
+        return np.inf
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ the largest eigenvalue of Z'Z; row by row it is stable up to 2 / max |z_r|^2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +26,8 @@ from separatrix.problem.rows import (
     rows_of,
     square_norms,
 )
-from separatrix.solvers import _order
-from separatrix.solvers._drive import Status, last_visit
+from separatrix.solvers import _drive, _order
+from separatrix.solvers._drive import CURSOR, OWN, ROW, UPDATES, VISITS, Status, last_visit
 from separatrix.solvers._order import shuffle
 
 RUNNING, SETTLED, DIVERGED, PASSES, SEPARATED = range(5)
@@ -40,8 +39,8 @@ _STATUS = {
     SEPARATED: Status.SEPARATED,
 }
 
-# Places in `Memory.counts` and `Memory.sums`.
-CURSOR, UPDATES, VISITS, ROW, WRONG, QUIET = range(6)
+# Places in `Memory.counts`, after those that every run has, and in `Memory.sums`.
+WRONG, QUIET = range(OWN, OWN + 2)
 LAST_LOSS, HOPELESS_LOSS = range(2)
 
 _HOPELESS_GROWTH = 1e6
@@ -71,43 +70,8 @@ class Memory(NamedTuple):
     dice: np.ndarray
 
 
-@dataclass
-class State:
+class State(_drive.State):
     """A run in progress."""
-
-    rows: Any
-    settings: Settings
-    memory: Memory
-
-    @property
-    def w(self) -> np.ndarray:
-        """The current weights."""
-        return self.memory.w
-
-    @property
-    def answer(self) -> np.ndarray:
-        """The current weights."""
-        return self.memory.w
-
-    @property
-    def updates(self) -> int:
-        """How many updates were made."""
-        return int(self.memory.counts[UPDATES])
-
-    @property
-    def passes(self) -> float:
-        """How many times all rows were visited."""
-        return float(self.memory.counts[VISITS]) / row_count(self.rows)
-
-    @property
-    def row(self) -> int:
-        """The row last used; -1 before the first, and where a block of rows was."""
-        return int(self.memory.counts[ROW]) if self.settings.block == 1 else -1
-
-    @property
-    def bound(self) -> float:
-        """The delta rule knows no bound on the margin."""
-        return np.inf
 
     @property
     def loss(self) -> float:
@@ -143,7 +107,7 @@ def start(
         w=w,
         errors=np.zeros(block),
         order=np.arange(n if settings.order == _order.RANDOM else 0),
-        counts=np.zeros(6, dtype=np.int64),
+        counts=np.zeros(OWN + 2, dtype=np.int64),
         sums=np.array([np.inf, np.inf]),
         dice=_order.seeded_dice(seed),
     )

@@ -16,7 +16,6 @@ least 1/R^2 to 1/|w|^2, so with a margin m there are at most (R/m)^2 updates, as
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,14 +30,23 @@ from separatrix.problem.rows import (
     rows_of,
     square_norms,
 )
-from separatrix.solvers import _order
-from separatrix.solvers._drive import Status, last_visit
+from separatrix.solvers import _drive, _order
+from separatrix.solvers._drive import (
+    CLEAN,
+    CURSOR,
+    OWN,
+    ROW,
+    UPDATES,
+    VISITS,
+    Status,
+    last_visit,
+)
 from separatrix.solvers._order import shuffle
 
 RUNNING, CLEAN_PASS, ORIGIN, PASSES = range(4)
 
-# Places in `Memory.counts`.
-CURSOR, CLEAN, UPDATES, VISITS, ROW, REFRESHED_AT = range(6)
+# A place in `Memory.counts`, after those that every run has.
+REFRESHED_AT = OWN
 # Places in `Memory.sums`.
 SCALE, SQUARE, REFRESHED_SQUARE, REACH = range(4)
 
@@ -70,43 +78,18 @@ class Memory(NamedTuple):
     dice: np.ndarray
 
 
-@dataclass
-class State:
+class State(_drive.State):
     """A run in progress."""
-
-    rows: Any
-    settings: Settings
-    memory: Memory
 
     @property
     def w(self) -> np.ndarray:
         """The current weights, a point of the convex hull."""
-        return self.memory.sums[SCALE] * self.memory.direction
-
-    @property
-    def answer(self) -> np.ndarray:
-        """The current weights."""
-        return self.w
+        return np.asarray(self.memory.sums[SCALE] * self.memory.direction)
 
     @property
     def alpha(self) -> np.ndarray:
         """The convex coefficients of w, one for each signed row."""
-        return self.memory.sums[SCALE] * self.memory.shares
-
-    @property
-    def updates(self) -> int:
-        """How many updates were made."""
-        return int(self.memory.counts[UPDATES])
-
-    @property
-    def passes(self) -> float:
-        """How many times all rows were visited."""
-        return float(self.memory.counts[VISITS]) / row_count(self.rows)
-
-    @property
-    def row(self) -> int:
-        """The row last used."""
-        return int(self.memory.counts[ROW])
+        return np.asarray(self.memory.sums[SCALE] * self.memory.shares)
 
     @property
     def bound(self) -> float:
@@ -141,7 +124,7 @@ def start(
         shares=np.zeros(n),
         squares=squares,
         order=np.arange(n if settings.order == _order.RANDOM else 0),
-        counts=np.zeros(6, dtype=np.int64),
+        counts=np.zeros(OWN + 1, dtype=np.int64),
         sums=np.ones(4),
         dice=_order.seeded_dice(seed),
     )

@@ -28,8 +28,18 @@ from separatrix.problem.rows import (
     row_count,
     rows_of,
 )
-from separatrix.solvers import _order
-from separatrix.solvers._drive import NO_LIMIT, Status, last_visit
+from separatrix.solvers import _drive, _order
+from separatrix.solvers._drive import (
+    CLEAN,
+    CURSOR,
+    NO_LIMIT,
+    OWN,
+    ROW,
+    UPDATES,
+    VISITS,
+    Status,
+    last_visit,
+)
 from separatrix.solvers._order import shuffle
 
 NO_POCKET, RATCHET, EVERY = range(3)
@@ -44,8 +54,8 @@ _STATUS = {
     PASSES: Status.BUDGET,
 }
 
-# Places in `Memory.counts`.
-CURSOR, CLEAN, UPDATES, VISITS, BEST_ERRORS, BEST_RUN, IMPROVED_AT, ROW = range(8)
+# Places in `Memory.counts`, after those that every run has.
+BEST_ERRORS, BEST_RUN, IMPROVED_AT = range(OWN, OWN + 3)
 # Places in `Memory.sums`.
 MASS, LAST_LOSS = range(2)
 
@@ -62,6 +72,7 @@ class Settings(NamedTuple):
     tol: float
     last_visit: int
     average: bool
+    counts_itself: bool  # a block is all rows, and each row a sample
 
 
 class Memory(NamedTuple):
@@ -78,34 +89,10 @@ class Memory(NamedTuple):
 
 
 @dataclass
-class State:
+class State(_drive.State):
     """A run in progress."""
 
-    rows: Any
-    settings: Settings
-    memory: Memory
-    n_samples: int
     first: np.ndarray
-
-    @property
-    def w(self) -> np.ndarray:
-        """The current weights."""
-        return self.memory.w
-
-    @property
-    def updates(self) -> int:
-        """How many updates were made."""
-        return int(self.memory.counts[UPDATES])
-
-    @property
-    def passes(self) -> float:
-        """How many times all rows were visited."""
-        return float(self.memory.counts[VISITS]) / row_count(self.rows)
-
-    @property
-    def row(self) -> int:
-        """The row last used; -1 before the first, and where a block of rows was."""
-        return int(self.memory.counts[ROW]) if self.settings.block == 1 else -1
 
     @property
     def bound(self) -> float:
@@ -167,6 +154,7 @@ def start(
         tol=-1.0 if tol is None else float(tol),
         last_visit=last_visit(max_passes, n),
         average=bool(average),
+        counts_itself=block == n == problem.n_samples,
     )
     w = np.zeros(problem.dimension) if first is None else np.array(first, dtype=np.float64)
     memory = Memory(
@@ -175,7 +163,7 @@ def start(
         drift=np.zeros(problem.dimension if average else 0),
         order=np.arange(n if settings.order == _order.RANDOM else 0),
         missed=np.zeros(block, dtype=np.int64),
-        counts=np.zeros(8, dtype=np.int64),
+        counts=np.zeros(OWN + 3, dtype=np.int64),
         sums=np.array([0.0, np.inf]),
         dice=_order.seeded_dice(seed),
     )
@@ -186,16 +174,16 @@ def start(
     memory.counts[BEST_RUN] = -1 if settings.pocket else NO_LIMIT
     if settings.order == _order.RANDOM:
         shuffle(memory.order, memory.dice)
-    return State(rows, settings, memory, problem.n_samples, w.copy())
+    return State(rows, settings, memory, w.copy())
 
 
 def advance(state: State, budget: int) -> Status | None:
     """Make at most `budget` updates."""
-    return _STATUS[advance_loop(state.rows, state.settings, state.memory, state.n_samples, budget)]
+    return _STATUS[advance_loop(state.rows, state.settings, state.memory, budget)]
 
 
 @compiled
-def advance_loop(rows, settings, memory, n_samples, budget):  # type: ignore[no-untyped-def]
+def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def]
     """Visit blocks of rows and correct what is misclassified, at most `budget` times."""
     w, counts, missed_rows = memory.w, memory.counts, memory.missed
     shuffled = settings.order == _order.RANDOM
@@ -235,7 +223,7 @@ def advance_loop(rows, settings, memory, n_samples, budget):  # type: ignore[no-
             if made == budget:
                 return RUNNING
             if settings.pocket == EVERY or counts[CLEAN] > counts[BEST_RUN]:
-                fill_pocket(rows, settings, memory, missed, n_samples)
+                fill_pocket(rows, settings, memory, missed)
             if counts[UPDATES] - counts[IMPROVED_AT] >= settings.patience:
                 return PATIENCE
             rate = settings.rate
@@ -302,7 +290,7 @@ def worst_row(rows, w, missed_rows):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def fill_pocket(rows, settings, memory, missed, n_samples):  # type: ignore[no-untyped-def]
+def fill_pocket(rows, settings, memory, missed):  # type: ignore[no-untyped-def]
     """Before w is left behind: keep it if it makes fewer errors than the pocket.
 
     The ratchet: errors are counted only for weights that got more rows right in a row than the
@@ -310,7 +298,7 @@ def fill_pocket(rows, settings, memory, missed, n_samples):  # type: ignore[no-u
     """
     counts = memory.counts
     best = counts[BEST_ERRORS]
-    if settings.block == n_samples and n_samples == row_count(rows):
+    if settings.counts_itself:
         errors = missed
     else:
         errors = count_errors(rows, memory.w, best)

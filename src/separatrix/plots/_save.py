@@ -1,0 +1,21 @@
+"""Pictures are written beside their name and renamed: no half picture carries it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a path to write to; it takes the name wanted once all has gone well."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = target.with_name(f".{target.name}.part{target.suffix}")
+    try:
+        yield aside
+        os.replace(aside, target)
+    finally:
+        aside.unlink(missing_ok=True)

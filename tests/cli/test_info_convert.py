@@ -30,9 +30,9 @@ def test_info_in_words(csv):
     said = run("info", csv).stdout
     assert "csv, 3 rows, 5 features" in said
     assert "no 2 (66.7%), yes 1 (33.3%)" in said
-    assert "1 constant columns: const" in said
+    assert "constant columns: 1, as const" in said
     assert "age = twin" in said
-    assert "2 rows have a twin with another label" in said
+    assert "rows with a twin of another label: 2 (no" in said
     assert f"next: separatrix separable {csv} --target class" in said
 
 

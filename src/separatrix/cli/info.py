@@ -56,17 +56,17 @@ def _lines(found: dict[str, Any], names: Any) -> list[str]:
     if found["constant_columns"]:
         examples = ", ".join(names[at] for at in found["constant_examples"])
         lines.append(
-            f"{found['constant_columns']:,} constant columns{': ' + examples if examples else ''}"
+            f"constant columns: {found['constant_columns']:,}{', as ' + examples if examples else ''}"
         )
     if found["duplicate_columns"]:
         pairs = ", ".join(f"{names[a]} = {names[b]}" for a, b in found["duplicate_column_examples"])
-        lines.append(f"{found['duplicate_columns']:,} columns repeat another: {pairs}")
+        lines.append(f"columns that repeat another: {found['duplicate_columns']:,}, as {pairs}")
     if found["duplicate_rows"]:
-        lines.append(f"{found['duplicate_rows']:,} rows repeat another")
+        lines.append(f"rows that repeat another: {found['duplicate_rows']:,}")
     if found["opposed_rows"]:
         lines.append(
-            f"{found['opposed_rows']:,} rows have a twin with another label: "
-            "no hyperplane gets them all right"
+            f"rows with a twin of another label: {found['opposed_rows']:,} "
+            "(no hyperplane gets them all right)"
         )
     if found["scale_spread"] > 1000:
         lines.append(

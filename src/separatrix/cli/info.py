@@ -55,9 +55,8 @@ def _lines(found: dict[str, Any], names: Any) -> list[str]:
     lines.append(f"{len(classes)} classes: {shown}{more}")
     if found["constant_columns"]:
         examples = ", ".join(names[at] for at in found["constant_examples"])
-        lines.append(
-            f"constant columns: {found['constant_columns']:,}{', as ' + examples if examples else ''}"
-        )
+        such = f", as {examples}" if examples else ""
+        lines.append(f"constant columns: {found['constant_columns']:,}{such}")
     if found["duplicate_columns"]:
         pairs = ", ".join(f"{names[a]} = {names[b]}" for a, b in found["duplicate_column_examples"])
         lines.append(f"columns that repeat another: {found['duplicate_columns']:,}, as {pairs}")

@@ -21,6 +21,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Perceptron, SGDClassifier
 
 from benchmarks._report import SHARED, bandwidth, header, seconds
+from separatrix.problem.packing import packed, packing_order
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers import kozinec, perceptron
 from separatrix.solvers._drive import solve
@@ -77,6 +78,9 @@ def bytes_read(X):
 def ours(X, y, method, few, many, **settings):
     """Return seconds a pass and updates a pass."""
     problem = SignedProblem(X, y)
+    order = packing_order(problem)  # as the estimators do
+    if order is not None:
+        problem = packed(problem, order)
     state, _ = solve(method, problem, max_passes=many, **settings)
     state_few, _ = solve(method, problem, max_passes=few, **settings)
     passes = state.passes - state_few.passes

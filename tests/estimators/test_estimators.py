@@ -19,7 +19,10 @@ from tests.problems import as_sparse, problem
 import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.certificates.canonical import sha256
+from separatrix.problem.packing import packing_order
 from separatrix.problem.signed import SignedProblem
+from separatrix.solvers import kozinec, perceptron
+from separatrix.solvers._drive import solve
 
 BINARY = [sx.Kozinec, sx.DeltaRule]
 ALL = [*BINARY, sx.Perceptron]
@@ -440,3 +443,29 @@ def test_errors_can_be_pickled():
     assert str(again) == str(error) == "a.csv, line 3, column 4: what"
     witness = pickle.loads(pickle.dumps(sx.NotSeparableError("no", witness=[1, 2])))
     assert witness.witness == [1, 2]
+
+
+def test_packed_columns_change_no_bit():
+    """Wide sparse data are visited with their columns renumbered; nobody can tell."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((60, 9000), density=0.01, rng=rng, format="csr")
+    y = rng.integers(0, 2, size=60)
+    problem = SignedProblem(X, np.where(y == 1, 1.0, -1.0))
+    assert packing_order(problem) is not None
+    for method, machine in (
+        (perceptron, sx.Perceptron(pocket=False)),
+        (kozinec, sx.Kozinec(epsilon=0.01)),
+    ):
+        settings = {"epsilon": 0.01} if method is kozinec else {}
+        plain, _ = solve(method, problem, 5000, **settings)
+        machine.set_params(max_updates=5000).fit(X, y)
+        assert np.array_equal(machine.coef_[0], plain.w[1:])
+        assert machine.certificate_.check(X, y)
+        *_, last = sx.replay(machine, X, y)
+        assert np.array_equal(last.weights, plain.w)
+    first = rng.normal(size=9001)
+    warm, _ = solve(perceptron, problem, first=first)
+    given = sx.Perceptron(pocket=False, init=first).fit(X, y)
+    assert np.array_equal(given.coef_[0], warm.w[1:])
+    many = sx.Perceptron().fit(X, np.arange(60) % 3)
+    assert many.score(X, np.arange(60) % 3) == 1.0

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from separatrix.estimators._validate import positive
+from separatrix.problem.equilibrate import weights_of_undivided
+from separatrix.problem.packing import packed, packed_weights, packing_order, unpacked_weights
 from separatrix.solvers._drive import NO_LIMIT
 
 _SINGLE_UPDATES = 1_000_000
@@ -19,7 +21,8 @@ _WHOLE_PASSES = 10_000
 class Run:
     """What to solve, how, and for how long.
 
-    `given` is the problem before any scaling of its columns, `exponents` are those of the scaling.
+    `problem` may be `given` with its columns scaled by the powers of two of `exponents`, and put in
+    an `order` that is faster to visit.
     """
 
     method: Any
@@ -29,6 +32,17 @@ class Run:
     seconds: float
     given: Any
     exponents: np.ndarray | None = None
+    order: np.ndarray | None = None
+
+    def as_given(self, w: np.ndarray) -> np.ndarray:
+        """Return the weights for the columns as they were given."""
+        coef, intercept = self.problem.weights(w)
+        if self.order is not None:
+            coef = unpacked_weights(coef, self.order)
+        if self.exponents is not None:
+            with np.errstate(over="ignore"):
+                coef = weights_of_undivided(coef, self.exponents)
+        return np.asarray(self.given.homogeneous(coef, intercept))
 
     @classmethod
     def of(
@@ -53,8 +67,15 @@ class Run:
             settings = {**settings, "max_passes": estimator.max_passes}
         seconds = np.inf if estimator.max_seconds is None else float(estimator.max_seconds)
         given = problem if given is None else given
+        order = packing_order(problem)
+        if order is not None:
+            if settings.get("first") is not None:
+                coef, intercept = problem.weights(settings["first"])
+                first = problem.homogeneous(packed_weights(coef, order), intercept)
+                settings = {**settings, "first": first}
+            problem = packed(problem, order)
         budget = min(int(updates), NO_LIMIT)
-        return cls(method, problem, settings, budget, seconds, given, exponents)
+        return cls(method, problem, settings, budget, seconds, given, exponents, order)
 
 
 def seed_of(random_state: Any) -> int:

@@ -141,10 +141,11 @@ class DeltaRule(LinearClassifier):
         self.learning_rate_ = float(state.settings.rate)
         if self.status_ in (Status.DIVERGED, Status.OVERFLOW):
             raise self._divergence(run)
-        self.coef_, self.intercept_ = run.problem.weights(state.w)
+        w = run.as_given(state.w)
+        self.coef_, self.intercept_ = run.given.weights(w)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
         self.loss_ = state.loss
-        self.certificate_ = check_separation(run.problem, state.w, self._class_names())
+        self.certificate_ = check_separation(run.given, w, self._class_names())
         if self.status_ is Status.SEPARATED and not self.certificate_.holds:
             self.status_ = Status.UNPROVED
         if self.status_ in (Status.BUDGET, Status.UNPROVED):

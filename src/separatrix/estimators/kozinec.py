@@ -112,9 +112,10 @@ class Kozinec(LinearClassifier):
         if self.status_ is Status.OVERFLOW:
             raise DataError(f"Kozinec: {self.status_.cause}. Divide large columns first.")
         self.dual_coef_ = state.alpha
-        self.coef_, self.intercept_ = run.problem.weights(state.w)
+        w = run.as_given(state.w)
+        self.coef_, self.intercept_ = run.given.weights(w)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
-        proof = check_margin_bounds(run.problem, state.w, state.alpha, self._class_names())
+        proof = check_margin_bounds(run.given, w, state.alpha, self._class_names())
         self.certificate_, self.margin_bounds_ = proof, (proof.lower, proof.upper)
         if self.status_ is Status.ORIGIN and proof.holds and self.epsilon is None:
             self.status_ = Status.SEPARATED

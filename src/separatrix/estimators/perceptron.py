@@ -14,7 +14,7 @@ from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run, seed_of
 from separatrix.estimators._start import first_weights
 from separatrix.estimators._validate import one_of, positive, several_classes, training_data
-from separatrix.problem.equilibrate import column_exponents, divided_columns, weights_of_undivided
+from separatrix.problem.equilibrate import column_exponents, divided_columns
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers import perceptron
@@ -205,15 +205,20 @@ class Perceptron(LinearClassifier):
             raise DataError(
                 f"Perceptron: {Status.OVERFLOW.cause}. Use scale=True, or divide large columns."
             )
-        self._keep(run, answer)
+        w = run.as_given(answer)
+        if not np.isfinite(w).all():
+            raise DataError(
+                "Perceptron: a column is so small that its weight is too large for floating point. "
+                "Multiply that column, or drop it."
+            )
+        self.coef_, self.intercept_ = run.given.weights(w)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
         self.errors_ = state.errors
         # Powers of two change no sign, so what was found for scaled columns holds for these.
-        w = run.given.homogeneous(self.coef_, self.intercept_)
         self.certificate_ = check_separation(run.given, w, self._class_names())
         self.novikoff_ = self._mistake_bound(run, state)
         visits = state.passes * run.problem.n_rows
-        self._stream = (state.w.copy(), answer, visits)
+        self._stream = (run.as_given(state.w), w, visits)
         if self.status_ is Status.SEPARATED and not self.certificate_.holds:
             self.status_ = Status.AVERAGED if self.average else Status.UNPROVED
         if self.status_ in (Status.BUDGET, Status.UNPROVED, Status.AVERAGED):
@@ -222,17 +227,6 @@ class Perceptron(LinearClassifier):
                 "are misclassified."
             )
         return self
-
-    def _keep(self, run: Run, w: np.ndarray) -> None:
-        self.coef_, self.intercept_ = run.problem.weights(w)
-        if run.exponents is not None:
-            with np.errstate(over="ignore"):
-                self.coef_ = weights_of_undivided(self.coef_, run.exponents)
-            if not np.isfinite(self.coef_).all():
-                raise DataError(
-                    "Perceptron: a column is so small that its weight is too large for floating "
-                    "point. Multiply that column, or drop it."
-                )
 
     def _mistake_bound(self, run: Run, state: Any) -> Novikoff | None:
         if self.update != "single" or self.decay != 0.0 or not self.certificate_.holds:

@@ -6,11 +6,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from separatrix.estimators._run import Run
-from separatrix.problem.equilibrate import weights_of_undivided
 from separatrix.solvers import _drive
 from separatrix.solvers._drive import Frame
 
@@ -38,10 +36,4 @@ def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
 
 def _frames(run: Run) -> Iterator[Frame]:
     for frame in _drive.replay(run.method, run.problem, run.budget, **run.settings):
-        if run.exponents is None:
-            yield frame
-        else:
-            coef, intercept = run.problem.weights(frame.weights)
-            with np.errstate(over="ignore"):
-                coef = weights_of_undivided(coef, run.exponents)
-            yield dataclasses.replace(frame, weights=run.problem.homogeneous(coef, intercept))
+        yield dataclasses.replace(frame, weights=run.as_given(frame.weights))

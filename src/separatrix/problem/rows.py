@@ -125,7 +125,7 @@ def _sparse_square(rows, i):  # type: ignore[no-untyped-def]
     return total
 
 
-dot = by_kind({DenseRows: _dense_dot, SparseRows: _sparse_dot})
+dot = by_kind({DenseRows: _dense_dot, SparseRows: _sparse_dot}, in_order=(SparseRows,))
 add = by_kind({DenseRows: _dense_add, SparseRows: _sparse_add})
 square = by_kind({DenseRows: _dense_square, SparseRows: _sparse_square})
 

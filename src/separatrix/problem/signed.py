@@ -27,7 +27,7 @@ def as_matrix(X: Any) -> Matrix:
     dtype('float64')
     """
     if sp.issparse(X):
-        csr = sp.csr_array(X)
+        csr = X if isinstance(X, sp.csr_array) else sp.csr_array(X)
         try:
             # The loops do not look twice: an index out of range would read foreign memory.
             csr.check_format(full_check=True)

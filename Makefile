@@ -30,6 +30,7 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.perceptron
 	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.separability
 
 fuzz: $(READY)  ## 200,000 mutated files of each format: a table or one DataError, nothing else
 	$(BIN)/python -m fuzz.reading --files 200000

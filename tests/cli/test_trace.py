@@ -66,7 +66,7 @@ def test_a_budget_that_ends_the_run_is_told_by_the_exit_code(tmp_path):
     run = separatrix("trace", path, "--method", "perceptron", "--max-updates", "7")
     assert run.returncode == 4
     assert "budget" in run.stdout
-    assert "not proved: row" in run.stdout
+    assert "refuted: row" in run.stdout
 
 
 @pytest.mark.parametrize(

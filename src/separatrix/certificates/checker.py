@@ -174,7 +174,8 @@ def check_partition(data: Data, claim: dict[str, Any], intercept: bool, quasi: b
     elif rest and (quasi or rank(data, named, intercept) < data.n_features + intercept):
         raise Refused("the named rows do not span the others")
     check_gordan(data, claim, intercept)
-    return f"of {len(signs)} rows, {len(tight)} are on the boundary whenever none is beyond it"
+    those = f"{len(tight)} are" if quasi else "all (the classes overlap) are"
+    return f"of {len(signs)} rows, {those} on the boundary whenever none is beyond it"
 
 
 def rank(data: Data, numbers: Iterable[int], intercept: bool) -> int:

@@ -70,7 +70,7 @@ class Separation:
                 f"(exact; closest is row {self.worst_row})"
             )
         return (
-            f"not proved: row {self.worst_row} has the exact signed margin "
+            f"refuted: row {self.worst_row} is not on its own side, its exact signed margin being "
             f"{float(self.worst_margin):.6g}"
         )
 

@@ -445,8 +445,9 @@ def test_errors_can_be_pickled():
     assert witness.witness == [1, 2]
 
 
-def test_packed_columns_change_no_bit():
-    """Wide sparse data are visited with their columns renumbered; nobody can tell."""
+def test_packed_columns_change_no_product():
+    """Wide sparse data are visited with their columns renumbered: no product w.z changes, so the
+    perceptron's weights are the same to the bit; Kozinec also adds up |w|^2, in another order."""
     rng = np.random.default_rng(0)
     X = sp.random_array((60, 9000), density=0.01, rng=rng, format="csr")
     y = rng.integers(0, 2, size=60)
@@ -459,10 +460,10 @@ def test_packed_columns_change_no_bit():
         settings = {"epsilon": 0.01} if method is kozinec else {}
         plain, _ = solve(method, problem, 5000, **settings)
         machine.set_params(max_updates=5000).fit(X, y)
-        assert np.array_equal(machine.coef_[0], plain.w[1:])
+        assert_allclose(machine.coef_[0], plain.w[1:], rtol=0 if method is perceptron else 1e-6)
         assert machine.certificate_.check(X, y)
         *_, last = sx.replay(machine, X, y)
-        assert np.array_equal(last.weights, plain.w)
+        assert np.array_equal(last.weights[1:], machine.coef_[0])
     first = rng.normal(size=9001)
     warm, _ = solve(perceptron, problem, first=first)
     given = sx.Perceptron(pocket=False, init=first).fit(X, y)

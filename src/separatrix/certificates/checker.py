@@ -101,7 +101,7 @@ def check_separation(data: Data, claim: dict[str, Any], intercept: bool) -> str:
 def check_margin_bounds(data: Data, claim: dict[str, Any], intercept: bool) -> str:
     """Claim: lower <= min_r w.z_r / |w|, and no hyperplane has a margin above upper.
 
-    For every unit u has min_r u.z_r <= sum a_r u.z_r / sum a_r <= |sum a_r z_r| / sum a_r.
+    For every unit u: min_r u.z_r <= sum a_r u.z_r / sum a_r <= |sum a_r z_r| / sum a_r.
     """
     lower, upper = Fraction(float.fromhex(claim["lower"])), Fraction(float.fromhex(claim["upper"]))
     weights, exponent = read_weights(data, claim)

@@ -12,14 +12,15 @@ export MPLBACKEND := Agg
 run: $(READY)  ## set up, then find, replay and prove a hyperplane on embedded data
 	$(BIN)/separatrix trace --method kozinec --epsilon 0.05 --out out/trace.svg
 
-test: test-compiled test-interpreted  ## the whole suite, compiled and then interpreted for coverage
+test: $(READY)  ## the whole suite, compiled, and at the same time interpreted for coverage
+	$(MAKE) --jobs=2 --output-sync=target test-compiled test-interpreted
 
 test-compiled: $(READY)
 	$(BIN)/python -m pytest
 
 # Coverage sees inside the loops only when they are not compiled.
 test-interpreted: $(READY)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q --cov --cov-report=term
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider --cov --cov-report=term
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -27,7 +28,7 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY)
+bench: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.perceptron
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.separability
@@ -41,12 +42,19 @@ docs: $(READY)
 lock: $(READY)  ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
 	  --extra dev --extra peers --extra docs pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
+	  --extra bench --constraint requirements.lock pyproject.toml -o requirements-bench.lock
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode -r requirements.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
+	touch $@
+
+# LIBLINEAR and LIBSVM as their authors publish them: built here, so a C++ compiler is needed.
+$(VENV)/.peers: $(READY) requirements-bench.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-bench.lock
 	touch $@
 
 clean:

@@ -67,7 +67,7 @@ class Status(StrEnum):
         "ask sx.separability for a proof, or use a machine made for overlapping classes",
         True,
     )
-    OPTIMAL = ("optimal", "the linear program is solved", "", True)
+    OPTIMAL = ("optimal", "the optimum is reached, to the tolerance asked", "", True)
     NOT_SEPARABLE = (
         "not separable",
         "no hyperplane puts every row strictly on its own side, and that is proved",

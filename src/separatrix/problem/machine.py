@@ -1,0 +1,111 @@
+"""The regularised machines: one objective, and its dual.
+
+    min over w, b   1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
+
+    max over a      sum_i  -c_i loss*(-a_i / c_i)  -  1/2 |u|^2  -  (sum_i y_i a_i)^2 / (2p)
+                    with u = sum_i a_i y_i x_i,  and  sum_i y_i a_i = 0  where p = 0
+
+c_i = C s_i is the cost of row i (s_i its weight), loss* the conjugate of the loss, p = 0 the free
+bias of this house, p = 1 the penalised one of LIBLINEAR. A row of cost 0 is not there: its a_i is
+0. Cost inf asks for a margin of at least 1 (the hard margin). Every a of the second problem
+bounds every (w, b) of the first from below; at the optimum they meet, and w = u.
+
+What is computed here is plain float64: for a solver to see how far it is. What is claimed is
+recomputed, with its rounding bounded, by `certificates.duality_gap`, which does not come here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import xlogy
+
+from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
+from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
+
+__all__ = ["MachineProblem", "loss_values"]
+
+
+@dataclass(frozen=True, eq=False)
+class MachineProblem:
+    """Rows, signs, the cost of each row, the loss, and what b costs.
+
+    >>> rows = SignedProblem(np.array([[2.0], [-1.0]]), np.array([1.0, -1.0]))
+    >>> problem = MachineProblem(rows, np.ones(2), HINGE)
+    >>> float(problem.primal(np.array([0.0, 0.5])))
+    0.625
+    >>> float(problem.dual(np.array([0.25, 0.25])))
+    0.21875
+    """
+
+    rows: SignedProblem
+    costs: FloatArray
+    loss: int
+    bias_penalty: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", np.ascontiguousarray(self.costs, dtype=np.float64))
+
+    @property
+    def X(self) -> Matrix:
+        """The rows x_i."""
+        return self.rows.X
+
+    @property
+    def signs(self) -> FloatArray:
+        """The signs y_i."""
+        return self.rows.signs
+
+    @property
+    def has_free_bias(self) -> bool:
+        """Whether b is there and costs nothing, so that the dual must balance."""
+        return self.rows.fit_intercept and self.bias_penalty == 0.0
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether every row that counts must have a margin of 1."""
+        return bool(np.isinf(self.costs).any())
+
+    def primal(self, w: FloatArray, margins: FloatArray | None = None) -> float:
+        """Return the objective at w = [b, w_1 ... w_d]; inf where a hard margin is missed."""
+        margins = self.rows.margins(w) if margins is None else margins
+        used = self.costs > 0.0
+        if self.is_hard:
+            loss = 0.0 if (margins[used] >= 1.0).all() else np.inf
+        else:
+            loss = float(self.costs[used] @ loss_values(self.loss, margins[used]))
+        bias = self.bias_penalty * w[0] ** 2 if self.rows.fit_intercept else 0.0
+        return float(0.5 * (w[1:] @ w[1:] + bias) + loss)
+
+    def dual(self, alpha: FloatArray, u: FloatArray | None = None) -> float:
+        """Return the dual objective; `alpha` must be feasible (its balance is not looked at)."""
+        share = self.signs * alpha
+        u = share @ self.X if u is None else u
+        penalty = 0.5 * float(u @ u)
+        if self.rows.fit_intercept and self.bias_penalty > 0.0:
+            penalty += float(share.sum()) ** 2 / (2.0 * self.bias_penalty)
+        return self.gain(alpha) - penalty
+
+    def gain(self, alpha: FloatArray) -> float:
+        """Return the first sum of the dual."""
+        if self.loss == HINGE or self.is_hard:
+            return float(alpha.sum())
+        used = self.costs > 0.0
+        a, c = alpha[used], self.costs[used]
+        if self.loss == SQUARED_HINGE:
+            return float((a - a * (a / (4.0 * c))).sum())
+        p = np.minimum(a / c, 1.0)
+        return float(-(c * (xlogy(p, p) + xlogy(1.0 - p, 1.0 - p))).sum())
+
+
+def loss_values(loss: int, margins: FloatArray) -> FloatArray:
+    """Return the loss of every margin.
+
+    >>> loss_values(SQUARED_HINGE, np.array([-1.0, 0.5, 2.0])).tolist()
+    [4.0, 0.25, 0.0]
+    """
+    if loss == LOGISTIC:
+        return np.logaddexp(0.0, -margins)
+    short = np.maximum(0.0, 1.0 - margins)
+    return short if loss == HINGE else short * short

@@ -20,6 +20,7 @@ from separatrix.problem.signed import SignedProblem
 Problem = SignedProblem | KeslerProblem
 
 _ROWS_AT_A_TIME = 65536
+_ENTRIES_AT_A_TIME = 1 << 17
 
 
 def codes_of(problem: Problem) -> np.ndarray:
@@ -47,18 +48,40 @@ def _pieces(X: Any) -> Iterable[Any]:
 
 def sha256(problem: Problem) -> str:
     """Return the SHA-256 of the canonical form; the checker computes the same on its own."""
-    pieces = list(_pieces(problem.X))
-    counts = [np.zeros(1, dtype="<i8"), *(np.diff(piece.indptr) for piece in pieces)]
-    shape = [problem.n_samples, problem.X.shape[1], n_classes_of(problem)]
+    X, codes = problem.X, codes_of(problem)
+    shape = [problem.n_samples, X.shape[1], n_classes_of(problem)]
     digest = hashlib.sha256(b"separatrix-data-1\n")
     digest.update(np.array(shape, dtype="<i8").tobytes())
-    digest.update(codes_of(problem).astype("<i8").tobytes())
-    digest.update(np.cumsum(np.concatenate(counts), dtype="<i8").tobytes())
-    for piece in pieces:
-        digest.update(piece.indices.astype("<i8").tobytes())
-    for piece in pieces:
-        digest.update(piece.data.astype("<f8").tobytes())
+    digest.update(codes.astype("<i8").tobytes())
+    counts = np.concatenate([np.zeros(1, "<i8"), *(_entries(b)[0] for b in _stretches(X))])
+    digest.update(np.cumsum(counts, dtype="<i8").tobytes())
+    # Columns come before values, so the data are gone over again instead of kept in two forms.
+    for block in _stretches(X):
+        digest.update(np.ascontiguousarray(_entries(block)[1], dtype="<i8").data)
+    for block in _stretches(X):
+        digest.update(np.ascontiguousarray(_entries(block)[2], dtype="<f8").data)
     return digest.hexdigest()
+
+
+def _stretches(X: Any) -> Iterable[Any]:
+    """Yield short stretches of rows: dense ones as they are, sparse ones as canonical CSR."""
+    if sp.issparse(X):
+        yield from _pieces(X)
+    else:
+        step = max(1, _ENTRIES_AT_A_TIME // max(1, X.shape[1]))
+        for begin in range(0, X.shape[0], step):
+            yield X[begin : begin + step]
+
+
+def _entries(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return how many entries each row has, their columns, and their values."""
+    if sp.issparse(block):
+        return np.diff(block.indptr), block.indices, block.data
+    if block.all():
+        rows, d = block.shape
+        return np.full(rows, d), np.tile(np.arange(d), rows), np.ravel(block)
+    there = block != 0.0
+    return np.count_nonzero(there, axis=1), np.nonzero(there)[1], block[there]
 
 
 def row_of(X: Any, number: int) -> Row:

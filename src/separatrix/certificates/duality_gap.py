@@ -1,0 +1,237 @@
+"""How far a machine is from the best there is, proved from the data alone.
+
+The objective at (w, b) bounds the optimum from above, the dual objective at any feasible alpha
+bounds it from below (weak duality). Both are computed here with their rounding bounded, so the
+optimum lies between `dual` and `primal`, whoever proposed the points and however.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.canonical import Problem, sha256
+from separatrix.certificates.objective_bounds import (
+    Pass,
+    dual_from_below,
+    one_pass,
+    primal_from_above,
+)
+from separatrix.certificates.separation import certificate_json
+from separatrix.problem.multiclass import KeslerProblem
+from separatrix.problem.signed import SignedProblem, as_matrix
+
+__all__ = ["DualityGap", "DualityGaps", "Violation", "check_duality_gap"]
+
+# Claims are stated this much wider than found, so that another machine's rounding finds them true.
+_SLACK = 1e-12
+_VISIBLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One kind of optimality condition: how many rows miss it visibly, and the most any does."""
+
+    kind: str
+    rows: int
+    largest: float
+
+
+@dataclass(frozen=True, eq=False)
+class DualityGap:
+    """The least objective lies between `dual` and `primal`: proved, rounding included.
+
+    `weights` are [b, w_1 ... w_d], `multipliers` the dual point, `costs` C times each row's weight.
+    Where there are more than two classes, class number `positive` is set against all others.
+    """
+
+    primal: float
+    dual: float
+    loss: str
+    weights: np.ndarray
+    multipliers: np.ndarray
+    costs: np.ndarray
+    intercept: bool
+    bias_penalty: float
+    positive: int
+    data_sha256: str
+    n_rows: int
+    n_features: int
+    classes: tuple[str, ...]
+    violations: tuple[Violation, ...] = ()
+    margins: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    @property
+    def gap(self) -> float:
+        """(primal - dual) / primal, rounded up: no better point is further below than this."""
+        if self.primal == 0.0:
+            return 0.0
+        if not (math.isfinite(self.primal) and math.isfinite(self.dual)):
+            return math.inf
+        return max(0.0, math.nextafter((self.primal - self.dual) / self.primal, math.inf))
+
+    @property
+    def holds(self) -> bool:
+        """Whether both bounds are there at all."""
+        return math.isfinite(self.gap)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove both bounds again from the data; other data are refused."""
+        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        if len(classes) != max(len(self.classes), 2):
+            return False
+        if sha256(data_of(X, codes, len(classes), self.intercept)) != self.data_sha256:
+            return False
+        signs = np.where(codes == self.positive, 1.0, -1.0)
+        if len(self.multipliers) != len(signs) or len(self.costs) != len(signs):
+            return False
+        again = check_duality_gap(
+            X=as_matrix(X),
+            signs=signs,
+            costs=self.costs,
+            loss=self.loss,
+            weights=self.weights,
+            alpha=self.multipliers,
+            intercept=self.intercept,
+            bias_penalty=self.bias_penalty,
+            slack=0.0,
+        )
+        return again.primal <= self.primal and again.dual >= self.dual
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md."""
+        rows = np.flatnonzero(self.multipliers)
+        same = bool((self.costs == self.costs[0]).all())
+        costs = self.costs[:1] if same else self.costs
+        claim = {
+            "loss": self.loss,
+            "positive": self.positive,
+            "costs": [_hex(value) for value in costs.tolist()],
+            "bias_penalty": float(self.bias_penalty).hex(),
+            "weights": [value.hex() for value in self.weights.tolist()],
+            "rows": rows.tolist(),
+            "multipliers": [value.hex() for value in self.multipliers[rows].tolist()],
+            "primal": _hex(self.primal),
+            "dual": _hex(self.dual),
+        }
+        return certificate_json("duality-gap", self, claim)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if not self.holds:
+            return "not proved: one of the two bounds is not finite"
+        return (
+            f"proved: no hyperplane lowers the objective, {self.primal:.9g}, by more than "
+            f"{self.gap:.2g} of it (the least is at least {self.dual:.9g})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DualityGaps:
+    """One certificate a machine, where each class is set against all others."""
+
+    machines: tuple[DualityGap, ...]
+
+    @property
+    def gap(self) -> float:
+        """The largest gap of any machine."""
+        return max(machine.gap for machine in self.machines)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every machine has both its bounds."""
+        return all(machine.holds for machine in self.machines)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove every machine's bounds again."""
+        return all(machine.check(X, y) for machine in self.machines)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        return (
+            f"proved: no hyperplane lowers the objective of any of the {len(self.machines)} "
+            f"machines by more than {self.gap:.2g} of it"
+        )
+
+
+def _hex(value: float) -> str:
+    return "inf" if math.isinf(value) else float(value).hex()
+
+
+def data_of(X: Any, codes: np.ndarray, n_classes: int, intercept: bool) -> Problem:
+    """Return the data a certificate speaks of, for its fingerprint."""
+    if n_classes > 2:
+        return KeslerProblem(X, codes, n_classes, intercept)
+    return SignedProblem(X, np.where(codes == 1, 1.0, -1.0), intercept)
+
+
+def check_duality_gap(
+    *,
+    X: Any,
+    signs: np.ndarray,
+    costs: np.ndarray,
+    loss: str,
+    weights: np.ndarray,
+    alpha: np.ndarray,
+    intercept: bool = True,
+    bias_penalty: float = 0.0,
+    positive: int = 1,
+    data_sha256: str = "",
+    classes: tuple[str, ...] = ("0", "1"),
+    slack: float = _SLACK,
+) -> DualityGap:
+    """Compute both bounds from the data, rounding outwards."""
+    w, bias = np.asarray(weights[1:]), float(weights[0]) if intercept else 0.0
+    seen = one_pass(X, signs, w, bias, alpha)
+    primal = primal_from_above(seen, costs, loss, w, bias, bias_penalty if intercept else 0.0)
+    dual = dual_from_below(seen, costs, loss, signs, alpha, bias_penalty if intercept else None)
+    if math.isfinite(primal):
+        primal, dual = primal * (1.0 + slack), dual - slack * primal
+    return DualityGap(
+        primal=primal,
+        dual=dual,
+        loss=loss,
+        weights=np.asarray(weights),
+        multipliers=alpha,
+        costs=costs,
+        intercept=intercept,
+        bias_penalty=bias_penalty,
+        positive=positive,
+        data_sha256=data_sha256,
+        n_rows=X.shape[0],
+        n_features=X.shape[1],
+        classes=classes,
+        violations=tuple(_violations(seen, costs, loss, w, alpha)),
+        margins=seen.margins,
+    )
+
+
+def _violations(
+    seen: Pass, costs: np.ndarray, loss: str, w: np.ndarray, alpha: np.ndarray
+) -> list[Violation]:
+    """List how far the points are from the conditions that hold at the optimum."""
+    used = costs > 0.0
+    a, c, m = alpha[used], costs[used], seen.margins[used]
+    found: list[Violation] = []
+
+    def add(kind: str, misses: np.ndarray) -> None:
+        largest = float(misses.max(initial=0.0))
+        found.append(Violation(kind, int((misses > _VISIBLE).sum()), largest))
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        if loss == "hinge" or np.isinf(c).any():
+            idle, bound = a == 0.0, a == c
+            add("no multiplier, yet a margin below 1", (1.0 - m)[idle])
+            add("multiplier at its cost, yet a margin above 1", (m - 1.0)[bound])
+            add("multiplier between, yet a margin that is not 1", abs(m - 1.0)[~idle & ~bound])
+        elif loss == "squared_hinge":
+            add("multiplier that is not the loss's slope", abs(a / c - 2.0 * np.maximum(0, 1 - m)))
+        else:
+            add("multiplier that is not the loss's slope", abs(a / c - 0.5 * (1 - np.tanh(m / 2))))
+        length = float(np.linalg.norm(w))
+        away = float(np.linalg.norm(w - seen.total)) / length if length > 0.0 else 0.0
+    found.append(Violation("weights that are not the sum of rows", int(away > _VISIBLE), away))
+    return found

@@ -17,6 +17,8 @@ _HOME = {
     "DeltaRule": "separatrix.estimators.delta_rule",
     "Kozinec": "separatrix.estimators.kozinec",
     "LinearProgramHalfspace": "separatrix.estimators.linear_program",
+    "LinearSVM": "separatrix.estimators.linear_svm",
+    "LogisticRegression": "separatrix.estimators.logistic_regression",
     "ModelFileError": "separatrix.errors",
     "NotSeparableError": "separatrix.errors",
     "Perceptron": "separatrix.estimators.perceptron",

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+
 from separatrix.certificates import checker
 from separatrix.certificates.checker import Refused
+from separatrix.certificates.duality_gap import DualityGap
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 
-__all__ = ["certificate_from_json"]
+__all__ = ["certificate_from_json", "duality_gap_from_json"]
 
 
 def certificate_from_json(text: str | dict[str, Any]) -> Partition | Separation:
@@ -20,21 +23,8 @@ def certificate_from_json(text: str | dict[str, Any]) -> Partition | Separation:
     """
     whole = json.loads(text) if isinstance(text, str) else text
     try:
-        if whole["format"] != checker.FORMAT:
-            raise Refused(f"the format must be {checker.FORMAT!r}")
+        common = _about(whole)
         about, claim, kind = whole["data"], whole["claim"], whole["kind"]
-        if type(about["intercept"]) is not bool:
-            raise Refused("intercept must be true or false")
-        whole_numbers = [*claim.get("rows", []), *about.get("decimals", [])]
-        if any(type(number) is not int for number in whole_numbers):
-            raise Refused("rows and decimals must be whole numbers")
-        common: dict[str, Any] = {
-            "intercept": about["intercept"],
-            "data_sha256": str(about["sha256"]),
-            "n_rows": int(about["rows"]),
-            "n_features": int(about["features"]),
-            "classes": tuple(str(name) for name in about["classes"]),
-        }
         if kind == "separation" and "weights" in claim:
             return _separation(claim, common)
         if kind not in ("separation", "quasi", "overlap"):
@@ -54,10 +44,72 @@ def certificate_from_json(text: str | dict[str, Any]) -> Partition | Separation:
         raise Refused(f"not a well-formed certificate: {error}") from error
 
 
+def _about(whole: dict[str, Any]) -> dict[str, Any]:
+    """Return what a certificate says of its data."""
+    if whole["format"] != checker.FORMAT:
+        raise Refused(f"the format must be {checker.FORMAT!r}")
+    about = whole["data"]
+    if type(about["intercept"]) is not bool:
+        raise Refused("intercept must be true or false")
+    whole_numbers = [*whole["claim"].get("rows", []), *about.get("decimals", [])]
+    if any(type(number) is not int for number in whole_numbers):
+        raise Refused("rows and decimals must be whole numbers")
+    return {
+        "intercept": about["intercept"],
+        "data_sha256": str(about["sha256"]),
+        "n_rows": int(about["rows"]),
+        "n_features": int(about["features"]),
+        "classes": tuple(str(name) for name in about["classes"]),
+    }
+
+
 def _separation(claim: dict[str, Any], common: dict[str, Any]) -> Separation:
     from fractions import Fraction
 
     weights = tuple(tuple(float.fromhex(v) for v in row) for row in claim["weights"])
     return Separation(
         holds=False, worst_row=0, worst_margin=Fraction(0), margin=0.0, weights=weights, **common
+    )
+
+
+def duality_gap_from_json(text: str | dict[str, Any]) -> DualityGap:
+    """Read the certificate of a machine; it proves nothing by itself: call its ``check(X, y)``."""
+    whole = json.loads(text) if isinstance(text, str) else text
+    try:
+        if whole["kind"] != "duality-gap":
+            raise Refused(f"no machine has a certificate of the kind {whole['kind']!r}")
+        return _duality_gap(whole["claim"], _about(whole))
+    except Refused:
+        raise
+    except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+        raise Refused(f"not a well-formed certificate: {error}") from error
+
+
+def _duality_gap(claim: dict[str, Any], common: dict[str, Any]) -> DualityGap:
+    if claim["loss"] not in ("hinge", "squared_hinge", "logistic"):
+        raise Refused(f"no machine has the loss {claim['loss']!r}")
+    n = common["n_rows"]
+    costs = np.array([float.fromhex(value) for value in claim["costs"]])
+    if not (len(costs) in (1, n) and (costs >= 0.0).all() and (costs > 0.0).any()):
+        raise Refused("costs must be one number above zero, or one for each row")
+    rows, multipliers = np.array(claim["rows"], dtype=np.int64), np.zeros(n)
+    if len(set(claim["rows"])) != len(rows) or not ((rows >= 0) & (rows < n)).all():
+        raise Refused("rows must be different numbers of rows")
+    multipliers[rows] = [float.fromhex(value) for value in claim["multipliers"]]
+    weights = np.array([float.fromhex(value) for value in claim["weights"]])
+    numbers = [float.fromhex(claim[name]) for name in ("primal", "dual", "bias_penalty")]
+    if len(weights) != common["n_features"] + 1 or not np.isfinite([*numbers, *weights]).all():
+        raise Refused("weights and bounds must be finite numbers, one weight a column and the bias")
+    if type(claim["positive"]) is not int or numbers[2] < 0.0:
+        raise Refused("positive must be the number of a class, and bias_penalty at least zero")
+    return DualityGap(
+        primal=numbers[0],
+        dual=numbers[1],
+        loss=claim["loss"],
+        weights=weights,
+        multipliers=multipliers,
+        costs=np.broadcast_to(costs, (n,)).copy(),
+        bias_penalty=numbers[2],
+        positive=claim["positive"],
+        **common,
     )

@@ -52,13 +52,18 @@ def _check(whole: Any, X: Any, labels: Any) -> str:
     """Ask the trusted checker; for large data, the same check in NumPy with exact integers."""
     from separatrix.certificates import checker
     from separatrix.certificates.canonical import as_checker_data
-    from separatrix.certificates.reading import certificate_from_json
+    from separatrix.certificates.reading import certificate_from_json, duality_gap_from_json
     from separatrix.certificates.separation import problem_from
     from separatrix.problem.decimals import times_powers_of_ten
 
     about = whole.get("data") if isinstance(whole, dict) else None
     if not isinstance(about, dict) or type(about.get("intercept")) is not bool:
         raise checker.Refused("not a well-formed certificate")
+    if whole.get("kind") == "duality-gap":
+        gap = duality_gap_from_json(whole)
+        if not gap.check(X, labels):
+            raise checker.Refused("the claim does not hold for these data")
+        return str(gap).removeprefix("proved: ")
     if getattr(X, "nnz", X.size) > _ENTRIES and whole.get("kind") != "margin-bounds":
         proof = certificate_from_json(whole)
         if not proof.check(X, labels):

@@ -67,6 +67,13 @@ class MachineProblem:
         """Whether every row that counts must have a margin of 1."""
         return bool(np.isinf(self.costs).any())
 
+    @property
+    def upper(self) -> FloatArray:
+        """The largest value of each multiplier."""
+        if self.loss != SQUARED_HINGE:
+            return self.costs
+        return np.where(self.costs > 0.0, np.inf, 0.0)
+
     def primal(self, w: FloatArray, margins: FloatArray | None = None) -> float:
         """Return the objective at w = [b, w_1 ... w_d]; inf where a hard margin is missed."""
         margins = self.rows.margins(w) if margins is None else margins

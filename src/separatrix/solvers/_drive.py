@@ -82,6 +82,12 @@ class Status(StrEnum):
     )
     STREAMING = ("streaming", "one pass was made over the rows of a stream", "", True)
     DIVERGED = ("diverged", "the loss grew without bound", "lower the learning rate", True)
+    INFINITE = (
+        "infinite",
+        "the classes are separated, so the likelihood has no maximum",
+        "use a finite C; verdict_ names the coefficients that run to infinity",
+        True,
+    )
     OVERFLOW = (
         "overflow",
         "the weights left the range of floating-point numbers",
@@ -182,11 +188,12 @@ def go_on(
     state: Any,
     budget: int = NO_LIMIT,
     seconds: float = np.inf,
-    progress: Callable[[State], None] | None = None,
+    progress: Callable[[Any], None] | None = None,
+    slice_size: int = _FIRST_SLICE,
 ) -> Status:
-    """Continue a run for `budget` more updates."""
+    """Continue a run for `budget` more updates, in slices that begin with `slice_size` of them."""
     deadline = time.perf_counter() + seconds
-    last, slice_size = state.updates + min(budget, NO_LIMIT - state.updates), _FIRST_SLICE
+    last = state.updates + min(budget, NO_LIMIT - state.updates)
     while True:
         begun = time.perf_counter()
         status: Status | None = method.advance(state, min(slice_size, last - state.updates))

@@ -59,6 +59,8 @@ def _exact(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> np.ndarra
         if residual == 0.0:
             return alpha
         room = np.floor(_room(alpha, signs, upper, residual) / grid) * grid
+        # Beyond the binade of the largest, the grid is too fine for a float.
+        room = np.where(signs * residual > 0.0, room, np.minimum(room, grid * 2.0**53 - alpha))
         row = int(np.argmax(room))
         if room[row] == 0.0:
             return np.zeros_like(alpha)

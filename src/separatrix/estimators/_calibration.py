@@ -1,0 +1,88 @@
+"""Probabilities from scores: monotone, and never contradicting the class predicted.
+
+Two classes: ``p = 1 / (1 + exp(-a f))`` with one slope a for f > 0 and one for f < 0, so that p
+crosses one half exactly where the prediction changes. Several: ``softmax(a f)``, whose largest is
+the largest score. The slopes maximise the likelihood of held-out folds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.validation import _check_sample_weight
+
+from separatrix.errors import DataError
+
+__all__ = ["Calibration", "held_out_calibration"]
+
+_FOLDS = 5
+_FLATTEST, _STEEPEST = 1e-6, 1e6
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Slopes for negative and for positive scores; equal where there are several classes."""
+
+    below: float
+    above: float
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return a column for each class."""
+        if scores.ndim > 1:
+            return np.asarray(softmax(self.above * scores, axis=1))
+        high = expit(np.where(scores > 0.0, self.above, self.below) * scores)
+        # Steep as it may be, no finite score is certain; nor is it one half, but at zero.
+        high = np.clip(high, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
+        high = np.where(scores > 0.0, np.maximum(high, np.nextafter(0.5, 1.0)), high)
+        return np.column_stack([1.0 - high, high])
+
+
+def held_out_calibration(machine: Any, X: Any, y: Any, sample_weight: Any) -> Calibration:
+    """Fit on four fifths, score the fifth, five times over; then fit the slopes to all scores."""
+    y = np.asarray(y)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    codes = np.searchsorted(machine.classes_, y)
+    fewest = int(np.bincount(codes[weights > 0.0]).min())
+    if fewest < 2:
+        raise DataError(
+            "probability=True holds out folds, and a class has a single row: give it two at least, "
+            "or use probability=False."
+        )
+    folds = StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=0)
+    held_out = np.zeros((len(y), len(machine.coef_)))
+    for inside, outside in folds.split(np.zeros(len(y)), codes):
+        one = clone(machine).set_params(probability=False, verbose=False)
+        # Weight zero is a row left out: no copy of X is made.
+        one.fit(X, y, np.where(np.isin(np.arange(len(y)), inside), weights, 0.0))
+        scores = one.decision_function(
+            X[outside] if hasattr(X, "shape") else np.asarray(X)[outside]
+        )
+        held_out[outside] = scores.reshape(len(outside), -1)
+    if held_out.shape[1] > 1:
+        slope = _slope(
+            lambda a: -weights @ log_softmax(a * held_out, axis=1)[np.arange(len(y)), codes]
+        )
+        return Calibration(slope, slope)
+    signed = np.where(codes == 1, 1.0, -1.0) * held_out[:, 0]
+    sides = [held_out[:, 0] < 0.0, held_out[:, 0] > 0.0]
+    below, above = (
+        _slope(lambda a, s=side: -weights[s] @ log_expit(a * signed[s])) if side.any() else 1.0
+        for side in sides
+    )
+    return Calibration(below, above)
+
+
+def _slope(cost: Any) -> float:
+    """Return the slope of least cost, on a logarithmic scale."""
+    found = minimize_scalar(
+        lambda t: float(cost(np.exp(t))),
+        bounds=(np.log(_FLATTEST), np.log(_STEEPEST)),
+        method="bounded",
+    )
+    return float(np.exp(found.x))

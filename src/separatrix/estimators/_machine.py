@@ -1,0 +1,283 @@
+"""What the regularised machines share: pose, solve, prove, and tell."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.certificates.canonical import sha256
+from separatrix.certificates.duality_gap import (
+    DualityGap,
+    DualityGaps,
+    check_duality_gap,
+    data_of,
+)
+from separatrix.errors import DataError, NotSeparableError
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._run import seed_of
+from separatrix.estimators._validate import one_of, positive, several_classes, training_data
+from separatrix.estimators._watch import CallbackSupport, watching
+from separatrix.estimators._weights import row_weights
+from separatrix.estimators.separability import separability
+from separatrix.problem.losses import CODES
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import SignedProblem, as_matrix
+from separatrix.solvers._drive import Status
+from separatrix.solvers.machine import ROADS, MachineRun, choose
+
+_LARGEST = 1e100
+_TIGHTENINGS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One machine, solved and proved."""
+
+    weights: np.ndarray
+    signs: np.ndarray
+    proof: DualityGap
+    status: Status
+    road: str
+    updates: int
+    passes: float
+    bias_interval: tuple[float, float]
+
+
+class Machine(CallbackSupport, LinearClassifier):
+    """A machine with the objective ``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))``, b free."""
+
+    C: Any
+    tol: Any
+    solver: Any
+    fit_intercept: Any
+    intercept_penalty: Any
+    class_weight: Any
+    max_seconds: Any
+    max_passes: Any
+    random_state: Any
+    warm_start: Any
+    n_jobs: Any
+    verbose: Any
+
+    def _check_parameters(self) -> None:
+        if not (isinstance(self.C, float | np.floating) and np.inf == self.C):
+            positive("C", self.C)
+        positive("tol", self.tol)
+        positive("intercept_penalty", self.intercept_penalty, zero=True)
+        one_of("solver", self.solver, ("auto", *ROADS))
+        for name in ("max_seconds", "max_passes"):
+            if getattr(self, name) is not None:
+                positive(name, getattr(self, name))
+
+    def _pose(
+        self, X: Any, y: Any, sample_weight: Any, loss: str
+    ) -> tuple[Any, np.ndarray, list[MachineProblem]]:
+        """Return X, the class numbers, and one problem a machine."""
+        self._check_parameters()
+        X, y = training_data(self, X, y)
+        _refuse_huge(self, X)
+        self.classes_, codes = several_classes(self, y)
+        weights = row_weights(self, X, codes, sample_weight, self.class_weight)
+        costs = np.where(weights > 0.0, np.inf, 0.0) if np.inf == self.C else self.C * weights
+        if not np.isfinite(costs).all() and np.inf != self.C:
+            raise DataError("C times a row's weight is beyond the largest number. Lower C.")
+        X = as_matrix(X)
+        numbers = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        problems = [
+            MachineProblem(
+                SignedProblem(X, np.where(codes == k, 1.0, -1.0), bool(self.fit_intercept)),
+                costs,
+                CODES[loss],
+                float(self.intercept_penalty),
+            )
+            for k in numbers
+        ]
+        return X, codes, problems
+
+    def _fit_machines(
+        self, X: Any, y: Any, sample_weight: Any, loss: str
+    ) -> tuple[list[Fitted], np.ndarray]:
+        """Return one machine, or one for each class, and the class number of every row."""
+        X, codes, problems = self._pose(X, y, sample_weight, loss)
+        if np.inf == self.C:
+            self._require_separable(problems)
+        deadline = np.inf
+        if self.max_seconds is not None:
+            deadline = time.perf_counter() + self.max_seconds
+        firsts = self._starts(problems)
+        names = tuple(str(name) for name in self.classes_)
+        data = data_of(X, codes, len(self.classes_), bool(self.fit_intercept))
+        workers = min(len(problems), self.n_jobs or os.cpu_count() or 1)
+        with watching(self, len(problems), X, y) as watch, ThreadPoolExecutor(workers + 1) as pool:
+            # The fingerprint is made meanwhile; it needs the data and nothing else.
+            fingerprint = pool.submit(sha256, data)
+
+            def work(number: int) -> Fitted:
+                report = None
+                if watch.is_wanted:
+                    report = lambda state: watch.report(number, state)  # noqa: E731
+                return self._solve(
+                    problems[number],
+                    loss,
+                    firsts[number],
+                    deadline,
+                    report,
+                    fingerprint,
+                    number if len(problems) > 1 else 1,
+                    names,
+                )
+
+            numbers = range(len(problems))
+            machines = list(map(work, numbers) if workers == 1 else pool.map(work, numbers))
+        return machines, codes
+
+    def _solve(
+        self,
+        problem: MachineProblem,
+        loss: str,
+        first: Any,
+        deadline: float,
+        report: Callable[[Any], None] | None,
+        fingerprint: Future[str],
+        positive_class: int,
+        names: tuple[str, ...],
+    ) -> Fitted:
+        """Solve to the tolerance, prove it, and where the proof falls short of it, go further."""
+        road = choose(problem) if self.solver == "auto" else self.solver
+        max_passes = np.inf if self.max_passes is None else float(self.max_passes)
+        run = MachineRun(
+            problem,
+            road,
+            tol=self.tol,
+            seed=seed_of(self.random_state),
+            max_passes=max_passes,
+            first=first,
+        )
+        tol = float(self.tol)
+        for _ in range(_TIGHTENINGS):
+            status = run.go_on(tol, deadline, report)
+            claims = run.claims()
+            proof = check_duality_gap(
+                X=problem.X,
+                signs=problem.signs,
+                costs=problem.costs,
+                loss=loss,
+                weights=claims.w,
+                alpha=claims.alpha,
+                intercept=problem.rows.fit_intercept,
+                bias_penalty=problem.bias_penalty,
+                positive=positive_class,
+                data_sha256=fingerprint.result(),
+                classes=names,
+            )
+            if proof.gap <= self.tol:
+                status = Status.OPTIMAL
+                break
+            if not status.is_final:
+                break
+            status = Status.UNPROVED
+            tol *= 0.1
+        state = run.state
+        return Fitted(
+            weights=claims.w,
+            signs=problem.signs,
+            proof=proof,
+            status=status,
+            road=road,
+            updates=state.updates,
+            passes=state.passes,
+            bias_interval=claims.bias_interval,
+        )
+
+    def _require_separable(self, problems: list[MachineProblem]) -> None:
+        """Refuse a hard margin that cannot be had, with the witness."""
+        for problem in problems:
+            used = np.flatnonzero(problem.costs > 0.0)
+            X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
+            verdict = separability(X, problem.signs[used], bool(self.fit_intercept))
+            if verdict.kind in ("overlapping", "quasi-separable"):
+                raise NotSeparableError(
+                    f"C=inf asks for a hard margin, and there is none: {verdict}\n"
+                    "Use a finite C, which lets rows stand inside the margin.",
+                    verdict.witness,
+                )
+
+    def _starts(self, problems: list[MachineProblem]) -> list[Any]:
+        """Return where each machine starts: where the last fit ended, if that fits these data."""
+        n, d = problems[0].X.shape
+        old = getattr(self, "certificate_", None) if self.warm_start else None
+        machines = [] if old is None else list(getattr(old, "machines", (old,)))
+        if len(machines) != len(problems) or machines[0].n_features != d:
+            return [None] * len(problems)
+        return [
+            (machine.weights, machine.multipliers if machine.n_rows == n else None)
+            for machine in machines
+        ]
+
+    # ---- what a fit leaves
+
+    def _keep(self, machines: list[Fitted]) -> None:
+        proofs = tuple(machine.proof for machine in machines)
+        several = len(machines) > 1
+        weights = np.array([machine.weights for machine in machines])
+        self.coef_ = weights[:, 1:].copy()
+        self.intercept_ = weights[:, 0] if self.fit_intercept else np.zeros(len(machines))
+        self.certificate_ = DualityGaps(proofs) if several else proofs[0]
+        self.solver_ = machines[0].road
+        self.n_iter_ = max(machine.updates for machine in machines)
+        self.n_passes_ = max(machine.passes for machine in machines)
+        self.objective_ = _one_or_all([proof.primal for proof in proofs])
+        self.dual_objective_ = _one_or_all([proof.dual for proof in proofs])
+        self.gap_ = max(proof.gap for proof in proofs)
+        worst = max(machines, key=lambda machine: _BADNESS[machine.status])
+        self.status_ = worst.status
+        intervals = [machine.bias_interval for machine in machines]
+        self.intercept_interval_ = intervals if several else intervals[0]
+        if self.status_ is not Status.OPTIMAL:
+            self._warn(
+                f"{self.status_.cause}. The gap reached is {self.gap_:.3g}, asked: {self.tol:g}."
+            )
+
+    @property
+    def slack_(self) -> np.ndarray:
+        """By how much each row falls short of a margin of 1: a column for each machine."""
+        check_is_fitted(self)
+        machines = getattr(self.certificate_, "machines", (self.certificate_,))
+        columns = [np.maximum(0.0, 1.0 - machine.margins) for machine in machines]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = super()._facts()
+        work = f"{self.solver_}: {self.n_iter_:,} iterations, {self.n_passes_:,.1f} passes"
+        return [(word, work if word == "work" else sentence) for word, sentence in facts]
+
+
+_BADNESS = {Status.OPTIMAL: 0, Status.UNPROVED: 1, Status.BUDGET: 2}
+
+
+def _one_or_all(values: list[float]) -> Any:
+    return values[0] if len(values) == 1 else np.array(values)
+
+
+def _refuse_huge(estimator: Any, X: Any) -> None:
+    """Refuse entries whose squares leave the range of floating point."""
+    values = X.data if sp.issparse(X) else X
+    if values.size == 0 or max(float(values.max()), -float(values.min())) <= _LARGEST:
+        return
+    sizes = abs(X).max(axis=0)
+    sizes = sizes.toarray().ravel() if sp.issparse(sizes) else sizes
+    column = int(np.argmax(sizes))
+    names = getattr(estimator, "feature_names_in_", None)
+    where = f"column {column}" if names is None else f"column {names[column]!r}"
+    raise DataError(
+        f"X holds {sizes[column]:.3g} in {where}, whose square is beyond the largest number. "
+        "Divide that column first."
+    )

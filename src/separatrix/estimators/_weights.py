@@ -1,0 +1,54 @@
+"""What each row counts: sample weights times class weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from separatrix.errors import DataError
+
+__all__ = ["row_weights"]
+
+
+def row_weights(
+    estimator: Any, X: Any, codes: np.ndarray, sample_weight: Any, class_weight: Any
+) -> np.ndarray:
+    """Return one weight a row, or say what is wrong with those given."""
+    weights = np.ones(X.shape[0])
+    if sample_weight is not None:
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, copy=True, ensure_non_negative=True
+        )
+    classes = estimator.classes_
+    counts = np.bincount(codes, weights, minlength=len(classes))
+    if (counts == 0.0).any():
+        empty = classes[int(np.argmin(counts))]
+        raise DataError(
+            f"All rows of class {empty!r} have weight zero, and {type(estimator).__name__} needs "
+            "every class it is to tell apart. Leave that class out, or weight its rows."
+        )
+    return np.asarray(weights * _of_classes(classes, counts, class_weight)[codes])
+
+
+def _of_classes(classes: np.ndarray, counts: np.ndarray, class_weight: Any) -> np.ndarray:
+    factors = np.ones(len(classes))
+    if class_weight is None:
+        return factors
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        # By weight and not by number, so that weight 2 equals two copies.
+        return np.asarray(counts.sum() / (len(classes) * counts))
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dictionary. Got {class_weight!r} instead."
+        )
+    names = classes.tolist()
+    unknown = [name for name in class_weight if name not in names]
+    if unknown:
+        raise ValueError(f"class_weight names classes that y does not hold: {unknown[:8]}.")
+    for number, name in enumerate(names):
+        factors[number] = class_weight.get(name, 1.0)
+    if not (np.isfinite(factors).all() and (factors > 0.0).all()):
+        raise ValueError(f"class weights must be above 0. Got {class_weight!r} instead.")
+    return factors

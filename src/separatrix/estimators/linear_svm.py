@@ -1,0 +1,158 @@
+"""The support vector machine, soft and hard margin, as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from separatrix.estimators._calibration import Calibration, held_out_calibration
+from separatrix.estimators._machine import Fitted, Machine
+from separatrix.estimators._validate import one_of
+from separatrix.estimators._watch import with_callbacks
+
+__all__ = ["LinearSVM"]
+
+
+def _has_probabilities(machine: LinearSVM) -> bool:
+    if not machine.probability:
+        raise AttributeError("predict_proba needs LinearSVM(probability=True).")
+    return True
+
+
+class LinearSVM(Machine):
+    """The hyperplane of largest margin, rows inside it being charged for; proved to be the best.
+
+    Minimises ``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))`` over w and b, with s the sample
+    weights and b never penalised. ``C=inf`` is the hard margin: every row at a margin of 1 or more,
+    or `NotSeparableError` with rows that prove it impossible. Columns need no scaling.
+
+    Parameters
+    ----------
+    C : float
+        What a row inside the margin costs; inf for the hard margin.
+    loss : {"hinge", "squared_hinge"}
+        ``max(0, 1 - m)`` or its square.
+    tol : float
+        Stop when (objective - lower bound) <= tol * objective, and that is proved.
+    solver : {"auto", "newton", "interior_point", "dual_coordinate", "gram"}
+        The road to the optimum; auto chooses by the shape of X and the loss.
+    fit_intercept : bool
+        Whether the hyperplane may miss the origin.
+    intercept_penalty : float
+        0 leaves b free. 1 adds ``1/2 b^2``, the objective of LIBLINEAR.
+    class_weight : None, "balanced" or dict
+        Factors on the sample weights, by class.
+    max_seconds, max_passes : float or None
+        Budgets. One that ends the fit leaves the best point so far, its gap, and a warning.
+    random_state : int, RandomState or None
+        For the order of rows in dual coordinate descent.
+    warm_start : bool
+        Whether to start from the last fit.
+    probability : bool
+        Whether to calibrate probabilities on five held-out folds (five more fits).
+    n_jobs : int or None
+        Threads over classes; None uses every core. The answer does not depend on it.
+    verbose : bool
+        Whether to show the gap falling.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The hyperplane; ``classes_[1]`` is its positive side. One row a class if there are several,
+        each against the rest.
+    support_, dual_coef_, n_support_
+        The rows with a multiplier, their multipliers with the sign of their class, and how many of
+        each class there are.
+    margin_ : float
+        ``1 / |w|``: the distance from the hyperplane at which the margin ends.
+    slack_ : array
+        By how much each row falls short of the margin.
+    objective_, dual_objective_, gap_
+        The objective, a lower bound on any, and their relative difference: proved.
+    intercept_interval_ : (float, float)
+        All b between these are best for w; the middle, or the free support vectors' mean, is taken.
+    certificate_ : DualityGap
+        The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes.
+    status_, n_iter_, n_passes_, solver_
+        Why the fit ended, iterations, passes over the rows, and by which road.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [3.0], [4.0]], ["low", "low", "high", "high"]
+    >>> machine = sx.LinearSVM(C=float("inf")).fit(X, y)
+    >>> round(machine.margin_, 6), machine.support_.tolist()
+    (1.0, [1, 2])
+    >>> machine.certificate_.check(X, y)
+    True
+    """
+
+    support_: np.ndarray
+    dual_coef_: np.ndarray
+    n_support_: np.ndarray
+    margin_: Any
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        loss: str = "hinge",
+        tol: float = 1e-4,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        intercept_penalty: float = 0.0,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        max_passes: float | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        probability: bool = False,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.tol = tol
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_penalty = intercept_penalty
+        self.class_weight = class_weight
+        self.max_seconds = max_seconds
+        self.max_passes = max_passes
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.probability = probability
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVM:
+        """Find the hyperplane and prove how close to the best it is."""
+        one_of("loss", self.loss, ("hinge", "squared_hinge"))
+        machines, codes = self._fit_machines(X, y, sample_weight, self.loss)
+        self._keep(machines)
+        self._keep_support(machines, codes)
+        self._calibration: Calibration | None = None
+        if self.probability:
+            self._calibration = held_out_calibration(self, X, y, sample_weight)
+        return self
+
+    def _keep_support(self, machines: list[Fitted], codes: np.ndarray) -> None:
+        alpha = np.array([machine.proof.multipliers for machine in machines])
+        self.support_ = np.flatnonzero(alpha.any(axis=0))
+        signs = np.array([machine.signs for machine in machines])
+        self.dual_coef_ = (alpha * signs)[:, self.support_]
+        self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
+        lengths = np.linalg.norm(self.coef_, axis=1)
+        with np.errstate(divide="ignore"):
+            margins = 1.0 / lengths
+        self.margin_ = float(margins[0]) if len(margins) == 1 else margins
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of every class, calibrated on held-out folds."""
+        scores = self.decision_function(X)
+        assert self._calibration is not None
+        return self._calibration.probabilities(scores)

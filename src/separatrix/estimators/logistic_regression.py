@@ -1,0 +1,114 @@
+"""Logistic regression, penalised or not, as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from separatrix.estimators._machine import Machine
+from separatrix.estimators._watch import with_callbacks
+
+__all__ = ["LogisticRegression"]
+
+
+class LogisticRegression(Machine):
+    """Class probabilities from a hyperplane, with proof of how close to the best they are.
+
+    Minimises ``1/2 |w|^2 + C sum_i s_i log(1 + exp(-y_i (w.x_i + b)))`` over w and b, with s the
+    sample weights and b never penalised. ``C=inf`` is maximum likelihood; where the classes are
+    (quasi-)separated it has no finite answer, and a `SeparationWarning` says which coefficients run
+    to infinity. Columns need no scaling.
+
+    Parameters
+    ----------
+    C : float
+        How much the likelihood counts against the penalty; inf for maximum likelihood.
+    tol : float
+        Stop when (objective - lower bound) <= tol * objective, and that is proved.
+    solver : {"auto", "newton", "dual_coordinate", "gram"}
+        The road to the optimum; auto chooses by the shape of X.
+    fit_intercept, intercept_penalty, class_weight, max_seconds, max_passes, random_state
+        As in `LinearSVM`.
+    warm_start, n_jobs, verbose
+        As in `LinearSVM`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The hyperplane; ``classes_[1]`` is its positive side. One row a class if there are several,
+        each against the rest.
+    objective_, dual_objective_, gap_
+        The objective, a lower bound on any, and their relative difference: proved.
+    certificate_ : DualityGap
+        The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes.
+    status_, n_iter_, n_passes_, solver_
+        Why the fit ended, iterations, passes over the rows, and by which road.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    >>> machine = sx.LogisticRegression().fit(X, y)
+    >>> bool(machine.predict_proba([[1.5]])[0, 1] == 0.5), machine.certificate_.check(X, y)
+    (False, True)
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        tol: float = 1e-4,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        intercept_penalty: float = 0.0,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        max_passes: float | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_penalty = intercept_penalty
+        self.class_weight = class_weight
+        self.max_seconds = max_seconds
+        self.max_passes = max_passes
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
+        """Find the hyperplane and prove how close to the best it is."""
+        machines, _ = self._fit_machines(X, y, sample_weight, "logistic")
+        self._keep(machines)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return every class's probability; several, each against the rest, are made to add up."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        shares = expit(scores)
+        totals = shares.sum(axis=1, keepdims=True)
+        # All classes unlikely: the logarithms still tell them apart.
+        if (totals < np.finfo(float).tiny).any():
+            logs = log_expit(scores)
+            shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+            totals = shares.sum(axis=1, keepdims=True)
+        return np.asarray(shares / totals)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of every probability."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([log_expit(-scores), log_expit(scores)])
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))

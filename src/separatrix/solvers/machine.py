@@ -1,0 +1,167 @@
+"""Solves a regularised machine by the road that suits it, and hands over claims fit for proof.
+
+    interior_point   hinge and hard margin, narrow data
+    newton           squared hinge and logistic (newton_cg where a d x d matrix is too large)
+    dual_coordinate  hinge and squared hinge, wide sparse data
+    gram             few rows, many columns: the same in the n x n Gram form
+
+`choose` names the road; the figures behind it are those of benchmarks/machines.py.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.problem.losses import HINGE
+from separatrix.problem.machine import MachineProblem
+from separatrix.solvers import dual_coordinate, gram, interior_point, newton, newton_cg
+from separatrix.solvers._drive import NO_LIMIT, Status, go_on
+from separatrix.solvers._machine import MachineState
+from separatrix.solvers._threads import one_thread
+from separatrix.solvers.balance import balanced
+from separatrix.solvers.bias import hard_margin_bias, hinge_bias_interval
+
+__all__ = ["ROADS", "MachineRun", "choose"]
+
+ROADS = ("newton", "interior_point", "dual_coordinate", "gram")
+
+_FEW_ROWS = 2_000
+_NARROW = 60
+# Seconds for one multiplication of a d x d product, and for one entry of a coordinate pass.
+_PRODUCT, _ENTRY = 2.5e-10, 3e-9
+_ITERATIONS, _PASSES = 25, 60
+
+
+def choose(problem: MachineProblem) -> str:
+    """Return the road for a problem, by its shape and loss."""
+    n, d = problem.X.shape
+    if n <= _FEW_ROWS and 2 * n < d:
+        return "gram"
+    if problem.loss != HINGE and not problem.is_hard:
+        return "newton"
+    if d <= _NARROW:
+        return "interior_point"
+    entries = problem.X.nnz if sp.issparse(problem.X) else n * d
+    by_matrix = _ITERATIONS * _PRODUCT * (_products(problem) + d**3 / 3.0)
+    by_passes = _PASSES * _ENTRY * entries
+    # Narrow data are hard for coordinate descent at large C: the matrix may cost a good deal more.
+    return "interior_point" if by_matrix < 4.0 * by_passes else "dual_coordinate"
+
+
+def _products(problem: MachineProblem) -> float:
+    """Return how many products a d x d matrix of the rows takes."""
+    n, d = problem.X.shape
+    if not sp.issparse(problem.X):
+        return 0.5 * n * d * d
+    lengths = np.diff(problem.X.indptr).astype(np.float64)
+    return 4.0 * float(lengths @ lengths)  # no vector instructions there
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """What a run hands over: w = [b, w_1 ... w_d], a feasible alpha, and the best biases."""
+
+    w: np.ndarray
+    alpha: np.ndarray
+    bias_interval: tuple[float, float]
+
+
+class MachineRun:
+    """One machine being solved; it can be asked to go further."""
+
+    def __init__(
+        self,
+        problem: MachineProblem,
+        road: str,
+        *,
+        tol: float,
+        seed: int = 0,
+        max_passes: float = np.inf,
+        first: tuple[np.ndarray | None, np.ndarray | None] | None = None,
+    ) -> None:
+        self.problem, self.road = problem, road
+        self._back: Callable[[np.ndarray], np.ndarray] = np.copy
+        inner = problem
+        if road == "gram":
+            inner, self._back = gram.reduced(problem)
+            first = None if first is None else (None, first[1])
+        self.method = _method(inner, road)
+        self.state: MachineState = self.method.start(
+            inner, tol=tol, first=first, seed=seed, max_passes=max_passes
+        )
+        self.status = Status.BUDGET
+
+    def go_on(
+        self,
+        tol: float,
+        deadline: float = np.inf,
+        progress: Callable[[MachineState], None] | None = None,
+    ) -> Status:
+        """Solve to a relative gap, or to the deadline (of `time.perf_counter`)."""
+        self.state.tol = tol
+        left = max(0.0, deadline - time.perf_counter())
+        with one_thread():
+            self.status = go_on(self.method, self.state, NO_LIMIT, left, progress, slice_size=1)
+        return self.status
+
+    def claims(self) -> Claims:
+        """Return the points that bracket the optimum, made exactly feasible."""
+        problem, state = self.problem, self.state
+        w, alpha = self._back(state.w), state.alpha
+        if problem.has_free_bias:
+            alpha = balanced(alpha, problem.signs, problem.upper)
+        if problem.is_hard:
+            w, interval = _touching(problem, w)
+        elif problem.loss == HINGE and problem.has_free_bias:
+            w, interval = _with_best_bias(problem, w, alpha, state.tol)
+        else:
+            interval = (float(w[0]), float(w[0]))
+        return Claims(w, alpha, interval)
+
+
+def _method(problem: MachineProblem, road: str) -> Any:
+    if problem.loss == HINGE or problem.is_hard:
+        return dual_coordinate if road == "dual_coordinate" else interior_point
+    if road == "dual_coordinate":
+        return dual_coordinate
+    d = problem.X.shape[1]
+    by_matrix = _products(problem) + d**3 / 3.0
+    entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    return newton if d <= _NARROW or by_matrix * _PRODUCT < 20 * entries * _ENTRY else newton_cg
+
+
+def _touching(problem: MachineProblem, w: np.ndarray) -> tuple[np.ndarray, tuple[float, float]]:
+    """Scale w so that the closest rows have a margin of 1, the bias midway between the classes."""
+    used = problem.costs > 0.0
+    scores = (problem.X @ w[1:])[used]
+    bias, least = float(w[0]), float((problem.signs[used] * (scores + w[0])).min())
+    if problem.has_free_bias:
+        bias, least = hard_margin_bias(scores, problem.signs[used])
+    if not least > 0.0:
+        return w, (float(w[0]), float(w[0]))
+    w = np.concatenate([[bias], w[1:]]) / least
+    return w, (float(w[0]), float(w[0]))
+
+
+def _with_best_bias(
+    problem: MachineProblem, w: np.ndarray, alpha: np.ndarray, tol: float
+) -> tuple[np.ndarray, tuple[float, float]]:
+    """Take the bias that the free support vectors agree on, if it is as good as the best for w."""
+    scores = problem.X @ w[1:]
+    low, high = hinge_bias_interval(scores, problem.signs, problem.costs)
+    ends = [end for end in (low, high) if np.isfinite(end)]
+    best = np.concatenate([[sum(ends) / len(ends)], w[1:]])
+    free = (alpha > 0.0) & (alpha < problem.costs)
+    if free.any():
+        mean = np.concatenate([[float((problem.signs - scores)[free].mean())], w[1:]])
+        signs = problem.signs
+        least = problem.primal(best, signs * (scores + best[0]))
+        if problem.primal(mean, signs * (scores + mean[0])) <= least * (1.0 + 0.1 * tol):
+            return mean, (low, high)
+    return best, (low, high)

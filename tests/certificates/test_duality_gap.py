@@ -1,0 +1,209 @@
+"""The bracket holds in exact arithmetic, whatever the points; and forged ones are refused."""
+
+import dataclasses
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.amounts import cases
+from tests.naive import duality_gap as naive
+from tests.problems import as_sparse, problem
+
+from separatrix.certificates.canonical import sha256
+from separatrix.certificates.checker import Refused
+from separatrix.certificates.duality_gap import check_duality_gap, data_of
+from separatrix.certificates.reading import duality_gap_from_json
+from separatrix.solvers.balance import balanced
+
+LOSSES = ("hinge", "squared_hinge", "logistic")
+KINDS = [
+    "comfortable_margin",
+    "overlapping_gaussians",
+    "integer_grid",
+    "opposite_duplicates",
+    "constant_columns",
+    "fewer_rows_than_columns",
+    "zero_rows",
+    "copied_columns",
+]
+
+
+def posed(seed, loss):
+    """A problem with any points at all: the bracket must hold wherever they are."""
+    case = problem(seed, KINDS[seed % len(KINDS)])
+    rng = np.random.default_rng(seed)
+    X = case.X * np.exp(rng.normal(size=case.X.shape[1]) * rng.choice([0.0, 3.0, 10.0]))
+    costs = np.full(len(X), 10.0 ** rng.integers(-3, 4))
+    if seed % 3 == 0:
+        costs = costs * rng.integers(0, 4, size=len(X))
+        costs[:2] = 1.0
+    weights = rng.normal(size=X.shape[1] + 1) / (1e-9 + np.abs(X).max())
+    alpha = np.minimum(rng.random(len(X)) * costs, costs)
+    alpha[rng.random(len(X)) < 0.3] = 0.0
+    at_bound = rng.random(len(X)) < 0.3
+    alpha[at_bound] = costs[at_bound]
+    penalty = float(rng.choice([0.0, 0.0, 1.0]))
+    if penalty == 0.0:
+        upper = np.where(costs > 0.0, np.inf, 0.0) if loss == "squared_hinge" else costs
+        alpha = balanced(alpha, case.y_signs, upper)
+    return X, case.y_signs, costs, weights, alpha, penalty
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_bracket_holds_exactly_and_is_tight(loss):
+    for seed in cases(200):
+        X, signs, costs, weights, alpha, penalty = posed(seed, loss)
+        data = as_sparse(X) if seed % 2 else X
+        found = check_duality_gap(
+            X=data, signs=signs, costs=costs, loss=loss, weights=weights, alpha=alpha,
+            bias_penalty=penalty, slack=0.0,
+        )  # fmt: skip
+        low, high = naive.primal(X, signs, costs, loss, weights, penalty)
+        assert Fraction(found.primal) >= high
+        assert found.primal <= float(low) * (1 + 1e-12)
+        low, high = naive.dual(X, signs, costs, loss, alpha, penalty)
+        assert Fraction(found.dual) <= low
+        size = float(alpha.sum() + costs.sum() + abs(float(high)))
+        assert found.dual >= float(high) - 1e-11 * size
+
+
+def test_a_hard_margin_is_bounded_through_its_least_margin():
+    for seed in cases(100):
+        case = problem(seed, "comfortable_margin")
+        costs = np.full(len(case.X), np.inf)
+        rng = np.random.default_rng(seed)
+        difference = case.X[case.y_signs > 0].mean(axis=0) - case.X[case.y_signs < 0].mean(axis=0)
+        w = np.concatenate([[0.1 * rng.normal()], difference * 10.0 ** rng.integers(-3, 3)])
+        alpha = balanced(rng.random(len(case.X)), case.y_signs, costs)
+        found = check_duality_gap(
+            X=case.X, signs=case.y_signs, costs=costs, loss="hinge", weights=w, alpha=alpha,
+            slack=0.0,
+        )  # fmt: skip
+        exact = naive.primal(case.X, case.y_signs, costs, "hinge", w)
+        if exact is None:
+            assert found.primal == math.inf
+            assert not found.holds
+        else:
+            assert exact[1] <= Fraction(found.primal) <= exact[1] * Fraction(1 + 1e-12)
+
+
+@pytest.mark.parametrize("fault", ["negative", "above", "unbalanced", "nan", "absent row"])
+def test_infeasible_multipliers_bound_nothing(fault):
+    X, signs = np.array([[0.0], [1.0], [2.0]]), np.array([-1.0, 1.0, 1.0])
+    costs, alpha = np.array([1.0, 1.0, 0.0]), np.array([0.5, 0.5, 0.0])
+    if fault == "negative":
+        alpha[:] = [-0.5, -0.5, 0.0]
+    elif fault == "above":
+        alpha[:2] = 1.0 + 2.0**-52
+    elif fault == "unbalanced":
+        alpha[0] += 2.0**-53
+    elif fault == "nan":
+        alpha[0] = np.nan
+    else:
+        alpha[:] = [0.5, 0.25, 0.25]
+    found = check_duality_gap(
+        X=X, signs=signs, costs=costs, loss="hinge", weights=np.array([-0.5, 1.0]), alpha=alpha
+    )
+    assert found.dual == -math.inf
+    assert not found.holds
+
+
+def test_overflow_is_never_a_proof():
+    X, signs = np.array([[1e200], [-1e200]]), np.array([1.0, -1.0])
+    found = check_duality_gap(
+        X=X, signs=signs, costs=np.ones(2), loss="hinge",
+        weights=np.array([0.0, 1e200]), alpha=np.array([1.0, 1.0]),
+    )  # fmt: skip
+    assert found.primal == math.inf
+    assert found.dual == -math.inf
+    assert not found.holds
+
+
+def genuine(seed):
+    loss = LOSSES[seed % 3]
+    X, signs, costs, weights, alpha, penalty = posed(seed, loss)
+    data = data_of(X, (signs > 0).astype(int), 2, True)
+    proof = check_duality_gap(
+        X=X, signs=signs, costs=costs, loss=loss, weights=weights, alpha=alpha,
+        bias_penalty=penalty, data_sha256=sha256(data), classes=("-1.0", "1.0"),
+    )  # fmt: skip
+    return X, signs, proof
+
+
+def test_genuine_ones_are_accepted_and_survive_writing():
+    for seed in cases(120):
+        X, signs, proof = genuine(seed)
+        assert proof.check(X, signs)
+        again = duality_gap_from_json(proof.to_json())
+        assert again.check(X, signs)
+        assert again.gap == proof.gap
+
+
+def test_forged_ones_are_refused():
+    refused = 0
+    for seed in cases(120):
+        X, signs, proof = genuine(seed)
+        rng = np.random.default_rng(seed)
+        forged = [
+            dataclasses.replace(proof, primal=proof.primal * (1 - 1e-9)),
+            dataclasses.replace(proof, dual=proof.dual + 1e-9 * proof.primal),
+            dataclasses.replace(proof, data_sha256="0" * 64),
+            dataclasses.replace(proof, multipliers=proof.multipliers + 2.0**-40),
+        ]
+        moved = proof.weights.copy()
+        moved[rng.integers(len(moved))] *= 1.5
+        forged.append(dataclasses.replace(proof, weights=moved * 1.5))
+        other = X.copy()
+        other[rng.integers(len(X)), rng.integers(X.shape[1])] += 1.0
+        assert not proof.check(other, signs)
+        swapped = signs.copy()
+        swapped[rng.integers(len(signs))] *= -1.0
+        assert not proof.check(X, swapped)
+        for claim in forged:
+            exact_primal = naive.primal(
+                X, signs, claim.costs, claim.loss, claim.weights, claim.bias_penalty
+            )
+            exact_dual = naive.dual(
+                X, signs, claim.costs, claim.loss, claim.multipliers, claim.bias_penalty
+            )
+            true = (
+                exact_dual is not None
+                and exact_primal[1] <= Fraction(claim.primal)
+                and exact_dual[0] >= Fraction(claim.dual)
+                and claim.data_sha256 == proof.data_sha256
+            )
+            if not true:
+                refused += 1
+                assert not claim.check(X, signs)
+    assert refused > 3 * len(cases(120))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda c: c["claim"].update(loss="absolute"),
+        lambda c: c["claim"].update(costs=["-0x1p+0"]),
+        lambda c: c["claim"].update(costs=[]),
+        lambda c: c["claim"].update(costs=["nan"]),
+        lambda c: c["claim"].update(rows=[0, 0]),
+        lambda c: c["claim"].update(rows=[10**6]),
+        lambda c: c["claim"].update(rows=[True]),
+        lambda c: c["claim"].update(weights=["0x1p+0"]),
+        lambda c: c["claim"].update(primal="inf"),
+        lambda c: c["claim"].update(dual="x"),
+        lambda c: c["claim"].update(positive="1"),
+        lambda c: c["claim"].update(bias_penalty="-0x1p+0"),
+        lambda c: c["claim"].pop("dual"),
+        lambda c: c.update(kind="overlap"),
+        lambda c: c.update(format="other"),
+        lambda c: c["data"].update(intercept=1),
+    ],
+)
+def test_malformed_files_are_refused_in_words(damage):
+    _, _, proof = genuine(1)
+    whole = json.loads(proof.to_json())
+    damage(whole)
+    with pytest.raises(Refused):
+        duality_gap_from_json(json.dumps(whole))

@@ -1,7 +1,7 @@
 """From what a solver holds to what it may claim: the best bias, a balanced alpha, margins of 1.
 
 best_bias    min over b   sum_i c_i max(0, 1 - y_i (f_i + b))
-balanced     alpha' <= alpha with sum_i y_i alpha'_i = 0, to rounding
+balanced     a near alpha in the box with sum_i y_i a_i = 0, to rounding
 hard_claim   the multiple of w whose least margin is 1, after the b that centres the gap
 """
 
@@ -44,10 +44,20 @@ def with_bias(w: FloatArray, bias: float) -> FloatArray:
 
 
 def balanced(problem: MachineProblem, alpha: FloatArray) -> FloatArray:
-    """Shrink the alpha of the heavier class until the two weigh the same, where b is free."""
+    """Make the classes weigh the same, where b is free.
+
+    The rows far from both ends of the box take the difference: their margin is nearly 1, and the
+    dual value hardly changes. Where they have not the room, the heavier class is shrunk.
+    """
     if not problem.has_free_bias:
         return alpha
-    plus = problem.signs > 0.0
+    signs = problem.signs
+    excess = float(signs @ alpha)
+    room = np.minimum(alpha, problem.costs - alpha)
+    total = float(room.sum())
+    if abs(excess) < 0.5 * total:
+        alpha = alpha - signs * room * (excess / total)
+    plus = signs > 0.0
     heavy, light = float(alpha[plus].sum()), float(alpha[~plus].sum())
     if heavy == light:
         return alpha

@@ -37,6 +37,7 @@ __all__ = ["advance", "start"]
 _PATIENCE = 20
 _REFRESH = 8
 _DRIFTS = 1e-4
+_ROUGH = 1e-8
 
 
 @dataclass
@@ -164,7 +165,7 @@ def _iterate(state: MachineState) -> None:
     state.passes += share * (run.passes - before)
     state.updates += 1
     # What the run keeps up to date says when it is worth looking at the data again.
-    near = primal - dual <= 2.0 * state.tol * abs(primal)
+    near = primal - dual <= max(2.0 * state.tol, _ROUGH) * abs(primal)
     if state.problem.is_hard or near or memory.failed or state.updates % _REFRESH == 0:
         _claim(state, run)
     gap = state.gap if state.problem.is_hard else primal - dual

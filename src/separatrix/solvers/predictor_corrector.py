@@ -22,12 +22,22 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf
 
 from separatrix.problem.signed import FloatArray
+from separatrix.solvers.complementarity import (
+    apply_step,
+    measure,
+    predict,
+    recentre,
+    shares_for,
+    weigh,
+)
 from separatrix.solvers.scaled_rows import ScaledRows
 
 __all__ = ["Run", "centred_run", "hard_run", "step"]
 
 _NEARLY_ALL = 0.9995
-CORRECTORS = 2
+# Steps for centrality in each iteration, how much further they aim, and what makes one worth it.
+_CORRECTIONS = 2
+_STRETCH, _FURTHER, _WORTH_IT = 1.5, 0.3, 0.99
 
 
 @dataclass
@@ -56,12 +66,9 @@ class Run:
         return bool(np.isinf(self.costs).any())
 
     @property
-    def mu(self) -> float:
-        """The mean of the products that are 0 at the optimum."""
-        total = float(self.alpha @ self.below)
-        if self.is_hard:
-            return total / len(self.alpha)
-        return (total + float((self.costs - self.alpha) @ self.above)) / (2 * len(self.alpha))
+    def pairs(self) -> int:
+        """How many products are 0 at the optimum."""
+        return len(self.alpha) if self.is_hard else 2 * len(self.alpha)
 
     def refresh(self) -> None:
         """Compute margins and residual afresh."""
@@ -183,87 +190,54 @@ def hard_run(rows: ScaledRows, signs: FloatArray, quadratic: FloatArray, has_bia
 
 def step(run: Run) -> bool:
     """Make one step; False where the matrix could not be factored or the step came to nothing."""
-    room = run.costs - run.alpha
-    diagonal = 1.0 / (run.below / run.alpha + run.above / room)
-    factor = _factored(run, diagonal)
+    kept = (run.signs, run.costs, run.alpha, run.below, run.above, run.margins)
+    n = len(run.alpha)
+    weights, shares = np.empty(n), np.empty(n)
+    mu = weigh(*kept, weights, shares) / run.pairs
+    factor = _factored(run, weights)
     if factor is None:
         return False
-    mu = run.mu
-    short = 1.0 - run.margins
-    dv, dm = _direction(run, factor, diagonal, short)
-    da = diagonal * (short - dm)
-    ds, dx = -run.below * (1.0 + da / run.alpha), -run.above * (1.0 - da / room)
-    affine = min(1.0, _longest(run, room, da, ds, dx))
-    centring = _centring(run, room, da, ds, dx, affine, mu)
-    target = centring * mu
-    for_below, for_above = target - da * ds, target + da * dx
-    rhs = short + for_below / run.alpha - for_above / room
-    dv, dm = _direction(run, factor, diagonal, rhs)
-    da = diagonal * (rhs - dm)
-    ds = (for_below - run.below * da) / run.alpha - run.below
-    dx = (for_above + run.above * da) / room - run.above
-    longest = _longest(run, room, da, ds, dx)
-    for _ in range(CORRECTORS):
-        wanted = min(1.0, 1.5 * min(1.0, longest) + 0.3)
-        low, high = 0.1 * target, 10.0 * target
-        product = (run.alpha + wanted * da) * (run.below + wanted * ds)
-        fix_below = np.maximum(np.clip(product, low, high) - product, -high)
-        product = (room - wanted * da) * (run.above + wanted * dx)
-        fix_above = (
-            np.maximum(np.clip(product, low, high) - product, -high) if not run.is_hard else 0.0
-        )
-        for_below2, for_above2 = for_below + fix_below, for_above + fix_above
-        rhs2 = short + for_below2 / run.alpha - for_above2 / room
-        dv2, dm2 = _direction(run, factor, diagonal, rhs2)
-        da2 = diagonal * (rhs2 - dm2)
-        ds2 = (for_below2 - run.below * da2) / run.alpha - run.below
-        dx2 = (for_above2 + run.above * da2) / room - run.above
-        longest2 = _longest(run, room, da2, ds2, dx2)
-        if min(1.0, longest2) < 1.01 * min(1.0, longest):
+    dv, moved = _direction(run, factor, shares)
+    for_below, for_above = np.empty(n), np.empty(n)
+    fall, linear, square = predict(*kept, weights, moved, dv[-1], for_below, for_above)
+    reach = min(1.0, 1.0 / fall) if fall > 0.0 else 1.0
+    left = max(0.0, 1.0 + reach * (linear + reach * square) / (run.pairs * mu))
+    target = min(1.0, left**3) * mu
+    shares_for(*kept[:3], run.margins, weights, target, for_below, for_above, shares)
+    dv, moved = _direction(run, factor, shares)
+    aim = (weights, moved, dv[-1], target, for_below, for_above)
+    fall = measure(*kept, *aim)
+    for _ in range(_CORRECTIONS):
+        if fall <= 1.0:
             break
-        dv, dm, da, ds, dx, longest = dv2, dm2, da2, ds2, dx2, longest2
-        for_below, for_above = for_below2, for_above2
-        if longest >= 1.0:
+        new_below, new_above = np.empty(n), np.empty(n)
+        hoped = min(1.0, _STRETCH / fall + _FURTHER)
+        recentre(*kept, *aim[:4], hoped, *aim[4:], new_below, new_above, shares)
+        new_dv, new_moved = _direction(run, factor, shares)
+        new_aim = (weights, new_moved, new_dv[-1], target, new_below, new_above)
+        new_fall = measure(*kept, *new_aim)
+        if not max(1.0, new_fall) < _WORTH_IT * fall:
             break
-    length = _NEARLY_ALL if run.last_step > 0.9 else 0.99
-    length = min(1.0, length * longest)
+        dv, aim, fall = new_dv, new_aim, new_fall
+    keep_off = _NEARLY_ALL if run.last_step > 0.9 else 0.99
+    length = min(1.0, keep_off / fall) if fall > 0.0 else 1.0
     if not (np.isfinite(dv).all() and np.isfinite(length)):
         return False
+    apply_step(*kept, *aim, length)
     run.v += length * dv
-    run.alpha += length * da
-    run.below += length * ds
-    run.above += length * dx
-    run.margins += length * dm
     run.residual *= 1.0 - length
     run.steps += 1
     run.last_step = length
     return length > 1e-10
 
 
-def _centring(run: Run, room: FloatArray, da, ds, dx, affine: float, mu: float) -> float:  # type: ignore[no-untyped-def]
-    after = float((run.alpha + affine * da) @ (run.below + affine * ds))
-    pairs = len(run.alpha)
-    if not run.is_hard:
-        after += float((room - affine * da) @ (run.above + affine * dx))
-        pairs *= 2
-    return min(1.0, max(0.0, after / pairs / mu) ** 3) if mu > 0.0 else 0.0
-
-
-def _longest(run: Run, room: FloatArray, da, ds, dx) -> float:  # type: ignore[no-untyped-def]
-    """Return how far all stay positive."""
-    fastest = float(np.max(-da / run.alpha))
-    fastest = max(fastest, float(np.max(-ds / run.below)))
-    if not run.is_hard:
-        fastest = max(fastest, float(np.max(da / room)), float(np.max(-dx / run.above)))
-    return 1.0 / fastest if fastest > 0.0 else np.inf
-
-
-def _direction(run: Run, factor: tuple, diagonal: FloatArray, rhs: FloatArray):  # type: ignore[no-untyped-def]
-    """Return the change of [v, b] and of the margins."""
-    right = run._gather(run.signs * (diagonal * rhs)) - run.residual
-    dv = _solve(factor, right)
+def _direction(
+    run: Run, factor: tuple[FloatArray, FloatArray, FloatArray], shares: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the change of [v, b], and V times that of v."""
+    dv = _solve(factor, run._gather(shares) - run.residual)
     run.passes += 1.0
-    return dv, run.signs * (run.rows.dot(dv[:-1]) + dv[-1])
+    return dv, run.rows.dot(dv[:-1])
 
 
 def _factored(run: Run, diagonal: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray] | None:

@@ -1,0 +1,168 @@
+"""Few rows and many columns: the same machine in as many columns as there are rows.
+
+    min over w, b   1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))      n << d
+
+The best w lies in the span of the rows, for any part of w outside it costs and changes no margin.
+With X = L Q^T, Q's columns orthonormal and L of n x rank, w = Q v has |w| = |v| and X w = L v: the
+rows of L make the same problem in at most n columns. Where the bias is free the best w is in the
+span of the *centred* rows, so their mean is taken off first, and an offset costs no digits.
+
+Dense rows: QR of X^T. Sparse rows too wide for that: the eigenvectors of X X^T, which loses what is
+1e-8 of the longest row and smaller (a square root of the rounding), and never builds Q.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh, qr
+
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
+from separatrix.solvers._drive import Status
+from separatrix.solvers._machine import MachineState
+from separatrix.solvers._threads import one_thread
+from separatrix.solvers.claims import hard_claim
+
+__all__ = ["Span", "advance", "reduced", "start"]
+
+# Sparse rows of no more entries than this, zeros included, are treated as dense.
+_SMALL = 2**23
+_ROUNDING = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The way between w = Q v and v: Q itself, or X^T times `shares`."""
+
+    basis: FloatArray | None  # Q
+    X: Matrix
+    shares: FloatArray  # Q = X^T shares, where there is no basis
+    mean: FloatArray | None
+
+    def __call__(self, narrow: FloatArray) -> FloatArray:
+        """Return [b, w] of the problem as given."""
+        v = narrow[1:]
+        w = self.basis @ v if self.basis is not None else (self.shares @ v) @ self.X
+        shift = float(self.mean @ w) if self.mean is not None else 0.0
+        return np.concatenate([[narrow[0] - shift], w])
+
+    def into(self, w: FloatArray) -> FloatArray:
+        """Return [b, v] of the part of w in the span."""
+        shift = float(self.mean @ w[1:]) if self.mean is not None else 0.0
+        if self.basis is not None:
+            return np.concatenate([[w[0] + shift], self.basis.T @ w[1:]])
+        return np.concatenate([[w[0] + shift], self.shares.T @ (self.X @ w[1:])])
+
+
+def reduced(problem: MachineProblem) -> tuple[MachineProblem, Span]:
+    """Return the same machine in at most n columns, and the way back.
+
+    >>> X, signs = np.array([[3.0, 4.0, 0.0]]), np.array([1.0])
+    >>> problem = MachineProblem(SignedProblem(X, signs, False), np.ones(1), 0)
+    >>> narrow, back = reduced(problem)
+    >>> narrow.X.shape
+    (1, 1)
+    >>> w = back(np.array([0.0, float(narrow.X[0, 0]) / 25.0]))
+    >>> np.allclose(w, [0.0, 0.12, 0.16])
+    True
+    """
+    X, centre = problem.X, problem.has_free_bias
+    with one_thread():
+        if sp.issparse(X) and X.shape[0] * X.shape[1] > _SMALL:
+            rows, span = _by_gram_matrix(X, centre)
+        else:
+            rows, span = _by_qr(X, centre)
+    signed = SignedProblem(rows, problem.signs, problem.rows.fit_intercept)
+    return MachineProblem(signed, problem.costs, problem.loss, problem.bias_penalty), span
+
+
+def _by_qr(X: Matrix, centre: bool) -> tuple[FloatArray, Span]:
+    dense = X.toarray() if sp.issparse(X) else X
+    mean = dense.mean(axis=0, dtype=np.float64) if centre else None
+    wide = dense.astype(np.float64) if mean is None else dense - mean
+    basis, triangle = qr(wide.T, mode="economic", overwrite_a=True, check_finite=False)
+    return np.ascontiguousarray(triangle.T), Span(basis, X, np.zeros((0, 0)), mean)
+
+
+def _by_gram_matrix(X: Matrix, centre: bool) -> tuple[FloatArray, Span]:
+    wide = X.astype(np.float64)
+    gram = (wide @ wide.T).toarray()
+    if centre:
+        gram -= gram.mean(axis=0)
+        gram -= gram.mean(axis=1)[:, None]
+    values, vectors = eigh(gram, overwrite_a=True, check_finite=False)
+    kept = values > len(values) * _ROUNDING * max(float(values[-1]), 0.0)
+    roots = np.sqrt(values[kept])
+    vectors = vectors[:, kept]
+    if centre:
+        # The shares of a row of Q sum to 0, so X^T and its centred form give the same.
+        vectors = vectors - vectors.mean(axis=0)
+    mean = np.asarray(wide.mean(axis=0)).ravel() if centre else None
+    return np.ascontiguousarray(vectors * roots), Span(None, wide, vectors / roots, mean)
+
+
+# ---- any solver of machines, through the narrow problem
+
+
+@dataclass
+class Memory:
+    """The narrow run, and who runs it."""
+
+    solver: Any
+    inner: MachineState
+    span: Span
+
+
+def start(
+    problem: MachineProblem,
+    *,
+    tol: float,
+    solver: Any,
+    first: tuple[FloatArray | None, FloatArray | None] | None = None,
+    seed: int = 0,
+    max_passes: float = np.inf,
+) -> MachineState:
+    """Reduce the problem and lay out a run of `solver`, a solver of machines, on it."""
+    narrow, span = reduced(problem)
+    if first is not None and first[0] is not None:
+        first = (span.into(first[0]), first[1])
+    # Half of the tolerance is left for the rounding of the way back.
+    inner = solver.start(narrow, tol=0.5 * tol, first=first, seed=seed, max_passes=max_passes)
+    n, d = problem.X.shape
+    state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
+    state.memory = Memory(solver, inner, span)
+    _take_over(state)
+    return state
+
+
+def advance(state: MachineState, budget: int) -> Status | None:
+    """Make at most `budget` updates of the narrow run."""
+    memory: Memory = state.memory
+    for _ in range(budget):
+        if memory.solver.advance(memory.inner, 0) is not None:
+            break
+        memory.solver.advance(memory.inner, 1)
+        _take_over(state)
+    status: Status | None = memory.solver.advance(memory.inner, 0)
+    if state.gap <= state.tol:
+        return Status.OPTIMAL
+    return Status.BUDGET if status is Status.OPTIMAL else status
+
+
+def _take_over(state: MachineState) -> None:
+    """Bring the claims of the narrow run back, each where it is the best on the data as given."""
+    problem, inner, span = state.problem, state.memory.inner, state.memory.span
+    state.updates, state.passes = inner.updates, inner.passes
+    with np.errstate(all="ignore"):
+        w = span(inner.w)
+        if problem.is_hard:
+            w = hard_claim(problem, w, problem.X @ w[1:])
+        primal, dual = problem.primal(w), problem.dual(inner.alpha)
+    if primal < state.primal or not np.isfinite(state.primal):
+        state.w, state.primal = w, primal
+    if dual >= state.dual:
+        state.alpha, state.dual = inner.alpha.copy(), dual

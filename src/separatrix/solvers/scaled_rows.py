@@ -1,0 +1,215 @@
+"""Rows with centred and scaled columns, which are never built.
+
+    V = (X - 1 mean^T) / scale,     scale_j a power of two near the spread of column j
+
+A solver that works with v_j = scale_j w_j meets columns of like size, whatever their units, and the
+objective stays the user's: |w|^2 = sum_j v_j^2 / scale_j^2. Dense entries are centred one by one as
+they are read, so an offset costs no digits. Sparse entries are left where they are, but for
+columns without a single zero: those are centred in a copy of the values, and stay as sparse.
+Everything is summed in float64, and nothing of the size of X is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.blas import dsyrk
+
+from separatrix._compiled import compiled
+from separatrix.problem.rows import _base_rows
+from separatrix.problem.signed import FloatArray, Matrix
+
+__all__ = ["ScaledRows", "scaled_rows"]
+
+_BLOCK = 1024
+# Sparse columns are centred where their mean is so many times their spread.
+_FAR_FROM_ZERO = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledRows:
+    """The rows `chosen` of V, and the three products an interior point asks for."""
+
+    base: Any
+    mean: FloatArray
+    scale: FloatArray
+    chosen: np.ndarray
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.scale)
+
+    def only(self, chosen: np.ndarray) -> ScaledRows:
+        """Return other rows of the same matrix."""
+        return ScaledRows(self.base, self.mean, self.scale, chosen.astype(np.int64))
+
+    def dot(self, v: FloatArray) -> FloatArray:
+        """Return V v."""
+        out = np.empty(len(self.chosen))
+        shrunk = v / self.scale
+        if len(self.base) == 1:
+            _dense_dots(self.base.values, self.mean, self.chosen, shrunk, out)
+        else:
+            base = self.base
+            _sparse_dots(base.values, base.indices, base.starts, self.chosen, shrunk, out)
+        return out
+
+    def transposed_dot(self, shares: FloatArray) -> FloatArray:
+        """Return V^T shares."""
+        out = np.zeros(self.width)
+        if len(self.base) == 1:
+            _dense_adds(self.base.values, self.mean, self.chosen, shares, out)
+        else:
+            base = self.base
+            _sparse_adds(base.values, base.indices, base.starts, self.chosen, shares, out)
+        return out / self.scale
+
+    def normal_matrix(self, diagonal: FloatArray) -> FloatArray:
+        """Return the upper triangle of [V 1]^T diag(diagonal) [V 1], in an array of d + 1."""
+        d = self.width
+        matrix = np.zeros((d + 1, d + 1), order="F")
+        if len(self.base) == 1:
+            roots = np.sqrt(diagonal)
+            buffer = np.empty((min(_BLOCK, max(1, len(roots))), d + 1))
+            for begin in range(0, len(roots), _BLOCK):
+                end = min(begin + _BLOCK, len(roots))
+                block = buffer[: end - begin]
+                part = self.chosen[begin:end]
+                _fill_block(self.base.values, self.mean, part, roots[begin:end], block)
+                matrix = dsyrk(1.0, block.T, beta=1.0, c=matrix, overwrite_c=1)
+        else:
+            base = self.base
+            # The transpose of a Fortran array is one in C's order: its lower triangle is filled.
+            _sparse_normal(base.values, base.indices, base.starts, self.chosen, diagonal, matrix.T)
+        matrix[:d] /= self.scale[:, None]
+        matrix[:, :d] /= self.scale
+        return matrix
+
+
+def scaled_rows(X: Matrix, centre: bool) -> ScaledRows:
+    """Measure the columns; `centre` only where a free bias takes up the shift."""
+    n, d = X.shape
+    base = _base_rows(X)
+    everyone = np.arange(n)
+    if sp.issparse(X):
+        return _sparse_scaled(base, X, everyone, centre)
+    mean, square, zero = np.zeros(d), np.zeros(d), np.zeros(d)
+    if centre:
+        _dense_adds(base.values, zero, everyone, np.full(n, 1.0 / n), mean)
+    _dense_squares(base.values, mean, square)
+    return ScaledRows(base, mean, _powers_of_two(np.sqrt(square / n)), everyone)
+
+
+def _sparse_scaled(base: Any, X: Matrix, everyone: np.ndarray, centre: bool) -> ScaledRows:
+    n, d = X.shape
+    mean, square = np.zeros(d), np.zeros(d)
+    counts = np.bincount(X.indices, minlength=d)
+    if centre:
+        np.divide(X.sum(axis=0, dtype=np.float64), n, out=mean)
+        mean[counts < n] = 0.0
+    _sparse_squares(base.values, base.indices, mean, square)
+    spread = np.sqrt(square / n)
+    far = np.abs(mean) > _FAR_FROM_ZERO * spread
+    if centre and far.any():
+        mean[~far] = 0.0
+        values = X.data - mean[X.indices]
+        base = base._replace(values=values)
+        _sparse_squares(base.values, base.indices, np.zeros(d), square)
+        spread = np.sqrt(square / n)
+    else:
+        mean = np.zeros(d)
+        _sparse_squares(base.values, base.indices, mean, square)
+        spread = np.sqrt(square / n)
+    return ScaledRows(base, mean, _powers_of_two(spread), everyone)
+
+
+def _powers_of_two(spread: FloatArray) -> FloatArray:
+    """Round to powers of two, so that scaling rounds nothing; empty columns get 1."""
+    usable = (spread > 0.0) & np.isfinite(spread)
+    exponents = np.frexp(np.where(usable, spread, 0.5))[1]
+    return np.ldexp(1.0, np.clip(exponents, -400, 400))
+
+
+@compiled
+def _dense_dots(values, mean, chosen, v, out):  # type: ignore[no-untyped-def]
+    for k in range(chosen.shape[0]):
+        row = values[chosen[k]]
+        total = 0.0
+        for j in range(v.shape[0]):
+            total += (row[j] - mean[j]) * v[j]
+        out[k] = total
+
+
+@compiled
+def _dense_adds(values, mean, chosen, shares, out):  # type: ignore[no-untyped-def]
+    for k in range(chosen.shape[0]):
+        share = shares[k]
+        if share != 0.0:
+            row = values[chosen[k]]
+            for j in range(out.shape[0]):
+                out[j] += share * (row[j] - mean[j])
+
+
+@compiled
+def _dense_squares(values, mean, out):  # type: ignore[no-untyped-def]
+    for i in range(values.shape[0]):
+        for j in range(out.shape[0]):
+            gap = values[i, j] - mean[j]
+            out[j] += gap * gap
+
+
+@compiled
+def _fill_block(values, mean, chosen, roots, block):  # type: ignore[no-untyped-def]
+    """Write the rows [x - mean, 1] times the root of their weight."""
+    last = block.shape[1] - 1
+    for k in range(chosen.shape[0]):
+        row, root = values[chosen[k]], roots[k]
+        for j in range(last):
+            block[k, j] = (row[j] - mean[j]) * root
+        block[k, last] = root
+
+
+@compiled
+def _sparse_dots(values, indices, starts, chosen, v, out):  # type: ignore[no-untyped-def]
+    for k in range(chosen.shape[0]):
+        i = chosen[k]
+        total = 0.0
+        for p in range(starts[i], starts[i + 1]):
+            total += values[p] * v[indices[p]]
+        out[k] = total
+
+
+@compiled
+def _sparse_adds(values, indices, starts, chosen, shares, out):  # type: ignore[no-untyped-def]
+    for k in range(chosen.shape[0]):
+        share, i = shares[k], chosen[k]
+        if share != 0.0:
+            for p in range(starts[i], starts[i + 1]):
+                out[indices[p]] += share * values[p]
+
+
+@compiled
+def _sparse_squares(values, indices, mean, out):  # type: ignore[no-untyped-def]
+    out[:] = 0.0
+    for p in range(values.shape[0]):
+        gap = values[p] - mean[indices[p]]
+        out[indices[p]] += gap * gap
+
+
+@compiled
+def _sparse_normal(values, indices, starts, chosen, diagonal, lower):  # type: ignore[no-untyped-def]
+    """Add diagonal_k [x 1]^T [x 1] of every chosen row to the lower triangle (indices ascend)."""
+    last = lower.shape[0] - 1
+    for k in range(chosen.shape[0]):
+        weight, i = diagonal[k], chosen[k]
+        begin, end = starts[i], starts[i + 1]
+        for p in range(begin, end):
+            row, product = lower[indices[p]], weight * values[p]
+            for q in range(begin, p + 1):
+                row[indices[q]] += product * values[q]
+            lower[last, indices[p]] += product
+        lower[last, last] += weight

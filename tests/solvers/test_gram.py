@@ -1,0 +1,87 @@
+"""The Gram form: the same machine in fewer columns, and back."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.amounts import cases
+from tests.problems import as_sparse, problem
+from tests.shared import shared_file
+
+import separatrix as sx
+from separatrix.problem.losses import HINGE, LOGISTIC
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers import gram, interior_point
+from separatrix.solvers._drive import Status, solve
+
+
+def wide_machine(seed, X, signs, loss=HINGE, cost=1.0):
+    bias = seed % 3
+    signed = SignedProblem(X, signs, bias != 2)
+    return MachineProblem(signed, np.full(len(signs), cost), loss, float(bias == 1))
+
+
+@pytest.mark.parametrize("small", [gram._SMALL, 0], ids=["by QR", "by the Gram matrix"])
+def test_margins_and_lengths_are_kept(monkeypatch, small):
+    monkeypatch.setattr(gram, "_SMALL", small)
+    for seed in cases(60):
+        case = problem(seed, kind="fewer_rows_than_columns")
+        posed = wide_machine(seed, as_sparse(case.X), case.y_signs, LOGISTIC)
+        narrow, back = gram.reduced(posed)
+        assert narrow.X.shape[1] <= len(case.X)
+        v = np.random.default_rng(seed).normal(size=narrow.X.shape[1] + 1)
+        w = back(v)
+        np.testing.assert_allclose(posed.rows.margins(w), narrow.rows.margins(v), atol=1e-9)
+        assert np.linalg.norm(w[1:]) == pytest.approx(np.linalg.norm(v[1:]), rel=1e-9)
+        np.testing.assert_allclose(back.into(w), v, atol=1e-9)
+
+
+@pytest.mark.parametrize("small", [gram._SMALL, 0], ids=["by QR", "by the Gram matrix"])
+def test_same_optimum_as_without(monkeypatch, small):
+    monkeypatch.setattr(gram, "_SMALL", small)
+    for seed in cases(120):
+        case = problem(seed)
+        if case.kind == "extreme_columns":
+            continue
+        posed = wide_machine(seed, as_sparse(case.X), case.y_signs)
+        direct, _ = solve(interior_point, posed, tol=1e-8)
+        state, status = solve(gram, posed, tol=1e-7, solver=interior_point)
+        assert status is Status.OPTIMAL, case.name
+        assert state.primal == pytest.approx(posed.primal(state.w), rel=1e-12)
+        assert state.primal == pytest.approx(direct.primal, rel=2e-7)
+
+
+def test_first_claim_goes_both_ways():
+    case = problem(4, kind="fewer_rows_than_columns")
+    posed = wide_machine(0, case.X, case.y_signs)
+    state, _ = solve(gram, posed, tol=1e-8, solver=interior_point)
+    first = (state.w, state.alpha)
+    again, status = solve(gram, posed, tol=1e-6, solver=interior_point, first=first)
+    assert (status, again.updates) == (Status.OPTIMAL, 0)
+
+
+def test_budgets_add_up():
+    for seed in cases(20):
+        case = problem(seed, kind="fewer_rows_than_columns")
+        posed = wide_machine(seed, case.X, case.y_signs)
+        whole = gram.start(posed, tol=1e-9, solver=interior_point)
+        ones = gram.start(posed, tol=1e-9, solver=interior_point)
+        status = gram.advance(whole, 12)
+        for _ in range(12):
+            status_of_ones = gram.advance(ones, 1)
+        assert status is status_of_ones
+        assert whole.w.tobytes() == ones.w.tobytes()
+        assert whole.alpha.tobytes() == ones.alpha.tobytes()
+
+
+def test_hard_margin_of_the_colon_data():
+    table = sx.read(shared_file("alon.csv.gz"), target="class")
+    X, labels = np.asarray(table.X, dtype=float), np.asarray(table.y)
+    signs = np.where(labels == labels[0], 1.0, -1.0)
+    for rows in (X, sparse.csr_array(X)):
+        posed = MachineProblem(SignedProblem(rows, signs), np.full(len(signs), np.inf), HINGE)
+        state, status = solve(gram, posed, tol=1e-10, solver=interior_point)
+        assert status is Status.OPTIMAL
+        assert posed.rows.margins(state.w).min() >= 1.0
+        # A bracket of 1e-10 in the objective is one of 5e-11 in the margin 1 / |w|.
+        assert 1.0 / np.linalg.norm(state.w[1:]) == pytest.approx(1173.46484486560, rel=1e-9)

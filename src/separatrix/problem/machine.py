@@ -1,14 +1,17 @@
 """The regularised machines: one objective, and its dual.
 
-    min over w, b   1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
+    min over w, b   r/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
 
-    max over a      sum_i  -c_i loss*(-a_i / c_i)  -  1/2 |u|^2  -  (sum_i y_i a_i)^2 / (2p)
+    max over a      sum_i  -c_i loss*(-a_i / c_i)  -  |u|^2 / (2r)  -  (sum_i y_i a_i)^2 / (2p)
                     with u = sum_i a_i y_i x_i,  and  sum_i y_i a_i = 0  where p = 0
 
 c_i = C s_i is the cost of row i (s_i its weight), loss* the conjugate of the loss, p = 0 the free
 bias of this house, p = 1 the penalised one of LIBLINEAR. A row of cost 0 is not there: its a_i is
 0. Cost inf asks for a margin of at least 1 (the hard margin). Every a of the second problem
-bounds every (w, b) of the first from below; at the optimum they meet, and w = u.
+bounds every (w, b) of the first from below; at the optimum they meet, and r w = u.
+
+The ridge r is 1 everywhere but in maximum likelihood (the logistic machine at C = inf), where it is
+0 and the costs are the weights: then the second problem asks for u = 0.
 
 What is computed here is plain float64: for a solver to see how far it is. What is claimed is
 recomputed, with its rounding bounded, by `certificates.duality_gap`, which does not come here.
@@ -19,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import xlog1py, xlogy
 
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
@@ -43,6 +46,7 @@ class MachineProblem:
     costs: FloatArray
     loss: int
     bias_penalty: float = 0.0
+    ridge: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", np.ascontiguousarray(self.costs, dtype=np.float64))
@@ -83,13 +87,16 @@ class MachineProblem:
         else:
             loss = float(self.costs[used] @ loss_values(self.loss, margins[used]))
         bias = self.bias_penalty * w[0] ** 2 if self.rows.fit_intercept else 0.0
-        return float(0.5 * (w[1:] @ w[1:] + bias) + loss)
+        return float(0.5 * (self.ridge * (w[1:] @ w[1:]) + bias) + loss)
 
     def dual(self, alpha: FloatArray, u: FloatArray | None = None) -> float:
-        """Return the dual objective; `alpha` must be feasible (its balance is not looked at)."""
+        """Return the dual objective; `alpha` must be feasible (its balance is not looked at).
+
+        Without a ridge that includes u = 0, which is not looked at either.
+        """
         share = self.signs * alpha
         u = share @ self.X if u is None else u
-        penalty = 0.5 * float(u @ u)
+        penalty = 0.5 * float(u @ u) / self.ridge if self.ridge > 0.0 else 0.0
         if self.rows.fit_intercept and self.bias_penalty > 0.0:
             penalty += float(share.sum()) ** 2 / (2.0 * self.bias_penalty)
         return self.gain(alpha) - penalty
@@ -103,7 +110,7 @@ class MachineProblem:
         if self.loss == SQUARED_HINGE:
             return float((a - a * (a / (4.0 * c))).sum())
         p = np.minimum(a / c, 1.0)
-        return float(-(c * (xlogy(p, p) + xlogy(1.0 - p, 1.0 - p))).sum())
+        return float(-(c * (xlogy(p, p) + xlog1py(1.0 - p, -p))).sum())
 
 
 def loss_values(loss: int, margins: FloatArray) -> FloatArray:

@@ -1,0 +1,177 @@
+"""Products with all rows of X, and with none of X copied: the passes of the smooth machines.
+
+    scores      X v
+    combined    X^T r, by the sign of r
+    moments     that,  X^T d,  and the sum of d_i x_ij^2 of every column
+    curved      X^T D X v, and X v on the way
+
+Each reads X once. The last does so too, where two products would read it twice: a row is still in
+the nearest cache when its score is known. Sums are float64 whatever the type of X.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix._compiled import compiled
+from separatrix.problem.rows import DenseRows, SparseRows
+
+__all__ = ["combined", "curved", "moments", "scores"]
+
+Rows = DenseRows | SparseRows
+
+# Rows of what `moments` returns.
+PLUS, MINUS, TILT, SPREAD = range(4)
+
+
+def scores(rows: Rows, v: np.ndarray) -> np.ndarray:
+    """Return X v.
+
+    >>> scores(DenseRows(np.array([[1.0, 2.0], [0.0, 3.0]])), np.array([1.0, 1.0]))
+    array([3., 3.])
+    """
+    if isinstance(rows, DenseRows):
+        return _dense_scores(rows.values, v)
+    return _sparse_scores(rows.values, rows.indices, rows.starts, v)
+
+
+def combined(rows: Rows, shares: np.ndarray, width: int) -> np.ndarray:
+    """Return X^T shares in two rows: from the positive shares, and from the negative ones."""
+    if isinstance(rows, DenseRows):
+        return _dense_combined(rows.values, shares)
+    table = _sparse_combined(rows.values, rows.indices, rows.starts, shares, width)
+    return np.ascontiguousarray(table.T)
+
+
+def moments(rows: Rows, shares: np.ndarray, curvatures: np.ndarray, width: int) -> np.ndarray:
+    """Return what `combined` does, then X^T curvatures and the sums of curvature x^2."""
+    if isinstance(rows, DenseRows):
+        return _dense_moments(rows.values, shares, curvatures)
+    table = _sparse_moments(rows.values, rows.indices, rows.starts, shares, curvatures, width)
+    return np.ascontiguousarray(table.T)
+
+
+def curved(
+    rows: Rows, curvatures: np.ndarray, v: np.ndarray, products: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Return X^T D X v and the sum of D X v; write X v to `products`."""
+    if isinstance(rows, DenseRows):
+        return _dense_curved(rows.values, curvatures, v, products)
+    return _sparse_curved(rows.values, rows.indices, rows.starts, curvatures, v, products)
+
+
+@compiled
+def _dense_scores(values, v):  # type: ignore[no-untyped-def]
+    n, width = values.shape
+    result = np.empty(n)
+    for i in range(n):
+        total = 0.0
+        for j in range(width):
+            total += values[i, j] * v[j]
+        result[i] = total
+    return result
+
+
+@compiled
+def _sparse_scores(values, indices, starts, v):  # type: ignore[no-untyped-def]
+    n = starts.shape[0] - 1
+    result = np.empty(n)
+    for i in range(n):
+        total = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            total += values[k] * v[indices[k]]
+        result[i] = total
+    return result
+
+
+@compiled
+def _dense_combined(values, shares):  # type: ignore[no-untyped-def]
+    n, width = values.shape
+    table = np.zeros((2, width))
+    for i in range(n):
+        share = shares[i]
+        if share != 0.0:
+            side = 0 if share > 0.0 else 1
+            for j in range(width):
+                table[side, j] += share * values[i, j]
+    return table
+
+
+@compiled
+def _sparse_combined(values, indices, starts, shares, width):  # type: ignore[no-untyped-def]
+    # The places of a column lie side by side, in one line of the cache.
+    table = np.zeros((width, 2))
+    for i in range(starts.shape[0] - 1):
+        share = shares[i]
+        if share != 0.0:
+            side = 0 if share > 0.0 else 1
+            for k in range(starts[i], starts[i + 1]):
+                table[indices[k], side] += share * values[k]
+    return table
+
+
+@compiled
+def _dense_moments(values, shares, curvatures):  # type: ignore[no-untyped-def]
+    n, width = values.shape
+    table = np.zeros((4, width))
+    for i in range(n):
+        share, bend = shares[i], curvatures[i]
+        if share != 0.0 or bend != 0.0:
+            side = 0 if share > 0.0 else 1
+            for j in range(width):
+                value = np.float64(values[i, j])
+                table[side, j] += share * value
+                table[2, j] += bend * value
+                table[3, j] += bend * value * value
+    return table
+
+
+@compiled
+def _sparse_moments(values, indices, starts, shares, curvatures, width):  # type: ignore[no-untyped-def]
+    table = np.zeros((width, 4))
+    for i in range(starts.shape[0] - 1):
+        share, bend = shares[i], curvatures[i]
+        if share != 0.0 or bend != 0.0:
+            side = 0 if share > 0.0 else 1
+            for k in range(starts[i], starts[i + 1]):
+                j = indices[k]
+                value = np.float64(values[k])
+                table[j, side] += share * value
+                table[j, 2] += bend * value
+                table[j, 3] += bend * value * value
+    return table
+
+
+@compiled
+def _dense_curved(values, curvatures, v, products):  # type: ignore[no-untyped-def]
+    n, width = values.shape
+    result = np.zeros(width)
+    sum_of_pushes = 0.0
+    for i in range(n):
+        total = 0.0
+        for j in range(width):
+            total += values[i, j] * v[j]
+        products[i] = total
+        push = curvatures[i] * total
+        if push != 0.0:
+            sum_of_pushes += push
+            for j in range(width):
+                result[j] += push * values[i, j]
+    return result, sum_of_pushes
+
+
+@compiled
+def _sparse_curved(values, indices, starts, curvatures, v, products):  # type: ignore[no-untyped-def]
+    result = np.zeros(v.shape[0])
+    sum_of_pushes = 0.0
+    for i in range(starts.shape[0] - 1):
+        total = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            total += values[k] * v[indices[k]]
+        products[i] = total
+        push = curvatures[i] * total
+        if push != 0.0:
+            sum_of_pushes += push
+            for k in range(starts[i], starts[i + 1]):
+                result[indices[k]] += push * values[k]
+    return result, sum_of_pushes

@@ -1,0 +1,397 @@
+"""What Newton's method and its version by conjugate gradients share: a point, and its claims.
+
+At (w, b) with margins m every row has alpha_i = -c_i loss'(m_i). The gradient in w is r w - u with
+u = sum_i y_i alpha_i x_i: the one product gives the gradient and, with the same alpha, the dual
+bound. A free bias asks for a balanced alpha: the heavier class is scaled down to the lighter one,
+which keeps alpha feasible, and u is summed by class, so that scaling it takes no pass. Near the
+optimum the balance costs nothing and primal - dual = |r w - u|^2 / (2r).
+
+Margins are carried along from step to step. Before a run ends they are computed from w afresh.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix._compiled import compiled
+from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.products import MINUS, PLUS, Rows, combined, scores
+from separatrix.problem.rows import rows_of
+from separatrix.solvers._drive import Status
+from separatrix.solvers._machine import MachineState
+from separatrix.solvers.line_search import best_step
+
+__all__ = ["Point", "begin", "go", "move", "outcome"]
+
+# exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
+_FAR = 750.0
+# So many updates without a better primal or dual: what is left is rounding.
+_PATIENCE = 4
+_BALANCED = 1e-14
+_DIGIT = 1e-15
+
+
+@dataclass
+class Point:
+    """Where a run stands, row by row."""
+
+    base: Rows
+    margins: np.ndarray
+    shares: np.ndarray  # y_i alpha_i of this point, not balanced
+    curvatures: np.ndarray  # c_i loss''(m_i)
+    u: np.ndarray  # X^T shares
+    balance: float  # the sum of the shares
+    fresh: bool  # whether the margins were computed from w, not carried along
+    stalled: int
+    last_pass: float
+    solved: bool  # nothing to do: one class, or no rows
+    own: Any  # what one of the two methods keeps
+    multiply: Any  # computes u by class
+
+
+def begin(
+    problem: MachineProblem, tol: float, first: Any, max_passes: float, multiply: Any = None
+) -> MachineState:
+    """Lay out a run at `first`, or at w = 0."""
+    if problem.loss not in (SQUARED_HINGE, LOGISTIC):
+        raise ValueError("Newton's method needs a loss with a slope: squared hinge or logistic.")
+    if problem.is_hard:
+        raise ValueError("Newton's method needs finite costs; for maximum likelihood set ridge=0.")
+    n, width = problem.X.shape
+    w, alpha = (None, None) if first is None else first
+    base = rows_of(problem.rows).base
+    point = Point(
+        base=base,
+        margins=np.zeros(n),
+        shares=np.zeros(n),
+        curvatures=np.zeros(n),
+        u=np.zeros(width),
+        balance=0.0,
+        fresh=True,
+        stalled=0,
+        last_pass=max_passes,
+        solved=False,
+        own=None,
+        multiply=multiply or _combine,
+    )
+    state = MachineState(problem, tol, np.zeros(width + 1), np.zeros(n), memory=point)
+    state.dual = -np.inf
+    if _is_solved_at_once(state):
+        return state
+    if w is not None:
+        state.w[:] = w
+    elif alpha is not None and problem.ridge > 0.0:
+        state.w[1:] = combined(base, problem.signs * alpha, width).sum(axis=0) / problem.ridge
+        state.passes += 1.0
+    if not problem.rows.fit_intercept:
+        state.w[0] = 0.0
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        refresh(state)
+        if w is None or problem.loss == LOGISTIC:
+            centre_bias(state)
+        evaluate(state)
+    return state
+
+
+def _is_solved_at_once(state: MachineState) -> bool:
+    """Rows of one class need nothing but a bias that is free; no rows need nothing."""
+    problem, point = state.problem, state.memory
+    signs = problem.signs[problem.costs > 0.0]
+    alone = signs.size > 0 and bool((signs == signs[0]).all())
+    if signs.size and not (alone and problem.has_free_bias):
+        return False
+    if signs.size:
+        # The logistic loss has no minimum here, only the infimum 0: the nearest b that has it.
+        state.w[0] = signs[0] * (1.0 if problem.loss == SQUARED_HINGE else _FAR)
+    state.primal = state.dual = 0.0
+    point.margins[:] = problem.signs * state.w[0]
+    point.solved = True
+    return True
+
+
+def refresh(state: MachineState) -> None:
+    """Compute the margins from w; one pass."""
+    problem, point = state.problem, state.memory
+    point.margins[:] = scores(point.base, state.w[1:])
+    point.margins += state.w[0]
+    point.margins *= problem.signs
+    point.fresh = True
+    state.passes += 1.0
+
+
+def centre_bias(state: MachineState) -> None:
+    """Set b to its best value for this w: no pass over X.
+
+    Not between the steps of the squared hinge: where few rows are short of their margin a new b
+    alone can leave none, and Newton's method then has lost what it knew of the curvature.
+    """
+    problem, point, b = state.problem, state.memory, state.w[0]
+    if not problem.rows.fit_intercept:
+        return
+    penalty = problem.bias_penalty
+    size = pull_of_all(problem.loss, point.margins, problem.costs)
+    shift, _ = best_step(
+        problem.loss,
+        point.margins,
+        problem.signs,
+        problem.costs,
+        penalty * b,
+        penalty,
+        0.0,
+        _BALANCED * size,
+    )
+    if shift != 0.0:
+        state.w[0] += shift
+        point.margins += shift * problem.signs
+
+
+def evaluate(state: MachineState) -> None:
+    """Compute both objectives, alpha, u and the curvatures at the point; one pass."""
+    problem, point = state.problem, state.memory
+    primal, plus, minus = _differentiate(state)
+    by_class = point.multiply(state)
+    state.passes += 1.0
+    point.u = by_class[PLUS] + by_class[MINUS]
+    point.balance = plus - minus
+    better = primal < state.primal * (1.0 - _DIGIT)
+    state.primal = primal
+    if problem.ridge > 0.0:
+        better |= _claim(state, point.shares, by_class, plus, minus)
+    else:
+        np.multiply(point.shares, problem.signs, out=state.alpha)
+    point.stalled = 0 if better else point.stalled + 1
+
+
+def _differentiate(state: MachineState) -> tuple[float, float, float]:
+    """Compute alpha and the curvatures; return the objective and the sum of alpha by class."""
+    problem, point, w = state.problem, state.memory, state.w
+    loss, plus, minus = derivatives(
+        problem.loss, point.margins, problem.signs, problem.costs, point.shares, point.curvatures
+    )
+    penalty = problem.ridge * float(w[1:] @ w[1:])
+    if problem.rows.fit_intercept:
+        penalty += problem.bias_penalty * float(w[0]) ** 2
+    return 0.5 * penalty + float(loss), float(plus), float(minus)
+
+
+def _claim(
+    state: MachineState, shares: np.ndarray, by_class: np.ndarray, plus: float, minus: float
+) -> bool:
+    """Balance alpha and keep it if its dual is the best so far."""
+    scales = _scales(state.problem, plus, minus)
+    u = scales[0] * by_class[PLUS] + scales[1] * by_class[MINUS]
+    dual = _dual(state.problem, shares, scales, u, plus - minus)
+    better = dual > state.dual + _DIGIT * abs(dual)
+    if dual >= state.dual:
+        state.dual = dual
+        write_alpha(shares, scales[0], scales[1], state.alpha)
+    return better
+
+
+def _scales(problem: MachineProblem, plus: float, minus: float) -> tuple[float, float]:
+    """Return what brings the heavier class down to the lighter one."""
+    if not problem.has_free_bias or plus == minus:
+        return 1.0, 1.0
+    return (minus / plus, 1.0) if plus > minus else (1.0, plus / minus)
+
+
+def _dual(
+    problem: MachineProblem,
+    shares: np.ndarray,
+    scales: tuple[float, float],
+    u: np.ndarray,
+    balance: float,
+) -> float:
+    penalty = 0.5 * float(u @ u) / problem.ridge
+    if problem.rows.fit_intercept and problem.bias_penalty > 0.0:
+        penalty += balance**2 / (2.0 * problem.bias_penalty)
+    gain = gain_of(problem.loss, shares, problem.costs, scales[0], scales[1])
+    return float(gain - penalty)
+
+
+def _combine(state: MachineState) -> np.ndarray:
+    return combined(state.memory.base, state.memory.shares, state.problem.X.shape[1])
+
+
+def gradient(state: MachineState) -> tuple[float, np.ndarray]:
+    """Return the slopes in b and in w."""
+    problem, point, w = state.problem, state.memory, state.w
+    in_bias = problem.bias_penalty * w[0] - point.balance if problem.rows.fit_intercept else 0.0
+    return in_bias, problem.ridge * w[1:] - point.u
+
+
+def move(
+    state: MachineState, direction: np.ndarray, gains: np.ndarray, u_ahead: np.ndarray
+) -> None:
+    """Go along [b, w] + t direction to the best t; `gains` are the scores of the direction.
+
+    `u_ahead` is what u becomes when alpha goes as the margins do, to first order.
+    """
+    problem, point, w = state.problem, state.memory, state.w
+    gains += direction[0]
+    gains *= problem.signs
+    step = _best_along(state, direction, gains)
+    ahead = np.empty_like(gains)
+    plus, minus, feasible = shares_ahead(
+        problem.loss, point.shares, point.curvatures, gains, problem.signs, problem.costs, ahead
+    )
+    w += step * direction
+    point.margins += step * gains
+    point.fresh = False
+    if problem.loss == LOGISTIC:
+        centre_bias(state)
+    state.updates += 1
+    if problem.ridge > 0.0 and feasible:
+        _claim_ahead(state, ahead, plus, minus, u_ahead)
+        if state.gap <= state.tol:
+            return
+    evaluate(state)
+    if not point.fresh and (state.gap <= state.tol or point.stalled):
+        refresh(state)
+        evaluate(state)
+
+
+def _best_along(state: MachineState, direction: np.ndarray, gains: np.ndarray) -> float:
+    problem, point, w = state.problem, state.memory, state.w
+    penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
+    first = problem.ridge * float(w[1:] @ direction[1:]) + penalty * w[0] * direction[0]
+    second = problem.ridge * float(direction[1:] @ direction[1:]) + penalty * direction[0] ** 2
+    in_bias, in_w = gradient(state)
+    slope = abs(float(in_w @ direction[1:]) + in_bias * direction[0])
+    # The squared hinge is searched to its end, which takes no exponentials.
+    enough = (1e-2 if problem.loss == LOGISTIC else 1e-9) * slope
+    step, _ = best_step(
+        problem.loss, point.margins, gains, problem.costs, first, second, 1.0, enough
+    )
+    return float(step)
+
+
+def _claim_ahead(
+    state: MachineState, ahead: np.ndarray, plus: float, minus: float, u_ahead: np.ndarray
+) -> None:
+    """Claim the alpha that Newton's step itself leads to, if that would end the run.
+
+    It lies nearer the best one than the alpha of the new margins, which are 1 less a little where
+    costs are high; and it saves the gradient there.
+    """
+    problem, point = state.problem, state.memory
+    scales = _scales(problem, plus, minus)
+    primal, *_ = _differentiate(state)
+    if primal - _dual(problem, ahead, scales, u_ahead, plus - minus) > state.tol * primal:
+        return
+    refresh(state)
+    before, (state.primal, *_) = state.primal, _differentiate(state)
+    by_class = combined(point.base, ahead, problem.X.shape[1])
+    state.passes += 1.0
+    if _claim(state, ahead, by_class, plus, minus):
+        point.stalled = -1
+    if state.gap > state.tol:
+        state.primal = before  # `evaluate` looks whether it fell
+
+
+def outcome(state: MachineState) -> Status | None:
+    """Say whether the run is over."""
+    point = state.memory
+    if point.solved or (point.fresh and state.gap <= state.tol):
+        return Status.OPTIMAL
+    if point.stalled >= _PATIENCE:
+        return Status.UNPROVED
+    return Status.BUDGET if state.passes >= point.last_pass else None
+
+
+def go(state: MachineState, budget: int, step: Any) -> Status | None:
+    """Make at most `budget` steps."""
+    made = 0
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        while (status := outcome(state)) is None and made < budget:
+            step(state)
+            made += 1
+    return status
+
+
+@compiled
+def pull_of_all(loss, margins, costs):  # type: ignore[no-untyped-def]
+    """Return the sum of |c_i loss'(m_i)|."""
+    total = 0.0
+    for i in range(margins.shape[0]):
+        m = margins[i]
+        if loss == LOGISTIC:
+            small = math.exp(-abs(m))
+            total += costs[i] * (small if m > 0.0 else 1.0) / (1.0 + small)
+        else:
+            total += 2.0 * costs[i] * max(0.0, 1.0 - m)
+    return total
+
+
+@compiled
+def derivatives(loss, margins, signs, costs, shares, curvatures):  # type: ignore[no-untyped-def]
+    """Write y alpha and c loss'' of every row; return the loss and the sum of alpha by class."""
+    total = 0.0
+    plus = 0.0
+    minus = 0.0
+    for i in range(margins.shape[0]):
+        m, cost = margins[i], costs[i]
+        alpha = 0.0
+        bend = 0.0
+        if cost > 0.0:
+            if loss == LOGISTIC:
+                small = math.exp(-abs(m))
+                part = small / (1.0 + small)
+                total += cost * (math.log1p(small) + max(0.0, -m))
+                alpha = cost * (part if m > 0.0 else 1.0 / (1.0 + small))
+                bend = cost * part / (1.0 + small)
+            elif m < 1.0:
+                total += cost * (1.0 - m) * (1.0 - m)
+                alpha = 2.0 * cost * (1.0 - m)
+                bend = 2.0 * cost
+        if signs[i] > 0.0:
+            plus += alpha
+        else:
+            minus += alpha
+        shares[i] = signs[i] * alpha
+        curvatures[i] = bend
+    return total, plus, minus
+
+
+@compiled
+def shares_ahead(loss, shares, curvatures, gains, signs, costs, ahead):  # type: ignore[no-untyped-def]
+    """Write y (alpha - c loss'' gain); return its sum by class, and whether it is feasible."""
+    plus = 0.0
+    minus = 0.0
+    for i in range(shares.shape[0]):
+        alpha = abs(shares[i]) - curvatures[i] * gains[i]
+        if alpha < 0.0 or (loss == LOGISTIC and alpha > costs[i]):
+            return plus, minus, False
+        ahead[i] = signs[i] * alpha
+        if signs[i] > 0.0:
+            plus += alpha
+        else:
+            minus += alpha
+    return plus, minus, True
+
+
+@compiled
+def write_alpha(shares, scale_plus, scale_minus, alpha):  # type: ignore[no-untyped-def]
+    """Write alpha, each class scaled."""
+    for i in range(shares.shape[0]):
+        alpha[i] = shares[i] * scale_plus if shares[i] > 0.0 else -shares[i] * scale_minus
+
+
+@compiled
+def gain_of(loss, shares, costs, scale_plus, scale_minus):  # type: ignore[no-untyped-def]
+    """Return the sum of -c_i loss*(-alpha_i / c_i), alpha scaled by class."""
+    total = 0.0
+    for i in range(shares.shape[0]):
+        alpha = shares[i] * scale_plus if shares[i] > 0.0 else -shares[i] * scale_minus
+        if alpha > 0.0:
+            p = alpha / costs[i]
+            if loss != LOGISTIC:
+                total += alpha * (1.0 - 0.25 * p)
+            elif p < 1.0:
+                total -= costs[i] * (p * math.log(p) + (1.0 - p) * math.log1p(-p))
+    return total

@@ -60,6 +60,7 @@ def rt_polarity(ngrams=1):
 def _tfidf(texts, vectoriser):
     X = sp.csr_array(vectoriser.fit_transform(texts))
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    X.sum_duplicates()  # sorts the indices, so that nobody has to copy
     return X
 
 

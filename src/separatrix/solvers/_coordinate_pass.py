@@ -4,22 +4,93 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix._compiled import compiled
-from separatrix.problem.rows import add, dot, square
+from separatrix._compiled import by_kind, compiled
+from separatrix.problem.rows import DenseRows, SparseRows, add, dot, square
 from separatrix.solvers._order import shuffle
 
 # Places in the counts of a run.
-ACTIVE, KEPT, UNCHECKED, SINCE_REFRESH = range(4)
+ACTIVE, KEPT, UNCHECKED, CHECKS = range(4)
 # Places in its numbers: y.a, the multiplier b_0, the thresholds beyond which a row at a bound is
 # left out, the dual objective as the steps add up, the gap as the last pass saw it.
 BALANCE, MULTIPLIER, HIGH, LOW, VALUE, SHORTFALL = range(6)
 
 
+def _dense_score(rows, i, w):  # type: ignore[no-untyped-def]
+    return dot(rows, i, w)
+
+
+def _sparse_score(rows, i, w):  # type: ignore[no-untyped-def]
+    # Four sums at a time: one sum would wait for each of its additions.
+    values, indices = rows.values, rows.indices
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    k, end = rows.starts[i], rows.starts[i + 1]
+    while k + 4 <= end:
+        first += values[k] * w[indices[k]]
+        second += values[k + 1] * w[indices[k + 1]]
+        third += values[k + 2] * w[indices[k + 2]]
+        fourth += values[k + 3] * w[indices[k + 3]]
+        k += 4
+    while k < end:
+        first += values[k] * w[indices[k]]
+        k += 1
+    return (first + second) + (third + fourth)
+
+
+score = by_kind({DenseRows: _dense_score, SparseRows: _sparse_score}, in_order=(SparseRows,))
+
+
 @compiled
 def visit_rows(  # type: ignore[no-untyped-def]
+    base,
+    signs,
+    squares,
+    diagonal,
+    upper,
+    bias_weight,
+    alpha,
+    w,
+    order,
+    counts,
+    numbers,
+    dice,
+    quota,
+    enough,
+):
+    """Sweep over the active rows until `quota` visits are made; return how many were.
+
+    Ends earlier where a sweep finds the gap below the share `enough` of the objective.
+    """
+    visited = 0
+    while True:
+        visited += counts[ACTIVE]
+        sweep(
+            base,
+            signs,
+            squares,
+            diagonal,
+            upper,
+            bias_weight,
+            alpha,
+            w,
+            order,
+            counts,
+            numbers,
+            dice,
+        )
+        if visited >= quota or counts[ACTIVE] == 0:
+            return visited
+        if numbers[SHORTFALL] <= enough * numbers[VALUE]:
+            return visited
+
+
+@compiled
+def sweep(  # type: ignore[no-untyped-def]
     base, signs, squares, diagonal, upper, bias_weight, alpha, w, order, counts, numbers, dice
 ):
-    """Make one pass; rows that have settled at a bound leave the active ones."""
+    """Visit the active rows in random order and give each its best alpha.
+
+    Rows that have settled at a bound leave the active ones.
+    """
     active = counts[ACTIVE]
     shuffle(order[:active], dice)
     has_diagonal = diagonal.shape[0] > 0
@@ -30,7 +101,7 @@ def visit_rows(  # type: ignore[no-untyped-def]
     while place < active:
         i = order[place]
         sign, a, bound = signs[i], alpha[i], upper[i]
-        gradient = sign * (dot(base, i, w) + bias) - 1.0
+        gradient = sign * (score(base, i, w) + bias) - 1.0
         if has_diagonal:
             gradient += diagonal[i] * a
             shortfall += 0.5 * gradient * gradient / diagonal[i]
@@ -98,7 +169,7 @@ def scores_of(base, w, n):  # type: ignore[no-untyped-def]
     """Return every x_i.w."""
     scores = np.empty(n)
     for i in range(n):
-        scores[i] = dot(base, i, w)
+        scores[i] = score(base, i, w)
     return scores
 
 

@@ -1,7 +1,7 @@
-"""A good point of the primal from a dual method: the best bias, and the best of a segment.
+"""Points and values for a dual method: the best bias, the best of a segment, both objectives.
 
-    min over b   sum_i c_i loss(y_i (s_i + b))             s_i = w.x_i given
-    min over t   1/2 |w_0 + t (w_1 - w_0)|^2 + sum_i c_i loss(m_i + t (n_i - m_i)),   0 <= t <= 1
+min over b   sum_i c_i loss(y_i (s_i + b))             s_i = w.x_i given
+min over t   1/2 |w_0 + t (w_1 - w_0)|^2 + sum_i c_i loss(m_i + t (n_i - m_i)),   0 <= t <= 1
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.losses import HINGE, slope
+from separatrix.problem.losses import HINGE, slope, value
 
-__all__ = ["best_bias", "best_share"]
+__all__ = ["best_bias", "best_share", "dual_value", "inner", "total_loss"]
 
 _HALVINGS = 40
 
@@ -124,3 +124,36 @@ def best_share(margins, others, costs, loss, square, product, other_square):  # 
             break
         t = 0.5 * (low + high)
     return t
+
+
+@compiled
+def total_loss(margins, costs, loss):  # type: ignore[no-untyped-def]
+    """Return sum_i c_i loss(m_i)."""
+    total = 0.0
+    for i in range(margins.shape[0]):
+        if costs[i] > 0.0:
+            total += costs[i] * value(loss, margins[i])
+    return total
+
+
+@compiled
+def dual_value(alpha, diagonal, u):  # type: ignore[no-untyped-def]
+    """Return sum_i a_i - 1/2 D_i a_i^2, less 1/2 |u|^2."""
+    total = 0.0
+    for i in range(alpha.shape[0]):
+        total += alpha[i]
+        if diagonal.shape[0] > 0:
+            total -= 0.5 * alpha[i] * (alpha[i] * diagonal[i])
+    return total - 0.5 * inner(u, u, 1.0)
+
+
+@compiled
+def inner(first, second, weight):  # type: ignore[no-untyped-def]
+    """Return first.second, with the product of the first entries weighed.
+
+    Not by the library of linear algebra, whose sums depend on the number of its threads.
+    """
+    total = (weight - 1.0) * first[0] * second[0] if first.shape[0] > 0 else 0.0
+    for j in range(first.shape[0]):
+        total += first[j] * second[j]
+    return total

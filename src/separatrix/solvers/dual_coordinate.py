@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from separatrix.problem.losses import HINGE, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
@@ -33,7 +34,7 @@ from separatrix.solvers._coordinate_pass import (
     LOW,
     MULTIPLIER,
     SHORTFALL,
-    SINCE_REFRESH,
+    CHECKS,
     UNCHECKED,
     VALUE,
     choose_active,
@@ -44,7 +45,7 @@ from separatrix.solvers._coordinate_pass import (
 )
 from separatrix.solvers._drive import Status
 from separatrix.solvers._machine import MachineState
-from separatrix.solvers._primal_point import best_bias, best_share
+from separatrix.solvers._primal_point import best_bias, best_share, dual_value, inner, total_loss
 from separatrix.solvers.subspace import (
     HISTORY,
     coefficients,
@@ -54,22 +55,24 @@ from separatrix.solvers.subspace import (
 )
 
 _CHECK_EVERY = 5
-_REFRESH_EVERY = 50
+_REFRESH_EVERY = 20
+_NEARER = 0.4
 _FIRST_ACCELERATED = 3
-# Values are rounded to float32 only where that error is small against the tolerance asked.
-_SINGLE_PRECISION_TOL = 1e-6
+# An update walks over at least so many entries for each entry of w and alpha: where few rows are
+# active it makes several sweeps over them, since accelerating costs the same for few rows as for all.
+_WORK = 4.0
 
 
 class Setup(NamedTuple):
     """What does not change during a run."""
 
-    base: Any  # the rows in working precision
-    exact: Any  # the rows as given
+    base: Any  # the rows x_i
     signs: np.ndarray
     squares: np.ndarray  # |x_i|^2 + D_i + s
     diagonal: np.ndarray  # D; empty for the hinge
     upper: np.ndarray
     bias_weight: float  # s
+    quota: int  # rows to visit in one update, at least
 
 
 class Memory(NamedTuple):
@@ -108,11 +111,13 @@ def start(
 ) -> MachineState:
     """Lay out a run at alpha = 0, or at a claim for other costs."""
     if problem.is_hard:
-        raise ValueError("dual_coordinate needs finite costs: the hard margin is for another solver.")
+        raise ValueError(
+            "dual_coordinate needs finite costs: the hard margin is for another solver."
+        )
     if problem.loss not in (HINGE, SQUARED_HINGE):
         raise ValueError("dual_coordinate knows the hinge and the squared hinge.")
     n, d = problem.X.shape
-    setup = _laid_out(problem, tol)
+    setup = _laid_out(problem)
     memory = Memory(
         alpha=np.zeros(n),
         w=np.zeros(d),
@@ -135,19 +140,18 @@ def start(
     if alpha is not None:
         memory.alpha[:] = _transferred(alpha, problem)
         scatter(setup.base, setup.signs, memory.alpha, memory.w)
-        memory.numbers[BALANCE] = setup.signs @ memory.alpha
+        memory.numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
     _take_primal(state, np.zeros(d), np.zeros(n))
     if w is not None:
-        _take_primal(state, w[1:], scores_of(setup.exact, w[1:], n))
+        _take_primal(state, w[1:], scores_of(setup.base, w[1:], n))
         memory.numbers[MULTIPLIER] = w[0] if problem.has_free_bias else 0.0
     if memory.alpha.any():
         _check(state)
     return state
 
 
-def _laid_out(problem: MachineProblem, tol: float) -> Setup:
-    exact = rows_of(problem.rows).base
-    base = _working_rows(exact, tol)
+def _laid_out(problem: MachineProblem) -> Setup:
+    base = rows_of(problem.rows).base
     squares = squares_of(base, problem.X.shape[0])
     used = problem.costs > 0.0
     if problem.loss == HINGE:
@@ -161,22 +165,12 @@ def _laid_out(problem: MachineProblem, tol: float) -> Setup:
         bias_weight = bias_weight if bias_weight > 0.0 else 1.0
     elif problem.rows.fit_intercept:
         bias_weight = 1.0 / problem.bias_penalty
+    stored = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    quota = int(_WORK * sum(problem.X.shape) / max(1.0, stored / problem.X.shape[0]))
     squares += bias_weight
     if len(diagonal):
         squares += diagonal
-    return Setup(base, exact, problem.signs, squares, diagonal, upper, bias_weight)
-
-
-def _working_rows(exact: Any, tol: float) -> Any:
-    values = exact.values
-    if values.dtype == np.float32:
-        return exact
-    largest = float(np.abs(values).max(initial=0.0))
-    if tol < _SINGLE_PRECISION_TOL or not 1e-20 < largest < 1e20:
-        return exact
-    rounded = values.astype(np.float32)
-    rounded.flags.writeable = False
-    return exact._replace(values=rounded)
+    return Setup(base, problem.signs, squares, diagonal, upper, bias_weight, quota)
 
 
 def _transferred(alpha: np.ndarray, problem: MachineProblem) -> np.ndarray:
@@ -217,7 +211,7 @@ def _iterate(state: MachineState) -> None:
     memory.alpha_before[:] = memory.alpha
     memory.w_before[:] = memory.w
     balance = numbers[BALANCE]
-    visit_rows(
+    visited = visit_rows(
         setup.base,
         setup.signs,
         setup.squares,
@@ -230,12 +224,14 @@ def _iterate(state: MachineState) -> None:
         counts,
         numbers,
         memory.dice,
+        min(setup.quota, len(memory.order)),
+        0.2 * state.tol,
     )
     state.updates += 1
-    state.passes += 1
+    state.passes += visited / len(memory.alpha)
     counts[UNCHECKED] += 1
     estimate = numbers[SHORTFALL] / max(numbers[VALUE] + numbers[SHORTFALL], 1e-300)
-    if counts[UNCHECKED] >= _CHECK_EVERY or (estimate <= 2.0*state.tol and counts[UNCHECKED] > 1):
+    if counts[UNCHECKED] >= _CHECK_EVERY or (estimate <= 2.0 * state.tol and counts[UNCHECKED] > 1):
         _check(state)
         if state.gap <= state.tol:
             return
@@ -282,21 +278,29 @@ def _accelerate(setup: Setup, memory: Memory, updates: int, balance: float) -> N
 
 def _check(state: MachineState) -> None:
     """Bring the claims up to date, renew the multiplier and choose the rows to visit."""
-    setup, memory = state.memory.setup, state.memory.memory
+    problem, setup, memory = state.problem, state.memory.setup, state.memory.memory
     numbers, counts = memory.numbers, memory.counts
     counts[UNCHECKED] = 0
-    counts[SINCE_REFRESH] += 1
-    numbers[BALANCE] = setup.signs @ memory.alpha
-    scores = scores_of(setup.exact, memory.w, len(memory.alpha))
+    counts[CHECKS] += 1
+    if counts[CHECKS] % _REFRESH_EVERY == 0:
+        scatter(setup.base, setup.signs, memory.alpha, memory.w)
+    scores = scores_of(setup.base, memory.w, len(memory.alpha))
+    balance = numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
     _take_primal(state, memory.w, scores)
-    problem = state.problem
     if problem.has_free_bias:
-        numbers[MULTIPLIER] += setup.bias_weight * numbers[BALANCE]
-    bias = numbers[MULTIPLIER] + setup.bias_weight * numbers[BALANCE]
+        numbers[MULTIPLIER] += setup.bias_weight * balance
+    bias = numbers[MULTIPLIER] + setup.bias_weight * balance
     counts[ACTIVE] = choose_active(
         memory.order, scores, setup.signs, bias, setup.diagonal, setup.upper, memory.alpha
     )
-    _take_dual(state)
+    value = dual_value(memory.alpha, setup.diagonal, memory.w)
+    half = 0.5 * setup.bias_weight * balance
+    numbers[VALUE] = value - (numbers[MULTIPLIER] + half) * balance
+    # Proving a dual value costs a walk over all rows: wait until it has come much nearer.
+    if state.primal - numbers[VALUE] <= max(
+        1.5 * state.tol * state.primal, _NEARER * (state.primal - state.dual)
+    ):
+        _take_dual(state)
 
 
 def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None:
@@ -308,21 +312,21 @@ def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None
         b = state.memory.setup.bias_weight * float(memory.numbers[BALANCE])
     point = np.concatenate([[b], w])
     margins = problem.signs * (scores + b)
+    penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
     if np.isfinite(state.primal):
-        weigh = np.ones(len(point))
-        weigh[0] = problem.bias_penalty if problem.rows.fit_intercept else 0.0
         t = best_share(
             memory.margins,
             margins,
             problem.costs,
             problem.loss,
-            float(state.w @ (weigh * state.w)),
-            float(state.w @ (weigh * point)),
-            float(point @ (weigh * point)),
+            inner(state.w, state.w, penalty),
+            inner(state.w, point, penalty),
+            inner(point, point, penalty),
         )
         point = state.w + t * (point - state.w)
         margins = memory.margins + t * (margins - memory.margins)
-    primal = problem.primal(point, margins)
+    loss = total_loss(margins, problem.costs, problem.loss)
+    primal = float(0.5 * inner(point, point, penalty) + loss)
     if primal < state.primal:
         state.primal, state.w = primal, point
         memory.margins[:] = margins
@@ -330,13 +334,15 @@ def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None
 
 def _take_dual(state: MachineState) -> None:
     """Repair the balance on a copy, and keep it if its dual objective is the best so far."""
-    problem, memory = state.problem, state.memory.memory
+    problem, setup, memory = state.problem, state.memory.setup, state.memory.memory
     alpha = memory.alpha.copy()
     if problem.has_free_bias:
-        _balance(alpha, problem.signs, state.memory.setup.upper)
-    u = np.zeros(problem.X.shape[1])
-    scatter(state.memory.setup.exact, problem.signs, alpha, u)
-    dual = problem.dual(alpha, u)
+        _balance(alpha, problem.signs, setup.upper)
+    u = np.empty_like(memory.w)
+    scatter(setup.base, problem.signs, alpha, u)
+    dual = dual_value(alpha, setup.diagonal, u)
+    if not problem.has_free_bias:
+        dual -= 0.5 * setup.bias_weight * inner(problem.signs, alpha, 1.0) ** 2
     if dual > state.dual:
         state.dual, state.alpha = dual, alpha
 
@@ -344,16 +350,14 @@ def _take_dual(state: MachineState) -> None:
 def _balance(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> None:
     """Make y.a = 0 up to rounding: move the free rows alike, then shrink the heavier class."""
     for _ in range(10):
-        excess = float(signs @ alpha)
+        excess = float(inner(signs, alpha, 1.0))
         free = np.flatnonzero((alpha > 0.0) & (alpha < upper))
         if excess == 0.0 or len(free) == 0:
             break
         moved = alpha[free] - signs[free] * (excess / len(free))
         alpha[free] = np.minimum(np.maximum(moved, 0.0), upper[free])
-    excess = float(signs @ alpha)
+    excess = float(inner(signs, alpha, 1.0))
     if abs(excess) > 1e-15 * float(alpha.sum()):
         heavier = signs > 0.0 if excess > 0.0 else signs < 0.0
         total = float(alpha[heavier].sum())
         alpha[heavier] *= max(0.0, (total - abs(excess)) / total)
-
-

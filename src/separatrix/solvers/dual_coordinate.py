@@ -1,0 +1,363 @@
+"""Dual coordinate descent: the hinge and squared-hinge machines on wide sparse data.
+
+    min over a   1/2 |sum_i a_i y_i x_i|^2 + 1/2 sum_i D_i a_i^2 - sum_i a_i  [+ (y.a)^2 / (2p)]
+    subject to   0 <= a_i <= c_i  (hinge, D = 0);   0 <= a_i  (squared hinge, D_i = 1 / (2 c_i))
+                 y.a = 0 where the bias is free
+
+One pass visits the rows in a fully random order and gives each its best a_i, the others held
+(Hsieh et al. 2008). w = sum a_i y_i x_i is carried along, so a visit costs two walks over the
+entries of one row. To this are added: rows that have settled at a bound are left out until the
+next check; after each pass an exact step in the span of the last steps (`subspace`); a free bias by
+an augmented Lagrangian: y.a = 0 gets a multiplier b_0 and a penalty s/2 (y.a)^2, and b = b_0 + s y.a.
+
+What is claimed is checked on the rows as they were given, in float64: the primal with the best bias
+and on the segment to the best point so far, the dual with its balance repaired.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.problem.losses import HINGE, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.rows import rows_of
+from separatrix.solvers import _order
+from separatrix.solvers._coordinate_pass import (
+    ACTIVE,
+    BALANCE,
+    HIGH,
+    KEPT,
+    LOW,
+    MULTIPLIER,
+    SHORTFALL,
+    CHECKS,
+    UNCHECKED,
+    VALUE,
+    choose_active,
+    scatter,
+    scores_of,
+    squares_of,
+    visit_rows,
+)
+from separatrix.solvers._drive import Status
+from separatrix.solvers._machine import MachineState
+from separatrix.solvers._primal_point import best_bias, best_share, dual_value, inner, total_loss
+from separatrix.solvers.subspace import (
+    HISTORY,
+    coefficients,
+    combine,
+    move_along,
+    span_products,
+)
+
+_CHECK_EVERY = 5
+_REFRESH_EVERY = 20
+_NEARER = 0.4
+_FIRST_ACCELERATED = 3
+# An update walks over at least so many entries for each entry of w and alpha: where few rows are
+# active it makes several sweeps over them, since accelerating costs the same for few rows as for all.
+_WORK = 4.0
+
+
+class Setup(NamedTuple):
+    """What does not change during a run."""
+
+    base: Any  # the rows x_i
+    signs: np.ndarray
+    squares: np.ndarray  # |x_i|^2 + D_i + s
+    diagonal: np.ndarray  # D; empty for the hinge
+    upper: np.ndarray
+    bias_weight: float  # s
+    quota: int  # rows to visit in one update, at least
+
+
+class Memory(NamedTuple):
+    """What a run changes, all of it arrays."""
+
+    alpha: np.ndarray
+    w: np.ndarray
+    order: np.ndarray  # the rows; the first counts[ACTIVE] of them are visited
+    alpha_before: np.ndarray
+    w_before: np.ndarray
+    past_alpha: np.ndarray
+    past_w: np.ndarray
+    past_balance: np.ndarray
+    margins: np.ndarray  # of the best primal point
+    counts: np.ndarray
+    numbers: np.ndarray
+    dice: np.ndarray
+
+
+@dataclass
+class Run:
+    """The memory of a `MachineState`."""
+
+    setup: Setup
+    memory: Memory
+    max_passes: float
+
+
+def start(
+    problem: MachineProblem,
+    *,
+    tol: float,
+    first: tuple[np.ndarray | None, np.ndarray | None] | None = None,
+    seed: int = 0,
+    max_passes: float = np.inf,
+) -> MachineState:
+    """Lay out a run at alpha = 0, or at a claim for other costs."""
+    if problem.is_hard:
+        raise ValueError(
+            "dual_coordinate needs finite costs: the hard margin is for another solver."
+        )
+    if problem.loss not in (HINGE, SQUARED_HINGE):
+        raise ValueError("dual_coordinate knows the hinge and the squared hinge.")
+    n, d = problem.X.shape
+    setup = _laid_out(problem)
+    memory = Memory(
+        alpha=np.zeros(n),
+        w=np.zeros(d),
+        order=np.flatnonzero(problem.costs > 0.0).astype(np.uint32),
+        alpha_before=np.zeros(n),
+        w_before=np.zeros(d),
+        past_alpha=np.zeros((HISTORY + 1, n)),
+        past_w=np.zeros((HISTORY + 1, d)),
+        past_balance=np.zeros(HISTORY + 1),
+        margins=np.zeros(n),
+        counts=np.zeros(4, dtype=np.int64),
+        numbers=np.zeros(6),
+        dice=_order.seeded_dice(seed),
+    )
+    memory.counts[ACTIVE] = len(memory.order)
+    memory.numbers[[HIGH, LOW]] = np.inf, -np.inf
+    state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
+    state.memory = Run(setup, memory, max_passes)
+    w, alpha = (None, None) if first is None else first
+    if alpha is not None:
+        memory.alpha[:] = _transferred(alpha, problem)
+        scatter(setup.base, setup.signs, memory.alpha, memory.w)
+        memory.numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
+    _take_primal(state, np.zeros(d), np.zeros(n))
+    if w is not None:
+        _take_primal(state, w[1:], scores_of(setup.base, w[1:], n))
+        memory.numbers[MULTIPLIER] = w[0] if problem.has_free_bias else 0.0
+    if memory.alpha.any():
+        _check(state)
+    return state
+
+
+def _laid_out(problem: MachineProblem) -> Setup:
+    base = rows_of(problem.rows).base
+    squares = squares_of(base, problem.X.shape[0])
+    used = problem.costs > 0.0
+    if problem.loss == HINGE:
+        upper, diagonal = problem.costs, np.empty(0)
+    else:
+        upper = np.where(used, np.inf, 0.0)
+        diagonal = 0.5 / np.where(used, problem.costs, 1.0)
+    bias_weight = 0.0
+    if problem.has_free_bias:
+        bias_weight = float(squares[used].mean()) if used.any() else 1.0
+        bias_weight = bias_weight if bias_weight > 0.0 else 1.0
+    elif problem.rows.fit_intercept:
+        bias_weight = 1.0 / problem.bias_penalty
+    stored = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    quota = int(_WORK * sum(problem.X.shape) / max(1.0, stored / problem.X.shape[0]))
+    squares += bias_weight
+    if len(diagonal):
+        squares += diagonal
+    return Setup(base, problem.signs, squares, diagonal, upper, bias_weight, quota)
+
+
+def _transferred(alpha: np.ndarray, problem: MachineProblem) -> np.ndarray:
+    """Make alpha, claimed for other costs, feasible for these.
+
+    For the hinge the rows of largest alpha / cost, if there are several, stood at their bound:
+    they are put at the new one.
+    """
+    costs = problem.costs
+    used = costs > 0.0
+    alpha = np.where(used, np.maximum(alpha, 0.0), 0.0)
+    if problem.loss == SQUARED_HINGE or not alpha.any():
+        return alpha
+    ratio = np.divide(alpha, costs, out=np.zeros_like(alpha), where=used)
+    at_bound = ratio >= ratio.max() * (1.0 - 1e-9)
+    if ratio.max() < 1.0 and at_bound.sum() > 1:
+        alpha[at_bound] = costs[at_bound]
+    return np.minimum(alpha, costs)
+
+
+def advance(state: MachineState, budget: int) -> Status | None:
+    """Make at most `budget` passes."""
+    run: Run = state.memory
+    for made in range(budget + 1):
+        if state.gap <= state.tol:
+            return Status.OPTIMAL
+        if state.passes >= run.max_passes:
+            return Status.BUDGET
+        if made < budget:
+            _iterate(state)
+    return None
+
+
+def _iterate(state: MachineState) -> None:
+    """Make a pass, check where it is time to, and accelerate."""
+    setup, memory = state.memory.setup, state.memory.memory
+    numbers, counts = memory.numbers, memory.counts
+    memory.alpha_before[:] = memory.alpha
+    memory.w_before[:] = memory.w
+    balance = numbers[BALANCE]
+    visited = visit_rows(
+        setup.base,
+        setup.signs,
+        setup.squares,
+        setup.diagonal,
+        setup.upper,
+        setup.bias_weight,
+        memory.alpha,
+        memory.w,
+        memory.order,
+        counts,
+        numbers,
+        memory.dice,
+        min(setup.quota, len(memory.order)),
+        0.2 * state.tol,
+    )
+    state.updates += 1
+    state.passes += visited / len(memory.alpha)
+    counts[UNCHECKED] += 1
+    estimate = numbers[SHORTFALL] / max(numbers[VALUE] + numbers[SHORTFALL], 1e-300)
+    if counts[UNCHECKED] >= _CHECK_EVERY or (estimate <= 2.0 * state.tol and counts[UNCHECKED] > 1):
+        _check(state)
+        if state.gap <= state.tol:
+            return
+    _accelerate(setup, memory, state.updates, balance)
+
+
+def _accelerate(setup: Setup, memory: Memory, updates: int, balance: float) -> None:
+    """Step to the best point in the span of this pass and the last steps; remember this step."""
+    numbers, counts = memory.numbers, memory.counts
+    kept = int(counts[KEPT])
+    slot = (updates - 1) % (HISTORY + 1)
+    used = min(kept + 1, HISTORY + 1)
+    np.subtract(memory.alpha, memory.alpha_before, out=memory.past_alpha[slot])
+    np.subtract(memory.w, memory.w_before, out=memory.past_w[slot])
+    memory.past_balance[slot] = numbers[BALANCE] - balance
+    counts[KEPT] = used
+    if updates <= _FIRST_ACCELERATED:
+        return
+    bias = numbers[MULTIPLIER] + setup.bias_weight * numbers[BALANCE]
+    products, slopes = span_products(
+        memory.past_alpha,
+        memory.past_w,
+        memory.past_balance,
+        used,
+        memory.alpha,
+        memory.w,
+        bias,
+        setup.bias_weight,
+        setup.diagonal,
+    )
+    t = coefficients(products, slopes)
+    if t is None:
+        return
+    x, v = np.empty_like(memory.alpha), np.empty_like(memory.w)
+    combine(memory.past_alpha, t, x)
+    combine(memory.past_w, t, v)
+    moved, gained = move_along(setup, memory.alpha, memory.w, bias, x, v)
+    numbers[BALANCE] += moved
+    numbers[VALUE] += gained
+    np.subtract(memory.alpha, memory.alpha_before, out=memory.past_alpha[slot])
+    np.subtract(memory.w, memory.w_before, out=memory.past_w[slot])
+    memory.past_balance[slot] += moved
+
+
+def _check(state: MachineState) -> None:
+    """Bring the claims up to date, renew the multiplier and choose the rows to visit."""
+    problem, setup, memory = state.problem, state.memory.setup, state.memory.memory
+    numbers, counts = memory.numbers, memory.counts
+    counts[UNCHECKED] = 0
+    counts[CHECKS] += 1
+    if counts[CHECKS] % _REFRESH_EVERY == 0:
+        scatter(setup.base, setup.signs, memory.alpha, memory.w)
+    scores = scores_of(setup.base, memory.w, len(memory.alpha))
+    balance = numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
+    _take_primal(state, memory.w, scores)
+    if problem.has_free_bias:
+        numbers[MULTIPLIER] += setup.bias_weight * balance
+    bias = numbers[MULTIPLIER] + setup.bias_weight * balance
+    counts[ACTIVE] = choose_active(
+        memory.order, scores, setup.signs, bias, setup.diagonal, setup.upper, memory.alpha
+    )
+    value = dual_value(memory.alpha, setup.diagonal, memory.w)
+    half = 0.5 * setup.bias_weight * balance
+    numbers[VALUE] = value - (numbers[MULTIPLIER] + half) * balance
+    # Proving a dual value costs a walk over all rows: wait until it has come much nearer.
+    if state.primal - numbers[VALUE] <= max(
+        1.5 * state.tol * state.primal, _NEARER * (state.primal - state.dual)
+    ):
+        _take_dual(state)
+
+
+def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None:
+    """Move the best primal point to the best of the segment to (w, its best bias)."""
+    problem, memory = state.problem, state.memory.memory
+    if problem.has_free_bias:
+        b = float(best_bias(scores, problem.signs, problem.costs, problem.loss))
+    else:
+        b = state.memory.setup.bias_weight * float(memory.numbers[BALANCE])
+    point = np.concatenate([[b], w])
+    margins = problem.signs * (scores + b)
+    penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
+    if np.isfinite(state.primal):
+        t = best_share(
+            memory.margins,
+            margins,
+            problem.costs,
+            problem.loss,
+            inner(state.w, state.w, penalty),
+            inner(state.w, point, penalty),
+            inner(point, point, penalty),
+        )
+        point = state.w + t * (point - state.w)
+        margins = memory.margins + t * (margins - memory.margins)
+    loss = total_loss(margins, problem.costs, problem.loss)
+    primal = float(0.5 * inner(point, point, penalty) + loss)
+    if primal < state.primal:
+        state.primal, state.w = primal, point
+        memory.margins[:] = margins
+
+
+def _take_dual(state: MachineState) -> None:
+    """Repair the balance on a copy, and keep it if its dual objective is the best so far."""
+    problem, setup, memory = state.problem, state.memory.setup, state.memory.memory
+    alpha = memory.alpha.copy()
+    if problem.has_free_bias:
+        _balance(alpha, problem.signs, setup.upper)
+    u = np.empty_like(memory.w)
+    scatter(setup.base, problem.signs, alpha, u)
+    dual = dual_value(alpha, setup.diagonal, u)
+    if not problem.has_free_bias:
+        dual -= 0.5 * setup.bias_weight * inner(problem.signs, alpha, 1.0) ** 2
+    if dual > state.dual:
+        state.dual, state.alpha = dual, alpha
+
+
+def _balance(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> None:
+    """Make y.a = 0 up to rounding: move the free rows alike, then shrink the heavier class."""
+    for _ in range(10):
+        excess = float(inner(signs, alpha, 1.0))
+        free = np.flatnonzero((alpha > 0.0) & (alpha < upper))
+        if excess == 0.0 or len(free) == 0:
+            break
+        moved = alpha[free] - signs[free] * (excess / len(free))
+        alpha[free] = np.minimum(np.maximum(moved, 0.0), upper[free])
+    excess = float(inner(signs, alpha, 1.0))
+    if abs(excess) > 1e-15 * float(alpha.sum()):
+        heavier = signs > 0.0 if excess > 0.0 else signs < 0.0
+        total = float(alpha[heavier].sum())
+        alpha[heavier] *= max(0.0, (total - abs(excess)) / total)

@@ -1,0 +1,188 @@
+"""Acceleration of a coordinate method: the best point along its own last steps.
+
+    min over t   1/2 |w + V t|^2 + 1/2 s (r + R t)^2 + b_0 R t
+                 + sum_i  1/2 D_i (a_i + (P t)_i)^2 - (a_i + (P t)_i)
+
+The columns of P are the displacement of the pass just made and the last total steps; V and R are
+what they did to w and to r = y.a. This is a system of four unknowns. Its solution is a direction,
+along which the box 0 <= a <= upper is respected by an exact search: coordinates that meet a bound
+stop there and leave the direction, and the search goes on as long as the objective falls.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix._compiled import compiled
+from separatrix.problem.rows import add, dot
+
+HISTORY = 3
+
+# Added to the unit diagonal of the small system, whose columns may be nearly parallel.
+_RIDGE = 1e-10
+
+
+def coefficients(products: np.ndarray, slopes: np.ndarray) -> np.ndarray | None:
+    """Return t, the minimiser in the span; None where the span is a point.
+
+    >>> coefficients(np.array([[4.0, 0.0], [0.0, 0.0]]), np.array([-2.0, 0.0])).round(6).tolist()
+    [0.5, 0.0]
+    """
+    lengths = np.sqrt(np.diag(products))
+    used = np.flatnonzero(lengths > 0.0)
+    if len(used) == 0 or not np.isfinite(products).all():
+        return None
+    scale = lengths[used]
+    system = products[np.ix_(used, used)] / np.outer(scale, scale)
+    system[np.diag_indices(len(used))] += _RIDGE
+    t = np.zeros(len(slopes))
+    t[used] = np.linalg.solve(system, -slopes[used] / scale) / scale
+    return t
+
+
+@compiled
+def span_products(past_alpha, past_w, past_r, used, alpha, w, bias, bias_weight, diagonal):  # type: ignore[no-untyped-def]
+    """Return the matrix of the small system and the slopes of the objective along each step."""
+    products = np.zeros((used, used))
+    slopes = np.zeros(used)
+    for k in range(used):
+        for m in range(k + 1):
+            total = bias_weight * past_r[k] * past_r[m]
+            for j in range(w.shape[0]):
+                total += past_w[k, j] * past_w[m, j]
+            if diagonal.shape[0] > 0:
+                for i in range(alpha.shape[0]):
+                    total += past_alpha[k, i] * (past_alpha[m, i] * diagonal[i])
+            products[k, m] = products[m, k] = total
+        slope = bias * past_r[k]
+        for j in range(w.shape[0]):
+            slope += past_w[k, j] * w[j]
+        for i in range(alpha.shape[0]):
+            slope -= past_alpha[k, i]
+        if diagonal.shape[0] > 0:
+            for i in range(alpha.shape[0]):
+                slope += past_alpha[k, i] * (diagonal[i] * alpha[i])
+        slopes[k] = slope
+    return products, slopes
+
+
+@compiled
+def combine(past, t, direction):  # type: ignore[no-untyped-def]
+    """Set direction = sum_k t_k past_k."""
+    direction[:] = 0.0
+    for k in range(t.shape[0]):
+        for j in range(direction.shape[0]):
+            direction[j] += t[k] * past[k, j]
+
+
+@compiled
+def leave_bounds_alone(base, signs, upper, alpha, x, v):  # type: ignore[no-untyped-def]
+    """Take coordinates that point out of the box out of x and v; return when the others meet it."""
+    meets = np.empty(alpha.shape[0])
+    found = 0
+    for i in range(alpha.shape[0]):
+        meets[i] = np.inf
+        if x[i] == 0.0:
+            continue
+        bound = upper[i] if x[i] > 0.0 else 0.0
+        if alpha[i] == bound:
+            add(base, i, -x[i] * signs[i], v)
+            x[i] = 0.0
+        else:
+            meets[i] = (bound - alpha[i]) / x[i]
+            found += meets[i] < 1.0
+    return meets, found
+
+
+@compiled
+def search(base, signs, squares, diagonal, upper, alpha, w, bias, bias_weight, x, v, meets, order):  # type: ignore[no-untyped-def]
+    """Go along clip(alpha + t x) to its first minimum with t <= 1, changing alpha and w.
+
+    `order` holds the rows that meet a bound before t = 1, the first to meet it first. w(t) is
+    kept as w + t v, so that a row that stops changes w and v at its own entries only. Returns the
+    change of r = y.a and the decrease of the objective.
+    """
+    has_diagonal = diagonal.shape[0] > 0
+    share, linear, quadratic = 0.0, 0.0, 0.0
+    for i in range(alpha.shape[0]):
+        if x[i] != 0.0:
+            share += signs[i] * x[i]
+            linear -= x[i]
+            if has_diagonal:
+                linear += x[i] * (diagonal[i] * alpha[i])
+                quadratic += x[i] * (x[i] * diagonal[i])
+    product, square = 0.0, 0.0
+    for j in range(w.shape[0]):
+        product += v[j] * w[j]
+        square += v[j] * v[j]
+    slope = linear + product + bias * share
+    t, gained, settled = 0.0, 0.0, 0.0
+    for place in range(order.shape[0] + 1):
+        following = meets[order[place]] if place < order.shape[0] else 1.0
+        curvature = square + quadratic + bias_weight * share * share
+        step = following - t
+        if slope >= 0.0:
+            step = 0.0
+        elif curvature > 0.0 and slope + curvature * step > 0.0:
+            step = -slope / curvature
+        gained -= step * (slope + 0.5 * curvature * step)
+        slope += curvature * step
+        t += step
+        if place == order.shape[0] or t < following or slope >= 0.0:
+            break
+        # Row i meets its bound: it stays there, and the direction goes on without it.
+        i = order[place]
+        along = dot(base, i, v)
+        score = dot(base, i, w) + t * along + bias + bias_weight * (settled + t * share)
+        at_bound = upper[i] if x[i] > 0.0 else 0.0
+        gradient = signs[i] * score - 1.0
+        own_square = squares[i] - bias_weight
+        if has_diagonal:
+            gradient += diagonal[i] * at_bound
+            own_square -= diagonal[i]
+            quadratic -= x[i] * (x[i] * diagonal[i])
+        part = signs[i] * x[i]
+        slope -= x[i] * gradient
+        square = max(0.0, square - part * (2.0 * along - part * own_square))
+        add(base, i, t * part, w)
+        add(base, i, -part, v)
+        settled += t * part
+        share -= part
+        alpha[i] = at_bound
+        x[i] = 0.0
+    for i in range(alpha.shape[0]):
+        if x[i] != 0.0:
+            alpha[i] = min(upper[i], max(0.0, alpha[i] + t * x[i]))
+    for j in range(w.shape[0]):
+        w[j] += t * v[j]
+    return settled + t * share, gained
+
+
+def move_along(
+    setup: Any, alpha: np.ndarray, w: np.ndarray, bias: float, x: np.ndarray, v: np.ndarray
+) -> tuple[float, float]:
+    """Move alpha and w along x (v = sum x_i y_i x_i) as far as it pays, inside the box."""
+    meets, found = leave_bounds_alone(setup.base, setup.signs, setup.upper, alpha, x, v)
+    if found:
+        early = np.flatnonzero(meets < 1.0)
+        order = early[np.argsort(meets[early], kind="stable")]
+    else:
+        order = np.empty(0, dtype=np.int64)
+    moved, gained = search(
+        setup.base,
+        setup.signs,
+        setup.squares,
+        setup.diagonal,
+        setup.upper,
+        alpha,
+        w,
+        bias,
+        setup.bias_weight,
+        x,
+        v,
+        meets,
+        order,
+    )
+    return float(moved), float(gained)

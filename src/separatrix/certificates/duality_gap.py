@@ -99,7 +99,7 @@ class DualityGap:
             bias_penalty=self.bias_penalty,
             slack=0.0,
         )
-        return again.primal <= self.primal and again.dual >= self.dual
+        return self.holds and again.primal <= self.primal and again.dual >= self.dual
 
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""

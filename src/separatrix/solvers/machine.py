@@ -26,6 +26,7 @@ from separatrix.solvers._machine import MachineState
 from separatrix.solvers._threads import one_thread
 from separatrix.solvers.balance import balanced
 from separatrix.solvers.bias import hard_margin_bias, hinge_bias_interval
+from separatrix.solvers.crossover import on_the_faces
 
 __all__ = ["ROADS", "MachineRun", "choose"]
 
@@ -65,11 +66,15 @@ def _products(problem: MachineProblem) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """What a run hands over: w = [b, w_1 ... w_d], a feasible alpha, and the best biases."""
+    """What a run hands over: w = [b, w_1 ... w_d], a feasible alpha, and the best biases.
+
+    Where it is not settled which rows support the hyperplane, a few more iterations will tell.
+    """
 
     w: np.ndarray
     alpha: np.ndarray
     bias_interval: tuple[float, float]
+    is_settled: bool = True
 
 
 class MachineRun:
@@ -122,6 +127,13 @@ class MachineRun:
             w, interval = _with_best_bias(problem, w, alpha, state.tol)
         else:
             interval = (float(w[0]), float(w[0]))
+        if self.method is interior_point:
+            margins = problem.rows.margins(w)
+            least = problem.primal(w, margins) * (1.0 - 0.9 * state.tol)
+            on_faces = on_the_faces(problem, margins, alpha, least)
+            if on_faces is None:
+                return Claims(w, alpha, interval, is_settled=False)
+            alpha = on_faces
         return Claims(w, alpha, interval)
 
 

@@ -100,14 +100,20 @@ def _first_claims(
 
 
 def _claim_primal(state: MachineState, w: FloatArray) -> None:
+    """Take w over if its value is the best so far; with the best bias if that makes it enough."""
     problem = state.problem
     scores = problem.X @ w[1:]
     state.passes += 1.0
     if problem.is_hard:
         w = hard_claim(problem, w, scores)
-    elif problem.has_free_bias:
-        w = with_bias(w, best_bias(scores, problem.signs, problem.costs))
-    value = problem.primal(w)
+        value = problem.primal(w)
+    else:
+        bias = w[0] if problem.rows.fit_intercept else 0.0
+        value = problem.primal(w, problem.signs * (scores + bias))
+        if problem.has_free_bias and value - state.dual > state.tol * value:
+            bias = best_bias(scores, problem.signs, problem.costs)
+            w = with_bias(w, bias)
+            value = problem.primal(w, problem.signs * (scores + bias))
     if value < state.primal:
         state.w, state.primal = w, value
 
@@ -184,7 +190,7 @@ def _claim(state: MachineState, run: Run) -> None:
         w[0] = 0.0
     alpha = np.zeros(problem.rows.n_rows)
     alpha[used] = np.minimum(run.alpha, run.costs)
-    if np.isfinite(w).all():
-        _claim_primal(state, w)
     if np.isfinite(alpha).all():
         _claim_dual(state, balanced(problem, alpha))
+    if np.isfinite(w).all():
+        _claim_primal(state, w)

@@ -7,9 +7,11 @@ import pytest
 from tests.amounts import cases
 from tests.problems import as_sparse, problem
 
+from separatrix.problem.losses import HINGE
+from separatrix.problem.machine import MachineProblem
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import _drive, delta_rule, kozinec, perceptron
+from separatrix.solvers import _drive, delta_rule, interior_point, kozinec, perceptron
 from separatrix.solvers._drive import Status, replay, solve
 
 RUNS = [
@@ -67,6 +69,34 @@ def test_budget_is_only_a_budget(method, settings):
             status_of_ones = method.advance(ones, 0)
             status_of_uneven = method.advance(uneven, 0)
         assert bits(whole) == bits(ones) == bits(uneven)
+        assert status is status_of_ones
+        assert status is status_of_uneven
+
+
+MACHINES = [
+    (interior_point, HINGE, {"tol": 1e-9}),
+    (interior_point, HINGE, {"tol": 1e-3, "max_passes": 40}),
+]
+
+
+def claims(state):
+    """All that a run of a machine hands over."""
+    numbers = np.array([state.primal, state.dual, state.updates, state.passes])
+    return [state.w.tobytes(), state.alpha.tobytes(), numbers.tobytes()]
+
+
+@pytest.mark.parametrize(("method", "loss", "settings"), MACHINES)
+def test_budget_of_a_machine_is_only_a_budget(method, loss, settings):
+    kinds = ["overlapping_gaussians", "comfortable_margin", "integer_grid", "copied_columns"]
+    for seed in cases(40):
+        case = problem(seed, kind=kinds[seed % 4])
+        X = as_sparse(case.X, np.int32) if seed % 2 else case.X
+        costs = np.full(len(case.y_signs), 10.0 ** (seed % 5 - 2))
+        machine = MachineProblem(SignedProblem(X, case.y_signs), costs, loss)
+        whole, status = advance_in_steps(method, machine, [12, 0], settings)
+        ones, status_of_ones = advance_in_steps(method, machine, [1] * 12 + [0], settings)
+        uneven, status_of_uneven = advance_in_steps(method, machine, [0, 5, 0, 7, 0], settings)
+        assert claims(whole) == claims(ones) == claims(uneven)
         assert status is status_of_ones
         assert status is status_of_uneven
 

@@ -18,10 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf
 
 from separatrix.problem.signed import FloatArray
+from separatrix.solvers.bordered_normal import Factor, factored
 from separatrix.solvers.complementarity import (
     apply_step,
     centre,
@@ -190,7 +189,8 @@ def step(run: Run) -> bool:
     n = len(run.alpha)
     weights, shares = np.empty(n), np.empty(n)
     mu = weigh(*kept, weights, shares) / run.pairs
-    factor = _factored(run, weights)
+    factor = factored(run.rows, weights, run.quadratic, run.has_bias)
+    run.passes += 1.0
     if factor is None:
         return False
     dv, moved = _direction(run, factor, shares)
@@ -227,54 +227,8 @@ def step(run: Run) -> bool:
     return length > 1e-10
 
 
-def _direction(
-    run: Run, factor: tuple[FloatArray, FloatArray, FloatArray], shares: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _direction(run: Run, factor: Factor, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the change of [v, b], and V times that of v."""
-    dv = _solve(factor, run._gather(shares) - run.residual)
+    dv = factor.solve(run._gather(shares) - run.residual)
     run.passes += 1.0
     return dv, run.rows.dot(dv[:-1])
-
-
-def _factored(run: Run, diagonal: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """Return (matrix scaled to a unit diagonal, its Cholesky factor, the scaling)."""
-    matrix = run.rows.normal_matrix(diagonal)
-    run.passes += 1.0
-    places = np.arange(len(matrix))
-    matrix[places, places] += run.quadratic
-    if not run.has_bias:
-        matrix[:, -1] = 0.0
-        matrix[-1, -1] = 1.0
-    size = np.sqrt(matrix[places, places])
-    if not np.isfinite(size).all() or not (size > 0.0).all():
-        return None
-    matrix /= size
-    matrix /= size[:, None]
-    for extra in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
-        matrix[places, places] = 1.0 + extra
-        factor, info = dpotrf(matrix, lower=0, clean=0)
-        if info == 0:
-            matrix[places, places] = 1.0
-            return matrix, factor, size
-    return None
-
-
-def _solve(factor: tuple[FloatArray, FloatArray, FloatArray], right: FloatArray) -> FloatArray:
-    """Solve with the factor, and refine twice against the matrix itself."""
-    matrix, upper, size = factor
-    right = right / size
-    x = _back(upper, right)
-    rest = right - _symmetric(matrix, x)
-    x += _back(upper, rest)
-    return x / size
-
-
-def _symmetric(matrix: FloatArray, x: FloatArray) -> FloatArray:
-    from scipy.linalg.blas import dsymv
-
-    return np.asarray(dsymv(1.0, matrix, x, lower=0))
-
-
-def _back(upper: FloatArray, right: FloatArray) -> FloatArray:
-    half = solve_triangular(upper, right, trans="T", check_finite=False)
-    return np.asarray(solve_triangular(upper, half, check_finite=False))

@@ -47,6 +47,18 @@ class ScaledRows:
         """Return other rows of the same matrix."""
         return ScaledRows(self.base, self.mean, self.scale, chosen.astype(np.int64))
 
+    def dense(self, places: np.ndarray) -> FloatArray:
+        """Return some of the chosen rows of V as an array."""
+        part, base = self.chosen[places], self.base
+        block = np.zeros((len(part), self.width + 1))
+        if len(base) == 1:
+            _fill_block(base.values, self.mean, part, np.ones(len(part)), block)
+        else:
+            for k, i in enumerate(part):
+                stored = slice(int(base.starts[i]), int(base.starts[i + 1]))
+                block[k, base.indices[stored]] = base.values[stored]
+        return np.asarray(block[:, :-1] / self.scale)
+
     def dot(self, v: FloatArray) -> FloatArray:
         """Return V v."""
         out = np.empty(len(self.chosen))

@@ -34,16 +34,22 @@ def textlike(n=100_000, d=50_000, seed=0):
     return X, y
 
 
-def newsgroups_two_classes():
-    """All 20 newsgroups as tf-idf: those about computers and the sciences against the others."""
+def newsgroups_classes():
+    """All 20 newsgroups as tf-idf, with their names."""
     rows = []
     for part in ("train", "test"):
         name = SHARED / "newsgroups20" / f"20newsgroups-{part}.tab.bz2"
         with bz2.open(name, "rt") as file:
             lines = file.read().split("\n")[3:]
         rows += [line.split("\t", 1) for line in lines if "\t" in line]
-    y = np.array([1.0 if label.startswith(("comp", "sci")) else -1.0 for label, _ in rows])
-    return _tfidf((text for _, text in rows), TfidfVectorizer(min_df=2)), y
+    labels = np.array([label for label, _ in rows])
+    return _tfidf((text for _, text in rows), TfidfVectorizer(min_df=2)), labels
+
+
+def newsgroups_two_classes():
+    """All 20 newsgroups as tf-idf: those about computers and the sciences against the others."""
+    X, labels = newsgroups_classes()
+    return X, np.array([1.0 if name.startswith(("comp", "sci")) else -1.0 for name in labels])
 
 
 def rt_polarity(ngrams=1):

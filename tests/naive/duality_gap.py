@@ -1,4 +1,4 @@
-"""Both objectives of a machine without rounding: fractions, and for logarithms balls of 300 bits."""
+"""Both objectives of a machine without rounding: fractions, and 300 bits for logarithms."""
 
 from fractions import Fraction
 

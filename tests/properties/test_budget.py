@@ -7,11 +7,9 @@ import pytest
 from tests.amounts import cases
 from tests.problems import as_sparse, problem
 
-from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
-from separatrix.problem.machine import MachineProblem
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import _drive, delta_rule, kozinec, newton, newton_cg, perceptron
+from separatrix.solvers import _drive, delta_rule, kozinec, perceptron
 from separatrix.solvers._drive import Status, replay, solve
 
 RUNS = [
@@ -71,28 +69,6 @@ def test_budget_is_only_a_budget(method, settings):
         assert bits(whole) == bits(ones) == bits(uneven)
         assert status is status_of_ones
         assert status is status_of_uneven
-
-
-def machine_bits(state):
-    """All that a run of a machine claims and remembers."""
-    arrays = [value for value in vars(state.memory).values() if isinstance(value, np.ndarray)]
-    numbers = [state.primal, state.dual, state.updates, state.passes]
-    return [array.tobytes() for array in [state.w, state.alpha, np.array(numbers), *arrays]]
-
-
-@pytest.mark.parametrize("method", [newton, newton_cg])
-@pytest.mark.parametrize("loss", [SQUARED_HINGE, LOGISTIC])
-def test_budget_is_only_a_budget_for_the_machines(method, loss):
-    for seed in cases(40):
-        case = problem(seed)
-        X = np.clip(case.X, -1e80, 1e80)
-        X = as_sparse(X, np.int32) if seed % 2 else X
-        costs = np.full(len(case.X), 10.0 ** (seed % 5 - 1))
-        given = MachineProblem(SignedProblem(X, case.y_signs), costs, loss)
-        whole, status = advance_in_steps(method, given, [20], {"tol": 1e-9})
-        ones, status_of_ones = advance_in_steps(method, given, [0] + [1] * 20, {"tol": 1e-9})
-        assert machine_bits(whole) == machine_bits(ones)
-        assert status is status_of_ones
 
 
 @pytest.mark.parametrize(("method", "settings"), RUNS[::3])

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Pass", "dual_from_below", "one_pass", "primal_from_above"]
+__all__ = ["Pass", "box_around", "dual_from_below", "one_pass", "primal_from_above"]
 
 UNIT = 2.0**-53
 LEAST = 2.0**-1074
@@ -35,6 +35,7 @@ class Pass:
     margin_errors: np.ndarray
     total: np.ndarray  # u = sum_i a_i y_i x_i
     total_errors: np.ndarray
+    sizes: np.ndarray  # sum_i a_i |x_i|
 
 
 def _blocks(X: Any) -> Iterator[tuple[slice, Any, float]]:
@@ -89,7 +90,7 @@ def one_pass(X: Any, signs: np.ndarray, w: np.ndarray, bias: float, alpha: np.nd
         # Blocks err by `spread`; the carried errors, themselves rounded, by (blocks u)^2.
         total_errors = spread + (1.1 * blocks * UNIT) ** 2 * sizes + 2.0 * UNIT * abs(total)
         total_errors = 1.01 * total_errors + 8.0 * (n + 2.0) * LEAST
-    return Pass(margins, margin_errors, total, total_errors)
+    return Pass(margins, margin_errors, total, total_errors, sizes)
 
 
 def _gamma(terms: float) -> float:
@@ -97,13 +98,19 @@ def _gamma(terms: float) -> float:
 
 
 def primal_from_above(
-    seen: Pass, costs: np.ndarray, loss: str, w: np.ndarray, bias: float, bias_penalty: float
+    seen: Pass,
+    costs: np.ndarray,
+    loss: str,
+    w: np.ndarray,
+    bias: float,
+    bias_penalty: float,
+    ridge: float = 1.0,
 ) -> float:
     """Return a number that the objective at (w, bias) does not exceed; inf if it overflows."""
     used = costs > 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         lower = (seen.margins - seen.margin_errors)[used]
-        squares = [*(w * w).tolist(), bias_penalty * bias * bias]
+        squares = [*(ridge * w * w).tolist(), bias_penalty * bias * bias]
         if not np.isfinite(lower).all() or not np.isfinite(squares).all():
             return math.inf
         norm = 0.5 * _sum(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
@@ -132,10 +139,13 @@ def dual_from_below(
     signs: np.ndarray,
     alpha: np.ndarray,
     bias_penalty: float | None,
+    box: np.ndarray | None = None,
 ) -> float:
     """Return a number that the dual objective at alpha is not below; -inf if alpha is not feasible.
 
-    `bias_penalty` is None where there is no bias, 0 where it is free.
+    `bias_penalty` is None where there is no bias, 0 where it is free. With a `box` there is no
+    penalty on w: then every w with |w_j| <= box_j has an objective of at least the first sum of the
+    dual minus u.w, by the definition of the conjugate.
     """
     upper = np.where(costs > 0.0, np.inf, 0.0) if loss == "squared_hinge" else costs
     if not (np.isfinite(alpha).all() and (alpha >= 0.0).all() and (alpha <= upper).all()):
@@ -145,7 +155,7 @@ def dual_from_below(
         return -math.inf  # fsum rounds once: zero means exactly zero
     with np.errstate(over="ignore", invalid="ignore"):
         outer = abs(seen.total) + seen.total_errors
-        squares = [*(outer * outer).tolist()]
+        squares = (outer * outer if box is None else 2.0 * outer * box).tolist()
         if bias_penalty:
             squares.append(balance * balance / bias_penalty * (1.0 + 8.0 * UNIT))
         if not np.isfinite(squares).all():
@@ -181,3 +191,10 @@ def _sum(values: list[float]) -> float:
         return math.fsum(values)
     except OverflowError:
         return math.inf
+
+
+def box_around(seen: Pass, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.ndarray:
+    """Return sizes of coefficients far beyond w: `reach` times |w_j| and one over the column."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        typical = np.where(seen.sizes > 0.0, float(alpha.sum()) / seen.sizes, 0.0)
+    return np.asarray(reach * (abs(w) + typical))

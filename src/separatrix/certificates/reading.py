@@ -97,11 +97,11 @@ def _duality_gap(claim: dict[str, Any], common: dict[str, Any]) -> DualityGap:
         raise Refused("rows must be different numbers of rows")
     multipliers[rows] = [float.fromhex(value) for value in claim["multipliers"]]
     weights = np.array([float.fromhex(value) for value in claim["weights"]])
-    numbers = [float.fromhex(claim[name]) for name in ("primal", "dual", "bias_penalty")]
+    numbers = [float.fromhex(claim[name]) for name in ("primal", "dual", "bias_penalty", "ridge")]
     if len(weights) != common["n_features"] + 1 or not np.isfinite([*numbers, *weights]).all():
         raise Refused("weights and bounds must be finite numbers, one weight a column and the bias")
-    if type(claim["positive"]) is not int or numbers[2] < 0.0:
-        raise Refused("positive must be the number of a class, and bias_penalty at least zero")
+    if type(claim["positive"]) is not int or numbers[2] < 0.0 or numbers[3] not in (0.0, 1.0):
+        raise Refused("positive must number a class, bias_penalty be at least 0, ridge be 0 or 1")
     return DualityGap(
         primal=numbers[0],
         dual=numbers[1],
@@ -110,6 +110,7 @@ def _duality_gap(claim: dict[str, Any], common: dict[str, Any]) -> DualityGap:
         multipliers=multipliers,
         costs=np.broadcast_to(costs, (n,)).copy(),
         bias_penalty=numbers[2],
+        ridge=numbers[3],
         positive=claim["positive"],
         **common,
     )

@@ -97,6 +97,7 @@ class Machine(CallbackSupport, LinearClassifier):
                 costs,
                 CODES[loss],
                 float(self.intercept_penalty),
+                ridge,
             )
             for k in numbers
         ]
@@ -107,8 +108,6 @@ class Machine(CallbackSupport, LinearClassifier):
     ) -> tuple[list[Fitted], np.ndarray]:
         """Return one machine, or one for each class, and the class number of every row."""
         X, codes, problems = self._pose(X, y, sample_weight, loss)
-        if np.inf == self.C:
-            self._require_separable(problems)
         deadline = np.inf
         if self.max_seconds is not None:
             deadline = time.perf_counter() + self.max_seconds
@@ -177,6 +176,7 @@ class Machine(CallbackSupport, LinearClassifier):
                 alpha=claims.alpha,
                 intercept=problem.rows.fit_intercept,
                 bias_penalty=problem.bias_penalty,
+                ridge=problem.ridge,
                 positive=positive_class,
                 data_sha256=fingerprint.result(),
                 classes=names,
@@ -188,6 +188,8 @@ class Machine(CallbackSupport, LinearClassifier):
                 break
             status = Status.UNPROVED
             tol *= 0.1
+        if problem.is_hard and not proof.holds:
+            self._refuse_if_inseparable(problem)
         state = run.state
         return Fitted(
             weights=claims.w,
@@ -200,18 +202,17 @@ class Machine(CallbackSupport, LinearClassifier):
             bias_interval=claims.bias_interval,
         )
 
-    def _require_separable(self, problems: list[MachineProblem]) -> None:
-        """Refuse a hard margin that cannot be had, with the witness."""
-        for problem in problems:
-            used = np.flatnonzero(problem.costs > 0.0)
-            X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
-            verdict = separability(X, problem.signs[used], bool(self.fit_intercept))
-            if verdict.kind in ("overlapping", "quasi-separable"):
-                raise NotSeparableError(
-                    f"C=inf asks for a hard margin, and there is none: {verdict}\n"
-                    "Use a finite C, which lets rows stand inside the margin.",
-                    verdict.witness,
-                )
+    def _refuse_if_inseparable(self, problem: MachineProblem) -> None:
+        """Say with the witness why a hard margin was not found, if there is none."""
+        used = np.flatnonzero(problem.costs > 0.0)
+        X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
+        verdict = separability(X, problem.signs[used], bool(self.fit_intercept))
+        if verdict.kind in ("overlapping", "quasi-separable"):
+            raise NotSeparableError(
+                f"C=inf asks for a hard margin, and there is none: {verdict}\n"
+                "Use a finite C, which lets rows stand inside the margin.",
+                verdict.witness,
+            )
 
     def _starts(self, problems: list[MachineProblem]) -> list[Any]:
         """Return where each machine starts: where the last fit ended, if that fits these data."""

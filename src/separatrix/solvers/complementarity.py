@@ -14,11 +14,13 @@ Cost inf has xi = 0 and no upper end.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from separatrix._compiled import compiled, inlined
 
-__all__ = ["apply_step", "measure", "predict", "recentre", "shares_for", "weigh"]
+__all__ = ["apply_step", "centre", "measure", "predict", "recentre", "shares_for", "weigh"]
 
 # Products are brought to within this factor of the target, from both sides.
 _SPREAD = 10.0
@@ -30,6 +32,29 @@ def _changes(a, s, x, c, weight, short, dm, below_to, above_to):  # type: ignore
     per_a, per_room = 1.0 / a, 1.0 / (c - a)
     da = weight * (short + below_to * per_a - above_to * per_room - dm)
     return da, (below_to - s * da) * per_a - s, (above_to + x * da) * per_room - x
+
+
+@compiled
+def centre(signs, costs, scores, bias, mu, alpha, below, above, margins):  # type: ignore[no-untyped-def]
+    """Write the point that is exactly centred at mu; return the sum of y alpha and its slope in b.
+
+    alpha solves mu / (c - alpha) - mu / alpha = 1 - margin.
+    """
+    total, slope = 0.0, 0.0
+    for i in range(scores.shape[0]):
+        c, m = costs[i], signs[i] * (scores[i] + bias)
+        lean = (1.0 - m) * (c / (2.0 * mu))
+        size, root = abs(lean), math.sqrt(1.0 + lean * lean)
+        # The smaller part of the box, (1 - size / (1 + root)) / 2, without its cancellation.
+        small = 0.5 * c * (1.0 + 1.0 / (root + size)) / (1.0 + root)
+        large = c - small
+        a = large if lean > 0.0 else small
+        s = mu / a
+        x = mu / (small if lean > 0.0 else large)
+        total += signs[i] * a
+        slope -= 1.0 / (s / a + x / (c - a))
+        alpha[i], below[i], above[i], margins[i] = a, s, x, m
+    return total, slope
 
 
 @compiled

@@ -28,6 +28,7 @@ from separatrix.solvers._drive import Status
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._threads import one_thread
 from separatrix.solvers.claims import balanced, best_bias, hard_claim, with_bias
+from separatrix.solvers.dual_polish import fitted_alphas
 from separatrix.solvers.predictor_corrector import Run, centred_run, hard_run, step
 from separatrix.solvers.scaled_rows import scaled_rows
 
@@ -100,14 +101,20 @@ def _first_claims(
 
 
 def _claim_primal(state: MachineState, w: FloatArray) -> None:
+    """Take w over if its value is the best so far; with the best bias if that makes it enough."""
     problem = state.problem
     scores = problem.X @ w[1:]
     state.passes += 1.0
     if problem.is_hard:
         w = hard_claim(problem, w, scores)
-    elif problem.has_free_bias:
-        w = with_bias(w, best_bias(scores, problem.signs, problem.costs))
-    value = problem.primal(w)
+        value = problem.primal(w)
+    else:
+        bias = w[0] if problem.rows.fit_intercept else 0.0
+        value = problem.primal(w, problem.signs * (scores + bias))
+        if problem.has_free_bias and value - state.dual > state.tol * value:
+            bias = best_bias(scores, problem.signs, problem.costs)
+            w = with_bias(w, bias)
+            value = problem.primal(w, problem.signs * (scores + bias))
     if value < state.primal:
         state.w, state.primal = w, value
 
@@ -168,11 +175,25 @@ def _iterate(state: MachineState) -> None:
     near = primal - dual <= max(2.0 * state.tol, _ROUGH) * abs(primal)
     if state.problem.is_hard or near or memory.failed or state.updates % _REFRESH == 0:
         _claim(state, run)
-    gap = state.gap if state.problem.is_hard else primal - dual
-    if gap < 0.9 * memory.best_gap:
+    # Before the hard margin has a feasible w, a growing dual is progress.
+    gap = primal - dual
+    if state.problem.is_hard:
+        gap = state.gap if np.isfinite(state.primal) else 1.0 + 1.0 / (1e-300 + state.dual)
+    if gap < 0.9 * memory.best_gap or (np.isinf(state.primal) and gap < memory.best_gap):
         memory.best_gap, memory.since_best = gap, 0
     else:
         memory.since_best += 1
+    if (memory.failed or memory.since_best >= _PATIENCE) and state.gap > state.tol:
+        _polish(state)
+
+
+def _polish(state: MachineState) -> None:
+    """The steps have come to nothing: fit alpha to the best w, on the rows of its margin."""
+    problem = state.problem
+    if np.isfinite(state.primal):
+        state.passes += 1.0
+        for alpha in fitted_alphas(problem, state.w):
+            _claim_dual(state, balanced(problem, alpha))
 
 
 def _claim(state: MachineState, run: Run) -> None:
@@ -184,7 +205,7 @@ def _claim(state: MachineState, run: Run) -> None:
         w[0] = 0.0
     alpha = np.zeros(problem.rows.n_rows)
     alpha[used] = np.minimum(run.alpha, run.costs)
-    if np.isfinite(w).all():
-        _claim_primal(state, w)
     if np.isfinite(alpha).all():
         _claim_dual(state, balanced(problem, alpha))
+    if np.isfinite(w).all():
+        _claim_primal(state, w)

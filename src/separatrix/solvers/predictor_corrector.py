@@ -18,12 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf
 
 from separatrix.problem.signed import FloatArray
+from separatrix.solvers.bordered_normal import Factor, factored
 from separatrix.solvers.complementarity import (
     apply_step,
+    centre,
     measure,
     predict,
     recentre,
@@ -106,53 +106,48 @@ def centred_run(
     mu: float,
 ) -> Run:
     """Begin at v, exactly centred at mu, with the b that balances alpha where b is free."""
-    scores = rows.dot(v[:-1])
-    v = v.copy()
+    scores, v, n = rows.dot(v[:-1]), v.copy(), len(signs)
+    kept = (np.empty(n), np.empty(n), np.empty(n), np.empty(n))
     if has_bias and quadratic[-1] == 0.0:
-        v[-1] = _balancing_bias(scores, signs, costs, mu, float(pull[-1]), float(v[-1]))
-    margins = signs * (scores + v[-1])
-    alpha = _centred_alpha(margins, costs, mu)
-    below, above = mu / alpha, mu / (costs - alpha)
-    run = Run(rows, signs, costs, quadratic, pull, has_bias, v, alpha, below, above, margins)
-    run.residual = quadratic * v - pull - run._gather(signs * alpha)
+        v[-1] = _balancing_bias(scores, signs, costs, mu, float(pull[-1]), kept)
+    centre(signs, costs, scores, v[-1], mu, *kept)
+    run = Run(rows, signs, costs, quadratic, pull, has_bias, v, *kept)
+    run.residual = quadratic * v - pull - run._gather(signs * run.alpha)
     if not has_bias:
         run.residual[-1] = 0.0
     return run
 
 
-def _centred_alpha(margins: FloatArray, costs: FloatArray, mu: float) -> FloatArray:
-    """Solve mu / (c - alpha) - mu / alpha = 1 - margin."""
-    lean = (1.0 - margins) * (costs / (2.0 * mu))
-    size = np.abs(lean)
-    root = np.sqrt(1.0 + lean * lean)
-    # The smaller part of the box, (1 - size / (1 + root)) / 2, without its cancellation.
-    small = 0.5 * (1.0 + 1.0 / (root + size)) / (1.0 + root)
-    return costs * np.where(lean > 0.0, 1.0 - small, small)
-
-
 def _balancing_bias(
-    scores: FloatArray, signs: FloatArray, costs: FloatArray, mu: float, tilt: float, b: float
+    scores: FloatArray,
+    signs: FloatArray,
+    costs: FloatArray,
+    mu: float,
+    tilt: float,
+    kept: tuple[FloatArray, ...],
 ) -> float:
-    """Find b with sum y alpha(b) = -tilt: the sum falls as b grows."""
+    """Find b with sum y alpha(b) = -tilt: the sum falls as b grows. Newton between two ends."""
 
-    def excess(bias: float) -> float:
-        return float(signs @ _centred_alpha(signs * (scores + bias), costs, mu)) + tilt
+    def excess(bias: float) -> tuple[float, float]:
+        total, slope = centre(signs, costs, scores, bias, mu, *kept)
+        return float(total) + tilt, float(slope)
 
     low, high = float(-scores.max()) - 1.0, float(-scores.min()) + 1.0
-    width = high - low + 1.0
-    while excess(low) < 0.0 and width < 1e300:
+    width = high - low
+    while excess(low)[0] < 0.0 and width < 1e300:
         low, width = low - width, 2.0 * width
-    while excess(high) > 0.0 and width < 1e300:
+    while excess(high)[0] > 0.0 and width < 1e300:
         high, width = high + width, 2.0 * width
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if not low < middle < high or high - low <= 1e-9 * (1.0 + abs(middle)):
+    bias, enough = 0.5 * (low + high), 1e-14 * float(costs.sum())
+    for _ in range(100):
+        over, slope = excess(bias)
+        if abs(over) <= enough or not low < bias < high:
             break
-        if excess(middle) > 0.0:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
+        low, high = (bias, high) if over > 0.0 else (low, bias)
+        bias -= over / slope
+        if not low < bias < high:
+            bias = 0.5 * (low + high)
+    return bias
 
 
 def hard_run(rows: ScaledRows, signs: FloatArray, quadratic: FloatArray, has_bias: bool) -> Run:
@@ -194,7 +189,8 @@ def step(run: Run) -> bool:
     n = len(run.alpha)
     weights, shares = np.empty(n), np.empty(n)
     mu = weigh(*kept, weights, shares) / run.pairs
-    factor = _factored(run, weights)
+    factor = factored(run.rows, weights, run.quadratic, run.has_bias)
+    run.passes += 1.0
     if factor is None:
         return False
     dv, moved = _direction(run, factor, shares)
@@ -231,54 +227,8 @@ def step(run: Run) -> bool:
     return length > 1e-10
 
 
-def _direction(
-    run: Run, factor: tuple[FloatArray, FloatArray, FloatArray], shares: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _direction(run: Run, factor: Factor, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the change of [v, b], and V times that of v."""
-    dv = _solve(factor, run._gather(shares) - run.residual)
+    dv = factor.solve(run._gather(shares) - run.residual)
     run.passes += 1.0
     return dv, run.rows.dot(dv[:-1])
-
-
-def _factored(run: Run, diagonal: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """Return (matrix scaled to a unit diagonal, its Cholesky factor, the scaling)."""
-    matrix = run.rows.normal_matrix(diagonal)
-    run.passes += 1.0
-    places = np.arange(len(matrix))
-    matrix[places, places] += run.quadratic
-    if not run.has_bias:
-        matrix[:, -1] = 0.0
-        matrix[-1, -1] = 1.0
-    size = np.sqrt(matrix[places, places])
-    if not np.isfinite(size).all() or not (size > 0.0).all():
-        return None
-    matrix /= size
-    matrix /= size[:, None]
-    for extra in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
-        matrix[places, places] = 1.0 + extra
-        factor, info = dpotrf(matrix, lower=0, clean=0)
-        if info == 0:
-            matrix[places, places] = 1.0
-            return matrix, factor, size
-    return None
-
-
-def _solve(factor: tuple[FloatArray, FloatArray, FloatArray], right: FloatArray) -> FloatArray:
-    """Solve with the factor, and refine twice against the matrix itself."""
-    matrix, upper, size = factor
-    right = right / size
-    x = _back(upper, right)
-    rest = right - _symmetric(matrix, x)
-    x += _back(upper, rest)
-    return x / size
-
-
-def _symmetric(matrix: FloatArray, x: FloatArray) -> FloatArray:
-    from scipy.linalg.blas import dsymv
-
-    return np.asarray(dsymv(1.0, matrix, x, lower=0))
-
-
-def _back(upper: FloatArray, right: FloatArray) -> FloatArray:
-    half = solve_triangular(upper, right, trans="T", check_finite=False)
-    return np.asarray(solve_triangular(upper, half, check_finite=False))

@@ -47,6 +47,18 @@ class ScaledRows:
         """Return other rows of the same matrix."""
         return ScaledRows(self.base, self.mean, self.scale, chosen.astype(np.int64))
 
+    def dense(self, places: np.ndarray) -> FloatArray:
+        """Return some of the chosen rows of V as an array."""
+        part, base = self.chosen[places], self.base
+        block = np.zeros((len(part), self.width + 1))
+        if len(base) == 1:
+            _fill_block(base.values, self.mean, part, np.ones(len(part)), block)
+        else:
+            for k, i in enumerate(part):
+                stored = slice(int(base.starts[i]), int(base.starts[i + 1]))
+                block[k, base.indices[stored]] = base.values[stored]
+        return np.asarray(block[:, :-1] / self.scale)
+
     def dot(self, v: FloatArray) -> FloatArray:
         """Return V v."""
         out = np.empty(len(self.chosen))
@@ -84,7 +96,9 @@ class ScaledRows:
         else:
             base = self.base
             # The transpose of a Fortran array is one in C's order: its lower triangle is filled.
-            _sparse_normal(base.values, base.indices, base.starts, self.chosen, diagonal, matrix.T)
+            lists = base.values, base.indices, base.starts, self.chosen, diagonal
+            # Unsigned places spare a test for negative ones at every entry.
+            _sparse_normal(*lists, np.empty(d + 1, np.uint64), np.empty(d + 1), matrix.T)
         matrix[:d] /= self.scale[:, None]
         matrix[:, :d] /= self.scale
         return matrix
@@ -201,15 +215,21 @@ def _sparse_squares(values, indices, mean, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _sparse_normal(values, indices, starts, chosen, diagonal, lower):  # type: ignore[no-untyped-def]
-    """Add diagonal_k [x 1]^T [x 1] of every chosen row to the lower triangle (indices ascend)."""
+def _sparse_normal(values, indices, starts, chosen, diagonal, places, entries, lower):  # type: ignore[no-untyped-def]
+    """Add diagonal_k [x 1]^T [x 1] of every chosen row to the lower triangle (indices ascend).
+
+    `places` and `entries` hold one row [x 1]: read once, used as often as it is long.
+    """
     last = lower.shape[0] - 1
     for k in range(chosen.shape[0]):
         weight, i = diagonal[k], chosen[k]
-        begin, end = starts[i], starts[i + 1]
-        for p in range(begin, end):
-            row, product = lower[indices[p]], weight * values[p]
-            for q in range(begin, p + 1):
-                row[indices[q]] += product * values[q]
-            lower[last, indices[p]] += product
-        lower[last, last] += weight
+        begin, many = starts[i], np.int64(starts[i + 1]) - np.int64(starts[i])
+        for p in range(many):
+            places[p] = indices[begin + p]
+            entries[p] = values[begin + p]
+        places[many] = last
+        entries[many] = 1.0
+        for p in range(many + 1):
+            row, product = lower[places[p]], weight * entries[p]
+            for q in range(p + 1):
+                row[places[q]] += product * entries[q]

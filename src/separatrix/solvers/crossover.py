@@ -1,0 +1,37 @@
+"""From the interior of the box to its faces: which rows are support vectors, and which are not.
+
+An interior point leaves every multiplier strictly between its bounds. At the optimum a row with a
+margin above 1 has none, and one with a margin below 1 has all it may. So each row's distance from a
+bound, as a share of the box, is weighed against its distance from the margin of 1; where the margin
+says it more clearly, the multiplier goes to the bound. To first order this raises the dual
+objective (each step is along its slope); that it does not lose what was asked is then computed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.problem.machine import MachineProblem
+from separatrix.solvers.balance import balanced
+
+__all__ = ["on_the_faces"]
+
+_BOLDNESS = (1.0, 0.1, 0.01)
+
+
+def on_the_faces(
+    problem: MachineProblem, margins: np.ndarray, alpha: np.ndarray, least_dual: float
+) -> np.ndarray | None:
+    """Return multipliers put to their bounds as boldly as `least_dual` allows; None if it never."""
+    upper = problem.upper
+    box = np.where(np.isinf(upper), float(alpha.max(initial=0.0)), upper)
+    share = np.divide(alpha, box, out=np.zeros_like(alpha), where=box > 0.0)
+    for boldness in _BOLDNESS:
+        none = share < boldness * (margins - 1.0)
+        full = (1.0 - share < boldness * (1.0 - margins)) & np.isfinite(upper)
+        candidate = np.where(none, 0.0, np.where(full, upper, alpha))
+        if problem.has_free_bias:
+            candidate = balanced(candidate, problem.signs, upper)
+        if problem.dual(candidate) >= least_dual:
+            return candidate
+    return None

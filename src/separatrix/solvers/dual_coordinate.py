@@ -57,9 +57,10 @@ from separatrix.solvers.subspace import (
 _CHECK_EVERY = 5
 _REFRESH_EVERY = 20
 _NEARER = 0.4
+_ROUNDING = 1e-8
 _FIRST_ACCELERATED = 3
-# An update walks over at least so many entries for each entry of w and alpha: where few rows are
-# active it makes several sweeps over them, since accelerating costs the same for few rows as for all.
+# An update walks over at least so many entries for each entry of w and alpha: it makes several
+# sweeps over few active rows, since accelerating costs the same for few rows as for all.
 _WORK = 4.0
 
 
@@ -262,12 +263,16 @@ def _accelerate(setup: Setup, memory: Memory, updates: int, balance: float) -> N
         setup.bias_weight,
         setup.diagonal,
     )
-    t = coefficients(products, slopes)
+    size = float(np.sqrt(inner(memory.w, memory.w, 1.0)))
+    t = coefficients(products, slopes, 1e-13 * size)
     if t is None:
         return
     x, v = np.empty_like(memory.alpha), np.empty_like(memory.w)
     combine(memory.past_alpha, t, x)
     combine(memory.past_w, t, v)
+    if 1e-16 * size * np.abs(t).sum() > _ROUNDING * np.sqrt(inner(v, v, 1.0)):
+        # The steps carry the rounding of w, and t is large: w would no longer be that of alpha.
+        scatter(setup.base, setup.signs, x, v)
     moved, gained = move_along(setup, memory.alpha, memory.w, bias, x, v)
     numbers[BALANCE] += moved
     numbers[VALUE] += gained
@@ -283,7 +288,9 @@ def _check(state: MachineState) -> None:
     counts[UNCHECKED] = 0
     counts[CHECKS] += 1
     if counts[CHECKS] % _REFRESH_EVERY == 0:
+        memory.w_before[:] -= memory.w
         scatter(setup.base, setup.signs, memory.alpha, memory.w)
+        memory.w_before[:] += memory.w  # the step just made stays what it was
     scores = scores_of(setup.base, memory.w, len(memory.alpha))
     balance = numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
     _take_primal(state, memory.w, scores)
@@ -301,6 +308,7 @@ def _check(state: MachineState) -> None:
         1.5 * state.tol * state.primal, _NEARER * (state.primal - state.dual)
     ):
         _take_dual(state)
+        _measure_primal(state)
 
 
 def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None:
@@ -312,8 +320,8 @@ def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None
         b = state.memory.setup.bias_weight * float(memory.numbers[BALANCE])
     point = np.concatenate([[b], w])
     margins = problem.signs * (scores + b)
-    penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
     if np.isfinite(state.primal):
+        penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
         t = best_share(
             memory.margins,
             margins,
@@ -325,11 +333,23 @@ def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None
         )
         point = state.w + t * (point - state.w)
         margins = memory.margins + t * (margins - memory.margins)
-    loss = total_loss(margins, problem.costs, problem.loss)
-    primal = float(0.5 * inner(point, point, penalty) + loss)
+    primal = _objective(problem, point, margins)
     if primal < state.primal:
         state.primal, state.w = primal, point
         memory.margins[:] = margins
+
+
+def _measure_primal(state: MachineState) -> None:
+    """Compute the objective at the best point afresh: along segments rounding adds up."""
+    problem, memory = state.problem, state.memory.memory
+    scores = scores_of(state.memory.setup.base, state.w[1:], len(memory.alpha))
+    memory.margins[:] = problem.signs * (scores + state.w[0])
+    state.primal = _objective(problem, state.w, memory.margins)
+
+
+def _objective(problem: MachineProblem, w: np.ndarray, margins: np.ndarray) -> float:
+    penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
+    return float(0.5 * inner(w, w, penalty) + total_loss(margins, problem.costs, problem.loss))
 
 
 def _take_dual(state: MachineState) -> None:

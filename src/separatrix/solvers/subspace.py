@@ -24,14 +24,17 @@ HISTORY = 3
 _RIDGE = 1e-10
 
 
-def coefficients(products: np.ndarray, slopes: np.ndarray) -> np.ndarray | None:
-    """Return t, the minimiser in the span; None where the span is a point.
+def coefficients(
+    products: np.ndarray, slopes: np.ndarray, least: float
+) -> np.ndarray | None:
+    """Return t, the minimiser in the span of the steps longer than `least`; None if there is none.
 
-    >>> coefficients(np.array([[4.0, 0.0], [0.0, 0.0]]), np.array([-2.0, 0.0])).round(6).tolist()
+    >>> products, slopes = np.array([[4.0, 0.0], [0.0, 0.0]]), np.array([-2.0, 0.0])
+    >>> coefficients(products, slopes, 0.0).round(6).tolist()
     [0.5, 0.0]
     """
     lengths = np.sqrt(np.diag(products))
-    used = np.flatnonzero(lengths > 0.0)
+    used = np.flatnonzero(lengths > least)
     if len(used) == 0 or not np.isfinite(products).all():
         return None
     scale = lengths[used]

@@ -27,7 +27,7 @@ def optimum(X, signs, costs, squared=False, fit_intercept=True, bias_penalty=0.0
     right = np.concatenate([-np.ones(n), np.zeros(n)])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-9
     solution = clarabel.DefaultSolver(
         sparse.csc_matrix(sparse.diags(quadratic)),
         linear,
@@ -36,6 +36,7 @@ def optimum(X, signs, costs, squared=False, fit_intercept=True, bias_penalty=0.0
         [clarabel.NonnegativeConeT(2 * n)],
         settings,
     ).solve()
+    assert solution.status == clarabel.SolverStatus.Solved
     return solution.obj_val
 
 

@@ -11,8 +11,9 @@ from separatrix.solvers._order import shuffle
 # Places in the counts of a run.
 ACTIVE, KEPT, UNCHECKED, CHECKS = range(4)
 # Places in its numbers: y.a, the multiplier b_0, the thresholds beyond which a row at a bound is
-# left out, the dual objective as the steps add up, the gap as the last pass saw it.
-BALANCE, MULTIPLIER, HIGH, LOW, VALUE, SHORTFALL = range(6)
+# left out, the dual objective as the steps add up, the gap as the last pass saw it, the weight s of
+# the penalty s/2 (y.a)^2, and y.a at the last check.
+BALANCE, MULTIPLIER, HIGH, LOW, VALUE, SHORTFALL, WEIGHT, LAST_BALANCE, NUMBERS = range(9)
 
 
 def _dense_score(rows, i, w):  # type: ignore[no-untyped-def]
@@ -46,7 +47,6 @@ def visit_rows(  # type: ignore[no-untyped-def]
     squares,
     diagonal,
     upper,
-    bias_weight,
     alpha,
     w,
     order,
@@ -69,7 +69,6 @@ def visit_rows(  # type: ignore[no-untyped-def]
             squares,
             diagonal,
             upper,
-            bias_weight,
             alpha,
             w,
             order,
@@ -85,7 +84,7 @@ def visit_rows(  # type: ignore[no-untyped-def]
 
 @compiled
 def sweep(  # type: ignore[no-untyped-def]
-    base, signs, squares, diagonal, upper, bias_weight, alpha, w, order, counts, numbers, dice
+    base, signs, squares, diagonal, upper, alpha, w, order, counts, numbers, dice
 ):
     """Visit the active rows in random order and give each its best alpha.
 
@@ -94,6 +93,7 @@ def sweep(  # type: ignore[no-untyped-def]
     active = counts[ACTIVE]
     shuffle(order[:active], dice)
     has_diagonal = diagonal.shape[0] > 0
+    bias_weight = numbers[WEIGHT]
     bias = numbers[MULTIPLIER] + bias_weight * numbers[BALANCE]
     balance, gained, shortfall = numbers[BALANCE], 0.0, 0.0
     highest, lowest = -np.inf, np.inf
@@ -126,15 +126,16 @@ def sweep(  # type: ignore[no-untyped-def]
         place += 1
         if projected == 0.0:
             continue
-        if squares[i] > 0.0:
-            target = min(bound, max(0.0, a - gradient / squares[i]))
+        square_of_row = squares[i] + bias_weight
+        if square_of_row > 0.0:
+            target = min(bound, max(0.0, a - gradient / square_of_row))
         else:
             target = bound
         change = target - a
         if change == 0.0:
             continue
         alpha[i] = target
-        gained -= change * (gradient + 0.5 * squares[i] * change)
+        gained -= change * (gradient + 0.5 * square_of_row * change)
         add(base, i, sign * change, w)
         balance += sign * change
         bias += bias_weight * (sign * change)

@@ -4,14 +4,18 @@
     subject to   0 <= a_i <= c_i  (hinge, D = 0);   0 <= a_i  (squared hinge, D_i = 1 / (2 c_i))
                  y.a = 0 where the bias is free
 
-One pass visits the rows in a fully random order and gives each its best a_i, the others held
+A pass visits the rows in a fully random order and gives each its best a_i, the others held
 (Hsieh et al. 2008). w = sum a_i y_i x_i is carried along, so a visit costs two walks over the
-entries of one row. To this are added: rows that have settled at a bound are left out until the
-next check; after each pass an exact step in the span of the last steps (`subspace`); a free bias by
-an augmented Lagrangian: y.a = 0 gets a multiplier b_0 and a penalty s/2 (y.a)^2, and b = b_0 + s y.a.
+entries of one row. To this are added:
 
-What is claimed is checked on the rows as they were given, in float64: the primal with the best bias
-and on the segment to the best point so far, the dual with its balance repaired.
+- rows that have settled at a bound are left out until the next check;
+- after each pass an exact step in the span of the last steps (`subspace`);
+- for a free bias an augmented Lagrangian: r = y.a = 0 gets a multiplier b_0 and a penalty
+  s/2 r^2, and b = b_0 + s r. A penalised bias is the same with b_0 = 0 and s = 1/p for good.
+
+One update is one such pass with its step, or a few over few rows; `passes` counts visits by rows.
+Checked are the rows as given: the primal with its best bias on the segment to the best point so
+far, the dual with its balance repaired on a copy.
 """
 
 from __future__ import annotations
@@ -29,14 +33,17 @@ from separatrix.solvers import _order
 from separatrix.solvers._coordinate_pass import (
     ACTIVE,
     BALANCE,
+    CHECKS,
     HIGH,
     KEPT,
+    LAST_BALANCE,
     LOW,
     MULTIPLIER,
+    NUMBERS,
     SHORTFALL,
-    CHECKS,
     UNCHECKED,
     VALUE,
+    WEIGHT,
     choose_active,
     scatter,
     scores_of,
@@ -57,9 +64,10 @@ from separatrix.solvers.subspace import (
 _CHECK_EVERY = 5
 _REFRESH_EVERY = 20
 _NEARER = 0.4
+_ROUNDING = 1e-8
 _FIRST_ACCELERATED = 3
-# An update walks over at least so many entries for each entry of w and alpha: where few rows are
-# active it makes several sweeps over them, since accelerating costs the same for few rows as for all.
+# An update walks over at least so many entries for each entry of w and alpha: it makes several
+# sweeps over few active rows, since accelerating costs the same for few rows as for all.
 _WORK = 4.0
 
 
@@ -68,10 +76,9 @@ class Setup(NamedTuple):
 
     base: Any  # the rows x_i
     signs: np.ndarray
-    squares: np.ndarray  # |x_i|^2 + D_i + s
+    squares: np.ndarray  # |x_i|^2 + D_i
     diagonal: np.ndarray  # D; empty for the hinge
     upper: np.ndarray
-    bias_weight: float  # s
     quota: int  # rows to visit in one update, at least
 
 
@@ -129,11 +136,13 @@ def start(
         past_balance=np.zeros(HISTORY + 1),
         margins=np.zeros(n),
         counts=np.zeros(4, dtype=np.int64),
-        numbers=np.zeros(6),
+        numbers=np.zeros(NUMBERS),
         dice=_order.seeded_dice(seed),
     )
     memory.counts[ACTIVE] = len(memory.order)
     memory.numbers[[HIGH, LOW]] = np.inf, -np.inf
+    memory.numbers[WEIGHT] = _first_weight(problem, setup.squares)
+    memory.numbers[LAST_BALANCE] = np.inf
     state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
     state.memory = Run(setup, memory, max_passes)
     w, alpha = (None, None) if first is None else first
@@ -159,18 +168,22 @@ def _laid_out(problem: MachineProblem) -> Setup:
     else:
         upper = np.where(used, np.inf, 0.0)
         diagonal = 0.5 / np.where(used, problem.costs, 1.0)
-    bias_weight = 0.0
-    if problem.has_free_bias:
-        bias_weight = float(squares[used].mean()) if used.any() else 1.0
-        bias_weight = bias_weight if bias_weight > 0.0 else 1.0
-    elif problem.rows.fit_intercept:
-        bias_weight = 1.0 / problem.bias_penalty
     stored = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
     quota = int(_WORK * sum(problem.X.shape) / max(1.0, stored / problem.X.shape[0]))
-    squares += bias_weight
     if len(diagonal):
         squares += diagonal
-    return Setup(base, problem.signs, squares, diagonal, upper, bias_weight, quota)
+    return Setup(base, problem.signs, squares, diagonal, upper, quota)
+
+
+def _first_weight(problem: MachineProblem, squares: np.ndarray) -> float:
+    """Return s: 1/p for a penalised bias, the mean |x_i|^2 for a free one, 0 for none."""
+    if not problem.rows.fit_intercept:
+        return 0.0
+    if problem.bias_penalty > 0.0:
+        return 1.0 / problem.bias_penalty
+    used = problem.costs > 0.0
+    mean = float(squares[used].mean()) if used.any() else 0.0
+    return mean if mean > 0.0 else 1.0
 
 
 def _transferred(alpha: np.ndarray, problem: MachineProblem) -> np.ndarray:
@@ -217,7 +230,6 @@ def _iterate(state: MachineState) -> None:
         setup.squares,
         setup.diagonal,
         setup.upper,
-        setup.bias_weight,
         memory.alpha,
         memory.w,
         memory.order,
@@ -250,7 +262,7 @@ def _accelerate(setup: Setup, memory: Memory, updates: int, balance: float) -> N
     counts[KEPT] = used
     if updates <= _FIRST_ACCELERATED:
         return
-    bias = numbers[MULTIPLIER] + setup.bias_weight * numbers[BALANCE]
+    bias = numbers[MULTIPLIER] + numbers[WEIGHT] * numbers[BALANCE]
     products, slopes = span_products(
         memory.past_alpha,
         memory.past_w,
@@ -259,16 +271,20 @@ def _accelerate(setup: Setup, memory: Memory, updates: int, balance: float) -> N
         memory.alpha,
         memory.w,
         bias,
-        setup.bias_weight,
+        numbers[WEIGHT],
         setup.diagonal,
     )
-    t = coefficients(products, slopes)
+    size = float(np.sqrt(inner(memory.w, memory.w, 1.0)))
+    t = coefficients(products, slopes, 1e-13 * size)
     if t is None:
         return
     x, v = np.empty_like(memory.alpha), np.empty_like(memory.w)
     combine(memory.past_alpha, t, x)
     combine(memory.past_w, t, v)
-    moved, gained = move_along(setup, memory.alpha, memory.w, bias, x, v)
+    if 1e-16 * size * np.abs(t).sum() > _ROUNDING * np.sqrt(inner(v, v, 1.0)):
+        # The steps carry the rounding of w, and t is large: w would no longer be that of alpha.
+        scatter(setup.base, setup.signs, x, v)
+    moved, gained = move_along(setup, memory.alpha, memory.w, bias, numbers[WEIGHT], x, v)
     numbers[BALANCE] += moved
     numbers[VALUE] += gained
     np.subtract(memory.alpha, memory.alpha_before, out=memory.past_alpha[slot])
@@ -283,24 +299,27 @@ def _check(state: MachineState) -> None:
     counts[UNCHECKED] = 0
     counts[CHECKS] += 1
     if counts[CHECKS] % _REFRESH_EVERY == 0:
+        memory.w_before[:] -= memory.w
         scatter(setup.base, setup.signs, memory.alpha, memory.w)
+        memory.w_before[:] += memory.w  # the step just made stays what it was
     scores = scores_of(setup.base, memory.w, len(memory.alpha))
     balance = numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
     _take_primal(state, memory.w, scores)
     if problem.has_free_bias:
-        numbers[MULTIPLIER] += setup.bias_weight * balance
-    bias = numbers[MULTIPLIER] + setup.bias_weight * balance
+        _renew_multiplier(state)
+    bias = numbers[MULTIPLIER] + numbers[WEIGHT] * balance
     counts[ACTIVE] = choose_active(
         memory.order, scores, setup.signs, bias, setup.diagonal, setup.upper, memory.alpha
     )
     value = dual_value(memory.alpha, setup.diagonal, memory.w)
-    half = 0.5 * setup.bias_weight * balance
+    half = 0.5 * numbers[WEIGHT] * balance
     numbers[VALUE] = value - (numbers[MULTIPLIER] + half) * balance
     # Proving a dual value costs a walk over all rows: wait until it has come much nearer.
     if state.primal - numbers[VALUE] <= max(
         1.5 * state.tol * state.primal, _NEARER * (state.primal - state.dual)
     ):
         _take_dual(state)
+        _measure_primal(state)
 
 
 def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None:
@@ -309,11 +328,11 @@ def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None
     if problem.has_free_bias:
         b = float(best_bias(scores, problem.signs, problem.costs, problem.loss))
     else:
-        b = state.memory.setup.bias_weight * float(memory.numbers[BALANCE])
+        b = float(memory.numbers[WEIGHT] * memory.numbers[BALANCE])
     point = np.concatenate([[b], w])
     margins = problem.signs * (scores + b)
-    penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
     if np.isfinite(state.primal):
+        penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
         t = best_share(
             memory.margins,
             margins,
@@ -325,11 +344,34 @@ def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None
         )
         point = state.w + t * (point - state.w)
         margins = memory.margins + t * (margins - memory.margins)
-    loss = total_loss(margins, problem.costs, problem.loss)
-    primal = float(0.5 * inner(point, point, penalty) + loss)
+    primal = _objective(problem, point, margins)
     if primal < state.primal:
         state.primal, state.w = primal, point
         memory.margins[:] = margins
+
+
+def _renew_multiplier(state: MachineState) -> None:
+    """Let b_0 take what the penalty has found; weigh y.a more where it alone is what is missing."""
+    numbers = state.memory.memory.numbers
+    balance = abs(numbers[BALANCE])
+    numbers[MULTIPLIER] += numbers[WEIGHT] * numbers[BALANCE]
+    settled = numbers[SHORTFALL] < 0.1 * (state.primal - state.dual)
+    if settled and balance > 0.25 * numbers[LAST_BALANCE]:
+        numbers[WEIGHT] *= 4.0
+    numbers[LAST_BALANCE] = balance
+
+
+def _measure_primal(state: MachineState) -> None:
+    """Compute the objective at the best point afresh: along segments rounding adds up."""
+    problem, memory = state.problem, state.memory.memory
+    scores = scores_of(state.memory.setup.base, state.w[1:], len(memory.alpha))
+    memory.margins[:] = problem.signs * (scores + state.w[0])
+    state.primal = _objective(problem, state.w, memory.margins)
+
+
+def _objective(problem: MachineProblem, w: np.ndarray, margins: np.ndarray) -> float:
+    penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
+    return float(0.5 * inner(w, w, penalty) + total_loss(margins, problem.costs, problem.loss))
 
 
 def _take_dual(state: MachineState) -> None:
@@ -340,9 +382,10 @@ def _take_dual(state: MachineState) -> None:
         _balance(alpha, problem.signs, setup.upper)
     u = np.empty_like(memory.w)
     scatter(setup.base, problem.signs, alpha, u)
-    dual = dual_value(alpha, setup.diagonal, u)
+    dual = float(dual_value(alpha, setup.diagonal, u))
     if not problem.has_free_bias:
-        dual -= 0.5 * setup.bias_weight * inner(problem.signs, alpha, 1.0) ** 2
+        balance = inner(problem.signs, alpha, 1.0)
+        dual -= float(0.5 * memory.numbers[WEIGHT] * balance * balance)
     if dual > state.dual:
         state.dual, state.alpha = dual, alpha
 

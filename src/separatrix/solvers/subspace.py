@@ -24,14 +24,15 @@ HISTORY = 3
 _RIDGE = 1e-10
 
 
-def coefficients(products: np.ndarray, slopes: np.ndarray) -> np.ndarray | None:
-    """Return t, the minimiser in the span; None where the span is a point.
+def coefficients(products: np.ndarray, slopes: np.ndarray, least: float) -> np.ndarray | None:
+    """Return t, the minimiser in the span of the steps longer than `least`; None if there is none.
 
-    >>> coefficients(np.array([[4.0, 0.0], [0.0, 0.0]]), np.array([-2.0, 0.0])).round(6).tolist()
+    >>> products, slopes = np.array([[4.0, 0.0], [0.0, 0.0]]), np.array([-2.0, 0.0])
+    >>> coefficients(products, slopes, 0.0).round(6).tolist()
     [0.5, 0.0]
     """
     lengths = np.sqrt(np.diag(products))
-    used = np.flatnonzero(lengths > 0.0)
+    used = np.flatnonzero(lengths > least)
     if len(used) == 0 or not np.isfinite(products).all():
         return None
     scale = lengths[used]
@@ -138,7 +139,7 @@ def search(base, signs, squares, diagonal, upper, alpha, w, bias, bias_weight, x
         score = dot(base, i, w) + t * along + bias + bias_weight * (settled + t * share)
         at_bound = upper[i] if x[i] > 0.0 else 0.0
         gradient = signs[i] * score - 1.0
-        own_square = squares[i] - bias_weight
+        own_square = squares[i]
         if has_diagonal:
             gradient += diagonal[i] * at_bound
             own_square -= diagonal[i]
@@ -161,7 +162,13 @@ def search(base, signs, squares, diagonal, upper, alpha, w, bias, bias_weight, x
 
 
 def move_along(
-    setup: Any, alpha: np.ndarray, w: np.ndarray, bias: float, x: np.ndarray, v: np.ndarray
+    setup: Any,
+    alpha: np.ndarray,
+    w: np.ndarray,
+    bias: float,
+    bias_weight: float,
+    x: np.ndarray,
+    v: np.ndarray,
 ) -> tuple[float, float]:
     """Move alpha and w along x (v = sum x_i y_i x_i) as far as it pays, inside the box."""
     meets, found = leave_bounds_alone(setup.base, setup.signs, setup.upper, alpha, x, v)
@@ -179,7 +186,7 @@ def move_along(
         alpha,
         w,
         bias,
-        setup.bias_weight,
+        bias_weight,
         x,
         v,
         meets,

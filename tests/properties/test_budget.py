@@ -7,11 +7,9 @@ import pytest
 from tests.amounts import cases
 from tests.problems import as_sparse, problem
 
-from separatrix.problem.losses import HINGE, SQUARED_HINGE
-from separatrix.problem.machine import MachineProblem
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import _drive, delta_rule, dual_coordinate, kozinec, perceptron
+from separatrix.solvers import _drive, delta_rule, kozinec, perceptron
 from separatrix.solvers._drive import Status, replay, solve
 
 RUNS = [
@@ -35,13 +33,6 @@ BUDGET = 150
 def bits(state):
     """All that a run remembers."""
     return [array.tobytes() for array in state.memory]
-
-
-def machine_bits(state):
-    """All that a run of dual coordinate descent remembers and claims."""
-    claims = np.array([state.primal, state.dual, state.passes, state.updates])
-    arrays = [state.w, state.alpha, claims, *state.memory.memory]
-    return [array.tobytes() for array in arrays]
 
 
 def advance_in_steps(method, signed, sizes, settings):
@@ -78,21 +69,6 @@ def test_budget_is_only_a_budget(method, settings):
         assert bits(whole) == bits(ones) == bits(uneven)
         assert status is status_of_ones
         assert status is status_of_uneven
-
-
-@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
-def test_budget_is_only_a_budget_for_machines(loss):
-    for seed in cases(40):
-        case = problem(seed, kind=["overlapping_gaussians", "integer_grid"][seed % 2])
-        X = as_sparse(case.X, np.int32) if seed // 2 % 2 else case.X
-        rows = SignedProblem(X, case.y_signs)
-        machine = MachineProblem(rows, np.full(len(case.X), 10.0), loss, float(seed // 4 % 2))
-        settings = {"tol": 1e-10, "seed": seed}
-        whole, status = advance_in_steps(dual_coordinate, machine, [BUDGET], settings)
-        ones, status_of_ones = advance_in_steps(dual_coordinate, machine, [1] * BUDGET, settings)
-        uneven, _ = advance_in_steps(dual_coordinate, machine, [0, 3, 0, BUDGET - 3, 0], settings)
-        assert machine_bits(whole) == machine_bits(ones) == machine_bits(uneven)
-        assert status is status_of_ones
 
 
 @pytest.mark.parametrize(("method", "settings"), RUNS[::3])

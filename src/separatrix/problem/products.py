@@ -52,12 +52,12 @@ def moments(rows: Rows, shares: np.ndarray, curvatures: np.ndarray, width: int) 
 
 
 def curved(
-    rows: Rows, curvatures: np.ndarray, v: np.ndarray, products: np.ndarray
+    rows: Rows, curvatures: np.ndarray, v: np.ndarray, offset: float, products: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Return X^T D X v and the sum of D X v; write X v to `products`."""
+    """Return X^T D p and the sum of D p, where p = X v - offset is written to `products`."""
     if isinstance(rows, DenseRows):
-        return _dense_curved(rows.values, curvatures, v, products)
-    return _sparse_curved(rows.values, rows.indices, rows.starts, curvatures, v, products)
+        return _dense_curved(rows.values, curvatures, v, offset, products)
+    return _sparse_curved(rows.values, rows.indices, rows.starts, curvatures, v, offset, products)
 
 
 @compiled
@@ -143,12 +143,12 @@ def _sparse_moments(values, indices, starts, shares, curvatures, width):  # type
 
 
 @compiled
-def _dense_curved(values, curvatures, v, products):  # type: ignore[no-untyped-def]
+def _dense_curved(values, curvatures, v, offset, products):  # type: ignore[no-untyped-def]
     n, width = values.shape
     result = np.zeros(width)
     sum_of_pushes = 0.0
     for i in range(n):
-        total = 0.0
+        total = -offset
         for j in range(width):
             total += values[i, j] * v[j]
         products[i] = total
@@ -161,11 +161,11 @@ def _dense_curved(values, curvatures, v, products):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _sparse_curved(values, indices, starts, curvatures, v, products):  # type: ignore[no-untyped-def]
+def _sparse_curved(values, indices, starts, curvatures, v, offset, products):  # type: ignore[no-untyped-def]
     result = np.zeros(v.shape[0])
     sum_of_pushes = 0.0
     for i in range(starts.shape[0] - 1):
-        total = 0.0
+        total = -offset
         for k in range(starts[i], starts[i + 1]):
             total += values[k] * v[indices[k]]
         products[i] = total

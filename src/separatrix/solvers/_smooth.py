@@ -11,19 +11,24 @@ Margins are carried along from step to step. Before a run ends they are computed
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from separatrix._compiled import compiled
 from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.products import MINUS, PLUS, Rows, combined, scores
 from separatrix.problem.rows import rows_of
 from separatrix.solvers._drive import Status
 from separatrix.solvers._machine import MachineState
+from separatrix.solvers._row_terms import (
+    derivatives,
+    gain_of,
+    pull_of_all,
+    shares_ahead,
+    write_alpha,
+)
 from separatrix.solvers.line_search import best_step
 
 __all__ = ["Point", "begin", "go", "move", "outcome"]
@@ -47,7 +52,8 @@ class Point:
     u: np.ndarray  # X^T shares
     balance: float  # the sum of the shares
     fresh: bool  # whether the margins were computed from w, not carried along
-    stalled: int
+    least: float  # the least objective so far
+    stalled: int  # updates since the claims last became better
     last_pass: float
     solved: bool  # nothing to do: one class, or no rows
     own: Any  # what one of the two methods keeps
@@ -73,6 +79,7 @@ def begin(
         u=np.zeros(width),
         balance=0.0,
         fresh=True,
+        least=np.inf,
         stalled=0,
         last_pass=max_passes,
         solved=False,
@@ -115,13 +122,15 @@ def _is_solved_at_once(state: MachineState) -> bool:
 
 
 def refresh(state: MachineState) -> None:
-    """Compute the margins from w; one pass."""
+    """Compute the margins from w; one pass, or none where w = 0."""
     problem, point = state.problem, state.memory
-    point.margins[:] = scores(point.base, state.w[1:])
+    point.margins[:] = 0.0
+    if state.w[1:].any():
+        point.margins[:] = scores(point.base, state.w[1:])
+        state.passes += 1.0
     point.margins += state.w[0]
     point.margins *= problem.signs
     point.fresh = True
-    state.passes += 1.0
 
 
 def centre_bias(state: MachineState) -> None:
@@ -158,8 +167,9 @@ def evaluate(state: MachineState) -> None:
     state.passes += 1.0
     point.u = by_class[PLUS] + by_class[MINUS]
     point.balance = plus - minus
-    better = primal < state.primal * (1.0 - _DIGIT)
+    better = primal < point.least * (1.0 - _DIGIT)
     state.primal = primal
+    point.least = min(primal, point.least)
     if problem.ridge > 0.0:
         better |= _claim(state, point.shares, by_class, plus, minus)
     else:
@@ -228,12 +238,15 @@ def gradient(state: MachineState) -> tuple[float, np.ndarray]:
 def move(
     state: MachineState, direction: np.ndarray, gains: np.ndarray, u_ahead: np.ndarray
 ) -> None:
-    """Go along [b, w] + t direction to the best t; `gains` are the scores of the direction.
+    """Go along [b, w] + t direction to the best t; `gains` is what that adds to the scores.
 
     `u_ahead` is what u becomes when alpha goes as the margins do, to first order.
     """
     problem, point, w = state.problem, state.memory, state.w
-    gains += direction[0]
+    state.updates += 1
+    if not (np.isfinite(direction).all() and np.isfinite(gains).all()):
+        point.stalled = _PATIENCE
+        return
     gains *= problem.signs
     step = _best_along(state, direction, gains)
     ahead = np.empty_like(gains)
@@ -245,7 +258,6 @@ def move(
     point.fresh = False
     if problem.loss == LOGISTIC:
         centre_bias(state)
-    state.updates += 1
     if problem.ridge > 0.0 and feasible:
         _claim_ahead(state, ahead, plus, minus, u_ahead)
         if state.gap <= state.tol:
@@ -253,7 +265,10 @@ def move(
     evaluate(state)
     if not point.fresh and (state.gap <= state.tol or point.stalled):
         refresh(state)
-        evaluate(state)
+        # The dual stands by itself: alpha and u do not depend on how exact the margins were.
+        state.primal, *_ = _differentiate(state)
+        if state.gap > state.tol:
+            evaluate(state)
 
 
 def _best_along(state: MachineState, direction: np.ndarray, gains: np.ndarray) -> float:
@@ -285,13 +300,11 @@ def _claim_ahead(
     if primal - _dual(problem, ahead, scales, u_ahead, plus - minus) > state.tol * primal:
         return
     refresh(state)
-    before, (state.primal, *_) = state.primal, _differentiate(state)
+    state.primal, *_ = _differentiate(state)
     by_class = combined(point.base, ahead, problem.X.shape[1])
     state.passes += 1.0
     if _claim(state, ahead, by_class, plus, minus):
         point.stalled = -1
-    if state.gap > state.tol:
-        state.primal = before  # `evaluate` looks whether it fell
 
 
 def outcome(state: MachineState) -> Status | None:
@@ -312,86 +325,3 @@ def go(state: MachineState, budget: int, step: Any) -> Status | None:
             step(state)
             made += 1
     return status
-
-
-@compiled
-def pull_of_all(loss, margins, costs):  # type: ignore[no-untyped-def]
-    """Return the sum of |c_i loss'(m_i)|."""
-    total = 0.0
-    for i in range(margins.shape[0]):
-        m = margins[i]
-        if loss == LOGISTIC:
-            small = math.exp(-abs(m))
-            total += costs[i] * (small if m > 0.0 else 1.0) / (1.0 + small)
-        else:
-            total += 2.0 * costs[i] * max(0.0, 1.0 - m)
-    return total
-
-
-@compiled
-def derivatives(loss, margins, signs, costs, shares, curvatures):  # type: ignore[no-untyped-def]
-    """Write y alpha and c loss'' of every row; return the loss and the sum of alpha by class."""
-    total = 0.0
-    plus = 0.0
-    minus = 0.0
-    for i in range(margins.shape[0]):
-        m, cost = margins[i], costs[i]
-        alpha = 0.0
-        bend = 0.0
-        if cost > 0.0:
-            if loss == LOGISTIC:
-                small = math.exp(-abs(m))
-                part = small / (1.0 + small)
-                total += cost * (math.log1p(small) + max(0.0, -m))
-                alpha = cost * (part if m > 0.0 else 1.0 / (1.0 + small))
-                bend = cost * part / (1.0 + small)
-            elif m < 1.0:
-                total += cost * (1.0 - m) * (1.0 - m)
-                alpha = 2.0 * cost * (1.0 - m)
-                bend = 2.0 * cost
-        if signs[i] > 0.0:
-            plus += alpha
-        else:
-            minus += alpha
-        shares[i] = signs[i] * alpha
-        curvatures[i] = bend
-    return total, plus, minus
-
-
-@compiled
-def shares_ahead(loss, shares, curvatures, gains, signs, costs, ahead):  # type: ignore[no-untyped-def]
-    """Write y (alpha - c loss'' gain); return its sum by class, and whether it is feasible."""
-    plus = 0.0
-    minus = 0.0
-    for i in range(shares.shape[0]):
-        alpha = abs(shares[i]) - curvatures[i] * gains[i]
-        if alpha < 0.0 or (loss == LOGISTIC and alpha > costs[i]):
-            return plus, minus, False
-        ahead[i] = signs[i] * alpha
-        if signs[i] > 0.0:
-            plus += alpha
-        else:
-            minus += alpha
-    return plus, minus, True
-
-
-@compiled
-def write_alpha(shares, scale_plus, scale_minus, alpha):  # type: ignore[no-untyped-def]
-    """Write alpha, each class scaled."""
-    for i in range(shares.shape[0]):
-        alpha[i] = shares[i] * scale_plus if shares[i] > 0.0 else -shares[i] * scale_minus
-
-
-@compiled
-def gain_of(loss, shares, costs, scale_plus, scale_minus):  # type: ignore[no-untyped-def]
-    """Return the sum of -c_i loss*(-alpha_i / c_i), alpha scaled by class."""
-    total = 0.0
-    for i in range(shares.shape[0]):
-        alpha = shares[i] * scale_plus if shares[i] > 0.0 else -shares[i] * scale_minus
-        if alpha > 0.0:
-            p = alpha / costs[i]
-            if loss != LOGISTIC:
-                total += alpha * (1.0 - 0.25 * p)
-            elif p < 1.0:
-                total -= costs[i] * (p * math.log(p) + (1.0 - p) * math.log1p(-p))
-    return total

@@ -38,6 +38,8 @@ _BLOCK_BYTES = 1 << 20
 _FULL = 0.25
 # A column whose spread is below this share of its size is a constant, up to rounding.
 _CONSTANT = 1e-13
+# Columns smaller than this add nothing to any margin, and their squares are 0.
+_NOTHING = 1e-140
 _SINGULAR = 1e-14
 
 
@@ -89,7 +91,9 @@ def step(state: MachineState) -> None:
     if problem.ridge <= 0.0:
         state.dual = state.primal - max(decrement, 0.0)
     u_ahead = problem.ridge * (state.w[1:] + direction[1:])
-    _smooth.move(state, direction, scores(point.base, direction[1:]), u_ahead)
+    gains = scores(point.base, direction[1:])
+    gains += direction[0]
+    _smooth.move(state, direction, gains, u_ahead)
 
 
 def curvature_matrix(state: MachineState) -> np.ndarray:
@@ -194,7 +198,8 @@ def coordinates(state: MachineState) -> Coordinates:
         centre = np.zeros(width)
     spread = np.sqrt(squares / max(count, 1))
     flat = ~(spread > _CONSTANT * largest)
-    spread[flat] = np.where(largest[flat] > 0.0, largest[flat], 1.0)
+    spread[flat] = largest[flat]
+    spread[~(spread > _NOTHING)] = 1.0
     return Coordinates(centre, spread)
 
 

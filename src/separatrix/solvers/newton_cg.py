@@ -29,16 +29,22 @@ from separatrix.solvers._machine import MachineState
 __all__ = ["advance", "start"]
 
 # The system is solved until its residual is this share of the gradient.
-_SHARE = 0.1
+_SHARE = 0.15
 _ROUNDS = 250
+# The system is scaled by so much of its diagonal, and of the ridge for the rest: between the two
+# extremes there were fewer rounds than at either end on all texts tried.
+_OF_DIAGONAL = 0.2
+# A column whose mean holds all but this share of its squares is nearly constant.
+_NEARLY_CONSTANT = 0.01
 
 
 class System(NamedTuple):
     """What the pass of the gradient tells of the matrix."""
 
     tilt: np.ndarray
-    diagonal: np.ndarray
+    scale: np.ndarray
     weight: float  # what stands for b: p + the sum of curvatures, or inf without b
+    centre: np.ndarray  # 0 but for columns that are nearly constant: else digits would be lost
 
 
 def start(
@@ -62,13 +68,26 @@ def multiply(state: MachineState) -> np.ndarray:
     """Compute u by class and, in the same pass, what the next system needs."""
     problem, point = state.problem, state.memory
     found = moments(point.base, point.shares, point.curvatures, problem.X.shape[1])
+    tilt, squares = found[TILT], found[SPREAD]
+    total = float(point.curvatures.sum())
     weight = np.inf
     if problem.rows.fit_intercept:
-        weight = problem.bias_penalty + float(point.curvatures.sum()) or np.inf
-    diagonal = np.maximum(found[SPREAD] - found[TILT] ** 2 / weight, 0.0) + problem.ridge
-    diagonal[~(diagonal > 0.0)] = 1.0
-    point.own = System(found[TILT], diagonal, weight)
+        weight = problem.bias_penalty + total or np.inf
+    centre = _centre(state, tilt, squares, total) if point.own is None else point.own.centre
+    tilt = tilt - centre * total
+    squares = squares - centre * (2.0 * tilt + centre * total)
+    diagonal = np.maximum(squares - tilt**2 / weight, 0.0)
+    scale = problem.ridge + _OF_DIAGONAL * diagonal
+    scale[~(scale > 0.0)] = 1.0
+    point.own = System(tilt, scale, weight, centre)
     return found
+
+
+def _centre(state: MachineState, tilt: np.ndarray, squares: np.ndarray, total: float) -> np.ndarray:
+    """Return the means of the columns that are nearly constant; they hide behind a free bias."""
+    mean = tilt / total if total > 0.0 else tilt
+    hidden = tilt * mean > (1.0 - _NEARLY_CONSTANT) * squares
+    return np.where(hidden & state.problem.has_free_bias, mean, 0.0)
 
 
 def step(state: MachineState) -> None:
@@ -76,11 +95,11 @@ def step(state: MachineState) -> None:
     problem, point = state.problem, state.memory
     system: System = point.own
     in_bias, in_w = _smooth.gradient(state)
-    right = system.tilt * (in_bias / system.weight) - in_w
+    right = system.tilt * (in_bias / system.weight) + system.centre * in_bias - in_w
     solution, gains, residual = conjugate_gradients(state, right)
-    direction = np.empty_like(state.w)
-    direction[1:] = solution
-    direction[0] = -(in_bias + float(system.tilt @ solution)) / system.weight
+    lift = -(in_bias + float(system.tilt @ solution)) / system.weight
+    direction = np.concatenate([[lift - float(system.centre @ solution)], solution])
+    gains += lift
     if problem.ridge <= 0.0:
         decrement = -float(in_w @ solution) - in_bias * direction[0]
         state.dual = state.primal - max(decrement, 0.0)
@@ -91,29 +110,31 @@ def step(state: MachineState) -> None:
 def conjugate_gradients(
     state: MachineState, right: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Solve the system roughly; return the solution, its scores and the residual."""
+    """Solve the system roughly; return the solution, its scores (centred) and the residual."""
     problem, point = state.problem, state.memory
-    tilt, diagonal, weight = point.own
+    tilt, scale, weight, centre = point.own
     solution, gains = np.zeros_like(right), np.zeros(problem.X.shape[0])
     products = np.empty_like(gains)
     residual = right.copy()
-    scaled = residual / diagonal
+    scaled = residual / scale
     towards = scaled.copy()
     size = first = float(residual @ scaled)
     for _ in range(_ROUNDS):
         if not size > _SHARE**2 * first:
             break
-        bent, pushes = curved(point.base, point.curvatures, towards, products)
+        offset = float(centre @ towards)
+        bent, pushes = curved(point.base, point.curvatures, towards, offset, products)
         state.passes += 1.0
-        bent += problem.ridge * towards - tilt * (pushes / weight)
+        bent += problem.ridge * towards - tilt * (pushes / weight) - centre * pushes
         length = float(towards @ bent)
-        if not length > 0.0:
+        # What the ridge alone gives is missed only where rounding has taken over.
+        if not length > 0.5 * problem.ridge * float(towards @ towards):
             break
         share = size / length
         solution += share * towards
         gains += share * products
         residual -= share * bent
-        np.divide(residual, diagonal, out=scaled)
+        np.divide(residual, scale, out=scaled)
         following = float(residual @ scaled)
         towards *= following / size
         towards += scaled

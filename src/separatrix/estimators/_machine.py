@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from separatrix.estimators._validate import one_of, positive, several_classes, t
 from separatrix.estimators._watch import CallbackSupport, watching
 from separatrix.estimators._weights import row_weights
 from separatrix.estimators.separability import separability
+from separatrix.estimators.verdict import Verdict
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
@@ -68,7 +70,7 @@ class Machine(CallbackSupport, LinearClassifier):
     verbose: Any
 
     def _check_parameters(self) -> None:
-        if not (isinstance(self.C, float | np.floating) and np.inf == self.C):
+        if not (isinstance(self.C, float | np.floating) and math.isinf(self.C) and self.C > 0):
             positive("C", self.C)
         positive("tol", self.tol)
         positive("intercept_penalty", self.intercept_penalty, zero=True)
@@ -86,9 +88,7 @@ class Machine(CallbackSupport, LinearClassifier):
         _refuse_huge(self, X)
         self.classes_, codes = several_classes(self, y)
         weights = row_weights(self, X, codes, sample_weight, self.class_weight)
-        costs = np.where(weights > 0.0, np.inf, 0.0) if np.inf == self.C else self.C * weights
-        if not np.isfinite(costs).all() and np.inf != self.C:
-            raise DataError("C times a row's weight is beyond the largest number. Lower C.")
+        costs, ridge = self._costs(weights, loss)
         X = as_matrix(X)
         numbers = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         problems = [
@@ -101,7 +101,22 @@ class Machine(CallbackSupport, LinearClassifier):
             )
             for k in numbers
         ]
-        return X, codes, problems
+        return X, codes, [self._answerable(problem) for problem in problems]
+
+    def _answerable(self, problem: MachineProblem) -> MachineProblem:
+        """Return a problem that has an answer, in place of one that has none."""
+        return problem
+
+    def _costs(self, weights: np.ndarray, loss: str) -> tuple[np.ndarray, float]:
+        """Return what each row costs and what |w|^2 does, for the C asked for."""
+        if not np.isinf(self.C):
+            costs = self.C * weights
+            if not np.isfinite(costs).all():
+                raise DataError("C times a row's weight is beyond the largest number. Lower C.")
+            return costs, 1.0
+        if loss == "logistic":
+            return weights, 0.0
+        return np.where(weights > 0.0, np.inf, 0.0), 1.0
 
     def _fit_machines(
         self, X: Any, y: Any, sample_weight: Any, loss: str
@@ -187,7 +202,7 @@ class Machine(CallbackSupport, LinearClassifier):
             if not status.is_final:
                 break
             status = Status.UNPROVED
-            tol *= 0.1
+            tol *= 1e-3
         if problem.is_hard and not proof.holds:
             self._refuse_if_inseparable(problem)
         state = run.state
@@ -202,11 +217,15 @@ class Machine(CallbackSupport, LinearClassifier):
             bias_interval=claims.bias_interval,
         )
 
-    def _refuse_if_inseparable(self, problem: MachineProblem) -> None:
-        """Say with the witness why a hard margin was not found, if there is none."""
+    def _verdict(self, problem: MachineProblem) -> Verdict:
+        """Return whether the rows that count are separable."""
         used = np.flatnonzero(problem.costs > 0.0)
         X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
-        verdict = separability(X, problem.signs[used], bool(self.fit_intercept))
+        return separability(X, problem.signs[used], bool(self.fit_intercept))
+
+    def _refuse_if_inseparable(self, problem: MachineProblem) -> None:
+        """Say with the witness why a hard margin was not found, if there is none."""
+        verdict = self._verdict(problem)
         if verdict.kind in ("overlapping", "quasi-separable"):
             raise NotSeparableError(
                 f"C=inf asks for a hard margin, and there is none: {verdict}\n"

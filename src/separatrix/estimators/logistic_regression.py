@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_expit
 
+from separatrix.errors import SeparationWarning
 from separatrix.estimators._machine import Machine
 from separatrix.estimators._watch import with_callbacks
+from separatrix.estimators.verdict import Verdict
+from separatrix.problem.machine import MachineProblem
+from separatrix.solvers._drive import Status
 
 __all__ = ["LogisticRegression"]
+
+_SEPARATED = ("separable", "quasi-separable")
+# The C that stands in for inf where the likelihood has no maximum.
+_NEARLY_FREE = 1e6
 
 
 class LogisticRegression(Machine):
@@ -18,8 +28,8 @@ class LogisticRegression(Machine):
 
     Minimises ``1/2 |w|^2 + C sum_i s_i log(1 + exp(-y_i (w.x_i + b)))`` over w and b, with s the
     sample weights and b never penalised. ``C=inf`` is maximum likelihood; where the classes are
-    (quasi-)separated it has no finite answer, and a `SeparationWarning` says which coefficients run
-    to infinity. Columns need no scaling.
+    (quasi-)separated it has no finite answer: a `SeparationWarning` says which coefficients run to
+    infinity, and what is fitted is ``C=1e6``. Columns need no scaling.
 
     Parameters
     ----------
@@ -43,6 +53,8 @@ class LogisticRegression(Machine):
         The objective, a lower bound on any, and their relative difference: proved.
     certificate_ : DualityGap
         The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes.
+    verdict_ : Verdict or None
+        For ``C=inf``: whether the classes are separated, with proof (a list for several classes).
     status_, n_iter_, n_passes_, solver_
         Why the fit ended, iterations, passes over the rows, and by which road.
 
@@ -87,9 +99,28 @@ class LogisticRegression(Machine):
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Find the hyperplane and prove how close to the best it is."""
+        verdicts: list[Verdict] = []
+        self._verdicts = verdicts
         machines, _ = self._fit_machines(X, y, sample_weight, "logistic")
+        del self._verdicts
         self._keep(machines)
+        self.verdict_ = verdicts[0] if len(verdicts) == 1 else verdicts or None
+        names = getattr(self, "feature_names_in_", None)
+        for verdict in verdicts:
+            if verdict.kind in _SEPARATED:
+                self.status_ = Status.INFINITE
+                warnings.warn(SeparationWarning.about(verdict, names), stacklevel=2)
         return self
+
+    def _answerable(self, problem: MachineProblem) -> MachineProblem:
+        """Where maximum likelihood has no answer, pose the problem of a very large C instead."""
+        if problem.ridge > 0.0:
+            return problem
+        verdict = self._verdict(problem)
+        self._verdicts.append(verdict)
+        if verdict.kind not in _SEPARATED:
+            return problem
+        return replace(problem, costs=_NEARLY_FREE * problem.costs, ridge=1.0)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return every class's probability; several, each against the rest, are made to add up."""

@@ -5,14 +5,18 @@ margin above 1 has none, and one with a margin below 1 has all it may. So each r
 bound, as a share of the box, is weighed against its distance from the margin of 1; where the margin
 says it more clearly, the multiplier goes to the bound. To first order this raises the dual
 objective (each step is along its slope); that it does not lose what was asked is then computed.
+Where it does, the multipliers of rows near the margin are fitted anew (`dual_polish`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.balance import balanced
+from separatrix.solvers.dual_polish import fitted_alphas
 
 __all__ = ["on_the_faces"]
 
@@ -20,18 +24,29 @@ _BOLDNESS = (1.0, 0.1, 0.01)
 
 
 def on_the_faces(
-    problem: MachineProblem, margins: np.ndarray, alpha: np.ndarray, least_dual: float
+    problem: MachineProblem,
+    w: np.ndarray,
+    margins: np.ndarray,
+    alpha: np.ndarray,
+    least_dual: float,
 ) -> np.ndarray | None:
     """Return multipliers put to their bounds as boldly as `least_dual` allows; None if it never."""
+    for candidate in _candidates(problem, w, margins, alpha):
+        if problem.has_free_bias:
+            candidate = balanced(candidate, problem.signs, problem.upper)
+        if problem.dual(candidate) >= least_dual:
+            return candidate
+    return None
+
+
+def _candidates(
+    problem: MachineProblem, w: np.ndarray, margins: np.ndarray, alpha: np.ndarray
+) -> Iterator[np.ndarray]:
     upper = problem.upper
     box = np.where(np.isinf(upper), float(alpha.max(initial=0.0)), upper)
     share = np.divide(alpha, box, out=np.zeros_like(alpha), where=box > 0.0)
     for boldness in _BOLDNESS:
         none = share < boldness * (margins - 1.0)
         full = (1.0 - share < boldness * (1.0 - margins)) & np.isfinite(upper)
-        candidate = np.where(none, 0.0, np.where(full, upper, alpha))
-        if problem.has_free_bias:
-            candidate = balanced(candidate, problem.signs, upper)
-        if problem.dual(candidate) >= least_dual:
-            return candidate
-    return None
+        yield np.where(none, 0.0, np.where(full, upper, alpha))
+    yield from fitted_alphas(problem, w)

@@ -130,7 +130,7 @@ class MachineRun:
         if self.method is interior_point:
             margins = problem.rows.margins(w)
             least = problem.primal(w, margins) * (1.0 - 0.9 * state.tol)
-            on_faces = on_the_faces(problem, margins, alpha, least)
+            on_faces = on_the_faces(problem, w, margins, alpha, least)
             if on_faces is None:
                 return Claims(w, alpha, interval, is_settled=False)
             alpha = on_faces

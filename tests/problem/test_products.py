@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from tests.problems import as_sparse
 
-from separatrix.problem.products import combined, curved, moments, scores
+from separatrix.problem.products import combined, curved, moments, scores, tilted
 from separatrix.problem.rows import rows_of
 from separatrix.problem.signed import SignedProblem
 
@@ -27,6 +27,7 @@ def test_products_are_those_of_numpy(kind):
     assert_allclose(
         moments(rows, shares, bends, 7), [plus, minus, bends @ X, bends @ X**2], atol=1e-13
     )
+    assert_allclose(tilted(rows, shares, bends, 7), [shares @ X, bends @ X], atol=1e-13)
     written = np.empty(23)
     result, total = curved(rows, bends, v, 0.3, written)
     assert_allclose(written, X @ v - 0.3, atol=1e-13)

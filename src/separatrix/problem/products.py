@@ -2,7 +2,8 @@
 
     scores      X v
     combined    X^T r, by the sign of r
-    moments     that,  X^T d,  and the sum of d_i x_ij^2 of every column
+    tilted      X^T r and X^T d
+    moments     X^T r by sign,  X^T d,  and the sum of d_i x_ij^2 of every column
     curved      X^T D X v, and X v on the way
 
 Each reads X once. The last does so too, where two products would read it twice: a row is still in
@@ -16,7 +17,7 @@ import numpy as np
 from separatrix._compiled import compiled
 from separatrix.problem.rows import DenseRows, SparseRows
 
-__all__ = ["combined", "curved", "moments", "scores"]
+__all__ = ["combined", "curved", "moments", "scores", "tilted"]
 
 Rows = DenseRows | SparseRows
 
@@ -40,6 +41,14 @@ def combined(rows: Rows, shares: np.ndarray, width: int) -> np.ndarray:
     if isinstance(rows, DenseRows):
         return _dense_combined(rows.values, shares)
     table = _sparse_combined(rows.values, rows.indices, rows.starts, shares, width)
+    return np.ascontiguousarray(table.T)
+
+
+def tilted(rows: Rows, shares: np.ndarray, curvatures: np.ndarray, width: int) -> np.ndarray:
+    """Return X^T shares and X^T curvatures: half the time of `moments` on wide sparse rows."""
+    if isinstance(rows, DenseRows):
+        return _dense_tilted(rows.values, shares, curvatures)
+    table = _sparse_tilted(rows.values, rows.indices, rows.starts, shares, curvatures, width)
     return np.ascontiguousarray(table.T)
 
 
@@ -107,6 +116,32 @@ def _sparse_combined(values, indices, starts, shares, width):  # type: ignore[no
             side = 0 if share > 0.0 else 1
             for k in range(starts[i], starts[i + 1]):
                 table[indices[k], side] += share * values[k]
+    return table
+
+
+@compiled
+def _dense_tilted(values, shares, curvatures):  # type: ignore[no-untyped-def]
+    n, width = values.shape
+    table = np.zeros((2, width))
+    for i in range(n):
+        share, bend = shares[i], curvatures[i]
+        if share != 0.0 or bend != 0.0:
+            for j in range(width):
+                table[0, j] += share * values[i, j]
+                table[1, j] += bend * values[i, j]
+    return table
+
+
+@compiled
+def _sparse_tilted(values, indices, starts, shares, curvatures, width):  # type: ignore[no-untyped-def]
+    table = np.zeros((width, 2))
+    for i in range(starts.shape[0] - 1):
+        share, bend = shares[i], curvatures[i]
+        if share != 0.0 or bend != 0.0:
+            for k in range(starts[i], starts[i + 1]):
+                j = indices[k]
+                table[j, 0] += share * values[k]
+                table[j, 1] += bend * values[k]
     return table
 
 

@@ -10,7 +10,7 @@ import math
 from separatrix._compiled import compiled
 from separatrix.problem.losses import LOGISTIC
 
-__all__ = ["derivatives", "gain_of", "pull_of_all", "shares_ahead", "write_alpha"]
+__all__ = ["derivatives", "gain_of", "pull_of_all", "scale_shares", "shares_ahead", "write_alpha"]
 
 
 @compiled
@@ -72,6 +72,13 @@ def shares_ahead(loss, shares, curvatures, gains, signs, costs, ahead):  # type:
         else:
             minus += alpha
     return plus, minus, True
+
+
+@compiled
+def scale_shares(shares, scale_plus, scale_minus):  # type: ignore[no-untyped-def]
+    """Scale each class."""
+    for i in range(shares.shape[0]):
+        shares[i] *= scale_plus if shares[i] > 0.0 else scale_minus
 
 
 @compiled

@@ -26,6 +26,7 @@ from separatrix.solvers._row_terms import (
     derivatives,
     gain_of,
     pull_of_all,
+    scale_shares,
     shares_ahead,
     write_alpha,
 )
@@ -38,6 +39,7 @@ _FAR = 750.0
 # So many updates without a better primal or dual: what is left is rounding.
 _PATIENCE = 4
 _BALANCED = 1e-14
+_EVEN = 1e-12
 _DIGIT = 1e-15
 
 
@@ -51,6 +53,7 @@ class Point:
     curvatures: np.ndarray  # c_i loss''(m_i)
     u: np.ndarray  # X^T shares
     balance: float  # the sum of the shares
+    even: bool  # whether the shares are balanced as they are, or need not be
     fresh: bool  # whether the margins were computed from w, not carried along
     least: float  # the least objective so far
     stalled: int  # updates since the claims last became better
@@ -78,6 +81,7 @@ def begin(
         curvatures=np.zeros(n),
         u=np.zeros(width),
         balance=0.0,
+        even=False,
         fresh=True,
         least=np.inf,
         stalled=0,
@@ -163,6 +167,11 @@ def evaluate(state: MachineState) -> None:
     """Compute both objectives, alpha, u and the curvatures at the point; one pass."""
     problem, point = state.problem, state.memory
     primal, plus, minus = _differentiate(state)
+    point.even = not problem.has_free_bias or abs(plus - minus) <= _EVEN * (plus + minus)
+    if point.even and problem.has_free_bias and plus != minus:
+        # So little that the gradient does not feel it: then u need not be summed by class.
+        scale_shares(point.shares, *_scales(problem, plus, minus))
+        plus = minus = min(plus, minus)
     by_class = point.multiply(state)
     state.passes += 1.0
     point.u = by_class[PLUS] + by_class[MINUS]

@@ -166,6 +166,9 @@ class Machine(CallbackSupport, LinearClassifier):
     ) -> Fitted:
         """Solve to the tolerance, prove it, and where the proof falls short of it, go further."""
         road = choose(problem) if self.solver == "auto" else self.solver
+        if problem.is_hard and road == "dual_coordinate":
+            # Passes do not tell an impossible margin from a slow one.
+            self._refuse_if_inseparable(problem)
         max_passes = np.inf if self.max_passes is None else float(self.max_passes)
         run = MachineRun(
             problem,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["hard_margin_bias", "hinge_bias_interval"]
+__all__ = ["hinge_bias_interval"]
 
 _FLAT = 1e-12
 
@@ -38,14 +38,3 @@ def hinge_bias_interval(
         float(turns[min(low, len(turns) - 1)]) if positive else -np.inf,
         float(turns[min(high, len(turns) - 1)]) if negative else np.inf,
     )
-
-
-def hard_margin_bias(scores: np.ndarray, signs: np.ndarray) -> tuple[float, float]:
-    """Return the bias midway between the classes, and the least margin there.
-
-    >>> hard_margin_bias(np.array([-3.0, 1.0]), np.array([-1.0, 1.0]))
-    (1.0, 2.0)
-    """
-    above = float(scores[signs > 0.0].min())
-    below = float(scores[signs < 0.0].max())
-    return -0.5 * (above + below), 0.5 * (above - below)

@@ -18,14 +18,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.losses import HINGE
+from separatrix.problem.losses import HINGE, LOGISTIC
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers import dual_coordinate, gram, interior_point, newton, newton_cg
+from separatrix.solvers import (
+    dual_coordinate,
+    gram,
+    growing_cost,
+    interior_point,
+    newton,
+    newton_cg,
+)
 from separatrix.solvers._drive import NO_LIMIT, Status, go_on
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._threads import one_thread
 from separatrix.solvers.balance import balanced
-from separatrix.solvers.bias import hard_margin_bias, hinge_bias_interval
+from separatrix.solvers.bias import hinge_bias_interval
+from separatrix.solvers.claims import hard_claim
 from separatrix.solvers.crossover import on_the_faces
 
 __all__ = ["ROADS", "MachineRun", "choose"]
@@ -44,15 +52,16 @@ def choose(problem: MachineProblem) -> str:
     n, d = problem.X.shape
     if n <= _FEW_ROWS and 2 * n < d:
         return "gram"
-    if problem.loss != HINGE and not problem.is_hard:
+    if problem.loss == LOGISTIC:
         return "newton"
+    by_matrix_alone = "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
     if d <= _NARROW:
-        return "interior_point"
+        return by_matrix_alone
     entries = problem.X.nnz if sp.issparse(problem.X) else n * d
     by_matrix = _ITERATIONS * _PRODUCT * (_products(problem) + d**3 / 3.0)
     by_passes = _PASSES * _ENTRY * entries
     # Narrow data are hard for coordinate descent at large C: the matrix may cost a good deal more.
-    return "interior_point" if by_matrix < 4.0 * by_passes else "dual_coordinate"
+    return by_matrix_alone if by_matrix < 4.0 * by_passes else "dual_coordinate"
 
 
 def _products(problem: MachineProblem) -> float:
@@ -121,12 +130,12 @@ class MachineRun:
         w, alpha = self._back(state.w), state.alpha
         if problem.has_free_bias:
             alpha = balanced(alpha, problem.signs, problem.upper)
+        interval = (float(w[0]), float(w[0]))
         if problem.is_hard:
-            w, interval = _touching(problem, w)
+            w = hard_claim(problem, w, problem.X @ w[1:])
+            interval = (float(w[0]), float(w[0]))
         elif problem.loss == HINGE and problem.has_free_bias:
             w, interval = _with_best_bias(problem, w, alpha, state.tol)
-        else:
-            interval = (float(w[0]), float(w[0]))
         if self.method is interior_point:
             margins = problem.rows.margins(w)
             least = problem.primal(w, margins) * (1.0 - 0.9 * state.tol)
@@ -139,26 +148,14 @@ class MachineRun:
 
 def _method(problem: MachineProblem, road: str) -> Any:
     if problem.loss == HINGE or problem.is_hard:
-        return dual_coordinate if road == "dual_coordinate" else interior_point
+        by_passes = growing_cost if problem.is_hard else dual_coordinate
+        return by_passes if road == "dual_coordinate" else interior_point
     if road == "dual_coordinate":
         return dual_coordinate
     d = problem.X.shape[1]
     by_matrix = _products(problem) + d**3 / 3.0
     entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
     return newton if d <= _NARROW or by_matrix * _PRODUCT < 20 * entries * _ENTRY else newton_cg
-
-
-def _touching(problem: MachineProblem, w: np.ndarray) -> tuple[np.ndarray, tuple[float, float]]:
-    """Scale w so that the closest rows have a margin of 1, the bias midway between the classes."""
-    used = problem.costs > 0.0
-    scores = (problem.X @ w[1:])[used]
-    bias, least = float(w[0]), float((problem.signs[used] * (scores + w[0])).min())
-    if problem.has_free_bias:
-        bias, least = hard_margin_bias(scores, problem.signs[used])
-    if not least > 0.0:
-        return w, (float(w[0]), float(w[0]))
-    w = np.concatenate([[bias], w[1:]]) / least
-    return w, (float(w[0]), float(w[0]))
 
 
 def _with_best_bias(

@@ -31,12 +31,13 @@ def machine(case, seed, moderate=False):
     return MachineProblem(signed, C * weights, HINGE, float(bias == "penalised"))
 
 
-def assert_bracket(machine, state, tol):
+def assert_bracket(machine, state, tol, rounding=1e-12):
     """What is claimed holds on the data: feasible, balanced, and closer than tol."""
     primal, dual = machine.primal(state.w), machine.dual(state.alpha)
-    assert primal == pytest.approx(state.primal, rel=1e-12)
-    assert dual == pytest.approx(state.dual, rel=1e-12, abs=1e-12 * primal)
-    assert primal - dual <= tol * primal
+    assert primal == pytest.approx(state.primal, rel=rounding)
+    assert dual == pytest.approx(state.dual, rel=rounding, abs=rounding * primal)
+    assert state.primal - state.dual <= tol * state.primal
+    assert primal - dual <= (tol + 2.0 * rounding) * primal
     assert (state.alpha >= 0.0).all()
     assert (state.alpha <= machine.costs).all()
     if machine.has_free_bias:
@@ -140,7 +141,8 @@ def test_units_and_offsets_cost_nothing():
         posed = MachineProblem(SignedProblem(X * scales + offset, signs), np.ones(400), HINGE)
         state, status = solve(interior_point, posed, tol=TOL)
         assert status is Status.OPTIMAL
-        assert_bracket(posed, state, TOL)
+        # A weight of e^8 times an offset of 1e6 leaves seven digits of a margin.
+        assert_bracket(posed, state, TOL, rounding=1e-12 if offset == 0.0 else 1e-6)
         assert state.updates < 40
 
 

@@ -31,12 +31,24 @@ def machine(case, seed, moderate=False):
     return MachineProblem(signed, C * weights, HINGE, float(bias == "penalised"))
 
 
+def rounding_of(machine, state):
+    """How much the order of summation may change the two objectives."""
+    X = abs(machine.rows.signed_rows())
+    scores = 1e-14 * (X @ abs(state.w))
+    used = np.where(np.isinf(machine.costs), 0.0, machine.costs)
+    pulled = 1e-14 * np.linalg.norm(state.alpha @ X)
+    u = np.linalg.norm(state.w)  # nearly sum alpha y x, near the optimum
+    return 1e-12 * state.primal + used @ scores + pulled * (u + pulled)
+
+
 def assert_bracket(machine, state, tol):
     """What is claimed holds on the data: feasible, balanced, and closer than tol."""
     primal, dual = machine.primal(state.w), machine.dual(state.alpha)
-    assert primal == pytest.approx(state.primal, rel=1e-12)
-    assert dual == pytest.approx(state.dual, rel=1e-12, abs=1e-12 * primal)
-    assert primal - dual <= tol * primal
+    rounding = rounding_of(machine, state)
+    assert primal == pytest.approx(state.primal, rel=0.0, abs=rounding)
+    assert dual == pytest.approx(state.dual, rel=0.0, abs=rounding)
+    assert state.primal - state.dual <= tol * state.primal
+    assert primal - dual <= tol * primal + 2.0 * rounding
     assert (state.alpha >= 0.0).all()
     assert (state.alpha <= machine.costs).all()
     if machine.has_free_bias:

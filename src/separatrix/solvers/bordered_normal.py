@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import qr
 from scipy.linalg.blas import dsymv
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from separatrix.problem.signed import FloatArray
 from separatrix.solvers.scaled_rows import ScaledRows
@@ -58,9 +58,8 @@ class Factor:
         return x
 
     def _solve(self, right: FloatArray) -> FloatArray:
-        half = solve_triangular(self.upper, right[self.order], trans="T", check_finite=False)
         x = np.empty(len(right))
-        x[self.order] = solve_triangular(self.upper, half, check_finite=False)
+        x[self.order] = dpotrs(self.upper, right[self.order])[0]
         return x
 
     def _times(self, x: FloatArray) -> FloatArray:

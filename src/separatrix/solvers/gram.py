@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh, qr
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dgeqrf, dormqr
 
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
@@ -36,26 +37,37 @@ _ROUNDING = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The way between w = Q v and v: Q itself, or X^T times `shares`."""
+    """The way between w = Q v and v: Q as Householder's reflections, or as X^T times `shares`."""
 
-    basis: FloatArray | None  # Q
+    reflections: tuple[FloatArray, FloatArray] | None
     X: Matrix
-    shares: FloatArray  # Q = X^T shares, where there is no basis
+    shares: FloatArray
     mean: FloatArray | None
 
     def __call__(self, narrow: FloatArray) -> FloatArray:
         """Return [b, w] of the problem as given."""
         v = narrow[1:]
-        w = self.basis @ v if self.basis is not None else (self.shares @ v) @ self.X
+        if self.reflections is None:
+            w = (self.shares @ v) @ self.X
+        else:
+            w = _reflected(self.reflections, np.append(v, np.zeros(self.X.shape[1] - len(v))), "N")
         shift = float(self.mean @ w) if self.mean is not None else 0.0
         return np.concatenate([[narrow[0] - shift], w])
 
     def into(self, w: FloatArray) -> FloatArray:
         """Return [b, v] of the part of w in the span."""
         shift = float(self.mean @ w[1:]) if self.mean is not None else 0.0
-        if self.basis is not None:
-            return np.concatenate([[w[0] + shift], self.basis.T @ w[1:]])
-        return np.concatenate([[w[0] + shift], self.shares.T @ (self.X @ w[1:])])
+        if self.reflections is None:
+            v = self.shares.T @ (self.X @ w[1:])
+        else:
+            v = _reflected(self.reflections, w[1:], "T")[: len(self.reflections[1])]
+        return np.concatenate([[w[0] + shift], v])
+
+
+def _reflected(reflections: tuple[FloatArray, FloatArray], x: FloatArray, way: str) -> FloatArray:
+    """Return Q x or Q^T x without building Q."""
+    product, _, _ = dormqr("L", way, *reflections, x[:, None], lwork=64)
+    return np.asarray(product[:, 0])
 
 
 def reduced(problem: MachineProblem) -> tuple[MachineProblem, Span]:
@@ -84,8 +96,11 @@ def _by_qr(X: Matrix, centre: bool) -> tuple[FloatArray, Span]:
     dense = X.toarray() if sp.issparse(X) else X
     mean = dense.mean(axis=0, dtype=np.float64) if centre else None
     wide = dense.astype(np.float64) if mean is None else dense - mean
-    basis, triangle = qr(wide.T, mode="economic", overwrite_a=True, check_finite=False)
-    return np.ascontiguousarray(triangle.T), Span(basis, X, np.zeros((0, 0)), mean)
+    factor, scalars, _, _ = dgeqrf(wide.T, overwrite_a=1)
+    rank = len(scalars)
+    return np.ascontiguousarray(np.triu(factor[:rank]).T), Span(
+        (factor[:, :rank], scalars), X, np.zeros((0, 0)), mean
+    )
 
 
 def _by_gram_matrix(X: Matrix, centre: bool) -> tuple[FloatArray, Span]:
@@ -120,6 +135,8 @@ class Memory:
     solver: Any
     inner: MachineState
     span: Span
+    seen_w: FloatArray | None = None
+    seen_alpha: FloatArray | None = None
 
 
 def start(
@@ -147,27 +164,24 @@ def start(
 def advance(state: MachineState, budget: int) -> Status | None:
     """Make at most `budget` updates of the narrow run."""
     memory: Memory = state.memory
-    for _ in range(budget):
-        if memory.solver.advance(memory.inner, 0) is not None:
-            break
-        memory.solver.advance(memory.inner, 1)
-        _take_over(state)
-    status: Status | None = memory.solver.advance(memory.inner, 0)
+    status: Status | None = memory.solver.advance(memory.inner, budget)
+    _take_over(state)
     if state.gap <= state.tol:
         return Status.OPTIMAL
     return Status.BUDGET if status is Status.OPTIMAL else status
 
 
 def _take_over(state: MachineState) -> None:
-    """Bring the claims of the narrow run back, each where it is the best on the data as given."""
-    problem, inner, span = state.problem, state.memory.inner, state.memory.span
+    """Bring the best claims of the narrow run back, and evaluate them on the data as given."""
+    problem, memory = state.problem, state.memory
+    inner = memory.inner
     state.updates, state.passes = inner.updates, inner.passes
+    if inner.w is memory.seen_w and inner.alpha is memory.seen_alpha:
+        return
+    memory.seen_w, memory.seen_alpha = inner.w, inner.alpha
     with np.errstate(all="ignore"):
-        w = span(inner.w)
+        w = memory.span(inner.w)
         if problem.is_hard:
             w = hard_claim(problem, w, problem.X @ w[1:])
-        primal, dual = problem.primal(w), problem.dual(inner.alpha)
-    if primal < state.primal or not np.isfinite(state.primal):
-        state.w, state.primal = w, primal
-    if dual >= state.dual:
-        state.alpha, state.dual = inner.alpha.copy(), dual
+        state.w, state.primal = w, problem.primal(w)
+        state.alpha, state.dual = inner.alpha.copy(), problem.dual(inner.alpha)

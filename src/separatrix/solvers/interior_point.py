@@ -30,7 +30,7 @@ from separatrix.solvers._threads import one_thread
 from separatrix.solvers.claims import balanced, best_bias, hard_claim, with_bias
 from separatrix.solvers.dual_polish import fitted_alphas
 from separatrix.solvers.predictor_corrector import Run, centred_run, hard_run, step
-from separatrix.solvers.scaled_rows import scaled_rows
+from separatrix.solvers.scaled_rows import ScaledRows, plain_rows, scaled_rows
 
 __all__ = ["advance", "start"]
 
@@ -47,6 +47,7 @@ class Memory:
 
     run: Run | None
     used: np.ndarray  # the rows with a cost
+    plain: ScaledRows  # all rows as given
     max_passes: float
     best_gap: float = np.inf
     since_best: int = 0
@@ -62,27 +63,35 @@ def start(
     max_passes: float = np.inf,
 ) -> MachineState:
     """Lay out a run at w = 0, in the middle of the box. Nothing here is random."""
-    used = np.flatnonzero(problem.costs > 0.0)
     n, d = problem.X.shape
+    plain, used = plain_rows(problem.rows), np.flatnonzero(problem.costs > 0.0)
+    used = plain.chosen if len(used) == n else used
     state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
-    state.memory = Memory(None, used, max_passes)
+    state.memory = Memory(None, used, plain, max_passes)
     with np.errstate(all="ignore"), one_thread():
         _first_claims(state, first)
         if state.gap <= tol or not len(used):
             return state
-        rows = scaled_rows(problem.X, problem.has_free_bias).only(used)
+        rows = scaled_rows(problem.rows, problem.has_free_bias).only(used)
         state.passes += 2.0
         has_bias = problem.rows.fit_intercept
         quadratic = np.append(1.0 / rows.scale**2, problem.bias_penalty if has_bias else 1.0)
-        signs, costs = problem.signs[used], problem.costs[used]
+        signs, costs = _of(problem.signs, used), _of(problem.costs, used)
         if problem.is_hard:
-            state.memory.run = hard_run(rows, signs, quadratic, has_bias)
+            state.memory.run = hard_run(rows, signs, costs, quadratic, has_bias)
         else:
-            zero = np.zeros(d + 1)
+            mu = float(costs.mean())
             state.memory.run = centred_run(
-                rows, signs, costs, quadratic, zero, has_bias, zero, float(costs.mean())
+                rows, signs, costs, quadratic, has_bias, np.zeros(d + 1), mu
             )
     return state
+
+
+def _of(values: FloatArray, used: np.ndarray) -> FloatArray:
+    """Return the values of the rows used, without a copy where that is all; never to be written."""
+    part = values.view() if len(used) == len(values) else values[used]
+    part.flags.writeable = False
+    return part
 
 
 def _first_claims(
@@ -103,7 +112,7 @@ def _first_claims(
 def _claim_primal(state: MachineState, w: FloatArray) -> None:
     """Take w over if its value is the best so far; with the best bias if that makes it enough."""
     problem = state.problem
-    scores = problem.X @ w[1:]
+    scores = state.memory.plain.dot(w[1:])
     state.passes += 1.0
     if problem.is_hard:
         w = hard_claim(problem, w, scores)
@@ -121,7 +130,7 @@ def _claim_primal(state: MachineState, w: FloatArray) -> None:
 
 def _claim_dual(state: MachineState, alpha: FloatArray) -> None:
     problem = state.problem
-    u = (problem.signs * alpha) @ problem.X
+    u = state.memory.plain.transposed_dot(problem.signs * alpha)
     state.passes += 1.0
     if problem.is_hard:
         # Of all multiples of alpha the best is known.

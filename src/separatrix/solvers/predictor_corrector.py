@@ -1,15 +1,15 @@
 """One interior-point run on chosen rows: Mehrotra's predictor and corrector (1992).
 
-    min over v, b, xi   1/2 sum_j q_j v_j^2 + 1/2 p b^2 - pull.v - tilt b + sum_i c_i xi_i
+    min over v, b, xi   1/2 sum_j q_j v_j^2 + 1/2 p b^2 + sum_i c_i xi_i
     subject to          y_i (v.V_i + b) = 1 - xi_i + s_i,   xi >= 0,  s >= 0
 
-with alpha in [0, c] for the rows. At the optimum q v = pull + V^T (y alpha), alpha s = 0 and
+with alpha in [0, c] for the rows. At the optimum q v = V^T (y alpha), alpha s = 0 and
 (c - alpha) xi = 0; the run follows the points where both products are mu and lets mu fall to 0.
 Each step eliminates all but v and b: diag(q) + V^T D V, bordered for b, is factored once and
 solved with three times (predictor, corrector, and one more for centrality). Cost inf drops xi.
 
 For every v and mu the slacks and alpha that are exactly centred are known in closed form, and
-balanced by the choice of b: so any v is a start, and what is left is the residual q v - pull -
+balanced by the choice of b: so any v is a start, and what is left is the residual q v -
 V^T (y alpha), which a step of length t shrinks by 1 - t. alpha is feasible and balanced throughout.
 """
 
@@ -48,7 +48,6 @@ class Run:
     signs: FloatArray
     costs: FloatArray
     quadratic: FloatArray  # q, and p in the last place (0: the bias is free)
-    pull: FloatArray  # the linear term, the bias in the last place
     has_bias: bool
     v: FloatArray  # [v, b]
     alpha: FloatArray
@@ -74,7 +73,7 @@ class Run:
         """Compute margins and residual afresh."""
         self.passes += 1.0
         self.margins = self.signs * (self.rows.dot(self.v[:-1]) + self.v[-1])
-        self.residual = self.quadratic * self.v - self.pull - self._gather(self.signs * self.alpha)
+        self.residual = self.quadratic * self.v - self._gather(self.signs * self.alpha)
         if not self.has_bias:
             self.residual[-1] = 0.0
 
@@ -88,8 +87,7 @@ class Run:
         """Return the primal and the dual value of this problem, from what is kept."""
         v, q = self.v, self.quadratic
         quadratic = 0.5 * float(q @ (v * v))
-        primal = quadratic - float(self.pull @ v)
-        primal += float(self.costs @ np.maximum(0.0, 1.0 - self.margins))
+        primal = quadratic + float(self.costs @ np.maximum(0.0, 1.0 - self.margins))
         u = q * v - self.residual
         inverse = np.divide(1.0, q, out=np.zeros_like(q), where=q > 0.0)
         return primal, float(self.alpha.sum()) - 0.5 * float(inverse @ (u * u))
@@ -100,7 +98,6 @@ def centred_run(
     signs: FloatArray,
     costs: FloatArray,
     quadratic: FloatArray,
-    pull: FloatArray,
     has_bias: bool,
     v: FloatArray,
     mu: float,
@@ -109,10 +106,10 @@ def centred_run(
     scores, v, n = rows.dot(v[:-1]), v.copy(), len(signs)
     kept = (np.empty(n), np.empty(n), np.empty(n), np.empty(n))
     if has_bias and quadratic[-1] == 0.0:
-        v[-1] = _balancing_bias(scores, signs, costs, mu, float(pull[-1]), kept)
+        v[-1] = _balancing_bias(scores, signs, costs, mu, kept)
     centre(signs, costs, scores, v[-1], mu, *kept)
-    run = Run(rows, signs, costs, quadratic, pull, has_bias, v, *kept)
-    run.residual = quadratic * v - pull - run._gather(signs * run.alpha)
+    run = Run(rows, signs, costs, quadratic, has_bias, v, *kept)
+    run.residual = quadratic * v - run._gather(signs * run.alpha)
     if not has_bias:
         run.residual[-1] = 0.0
     return run
@@ -123,14 +120,13 @@ def _balancing_bias(
     signs: FloatArray,
     costs: FloatArray,
     mu: float,
-    tilt: float,
     kept: tuple[FloatArray, ...],
 ) -> float:
-    """Find b with sum y alpha(b) = -tilt: the sum falls as b grows. Newton between two ends."""
+    """Find b with sum y alpha(b) = 0: the sum falls as b grows. Newton between two ends."""
 
     def excess(bias: float) -> tuple[float, float]:
         total, slope = centre(signs, costs, scores, bias, mu, *kept)
-        return float(total) + tilt, float(slope)
+        return float(total), float(slope)
 
     low, high = float(-scores.max()) - 1.0, float(-scores.min()) + 1.0
     width = high - low
@@ -150,23 +146,14 @@ def _balancing_bias(
     return bias
 
 
-def hard_run(rows: ScaledRows, signs: FloatArray, quadratic: FloatArray, has_bias: bool) -> Run:
+def hard_run(
+    rows: ScaledRows, signs: FloatArray, costs: FloatArray, quadratic: FloatArray, has_bias: bool
+) -> Run:
     """Begin the hard margin at the difference of the class means, of the best length."""
     n, d = len(signs), rows.width
     alpha = np.where(signs > 0.0, 1.0 / max(1, (signs > 0).sum()), 1.0 / max(1, (signs < 0).sum()))
-    run = Run(
-        rows,
-        signs,
-        np.full(n, np.inf),
-        quadratic,
-        np.zeros(d + 1),
-        has_bias,
-        np.zeros(d + 1),
-        alpha,
-        np.ones(n),
-        np.zeros(n),
-        np.zeros(n),
-    )
+    v, slacks = np.zeros(d + 1), (np.ones(n), np.zeros(n), np.zeros(n))
+    run = Run(rows, signs, costs, quadratic, has_bias, v, alpha, *slacks)
     pulled = rows.transposed_dot(signs * alpha)
     square = float((pulled / quadratic[:-1]) @ pulled)
     length = float(alpha.sum()) / square if square > 0.0 else 1.0

@@ -11,7 +11,7 @@ Everything is summed in float64, and nothing of the size of X is made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,10 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
 from separatrix._compiled import compiled
-from separatrix.problem.rows import _base_rows
-from separatrix.problem.signed import FloatArray, Matrix
+from separatrix.problem.rows import rows_of
+from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
 
-__all__ = ["ScaledRows", "scaled_rows"]
+__all__ = ["ScaledRows", "plain_rows", "scaled_rows"]
 
 _BLOCK = 1024
 # Sparse columns are centred where their mean is so many times their spread.
@@ -45,7 +45,7 @@ class ScaledRows:
 
     def only(self, chosen: np.ndarray) -> ScaledRows:
         """Return other rows of the same matrix."""
-        return ScaledRows(self.base, self.mean, self.scale, chosen.astype(np.int64))
+        return replace(self, chosen=np.ascontiguousarray(chosen, dtype=np.int64))
 
     def dense(self, places: np.ndarray) -> FloatArray:
         """Return some of the chosen rows of V as an array."""
@@ -104,41 +104,37 @@ class ScaledRows:
         return matrix
 
 
-def scaled_rows(X: Matrix, centre: bool) -> ScaledRows:
+def plain_rows(problem: SignedProblem) -> ScaledRows:
+    """Return the rows as they are, for the same products."""
+    d = problem.X.shape[1]
+    everyone = np.arange(problem.n_samples)
+    return ScaledRows(rows_of(problem).base, np.zeros(d), np.ones(d), everyone)
+
+
+def scaled_rows(problem: SignedProblem, centre: bool) -> ScaledRows:
     """Measure the columns; `centre` only where a free bias takes up the shift."""
+    plain, X = plain_rows(problem), problem.X
     n, d = X.shape
-    base = _base_rows(X)
-    everyone = np.arange(n)
+    mean, spread = np.zeros(d), np.zeros(d)
+    if centre:
+        mean = plain.transposed_dot(np.full(n, 1.0 / n))
     if sp.issparse(X):
-        return _sparse_scaled(base, X, everyone, centre)
-    mean, square, zero = np.zeros(d), np.zeros(d), np.zeros(d)
-    if centre:
-        _dense_adds(base.values, zero, everyone, np.full(n, 1.0 / n), mean)
-    _dense_squares(base.values, mean, square)
-    return ScaledRows(base, mean, _powers_of_two(np.sqrt(square / n)), everyone)
+        return _sparse_scaled(plain, X, mean)
+    _dense_squares(plain.base.values, mean, spread)
+    return replace(plain, mean=mean, scale=_powers_of_two(np.sqrt(spread / n)))
 
 
-def _sparse_scaled(base: Any, X: Matrix, everyone: np.ndarray, centre: bool) -> ScaledRows:
+def _sparse_scaled(plain: ScaledRows, X: Matrix, mean: FloatArray) -> ScaledRows:
     n, d = X.shape
-    mean, square = np.zeros(d), np.zeros(d)
-    counts = np.bincount(X.indices, minlength=d)
-    if centre:
-        np.divide(X.sum(axis=0, dtype=np.float64), n, out=mean)
-        mean[counts < n] = 0.0
-    _sparse_squares(base.values, base.indices, mean, square)
-    spread = np.sqrt(square / n)
-    far = np.abs(mean) > _FAR_FROM_ZERO * spread
-    if centre and far.any():
-        mean[~far] = 0.0
-        values = X.data - mean[X.indices]
-        base = base._replace(values=values)
-        _sparse_squares(base.values, base.indices, np.zeros(d), square)
-        spread = np.sqrt(square / n)
-    else:
-        mean = np.zeros(d)
-        _sparse_squares(base.values, base.indices, mean, square)
-        spread = np.sqrt(square / n)
-    return ScaledRows(base, mean, _powers_of_two(spread), everyone)
+    base, spread = plain.base, np.zeros(d)
+    mean = np.where(np.bincount(X.indices, minlength=d) == n, mean, 0.0)
+    _sparse_squares(base.values, base.indices, mean, spread)
+    # Near zero, centring gains nothing and would copy the values.
+    mean = np.where(np.abs(mean) > _FAR_FROM_ZERO * np.sqrt(spread / n), mean, 0.0)
+    if mean.any():
+        base = base._replace(values=X.data - mean[X.indices])
+    _sparse_squares(base.values, base.indices, np.zeros(d), spread)
+    return replace(plain, base=base, mean=mean, scale=_powers_of_two(np.sqrt(spread / n)))
 
 
 def _powers_of_two(spread: FloatArray) -> FloatArray:

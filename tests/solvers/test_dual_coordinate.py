@@ -179,6 +179,25 @@ def test_a_claim_for_the_last_cost_is_a_good_start():
             assert warm.updates <= (1 if C == 1.0 else cold.updates)
 
 
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
+def test_lone_columns_are_folded_and_come_back(loss):
+    rng = np.random.default_rng(7)
+    for seed in cases(40):
+        n = int(rng.integers(3, 12))
+        shared = rng.normal(size=(n, 2))
+        lone = np.zeros((n, 2 * n))
+        lone[np.arange(2 * n) % n, np.arange(2 * n)] = rng.normal(size=2 * n)
+        X = as_sparse(np.hstack([lone, shared])[:, rng.permutation(2 * n + 2)])
+        rows = SignedProblem(X, np.where(np.arange(n) % 2, 1.0, -1.0), seed % 3 > 0)
+        whole = MachineProblem(rows, rng.uniform(0.1, 3.0, size=n), loss, float(seed % 3 == 1))
+        state, status = solve(dual_coordinate, whole, tol=1e-9)
+        assert state.memory.setup.fold is not None
+        assert len(state.memory.memory.w) <= 2
+        assert status is Status.OPTIMAL
+        assert_claims(state)
+        assert_allclose(state.primal, reference(whole), rtol=1e-7, atol=1e-8)
+
+
 def test_passes_end_the_run():
     case = problem(2, kind="overlapping_gaussians")
     state, status = solve(dual_coordinate, machine(case, 0, HINGE, 50.0), tol=1e-12, max_passes=3)

@@ -28,6 +28,7 @@ def take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None:
         b = float(memory.numbers[WEIGHT] * memory.numbers[BALANCE])
     point = np.concatenate([[b], w])
     margins = problem.signs * (scores + b)
+    candidates = [(point, margins)]
     if np.isfinite(state.primal):
         penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
         t = best_share(
@@ -39,18 +40,21 @@ def take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None:
             inner(state.w, point, penalty),
             inner(point, point, penalty),
         )
-        point = state.w + t * (point - state.w)
-        margins = memory.margins + t * (margins - memory.margins)
-    primal = _objective(problem, point, margins)
-    if primal < state.primal:
-        state.primal, state.w = primal, point
-        memory.margins[:] = margins
+        if t < 1.0:
+            between = memory.margins + t * (margins - memory.margins)
+            candidates.append((state.w + t * (point - state.w), between))
+    best = memory.margins
+    for candidate, its_margins in candidates:
+        primal = _objective(problem, candidate, its_margins)
+        if primal < state.primal:
+            state.primal, state.w, best = primal, candidate, its_margins
+    memory.margins[:] = best
 
 
 def measure_primal(state: MachineState) -> None:
     """Compute the objective at the best point afresh: along segments rounding adds up."""
     problem, memory = state.problem, state.memory.memory
-    scores = scores_of(state.memory.setup.base, state.w[1:], len(memory.alpha))
+    scores = scores_of(state.memory.setup.given, state.w[1:], len(memory.alpha))
     memory.margins[:] = problem.signs * (scores + state.w[0])
     state.primal = _objective(problem, state.w, memory.margins)
 

@@ -52,6 +52,7 @@ from separatrix.solvers._coordinate_pass import (
 )
 from separatrix.solvers._drive import Status
 from separatrix.solvers._dual_claims import measure_primal, take_dual, take_primal
+from separatrix.solvers._folding import Fold, folded
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._primal_point import dual_value, inner
 from separatrix.solvers.subspace import (
@@ -76,10 +77,12 @@ _WORK = 4.0
 class Setup(NamedTuple):
     """What does not change during a run."""
 
-    base: Any  # the rows x_i
+    given: Any  # the rows x_i
+    base: Any  # the same without their lone columns, where those are folded
+    fold: Fold | None
     signs: np.ndarray
     squares: np.ndarray  # |x_i|^2 + D_i
-    diagonal: np.ndarray  # D; empty for the hinge
+    diagonal: np.ndarray  # D, lone columns included; empty where it is 0
     upper: np.ndarray
     quota: int  # rows to visit in one update, at least
 
@@ -127,14 +130,15 @@ def start(
         raise ValueError("dual_coordinate knows the hinge and the squared hinge.")
     n, d = problem.X.shape
     setup = _laid_out(problem)
+    width = d if setup.fold is None else len(setup.fold.kept)
     memory = Memory(
         alpha=np.zeros(n),
-        w=np.zeros(d),
+        w=np.zeros(width),
         order=np.flatnonzero(problem.costs > 0.0).astype(np.uint32),
         alpha_before=np.zeros(n),
-        w_before=np.zeros(d),
+        w_before=np.zeros(width),
         past_alpha=np.zeros((HISTORY + 1, n)),
-        past_w=np.zeros((HISTORY + 1, d)),
+        past_w=np.zeros((HISTORY + 1, width)),
         past_balance=np.zeros(HISTORY + 1),
         margins=np.zeros(n),
         counts=np.zeros(4, dtype=np.int64),
@@ -154,7 +158,7 @@ def start(
         memory.numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
     take_primal(state, np.zeros(d), np.zeros(n))
     if w is not None:
-        take_primal(state, w[1:], scores_of(setup.base, w[1:], n))
+        take_primal(state, w[1:], scores_of(setup.given, w[1:], n))
         memory.numbers[MULTIPLIER] = w[0] if problem.has_free_bias else 0.0
     if memory.alpha.any():
         _check(state)
@@ -162,7 +166,9 @@ def start(
 
 
 def _laid_out(problem: MachineProblem) -> Setup:
-    base = rows_of(problem.rows).base
+    given = rows_of(problem.rows).base
+    fold = folded(problem.X, given)
+    base = given if fold is None else fold.base
     squares = squares_of(base, problem.X.shape[0])
     used = problem.costs > 0.0
     if problem.loss == HINGE:
@@ -170,11 +176,13 @@ def _laid_out(problem: MachineProblem) -> Setup:
     else:
         upper = np.where(used, np.inf, 0.0)
         diagonal = 0.5 / np.where(used, problem.costs, 1.0)
+    if fold is not None:
+        diagonal = diagonal + fold.squares if len(diagonal) else fold.squares
     stored = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
     quota = int(_WORK * sum(problem.X.shape) / max(1.0, stored / problem.X.shape[0]))
     if len(diagonal):
         squares += diagonal
-    return Setup(base, problem.signs, squares, diagonal, upper, quota)
+    return Setup(given, base, fold, problem.signs, squares, diagonal, upper, quota)
 
 
 def _first_weight(problem: MachineProblem, squares: np.ndarray) -> float:
@@ -306,7 +314,12 @@ def _check(state: MachineState) -> None:
         memory.w_before[:] += memory.w  # the step just made stays what it was
     scores = scores_of(setup.base, memory.w, len(memory.alpha))
     balance = numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
-    take_primal(state, memory.w, scores)
+    if setup.fold is None:
+        take_primal(state, memory.w, scores)
+    else:
+        share = setup.signs * memory.alpha
+        whole = setup.fold.unfolded(memory.w, share)
+        take_primal(state, whole, scores + setup.fold.squares * share)
     if problem.has_free_bias:
         _renew_multiplier(state)
     bias = numbers[MULTIPLIER] + numbers[WEIGHT] * balance

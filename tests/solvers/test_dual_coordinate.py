@@ -176,7 +176,8 @@ def test_a_claim_for_the_last_cost_is_a_good_start():
             assert status is Status.OPTIMAL
             assert_claims(warm)
             assert_allclose(warm.primal, cold.primal, rtol=1e-7)
-            assert warm.updates <= (1 if C == 1.0 else cold.updates)
+            if C >= 1.0:  # a path goes upwards
+                assert warm.updates <= (0 if C == 1.0 else cold.updates)
 
 
 @pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])

@@ -16,7 +16,7 @@ from separatrix.solvers._coordinate_pass import BALANCE, WEIGHT, scatter, scores
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._primal_point import best_bias, best_share, dual_value, inner, total_loss
 
-__all__ = ["measure_primal", "take_dual", "take_primal"]
+__all__ = ["measure_primal", "rebalance", "take_dual", "take_primal"]
 
 
 def take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None:
@@ -69,7 +69,7 @@ def take_dual(state: MachineState) -> None:
     problem, setup, memory = state.problem, state.memory.setup, state.memory.memory
     alpha = memory.alpha.copy()
     if problem.has_free_bias:
-        _balance(alpha, problem.signs, setup.upper)
+        rebalance(alpha, problem.signs, setup.upper)
     u = np.empty_like(memory.w)
     scatter(setup.base, problem.signs, alpha, u)
     dual = float(dual_value(alpha, setup.diagonal, u))
@@ -80,7 +80,7 @@ def take_dual(state: MachineState) -> None:
         state.dual, state.alpha = dual, alpha
 
 
-def _balance(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> None:
+def rebalance(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> None:
     """Make y.a = 0 up to rounding: move the free rows alike, then shrink the heavier class."""
     for _ in range(10):
         excess = float(inner(signs, alpha, 1.0))

@@ -51,7 +51,7 @@ from separatrix.solvers._coordinate_pass import (
     visit_rows,
 )
 from separatrix.solvers._drive import Status
-from separatrix.solvers._dual_claims import measure_primal, take_dual, take_primal
+from separatrix.solvers._dual_claims import measure_primal, rebalance, take_dual, take_primal
 from separatrix.solvers._folding import Fold, folded
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._primal_point import dual_value, inner
@@ -154,6 +154,8 @@ def start(
     w, alpha = (None, None) if first is None else first
     if alpha is not None:
         memory.alpha[:] = _transferred(alpha, problem)
+        if problem.has_free_bias:
+            rebalance(memory.alpha, setup.signs, setup.upper)
         scatter(setup.base, setup.signs, memory.alpha, memory.w)
         memory.numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
     take_primal(state, np.zeros(d), np.zeros(n))

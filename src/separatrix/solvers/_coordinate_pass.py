@@ -104,6 +104,7 @@ def sweep(  # type: ignore[no-untyped-def]
         gradient = sign * (score(base, i, w) + bias) - 1.0
         if has_diagonal:
             gradient += diagonal[i] * a
+        if bound == np.inf:
             shortfall += 0.5 * gradient * gradient / diagonal[i]
         elif gradient < 0.0:
             shortfall -= (bound - a) * gradient

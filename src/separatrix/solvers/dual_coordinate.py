@@ -51,8 +51,10 @@ from separatrix.solvers._coordinate_pass import (
     visit_rows,
 )
 from separatrix.solvers._drive import Status
+from separatrix.solvers._dual_claims import measure_primal, rebalance, take_dual, take_primal
+from separatrix.solvers._folding import Fold, folded
 from separatrix.solvers._machine import MachineState
-from separatrix.solvers._primal_point import best_bias, best_share, dual_value, inner, total_loss
+from separatrix.solvers._primal_point import dual_value, inner
 from separatrix.solvers.subspace import (
     HISTORY,
     coefficients,
@@ -61,11 +63,12 @@ from separatrix.solvers.subspace import (
     span_products,
 )
 
-_CHECK_EVERY = 5
-_REFRESH_EVERY = 20
-_NEARER = 0.4
-_ROUNDING = 1e-8
-_FIRST_ACCELERATED = 3
+_CHECK_EVERY = 5  # updates; more often, and rows come back too early to be left out
+_REFRESH_EVERY = 20  # checks, after which w is computed from alpha afresh
+_UNACCELERATED = 3  # the first updates, whose steps are no guide
+_NEARER = 0.4  # the share of the gap at which a new dual value is worth proving
+_NO_STEP = 1e-13  # steps below this share of |w| are rounding
+_ROUNDING = 1e-8  # the share of a step that the rounding of w may be
 # An update walks over at least so many entries for each entry of w and alpha: it makes several
 # sweeps over few active rows, since accelerating costs the same for few rows as for all.
 _WORK = 4.0
@@ -74,10 +77,12 @@ _WORK = 4.0
 class Setup(NamedTuple):
     """What does not change during a run."""
 
-    base: Any  # the rows x_i
+    given: Any  # the rows x_i
+    base: Any  # the same without their lone columns, where those are folded
+    fold: Fold | None
     signs: np.ndarray
     squares: np.ndarray  # |x_i|^2 + D_i
-    diagonal: np.ndarray  # D; empty for the hinge
+    diagonal: np.ndarray  # D, lone columns included; empty where it is 0
     upper: np.ndarray
     quota: int  # rows to visit in one update, at least
 
@@ -125,14 +130,15 @@ def start(
         raise ValueError("dual_coordinate knows the hinge and the squared hinge.")
     n, d = problem.X.shape
     setup = _laid_out(problem)
+    width = d if setup.fold is None else len(setup.fold.kept)
     memory = Memory(
         alpha=np.zeros(n),
-        w=np.zeros(d),
+        w=np.zeros(width),
         order=np.flatnonzero(problem.costs > 0.0).astype(np.uint32),
         alpha_before=np.zeros(n),
-        w_before=np.zeros(d),
+        w_before=np.zeros(width),
         past_alpha=np.zeros((HISTORY + 1, n)),
-        past_w=np.zeros((HISTORY + 1, d)),
+        past_w=np.zeros((HISTORY + 1, width)),
         past_balance=np.zeros(HISTORY + 1),
         margins=np.zeros(n),
         counts=np.zeros(4, dtype=np.int64),
@@ -148,11 +154,13 @@ def start(
     w, alpha = (None, None) if first is None else first
     if alpha is not None:
         memory.alpha[:] = _transferred(alpha, problem)
+        if problem.has_free_bias:
+            rebalance(memory.alpha, setup.signs, setup.upper)
         scatter(setup.base, setup.signs, memory.alpha, memory.w)
         memory.numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
-    _take_primal(state, np.zeros(d), np.zeros(n))
+    take_primal(state, np.zeros(d), np.zeros(n))
     if w is not None:
-        _take_primal(state, w[1:], scores_of(setup.base, w[1:], n))
+        take_primal(state, w[1:], scores_of(setup.given, w[1:], n))
         memory.numbers[MULTIPLIER] = w[0] if problem.has_free_bias else 0.0
     if memory.alpha.any():
         _check(state)
@@ -160,7 +168,9 @@ def start(
 
 
 def _laid_out(problem: MachineProblem) -> Setup:
-    base = rows_of(problem.rows).base
+    given = rows_of(problem.rows).base
+    fold = folded(problem.X, given)
+    base = given if fold is None else fold.base
     squares = squares_of(base, problem.X.shape[0])
     used = problem.costs > 0.0
     if problem.loss == HINGE:
@@ -168,11 +178,13 @@ def _laid_out(problem: MachineProblem) -> Setup:
     else:
         upper = np.where(used, np.inf, 0.0)
         diagonal = 0.5 / np.where(used, problem.costs, 1.0)
+    if fold is not None:
+        diagonal = diagonal + fold.squares if len(diagonal) else fold.squares
     stored = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
     quota = int(_WORK * sum(problem.X.shape) / max(1.0, stored / problem.X.shape[0]))
     if len(diagonal):
         squares += diagonal
-    return Setup(base, problem.signs, squares, diagonal, upper, quota)
+    return Setup(given, base, fold, problem.signs, squares, diagonal, upper, quota)
 
 
 def _first_weight(problem: MachineProblem, squares: np.ndarray) -> float:
@@ -260,7 +272,7 @@ def _accelerate(setup: Setup, memory: Memory, updates: int, balance: float) -> N
     np.subtract(memory.w, memory.w_before, out=memory.past_w[slot])
     memory.past_balance[slot] = numbers[BALANCE] - balance
     counts[KEPT] = used
-    if updates <= _FIRST_ACCELERATED:
+    if updates <= _UNACCELERATED:
         return
     bias = numbers[MULTIPLIER] + numbers[WEIGHT] * numbers[BALANCE]
     products, slopes = span_products(
@@ -275,7 +287,7 @@ def _accelerate(setup: Setup, memory: Memory, updates: int, balance: float) -> N
         setup.diagonal,
     )
     size = float(np.sqrt(inner(memory.w, memory.w, 1.0)))
-    t = coefficients(products, slopes, 1e-13 * size)
+    t = coefficients(products, slopes, _NO_STEP * size)
     if t is None:
         return
     x, v = np.empty_like(memory.alpha), np.empty_like(memory.w)
@@ -304,7 +316,12 @@ def _check(state: MachineState) -> None:
         memory.w_before[:] += memory.w  # the step just made stays what it was
     scores = scores_of(setup.base, memory.w, len(memory.alpha))
     balance = numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
-    _take_primal(state, memory.w, scores)
+    if setup.fold is None:
+        take_primal(state, memory.w, scores)
+    else:
+        share = setup.signs * memory.alpha
+        whole = setup.fold.unfolded(memory.w, share)
+        take_primal(state, whole, scores + setup.fold.squares * share)
     if problem.has_free_bias:
         _renew_multiplier(state)
     bias = numbers[MULTIPLIER] + numbers[WEIGHT] * balance
@@ -318,36 +335,8 @@ def _check(state: MachineState) -> None:
     if state.primal - numbers[VALUE] <= max(
         1.5 * state.tol * state.primal, _NEARER * (state.primal - state.dual)
     ):
-        _take_dual(state)
-        _measure_primal(state)
-
-
-def _take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None:
-    """Move the best primal point to the best of the segment to (w, its best bias)."""
-    problem, memory = state.problem, state.memory.memory
-    if problem.has_free_bias:
-        b = float(best_bias(scores, problem.signs, problem.costs, problem.loss))
-    else:
-        b = float(memory.numbers[WEIGHT] * memory.numbers[BALANCE])
-    point = np.concatenate([[b], w])
-    margins = problem.signs * (scores + b)
-    if np.isfinite(state.primal):
-        penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
-        t = best_share(
-            memory.margins,
-            margins,
-            problem.costs,
-            problem.loss,
-            inner(state.w, state.w, penalty),
-            inner(state.w, point, penalty),
-            inner(point, point, penalty),
-        )
-        point = state.w + t * (point - state.w)
-        margins = memory.margins + t * (margins - memory.margins)
-    primal = _objective(problem, point, margins)
-    if primal < state.primal:
-        state.primal, state.w = primal, point
-        memory.margins[:] = margins
+        take_dual(state)
+        measure_primal(state)
 
 
 def _renew_multiplier(state: MachineState) -> None:
@@ -359,48 +348,3 @@ def _renew_multiplier(state: MachineState) -> None:
     if settled and balance > 0.25 * numbers[LAST_BALANCE]:
         numbers[WEIGHT] *= 4.0
     numbers[LAST_BALANCE] = balance
-
-
-def _measure_primal(state: MachineState) -> None:
-    """Compute the objective at the best point afresh: along segments rounding adds up."""
-    problem, memory = state.problem, state.memory.memory
-    scores = scores_of(state.memory.setup.base, state.w[1:], len(memory.alpha))
-    memory.margins[:] = problem.signs * (scores + state.w[0])
-    state.primal = _objective(problem, state.w, memory.margins)
-
-
-def _objective(problem: MachineProblem, w: np.ndarray, margins: np.ndarray) -> float:
-    penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
-    return float(0.5 * inner(w, w, penalty) + total_loss(margins, problem.costs, problem.loss))
-
-
-def _take_dual(state: MachineState) -> None:
-    """Repair the balance on a copy, and keep it if its dual objective is the best so far."""
-    problem, setup, memory = state.problem, state.memory.setup, state.memory.memory
-    alpha = memory.alpha.copy()
-    if problem.has_free_bias:
-        _balance(alpha, problem.signs, setup.upper)
-    u = np.empty_like(memory.w)
-    scatter(setup.base, problem.signs, alpha, u)
-    dual = float(dual_value(alpha, setup.diagonal, u))
-    if not problem.has_free_bias:
-        balance = inner(problem.signs, alpha, 1.0)
-        dual -= float(0.5 * memory.numbers[WEIGHT] * balance * balance)
-    if dual > state.dual:
-        state.dual, state.alpha = dual, alpha
-
-
-def _balance(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> None:
-    """Make y.a = 0 up to rounding: move the free rows alike, then shrink the heavier class."""
-    for _ in range(10):
-        excess = float(inner(signs, alpha, 1.0))
-        free = np.flatnonzero((alpha > 0.0) & (alpha < upper))
-        if excess == 0.0 or len(free) == 0:
-            break
-        moved = alpha[free] - signs[free] * (excess / len(free))
-        alpha[free] = np.minimum(np.maximum(moved, 0.0), upper[free])
-    excess = float(inner(signs, alpha, 1.0))
-    if abs(excess) > 1e-15 * float(alpha.sum()):
-        heavier = signs > 0.0 if excess > 0.0 else signs < 0.0
-        total = float(alpha[heavier].sum())
-        alpha[heavier] *= max(0.0, (total - abs(excess)) / total)

@@ -2,9 +2,9 @@
 
     min over w, b   1/2 |w|^2   subject to   y_i (w.x_i + b) >= 1
 
-Once the cost of a row exceeds every multiplier of the hard margin, the soft margin is the hard one.
-So the soft machine is solved by dual coordinate descent for a cost, then for ten times that cost from
-where it stood, until w, scaled to a least margin of 1, meets the dual bound.
+Once the cost of a row exceeds every multiplier of the hard margin, the soft margin is the hard
+one. So the soft machine is solved by dual coordinate descent for a cost, then for ten times that
+cost from where it stood, until w, scaled to a least margin of 1, meets the dual bound.
 """
 
 from __future__ import annotations

@@ -218,9 +218,7 @@ def _witness(lists: Any, proposal: Proposal, want_small: bool = True) -> _Found 
     ``lists`` gives the integer rows of positions in the support.
     """
     width = proposal.matrix.shape[1]
-    guess = vertex(proposal) if width <= VERTEX_WIDTH else None
-    if guess is not None and not want_small and len(guess[0]) <= width:
-        guess = None
+    guess = vertex(proposal) if want_small and width <= VERTEX_WIDTH else None
     small, basis = _made_exact(lists, guess, proposal)
     if small is not None and len(small[0]) == width + 1:
         return _Found(small, small, proposal.support, basis)

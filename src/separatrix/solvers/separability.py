@@ -86,6 +86,8 @@ def _from_sample(rows: SignedRows, seed: int) -> Claim | None:
         return None
     chosen = np.sort(np.random.default_rng(seed).permutation(len(rows))[:size])
     sample = rows.take(chosen)
+    if peel(sample)[0]:  # some direction helps: no overlap of full rank in these rows
+        return None
     proposal = propose(RawView(sample), seed)
     found = None if proposal.separated else full_rank_overlap(sample, proposal)
     return None if found is None else _tight("overlapping", found, chosen, None, 0)

@@ -18,7 +18,7 @@ __all__ = ["Minimum", "minimise"]
 
 DAMPING = 1e-12
 SEPARATED_BY = 1e-10
-LARGE = 1_000_000  # entries
+LARGE = 100_000  # entries
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import flint
 import numpy as np
 
 from separatrix.problem.exact import SignedRows
+from separatrix.solvers.ball_simplex import LONG, alternative_in_balls
 from separatrix.solvers.duplicates import opposite_duplicates
 from separatrix.solvers.exact_simplex import alternative
 from separatrix.solvers.row_generation import Proposal, QuotientView, RawView, propose
@@ -162,7 +163,10 @@ class _Reduction:
         width = self.rows.width if self.vectors is None else len(self.vectors)
         answer = None
         if len(self.live) * width <= SIMPLEX_CELLS:
-            answer = alternative(self._lists(self.live))
+            lists = self._lists(self.live)
+            if max(abs(v) for row in lists for v in row).bit_length() > LONG:
+                answer = alternative_in_balls(lists)
+            answer = alternative(lists) if answer is None else answer
         if answer is None:
             matrix, weights = proposal.matrix, proposal.multipliers
             residual = (

@@ -198,6 +198,84 @@ def test_many_classes():
         check(json.loads(bad.to_json()), as_checker_data(problem))
 
 
+def whole_certificate(data, kind, claim, intercept=True):
+    about = {"sha256": data.sha256(), "intercept": intercept}
+    return {"format": checker.FORMAT, "kind": kind, "data": about, "claim": claim}
+
+
+def is_accepted(data, kind, claim, intercept=True):
+    try:
+        return bool(check(whole_certificate(data, kind, claim, intercept), data))
+    except Refused:
+        return False
+
+
+def test_bounds_that_are_attained_hold_and_no_tighter_ones():
+    """Both rows are (3/2, 2), so every margin bound can be checked in the head: 5/2."""
+    X, signs = np.array([[1.5, 2.0], [-1.5, -2.0]]), np.array([1.0, -1.0])
+    data = as_checker_data(SignedProblem(X, signs, False))
+    attained = {
+        "weights": [["0x0p0", (0.375).hex(), (0.5).hex()]],
+        "lower": (2.5).hex(),
+        "upper": (2.5).hex(),
+        "rows": [0, 1],
+        "multipliers": [(1.0).hex(), (2.0).hex()],
+    }
+    below, above = float(np.nextafter(2.5, 0.0)), float(np.nextafter(2.5, 9.0))
+    for changes, is_true in [
+        ({}, True),
+        ({"lower": below.hex(), "upper": above.hex()}, True),
+        ({"multipliers": ["0x1p0", "0x0p0"]}, True),
+        ({"weights": [["0x0p0", (-0.375).hex(), (-0.5).hex()]], "lower": (-2.5).hex()}, True),
+        ({"weights": [["0x0p0", (-0.375).hex(), (-0.5).hex()]], "lower": (-2.4).hex()}, False),
+        ({"lower": above.hex(), "upper": (3.0).hex()}, False),
+        ({"upper": below.hex(), "lower": (2.0).hex()}, False),
+        ({"upper": below.hex(), "lower": (2.0).hex(), "multipliers": ["0x1p-2"] * 2}, False),
+        ({"multipliers": ["0x1p1", "-0x1p0"]}, False),
+        ({"weights": [["0x0p0"] * 3], "lower": (-1.0).hex()}, False),
+    ]:
+        assert is_accepted(data, "margin-bounds", attained | changes, False) == is_true, changes
+
+
+def test_bounds_of_many_classes():
+    rng = np.random.default_rng(5)
+    X = np.array([[9.0, 0.5], [0.0, 9.0], [-9.0, -9.0], [7.0, 1.0], [1.0, 8.0], [-8.0, -7.0]])
+    problem = KeslerProblem(X, np.array([0, 1, 2, 0, 1, 2]), 3)
+    w = np.array([[0.25, 1, 0], [0, 0.5, 1], [0, -1, -1]])
+    for _ in range(3):
+        alpha = rng.integers(1, 5, size=12) * (rng.random(12) < 0.7) / 4.0
+        alpha[-1] = 1.0
+        proof = check_margin_bounds(problem, w.ravel(), alpha)
+        data, claim = as_checker_data(problem), json.loads(proof.to_json())["claim"]
+        assert proof.holds
+        assert is_accepted(data, "margin-bounds", claim)
+        for name, factor in (("lower", 1 + 1e-9), ("upper", 1 - 1e-9)):
+            moved = float(float.fromhex(claim[name]) * factor).hex()
+            assert not is_accepted(data, "margin-bounds", claim | {name: moved})
+        assert not is_accepted(data, "margin-bounds", claim | {"rows": [12, *claim["rows"][1:]]})
+
+
+@pytest.mark.parametrize(
+    ("rows", "codes"),
+    [
+        ([([0], [1.0]), ([0], [-1.0])], [1]),  # a label is missing
+        ([([0], [1.0])], [1, 0]),  # a row is missing
+        ([([0], [1.0, 1.0]), ([0], [-1.0])], [1, 0]),  # a column is missing
+        ([([0, 1], [1.0]), ([0], [-1.0])], [1, 0]),  # a value is missing
+    ],
+)
+def test_data_that_do_not_fit_together_prove_nothing(rows, codes):
+    data = checker.Data(rows, codes, 2, 2)
+    assert not is_accepted(data, "separation", {"integers": ["0x0", "0x1", "0x0"]})
+    pair = {"rows": [0, 1], "multipliers": ["0x1", "0x1"]}
+    assert not is_accepted(data, "gordan", pair)
+
+
+def test_values_without_columns_are_not_left_out_of_a_sum():
+    data = checker.Data([([0], [1.0, 5.0]), ([0], [1.0])], [1, 0], 2, 2)
+    assert not is_accepted(data, "gordan", {"rows": [0, 1], "multipliers": ["0x1", "0x1"]})
+
+
 def test_the_fingerprint_does_not_depend_on_storage():
     for seed in cases(200):
         case = problem(seed)

@@ -79,8 +79,8 @@ def test_a_budget_that_ends_the_run_is_told_by_the_exit_code(tmp_path):
         (["trace", "--order", "foo"], 2, "--order"),
         (["trace", "--max-updates", "0"], 2, "--max-updates"),
         (["trace", "--target", "y"], 2, "--target needs DATA"),
-        (["trace", "--order", "worst", "--update", "batch", "-m", "perceptron"], 3, "goes with"),
-        (["trace", "--rate", "99", "--method", "delta-rule"], 3, "diverges above"),
+        (["trace", "--order", "worst", "--update", "batch", "-m", "perceptron"], 2, "goes with"),
+        (["trace", "--rate", "99", "--method", "delta-rule"], 2, "diverges above"),
         (["trace", "--out", "picture.bmp"], 2, ".svg, .png, .pdf or .gif"),
         (["trace", "--features", "nose"], 2, "no column 'nose'"),
         (["nonsense"], 2, "No such command"),
@@ -175,3 +175,27 @@ def test_where_is_kozinec():
     home = Path(sx.__file__).parent
     found = sorted(str(path.relative_to(home)) for path in home.rglob("kozinec.py"))
     assert found == ["estimators/kozinec.py", "solvers/kozinec.py"]
+
+
+def _raised(act):
+    try:
+        act()
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def test_exit_codes_tell_data_options_and_faults_apart():
+    from sklearn.utils import check_array
+
+    from separatrix.cli.main import exit_code
+
+    X, y = [[0.0], [1.0]], [0, 1]
+    assert exit_code(_raised(lambda: sx.separability([[np.nan], [1.0]], y))) == 3
+    assert exit_code(_raised(lambda: check_array([[np.nan]]))) == 3
+    assert exit_code(_raised(Path("there is no such file").read_bytes)) == 3
+    assert exit_code(_raised(b"\xff".decode)) == 3
+    assert exit_code(_raised(lambda: sx.Perceptron(order="best").fit(X, y))) == 2
+    assert exit_code(_raised(lambda: np.ones(2) + np.ones(3))) == 70
+    assert exit_code(_raised(lambda: {}["missing"])) == 70
+    assert exit_code(ValueError("never raised")) == 70

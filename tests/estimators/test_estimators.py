@@ -385,6 +385,7 @@ def test_partial_fit_goes_on_from_fit_and_refuses_what_it_cannot_do():
     machine = sx.Perceptron().fit(X, y)
     w = machine.coef_.copy()
     machine.partial_fit(X, y)
+    assert machine.errors_ is None  # it spoke of the rows of the last fit
     assert np.array_equal(machine.coef_, w)
     with pytest.raises(sx.DataError, match=r"not among the classes: \['new'\]"):
         machine.partial_fit(X[:1], ["new"])

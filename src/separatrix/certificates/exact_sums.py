@@ -5,7 +5,7 @@ Column j of the data is divided by ``2**floor[j]``, the largest power of two tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,7 @@ __all__ = ["column_floor", "column_sums", "exact_margin_signs", "modular_rank", 
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
 _LIMB = 26
+_LONG = 200  # bits of a multiplier beyond which limbs pay
 _SMALL, _SHORT = 2.0**16, 30  # 16 + 30 bits, and 2**17 columns, fit int64
 
 
@@ -117,16 +118,52 @@ def sums_to_zero(
     sums, common = rest
     if intercept and sum(total) + common * sums[0] != 0:
         return False
-    columns = sp.csr_array(X).T.tocsr()  # row j holds column j
-    begin = columns.indptr.tolist()
-    rows, entries = columns.indices.tolist(), columns.data.tolist()
-    for j, outside in enumerate(sums[1:]):
-        part = slice(begin[j], begin[j + 1])
-        numbers, exponent = checker.integers([1.0, *entries[part]])
-        inside = sum(total[i] * v for i, v in zip(rows[part], numbers[1:], strict=True))
+    for (inside, exponent), outside in zip(_weighted(X, total), sums[1:], strict=True):
         if inside * Fraction(2) ** exponent + common * outside != 0:
             return False
     return True
+
+
+def _weighted(X: Any, weights: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield for each column ``sum_i weights_i x_ij`` as an integer and a power of two."""
+    floor = column_floor(X)
+    values = _values(X)
+    with np.errstate(over="ignore"):  # infinity is too long, like other long integers
+        whole = np.ldexp(values, -_spread(floor, X))
+    size = float(np.abs(whole).max(initial=0.0))
+    if max(map(abs, weights)).bit_length() > _LONG and len(weights) * size < 2.0**36:
+        totals = _in_limbs(_with_values(X, whole), weights)
+        yield from zip(totals, floor.tolist(), strict=True)
+        return
+    columns = sp.csr_array(X).T.tocsr()  # row j holds column j
+    begin = columns.indptr.tolist()
+    rows, entries = columns.indices.tolist(), columns.data.tolist()
+    for j in range(X.shape[1]):
+        part = slice(begin[j], begin[j + 1])
+        numbers, exponent = checker.integers([1.0, *entries[part]])
+        inside = sum(weights[i] * v for i, v in zip(rows[part], numbers[1:], strict=True))
+        yield inside, exponent
+
+
+def _with_values(X: Any, values: np.ndarray) -> Any:
+    return sp.csr_array((values, X.indices, X.indptr), X.shape) if sp.issparse(X) else values
+
+
+def _in_limbs(whole: Any, weights: list[int]) -> list[int]:
+    """Weigh rows of short integers: weights in limbs of 16 bits, so that float64 sums are exact."""
+    length = (max(map(abs, weights)).bit_length() + 15) // 16
+    text = b"".join(abs(w).to_bytes(2 * length, "little") for w in weights)
+    limbs = np.frombuffer(text, dtype="<u2").reshape(len(weights), length).T.astype(np.float64)
+    signs = np.array([1.0 if w > 0 else -1.0 for w in weights])
+    sums = ((limbs * signs) @ whole).astype(np.int64)
+    carry = np.zeros(whole.shape[1], dtype=np.int64)
+    for place in range(length):
+        carry += sums[place]
+        sums[place] = carry & 0xFFFF
+        carry >>= 16
+    digits = np.ascontiguousarray(sums.T).astype("<u2")
+    low = [int.from_bytes(column.tobytes(), "little") for column in digits]
+    return [v + (c << 16 * length) for v, c in zip(low, carry.tolist(), strict=True)]
 
 
 def column_sums(X: Any, signs: np.ndarray) -> list[Fraction]:
@@ -140,8 +177,7 @@ def column_sums(X: Any, signs: np.ndarray) -> list[Fraction]:
         unit = _spread(floor, X) + shift
         limb = np.rint(np.ldexp(values, -unit))
         values = values - np.ldexp(limb, unit)
-        matrix = sp.csr_array((limb, X.indices, X.indptr), X.shape) if sp.issparse(X) else limb
-        for j, value in enumerate((signs @ matrix).tolist()):
+        for j, value in enumerate((signs @ _with_values(X, limb)).tolist()):
             totals[j] += int(value) * Fraction(2) ** (int(floor[j]) + shift)
     return [Fraction(int(signs.sum())), *totals]
 

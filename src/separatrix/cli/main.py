@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -54,6 +55,23 @@ app.command()(trace)
 app.command()(verify)
 
 
+def exit_code(error: Exception) -> int:
+    """Tell a refusal of the data from one of the options, and both from a fault of ours.
+
+    Our refusals of data have classes of their own. A plain ``ValueError`` that this package raises
+    is about parameters; scikit-learn's is about the data it validated; anyone else's we caused.
+    """
+    if isinstance(error, OSError) or (
+        isinstance(error, ValueError) and type(error) is not ValueError
+    ):
+        return BAD_DATA
+    if not isinstance(error, ValueError) or error.__traceback__ is None:
+        return OUR_FAULT
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    raised_by = str(frame.f_globals.get("__name__", "")).split(".", 1)[0]
+    return {"separatrix": USAGE, "sklearn": BAD_DATA}.get(raised_by, OUR_FAULT)
+
+
 def main() -> None:
     """Run the command line; the exit code says how it ended."""
     debug = "--debug" in sys.argv
@@ -71,14 +89,13 @@ def main() -> None:
         # The reader has gone (``| head``): not an error, and nothing more to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(DONE)
-    except (ValueError, OSError) as error:
-        if debug:
-            raise
-        typer.echo(f"separatrix: {error}", err=True)
-        sys.exit(BAD_DATA)
     except Exception as error:
         if debug:
             raise
+        code = exit_code(error)
+        if code != OUR_FAULT:
+            typer.echo(f"separatrix: {error}", err=True)
+            sys.exit(code)
         typer.echo(
             f"separatrix: a fault of ours, not of your data: {type(error).__name__}: {error}. "
             "Run again with --debug to see where, and please report it.",

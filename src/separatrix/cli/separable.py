@@ -62,7 +62,8 @@ def separable(
     verdict = separability(table.X, labels, fit_intercept=not no_intercept, decimal=decimal)
     if certificate is not None:
         if verdict.certificate is None:
-            raise ValueError("there is no certificate to write: the verdict is undecided.")
+            typer.echo("There is no certificate to write: the verdict is undecided.", err=True)
+            raise typer.Exit(4)
         proof = certificate_of_file(verdict.certificate, table, data)
         write_aside(certificate, json.dumps(proof, indent=1))
     if out is not None:

@@ -79,8 +79,8 @@ class Perceptron(LinearClassifier):
     ----------
     coef_, intercept_, classes_
         The hyperplane, ``classes_[1]`` on its positive side; or a row for each of many classes.
-    errors_ : int
-        Misclassified rows of the last `fit`; a score of exactly 0 counts as an error.
+    errors_ : int or None
+        Misclassified rows; a score of exactly 0 counts as an error. None after `partial_fit`.
     certificate_ : Separation
         Whether the weights separate the rows, proved either way. None after `partial_fit`.
     novikoff_ : Novikoff or None
@@ -100,7 +100,7 @@ class Perceptron(LinearClassifier):
     (True, 'separated')
     """
 
-    errors_: int
+    errors_: int | None
     novikoff_: Novikoff | None
     _stream: tuple[np.ndarray, np.ndarray, float]  # last weights, answer, visits averaged
 
@@ -240,7 +240,7 @@ class Perceptron(LinearClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:
         """Go once over new rows, from the weights reached so far; name all classes at first.
 
-        There is no pocket and no certificate here, since both speak of all the data.
+        There is no pocket, no count of errors and no certificate here: they speak of all the data.
         """
         self._check_parameters()
         first_call = not hasattr(self, "coef_")
@@ -274,5 +274,6 @@ class Perceptron(LinearClassifier):
         self._stream = (state.w.copy(), answer, visits)
         self.coef_, self.intercept_ = problem.weights(answer)
         self.status_, self.certificate_, self.novikoff_ = Status.STREAMING, None, None
+        self.errors_ = None
         self.n_iter_ = state.updates
         self.n_passes_ = state.passes + (0.0 if first_call else self.n_passes_)

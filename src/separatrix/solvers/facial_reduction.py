@@ -17,6 +17,7 @@ import flint
 import numpy as np
 
 from separatrix.problem.exact import SignedRows
+from separatrix.solvers.ball_simplex import LONG, alternative_in_balls
 from separatrix.solvers.duplicates import opposite_duplicates
 from separatrix.solvers.exact_simplex import alternative
 from separatrix.solvers.row_generation import Proposal, QuotientView, RawView, propose
@@ -28,6 +29,8 @@ __all__ = ["Partition", "full_rank_overlap", "partition", "smaller_witness", "st
 
 VERTEX_WIDTH = 150
 SIMPLEX_CELLS = 60_000
+
+Small = tuple[list[int], list[int]]
 
 
 @dataclass(frozen=True)
@@ -58,28 +61,40 @@ def partition(rows: SignedRows, seed: int = 0) -> Partition:
         ]
         if strictly_off(rows, w):
             return Partition(w, everything, everything[:0], Tight(None, rows.width), None, False)
-    elif proposal.is_partial:
-        found = full_rank_overlap(rows, proposal)
+    else:
+        pair = None if proposal.is_partial else opposite_duplicates(rows)
+        found = full_rank_overlap(rows, proposal, None if pair is None else (list(pair), [1, 1]))
         if found is not None:
             return found
     return _Reduction(rows, seed).run(proposal)
 
 
-def full_rank_overlap(rows: SignedRows, proposal: Proposal) -> Partition | None:
-    """Try to prove overlap from the support alone, without a look at the other rows."""
+def full_rank_overlap(
+    rows: SignedRows, proposal: Proposal, small: Small | None = None
+) -> Partition | None:
+    """Try to prove overlap from the support alone, without a look at the other rows.
+
+    ``small`` is a small witness, if one is known.
+    """
     support = proposal.support
     if numerical_rank(proposal) < rows.width:
         return None
-    tight = Tight(rows.take(support).integers, rows.width)
-    found = _witness(tight.integers.lists, proposal)
+    found = _witness(
+        lambda chosen: rows.take(support[chosen]).integers.lists(np.arange(len(chosen))),
+        proposal,
+        small is None,
+    )
     if found is None:
         return None
-    tight.add(*found.spanning, found.basis)
+    chosen, multipliers = support[found.spanning[0]], found.spanning[1]
+    tight = Tight(rows.take(chosen).integers, rows.width)
+    tight.add(list(range(len(chosen))), multipliers, found.basis)
     if len(tight.basis_rows) < rows.width:
         return None
-    tight.rows = support[tight.rows].tolist()
-    tight.basis_rows = support[tight.basis_rows].tolist()
-    small = None if found.small is None else (support[found.small[0]].tolist(), found.small[1])
+    tight.rows = chosen[tight.rows].tolist()
+    tight.basis_rows = chosen[tight.basis_rows].tolist()
+    if small is None and found.small is not None:
+        small = (support[found.small[0]].tolist(), found.small[1])
     nothing = np.zeros(0, dtype=np.int64)
     return Partition(None, nothing, nothing, tight, small, True)
 
@@ -148,7 +163,10 @@ class _Reduction:
         width = self.rows.width if self.vectors is None else len(self.vectors)
         answer = None
         if len(self.live) * width <= SIMPLEX_CELLS:
-            answer = alternative(self._lists(self.live))
+            lists = self._lists(self.live)
+            if max(abs(v) for row in lists for v in row).bit_length() > LONG:
+                answer = alternative_in_balls(lists)
+            answer = alternative(lists) if answer is None else answer
         if answer is None:
             matrix, weights = proposal.matrix, proposal.multipliers
             residual = (
@@ -218,9 +236,7 @@ def _witness(lists: Any, proposal: Proposal, want_small: bool = True) -> _Found 
     ``lists`` gives the integer rows of positions in the support.
     """
     width = proposal.matrix.shape[1]
-    guess = vertex(proposal) if width <= VERTEX_WIDTH else None
-    if guess is not None and not want_small and len(guess[0]) <= width:
-        guess = None
+    guess = vertex(proposal) if want_small and width <= VERTEX_WIDTH else None
     small, basis = _made_exact(lists, guess, proposal)
     if small is not None and len(small[0]) == width + 1:
         return _Found(small, small, proposal.support, basis)

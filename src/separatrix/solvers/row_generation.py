@@ -7,9 +7,11 @@ Columns, then rows, are scaled by powers of two: exact, and the engine's thresho
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import qr
 
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.squared_hinge_newton import minimise
@@ -17,6 +19,7 @@ from separatrix.solvers.squared_hinge_newton import minimise
 __all__ = ["Proposal", "QuotientView", "RawView", "propose", "working_size"]
 
 SUPPORT = 1e-7
+RANK = 1e-9
 ROUNDS = 60
 FEW_ENTRIES = 400_000
 _EMPTY = -(2**40)
@@ -43,7 +46,14 @@ def _column_exponents(size: np.ndarray) -> np.ndarray:
 def _scale_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     size = np.abs(matrix).max(axis=1, initial=0.0)
     exponents = _column_exponents(size)
-    return np.ldexp(matrix, -exponents[:, None]), exponents
+    return _times_powers(matrix, -exponents[:, None]), exponents
+
+
+def _times_powers(matrix: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Multiply by powers of two; ``ldexp`` only where a power alone would leave the floats."""
+    if np.abs(exponents).max(initial=0) < 1000:
+        return matrix * np.ldexp(1.0, exponents)
+    return np.ldexp(matrix, exponents)
 
 
 class RawView:
@@ -61,7 +71,7 @@ class RawView:
     def scaled(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows scaled by powers of two, and the exponent each row was divided by."""
         dense = self.rows.dense(rows)
-        return _scale_rows(np.ldexp(dense, -self.exponents, out=dense))
+        return _scale_rows(_times_powers(dense, -self.exponents))
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return the margins of all rows for w in scaled columns."""
@@ -115,6 +125,15 @@ class Proposal:
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
     shift: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     matrix: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @cached_property
+    def ranked(self) -> tuple[np.ndarray, int]:
+        """The support ordered by pivoted QR, heavy rows first, and its numerical rank."""
+        weights = self.multipliers
+        preference = np.maximum(weights, 1e-3 * weights.max(initial=0.0))
+        triangle, order = qr((self.matrix * preference[:, None]).T, mode="r", pivoting=True)
+        sizes = np.abs(np.diagonal(triangle))
+        return order, int((sizes > RANK * sizes.max(initial=0.0)).sum())
 
 
 def working_size(width: int) -> int:

@@ -27,12 +27,13 @@ from separatrix.solvers.facial_reduction import (
     smaller_witness,
 )
 from separatrix.solvers.peeling import Level, merge, peel
-from separatrix.solvers.row_generation import FEW_ENTRIES, RawView, propose, working_size
+from separatrix.solvers.row_generation import RawView, propose, working_size
 from separatrix.solvers.tight import Undecided
 
 __all__ = ["Claim", "decide"]
 
 SAMPLE = 1000
+ENTRIES = 100_000
 MANY_THREADS = 300  # columns
 
 
@@ -81,10 +82,12 @@ def _decide(rows: SignedRows, seed: int) -> Claim:
 
 def _from_sample(rows: SignedRows, seed: int) -> Claim | None:
     size = max(SAMPLE, working_size(rows.width))
-    if len(rows) <= 3 * size or len(rows) * rows.width <= FEW_ENTRIES:
+    if len(rows) <= 3 * size or len(rows) * rows.width <= ENTRIES:
         return None
     chosen = np.sort(np.random.default_rng(seed).permutation(len(rows))[:size])
     sample = rows.take(chosen)
+    if peel(sample)[0]:  # some direction helps: no overlap of full rank in these rows
+        return None
     proposal = propose(RawView(sample), seed)
     found = None if proposal.separated else full_rank_overlap(sample, proposal)
     return None if found is None else _tight("overlapping", found, chosen, None, 0)

@@ -18,6 +18,7 @@ __all__ = ["Minimum", "minimise"]
 
 DAMPING = 1e-12
 SEPARATED_BY = 1e-10
+LARGE = 100_000  # entries
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,34 @@ class Minimum:
     iterations: int
 
 
-def _direction(active: np.ndarray, slack: np.ndarray) -> np.ndarray:
+class _Gram:
+    """The Gram matrix of the active rows, kept up to date where few of many rows change."""
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.rows = rows
+        self.active = np.zeros(len(rows), dtype=bool)
+        self.matrix = np.zeros((0, 0))
+
+    def of(self, active: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Return ``chosen.T @ chosen``, where chosen are the active rows."""
+        if self.rows.size < LARGE:
+            return chosen.T @ chosen
+        changed = np.flatnonzero(active != self.active)
+        if not self.matrix.size or 2 * len(changed) > len(chosen):
+            self.matrix = chosen.T @ chosen
+        else:
+            came, left = (self.rows[changed[active[changed] == now]] for now in (True, False))
+            self.matrix += came.T @ came - left.T @ left
+        self.active = active
+        return self.matrix.copy()
+
+
+def _direction(gram: _Gram, mask: np.ndarray, slack: np.ndarray) -> np.ndarray:
     """Return the Newton step; through the smaller of the two Gram matrices."""
+    active, slack = gram.rows[mask], slack[mask]
     many, width = active.shape
     if many >= width:
-        matrix = active.T @ active
+        matrix = gram.of(mask, active)
         right = active.T @ slack
     else:
         matrix = active @ active.T
@@ -97,7 +121,7 @@ def minimise(rows: np.ndarray, w: np.ndarray | None = None, iterations: int = 10
 
 
 def _newton(rows: np.ndarray, w: np.ndarray, margins: np.ndarray, iterations: int) -> Minimum:
-    best, stalled = np.inf, 0
+    best, stalled, gram = np.inf, 0, _Gram(rows)
     for done in range(iterations):
         if _is_separated(rows, w, margins):
             return Minimum(w, margins, np.zeros(len(rows)), True, done)
@@ -108,7 +132,7 @@ def _newton(rows: np.ndarray, w: np.ndarray, margins: np.ndarray, iterations: in
         best = min(best, value)
         if stalled >= 2:
             break
-        direction = _direction(rows[active], slack[active])
+        direction = _direction(gram, active, slack)
         gain = rows @ direction
         step = _best_step(slack, gain)
         if not np.isfinite(step) or not np.isfinite(gain).all():

@@ -7,25 +7,39 @@ only; `witness` makes the result exact or refuses it.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import qr
 from scipy.optimize import nnls
 
 from separatrix.solvers.row_generation import Proposal
 
 __all__ = ["numerical_rank", "spanning_set", "vertex"]
 
-RANK = 1e-9
 LEAST = 1e-10
 MANY = 300
+ABUNDANT = 10
+EXACT = 1e-13
 
 Guess = tuple[np.ndarray, np.ndarray]
 
 
 def _non_negative(matrix: np.ndarray, target: np.ndarray) -> np.ndarray | None:
+    """Solve ``matrix x = target`` with x >= 0; where columns abound, every other one may do."""
+    height, count = matrix.shape
+    if count > ABUNDANT * height:
+        half = _least_squares(matrix[:, ::2], target)
+        if half is not None and half[1] <= EXACT * np.linalg.norm(target):
+            x = np.zeros(count)
+            x[::2] = half[0]
+            return x
+    whole = _least_squares(matrix, target)
+    return None if whole is None else whole[0]
+
+
+def _least_squares(matrix: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float] | None:
     try:
-        return np.asarray(nnls(matrix, target)[0])
+        x, residual = nnls(matrix, target)
     except RuntimeError:
         return None
+    return np.asarray(x), float(residual)
 
 
 def vertex(proposal: Proposal) -> Guess | None:
@@ -42,18 +56,9 @@ def vertex(proposal: Proposal) -> Guess | None:
     return (chosen, guess[chosen]) if chosen.size else None
 
 
-def _ranked(proposal: Proposal) -> tuple[np.ndarray, int]:
-    """Order the rows by pivoted QR, heavy ones first; return the order and the numerical rank."""
-    weights = proposal.multipliers
-    preference = np.maximum(weights, 1e-3 * weights.max(initial=0.0))
-    triangle, order = qr((proposal.matrix * preference[:, None]).T, mode="r", pivoting=True)
-    sizes = np.abs(np.diagonal(triangle))
-    return order, int((sizes > RANK * sizes.max(initial=0.0)).sum())
-
-
 def numerical_rank(proposal: Proposal) -> int:
     """Return the rank of the support, as floats see it."""
-    return _ranked(proposal)[1] if proposal.matrix.size else 0
+    return proposal.ranked[1] if proposal.matrix.size else 0
 
 
 def spanning_set(proposal: Proposal) -> Guess | None:
@@ -65,7 +70,7 @@ def spanning_set(proposal: Proposal) -> Guess | None:
     matrix, weights = proposal.matrix, proposal.multipliers
     if not matrix.size:
         return None
-    order, rank = _ranked(proposal)
+    order, rank = proposal.ranked
     basis = order[:rank]
     if len(matrix) <= 2 * rank and rank > MANY:
         return order, weights[order]  # few enough as they are, and anything else takes long

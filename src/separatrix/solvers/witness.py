@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from math import gcd
+from math import gcd, lcm
 from typing import Any
 
 import flint
 import numpy as np
+
+from separatrix.solvers.dixon import DigitSolver
 
 __all__ = [
     "PRIME",
@@ -27,7 +29,11 @@ __all__ = [
 ]
 
 PRIME = 2**61 - 1
+SHORT_PRIME = 2**31 - 19  # three times as fast, for matrices where that is seconds
+LARGE = 40_000  # entries
 BITS = 40
+DIGITS_FROM = 100  # rows; fewer are solved as fast by flint
+FEW = 8
 
 Lists = list[list[int]]
 
@@ -43,8 +49,8 @@ def _pivots(reduced: Any, rank: int) -> list[int]:
 
 
 def _modular(rows: Lists) -> Any:
-    width = len(rows[0])
-    return flint.nmod_mat(len(rows), width, [v % PRIME for row in rows for v in row], PRIME)
+    prime = PRIME if len(rows) * len(rows[0]) < LARGE else SHORT_PRIME
+    return flint.nmod_mat(flint.fmpz_mat(rows), prime)
 
 
 def independent_rows(rows: Lists) -> list[int]:
@@ -70,20 +76,41 @@ class Basis:
     @cached_property
     def pivots(self) -> list[int]:
         """Columns on which the rows are independent."""
+        if len(self.rows) == self.width:
+            return list(range(self.width))
         return _pivots(*_modular(self.rows).rref()) if self.rows else []
 
     @cached_property
+    def _square_rows(self) -> Lists:
+        return [[row[j] for j in self.pivots] for row in self.rows]
+
+    @cached_property
     def _square(self) -> Any:
-        return flint.fmpz_mat([[row[j] for j in self.pivots] for row in self.rows])
+        return flint.fmpz_mat(self._square_rows)
+
+    @cached_property
+    def _digits(self) -> DigitSolver | None:
+        return DigitSolver.of(self._square_rows) if len(self.rows) >= DIGITS_FROM else None
+
+    def _solved(self, right: Lists, transposed: bool) -> tuple[Lists, int]:
+        """Solve the square system, or its transpose, for each right side; one denominator."""
+        if len(right) <= FEW and self._digits is not None:
+            solver = self._digits.transposed() if transposed else self._digits
+            found = [part for part in map(solver.solve, right) if part is not None]
+            if len(found) == len(right):
+                common = lcm(*(denominator for _, denominator in found))
+                return [[v * (common // d) for v in x] for x, d in found], common
+        square = self._square.transpose() if transposed else self._square
+        solution, denominator = square.solve(flint.fmpz_mat(right).transpose()).numer_denom()
+        return [[int(v) for v in column] for column in solution.transpose().tolist()], int(
+            denominator
+        )
 
     def combination(self, target: list[int]) -> tuple[list[int], int] | None:
         """Solve ``sum_b mu_b row_b = target * D``: integers mu and D > 0, or None."""
         if not self.rows:
             return ([], 1) if not any(target) else None
-        right = flint.fmpz_mat([[target[j]] for j in self.pivots])
-        solution, denominator = self._square.transpose().solve(right).numer_denom()
-        mu = [int(v) for v in solution.entries()]
-        scale = int(denominator)
+        (mu,), scale = self._solved([[target[j] for j in self.pivots]], transposed=True)
         return (mu, scale) if self._holds(mu, scale, target) else None
 
     def _holds(self, mu: list[int], scale: int, target: list[int]) -> bool:
@@ -101,15 +128,15 @@ class Basis:
         free = [j for j in range(self.width) if j not in set(pivots)]
         if not self.rows or not free:
             return [[int(i == j) for i in range(self.width)] for j in free]
-        right = flint.fmpz_mat([[row[j] for j in free] for row in self.rows])
-        solution, denominator = self._square.solve(right).numer_denom()
-        columns = solution.transpose().tolist()
+        columns, denominator = self._solved(
+            [[row[j] for row in self.rows] for j in free], transposed=False
+        )
         vectors = []
         for j, column in zip(free, columns, strict=True):
             vector = [0] * self.width
-            vector[j] = int(denominator)
+            vector[j] = denominator
             for at, value in zip(pivots, column, strict=True):
-                vector[at] = -int(value)
+                vector[at] = -value
             vectors.append(primitive(vector))
         return vectors
 

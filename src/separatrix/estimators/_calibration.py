@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import _check_sample_weight
 
-from separatrix.errors import DataError
+from separatrix.estimators._validate import training_data
 
 __all__ = ["Calibration", "held_out_calibration"]
 
@@ -45,37 +45,48 @@ class Calibration:
 
 def held_out_calibration(machine: Any, X: Any, y: Any, sample_weight: Any) -> Calibration:
     """Fit on four fifths, score the fifth, five times over; then fit the slopes to all scores."""
-    y = np.asarray(y)
+    X, y = training_data(machine, X, y, reset=False)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     codes = np.searchsorted(machine.classes_, y)
-    fewest = int(np.bincount(codes[weights > 0.0]).min())
-    if fewest < 2:
-        raise DataError(
-            "probability=True holds out folds, and a class has a single row: give it two at least, "
-            "or use probability=False."
-        )
-    folds = StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=0)
-    held_out = np.zeros((len(y), len(machine.coef_)))
-    for inside, outside in folds.split(np.zeros(len(y)), codes):
-        one = clone(machine).set_params(probability=False, verbose=False)
-        # Weight zero is a row left out: no copy of X is made.
-        one.fit(X, y, np.where(np.isin(np.arange(len(y)), inside), weights, 0.0))
-        scores = one.decision_function(
-            X[outside] if hasattr(X, "shape") else np.asarray(X)[outside]
-        )
-        held_out[outside] = scores.reshape(len(outside), -1)
-    if held_out.shape[1] > 1:
-        slope = _slope(
-            lambda a: -weights @ log_softmax(a * held_out, axis=1)[np.arange(len(y)), codes]
-        )
+    scores, held_out = _held_out_scores(machine, X, y, codes, weights)
+    if not held_out.any():
+        return Calibration(1.0, 1.0)
+    scores, codes, weights = scores[held_out], codes[held_out], weights[held_out]
+    if scores.shape[1] > 1:
+        at = np.arange(len(codes))
+        slope = _slope(lambda a: -weights @ log_softmax(a * scores, axis=1)[at, codes])
         return Calibration(slope, slope)
-    signed = np.where(codes == 1, 1.0, -1.0) * held_out[:, 0]
-    sides = [held_out[:, 0] < 0.0, held_out[:, 0] > 0.0]
+    signed = np.where(codes == 1, 1.0, -1.0) * scores[:, 0]
     below, above = (
         _slope(lambda a, s=side: -weights[s] @ log_expit(a * signed[s])) if side.any() else 1.0
-        for side in sides
+        for side in (scores[:, 0] < 0.0, scores[:, 0] > 0.0)
     )
     return Calibration(below, above)
+
+
+def _held_out_scores(
+    machine: Any, X: Any, y: np.ndarray, codes: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores by machines that had not seen the row, and which rows have them.
+
+    A class with a single row cannot do without it: that row is never held out.
+    """
+    counts = np.bincount(codes[weights > 0.0], minlength=len(machine.classes_))
+    spare = np.flatnonzero((counts[codes] > 1) & (weights > 0.0))
+    scores, held_out = np.zeros((len(y), len(machine.coef_))), np.zeros(len(y), dtype=bool)
+    if not len(spare):
+        return scores, held_out
+    folds = StratifiedKFold(
+        int(min(_FOLDS, counts[counts > 1].min())), shuffle=True, random_state=0
+    )
+    for _, outside in folds.split(spare, codes[spare]):
+        rows = spare[outside]
+        kept = weights.copy()
+        kept[rows] = 0.0  # weight zero is a row left out: no copy of X is made
+        one = clone(machine).set_params(probability=False, verbose=False).fit(X, y, kept)
+        scores[rows] = one.decision_function(X[rows]).reshape(len(rows), -1)
+        held_out[rows] = True
+    return scores, held_out
 
 
 def _slope(cost: Any) -> float:

@@ -35,6 +35,7 @@ from separatrix.solvers.balance import balanced
 from separatrix.solvers.bias import hinge_bias_interval
 from separatrix.solvers.claims import hard_claim
 from separatrix.solvers.crossover import on_the_faces
+from separatrix.solvers.face_solution import on_this_face
 
 __all__ = ["ROADS", "MachineRun", "choose"]
 
@@ -143,6 +144,8 @@ class MachineRun:
             if on_faces is None:
                 return Claims(w, alpha, interval, is_settled=False)
             alpha = on_faces
+        if problem.loss == HINGE or problem.is_hard:
+            return _finished(problem, Claims(w, alpha, interval))
         return Claims(w, alpha, interval)
 
 
@@ -156,6 +159,27 @@ def _method(problem: MachineProblem, road: str) -> Any:
     by_matrix = _products(problem) + d**3 / 3.0
     entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
     return newton if d <= _NARROW or by_matrix * _PRODUCT < 20 * entries * _ENTRY else newton_cg
+
+
+def _finished(problem: MachineProblem, claims: Claims) -> Claims:
+    """Put the last digits right, where the face of the box is known."""
+    found = on_this_face(problem, claims.alpha)
+    if found is None:
+        return claims
+    w, alpha = found
+    if problem.is_hard:
+        w = hard_claim(problem, w, problem.X @ w[1:])
+    if problem.has_free_bias:
+        alpha = balanced(alpha, problem.signs, problem.upper)
+    better = problem.primal(w) <= problem.primal(claims.w) * (1.0 + 1e-12)
+    if not (
+        better
+        and problem.dual(alpha)
+        >= problem.dual(claims.alpha) - 1e-12 * abs(problem.dual(claims.alpha))
+    ):
+        return claims
+    low, high = claims.bias_interval
+    return Claims(w, alpha, (min(low, float(w[0])), max(high, float(w[0]))))
 
 
 def _with_best_bias(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.canonical import sha256
@@ -70,12 +72,18 @@ class Machine(CallbackSupport, LinearClassifier):
     n_jobs: Any
     verbose: Any
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self, loss: str) -> None:
         if not (isinstance(self.C, float | np.floating) and math.isinf(self.C) and self.C > 0):
             positive("C", self.C)
         positive("tol", self.tol)
         positive("intercept_penalty", self.intercept_penalty, zero=True)
         one_of("solver", self.solver, ("auto", *ROADS))
+        if self.solver not in {"auto", *_SUITS[loss]}:
+            raise ValueError(
+                f"solver={self.solver!r} does not suit the {loss.replace('_', ' ')} loss: newton "
+                "needs a smooth loss, interior_point the hinge, dual_coordinate one of the hinges. "
+                "Use solver='auto'."
+            )
         for name in ("max_seconds", "max_passes"):
             if getattr(self, name) is not None:
                 positive(name, getattr(self, name))
@@ -84,7 +92,7 @@ class Machine(CallbackSupport, LinearClassifier):
         self, X: Any, y: Any, sample_weight: Any, loss: str
     ) -> tuple[Any, np.ndarray, list[MachineProblem]]:
         """Return X, the class numbers, and one problem a machine."""
-        self._check_parameters()
+        self._check_parameters(loss)
         X, y = training_data(self, X, y)
         _refuse_huge(self, X)
         self.classes_, codes = several_classes(self, y)
@@ -272,8 +280,11 @@ class Machine(CallbackSupport, LinearClassifier):
         intervals = [machine.bias_interval for machine in machines]
         self.intercept_interval_ = intervals if several else intervals[0]
         if self.status_ is not Status.OPTIMAL:
-            self._warn(
-                f"{self.status_.cause}. The gap reached is {self.gap_:.3g}, asked: {self.tol:g}."
+            warnings.warn(
+                f"{type(self).__name__}: {self.status_.cause}. The gap reached is {self.gap_:.3g}, "
+                f"asked: {self.tol:g}. What to do: {_REMEDIES[self.status_]}.",
+                ConvergenceWarning,
+                stacklevel=4,
             )
 
     @property
@@ -291,6 +302,15 @@ class Machine(CallbackSupport, LinearClassifier):
 
 
 _BADNESS = {Status.OPTIMAL: 0, Status.UNPROVED: 1, Status.BUDGET: 2}
+_REMEDIES = {
+    Status.BUDGET: "raise max_seconds or max_passes, or use what is here, whose gap is proved",
+    Status.UNPROVED: "raise tol, or divide the largest columns, whose rounding hides the rest",
+}
+_SUITS = {
+    "hinge": {"interior_point", "dual_coordinate", "gram"},
+    "squared_hinge": {"newton", "dual_coordinate", "gram"},
+    "logistic": {"newton", "gram"},
+}
 
 
 def _one_or_all(values: list[float]) -> Any:

@@ -10,6 +10,7 @@ from tests.naive.separability import feasible, kind
 
 import separatrix as sx
 from separatrix.problem.exact import SignedRows
+from separatrix.solvers import facial_reduction
 from separatrix.solvers.exact_simplex import alternative
 from separatrix.solvers.facial_reduction import partition, strictly_off
 from separatrix.solvers.infinite import row_space
@@ -224,3 +225,18 @@ def test_wide_problems_have_a_witness_too(monkeypatch):
         verdict = sx.separability(X, signs, fit_intercept=fit_intercept)
         assert (verdict.witness is None) == (verdict.kind == "separable"), seed
         assert verdict.check(X, signs), seed
+
+
+def test_directions_that_would_not_fit_leave_the_witness(monkeypatch):
+    """Wide rows with one pair of opposite twins: not separable is proved, and no more is tried."""
+    monkeypatch.setattr(facial_reduction, "MOST_CELLS", 100)
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, size=(30, 40)).astype(float)
+    X[1] = X[0]
+    y = np.where(np.arange(30) % 2 == 0, 1, 0)
+    verdict = sx.separability(X, y)
+    assert verdict.kind == "undecided"
+    assert verdict.witness.rows == (0, 1)
+    assert "Not separable" in str(verdict)
+    with pytest.raises(sx.NotSeparableError):
+        sx.LinearSVM(C=np.inf).fit(X, y)

@@ -241,7 +241,7 @@ class Machine(CallbackSupport, LinearClassifier):
     def _refuse_if_inseparable(self, problem: MachineProblem) -> None:
         """Say with the witness why a hard margin was not found, if there is none."""
         verdict = self._verdict(problem)
-        if verdict.kind in ("overlapping", "quasi-separable"):
+        if verdict.witness is not None:
             raise NotSeparableError(
                 f"C=inf asks for a hard margin, and there is none: {verdict}\n"
                 "Use a finite C, which lets rows stand inside the margin.",

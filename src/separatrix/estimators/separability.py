@@ -84,7 +84,10 @@ def verdict_on(problem: SignedProblem, classes: tuple[str, ...], places: Integer
     if verdict is not None:
         return verdict
     bound = claim.bound if claim.bound is not None else 0.0
-    return Verdict("undecided", bound=bound, classes=classes, n_rows=problem.n_samples)
+    witness = None if places else _checked_witness(problem, claim)
+    return Verdict(
+        "undecided", bound=bound, witness=witness, classes=classes, n_rows=problem.n_samples
+    )
 
 
 class _About:

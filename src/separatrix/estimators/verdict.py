@@ -160,7 +160,9 @@ class Verdict:
             f"{self.witness}.",
             "overlapping": "Overlapping: no hyperplane has any row on its own side without "
             f"another on the wrong one. {self.witness}.",
-            "undecided": f"Undecided: no proof was found either way (residual {self.bound}).",
+            "undecided": f"Undecided: no proof was found either way (residual {self.bound})."
+            if self.witness is None
+            else f"Not separable; quasi-separable or overlapping, undecided. {self.witness}.",
         }[self.kind]
         return f"{sentence} {self.note}".rstrip()
 

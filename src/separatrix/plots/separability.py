@@ -16,11 +16,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
+from separatrix.plots._plane import draw_limits, draw_line, draw_points
 from separatrix.plots._save import written_aside
 from separatrix.plots._style import (
     ACCENT,
     CLASS_COLOURS,
-    CLASS_MARKERS,
     FAINT,
     INK,
     RC,
@@ -43,8 +43,8 @@ def save_verdict(
         figure = Figure(figsize=(6.4, 4.8), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
-        _points(axes, X, codes, classes)
-        limits = _limits(X)
+        draw_points(axes, X, codes, classes)
+        limits = draw_limits(X)
         if verdict.weights is not None:
             _hyperplane(axes, verdict, limits)
         if verdict.witness is not None:
@@ -67,43 +67,14 @@ def _title(verdict: Any) -> str:
     }[verdict.kind]
 
 
-def _limits(X: np.ndarray) -> tuple[tuple[float, float], tuple[float, float]]:
-    low, high = X.min(axis=0), X.max(axis=0)
-    pad = 0.08 * np.where(high > low, high - low, 1.0)
-    (a, b), (c, d) = (low - pad).tolist(), (high + pad).tolist()
-    return (a, c), (b, d)
-
-
-def _points(axes: Any, X: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> None:
-    for code, name in enumerate(classes):
-        part = X[codes == code]
-        axes.scatter(
-            part[:, 0],
-            part[:, 1],
-            s=26,
-            marker=CLASS_MARKERS[code],
-            facecolor=CLASS_COLOURS[code],
-            edgecolor="white",
-            linewidth=0.5,
-            alpha=0.8,
-            label=plain(str(name)),
-            zorder=3,
-        )
-
-
 def _hyperplane(axes: Any, verdict: Any, limits: Any) -> None:
     """Draw w.x + b = 0 and the band that holds no row."""
     w, b = np.asarray(verdict.weights, dtype=float), float(verdict.intercept)
     length = float(np.hypot(*w))
     if length == 0.0:
         return
-    w, b = w / length, b / length
-    along = np.array([-w[1], w[0]])
-    reach = 2.0 * float(np.hypot(*(np.ptp(side) for side in limits)))
-    middle = np.array([np.mean(side) for side in limits])
-    foot = middle - (w @ middle + b) * w
-    ends = np.array([foot - reach * along, foot + reach * along])
-    axes.plot(*ends.T, color=INK, linewidth=1.6, label="separator", zorder=4)
+    ends = draw_line(axes, w, b, limits, color=INK, linewidth=1.6, label="separator")
+    w = w / length
     if verdict.margin:
         for side in (-1, 1):
             axes.plot(

@@ -29,6 +29,7 @@ __all__ = ["Partition", "full_rank_overlap", "partition", "smaller_witness", "st
 
 VERTEX_WIDTH = 150
 SIMPLEX_CELLS = 60_000
+MOST_CELLS = 30_000_000  # of exact directions: Python integers, some gigabytes of them
 
 Small = tuple[list[int], list[int]]
 
@@ -124,6 +125,10 @@ class _Reduction:
             if direction is not None:
                 tight_rows = np.setdiff1d(everything, self.live)
                 return Partition(direction, self.live, tight_rows, self.tight, self.small, False)
+            left = self.rows.width - len(self.tight.basis_rows)
+            if left * self.rows.width > MOST_CELLS:
+                # Not separable is proved; the exact directions that are left would not fit.
+                raise Undecided(0.0, self.small or smaller_witness(self.tight))
             self.vectors = self.tight.basis.null_space()
             if not self.vectors:
                 break

@@ -72,7 +72,10 @@ def _decide(rows: SignedRows, seed: int) -> Claim:
         try:
             claim = _settle(rows, levels, live, seed)
         except Undecided as reached:
-            claim = Claim("undecided", bound=reached.bound)
+            small = reached.witness
+            if small is not None:
+                small = (live[small[0]].tolist(), small[1])
+            claim = Claim("undecided", bound=reached.bound, witness=small)
     if claim.witness is not None and len(claim.witness[0]) > 2:
         pair = opposite_duplicates(rows)
         if pair is not None:

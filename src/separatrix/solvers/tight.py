@@ -14,11 +14,11 @@ __all__ = ["Tight", "Undecided"]
 
 
 class Undecided(Exception):
-    """No proof found; carries the bound reached."""
+    """No proof found; carries the bound reached, and a witness if strict separation is out."""
 
-    def __init__(self, bound: float) -> None:
+    def __init__(self, bound: float, witness: tuple[list[int], list[int]] | None = None) -> None:
         super().__init__(bound)
-        self.bound = bound
+        self.bound, self.witness = bound, witness
 
 
 @dataclass

@@ -11,6 +11,7 @@ import typer
 
 from separatrix import __version__
 from separatrix.cli.convert import convert
+from separatrix.cli.fit import fit
 from separatrix.cli.info import info
 from separatrix.cli.separable import separable
 from separatrix.cli.trace import trace
@@ -51,6 +52,7 @@ def options(
 app.command()(info)
 app.command()(convert)
 app.command()(separable)
+app.command()(fit)
 app.command()(trace)
 app.command()(verify)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
+from separatrix.solvers.bias import hinge_bias_interval
 
 __all__ = ["balanced", "best_bias", "hard_claim", "with_bias"]
 
@@ -21,19 +22,10 @@ def best_bias(scores: FloatArray, signs: FloatArray, costs: FloatArray) -> float
     >>> best_bias(np.array([2.0, -1.0]), np.array([1.0, -1.0]), np.ones(2))
     -0.5
     """
-    # Row i pays while y_i b < y_i (y_i - f_i): the slope in b steps up by c_i at b = y_i - f_i.
-    used = costs > 0.0
-    turns, costs, signs = (signs - scores)[used], costs[used], signs[used]
-    if not len(turns):
+    if not (costs > 0.0).any():
         return 0.0
-    if (signs == signs[0]).all():
-        return float(turns.max() if signs[0] > 0.0 else turns.min())
-    order = np.argsort(turns, kind="stable")
-    slope = np.cumsum(costs[order]) - costs[signs > 0.0].sum()
-    tiny = 1e-14 * costs.sum()
-    low = int(np.argmax(slope >= -tiny))
-    high = min(int(np.argmax(slope > tiny)) if (slope > tiny).any() else low, len(turns) - 1)
-    return float(0.5 * (turns[order[low]] + turns[order[max(low, high)]]))
+    ends = [end for end in hinge_bias_interval(scores, signs, costs) if np.isfinite(end)]
+    return sum(ends) / len(ends)
 
 
 def with_bias(w: FloatArray, bias: float) -> FloatArray:

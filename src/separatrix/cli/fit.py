@@ -1,0 +1,196 @@
+"""``separatrix fit``: a linear machine, with proof of how close to the best it is."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from separatrix.cli import _reading as reading
+
+if TYPE_CHECKING:
+    from separatrix.data.table import Table
+
+_NAMES_SHOWN = 10
+
+
+class Loss(StrEnum):
+    """What a row that falls short costs."""
+
+    HINGE = "hinge"
+    SQUARED_HINGE = "squared_hinge"
+    LOGISTIC = "logistic"
+
+
+# LIBLINEAR's numbers for the machines that are here too (its bias is penalised: -B 1 there).
+_LIBLINEAR = {
+    0: Loss.LOGISTIC,
+    1: Loss.SQUARED_HINGE,
+    2: Loss.SQUARED_HINGE,
+    3: Loss.HINGE,
+    7: Loss.LOGISTIC,
+}
+
+
+def fit(
+    data: reading.Data,
+    target: reading.Target = None,
+    kind: reading.Kind = None,
+    no_header: reading.NoHeader = False,
+    drop: reading.Drop = None,
+    encoding: reading.Encoding = None,
+    option: reading.Option = None,
+    cost: Annotated[
+        str, typer.Option("--cost", "--C", "-c", help="C: what a row costs; inf: hard margin.")
+    ] = "1",
+    loss: Annotated[Loss, typer.Option(help="The loss.")] = Loss.HINGE,
+    tol: Annotated[float, typer.Option("--tol", "-e", help="The relative gap to prove.")] = 1e-4,
+    liblinear: Annotated[
+        int | None,
+        typer.Option("-s", help="The loss by LIBLINEAR's number: 0, 1, 2, 3 or 7."),
+    ] = None,
+    penalise_bias: Annotated[
+        bool, typer.Option("--penalise-bias", help="LIBLINEAR's objective: b costs as a weight.")
+    ] = False,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Weigh the classes alike, however many rows.")
+    ] = False,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write the proof here (two classes).")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Draw two features: .svg, .png or .pdf.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("-q", help="Print nothing but errors.")] = False,
+    as_json: reading.AsJson = False,
+) -> None:
+    """Fit a support vector machine or a logistic regression, and prove how good it is."""
+    import sys
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    if liblinear is not None:
+        if liblinear not in _LIBLINEAR:
+            known = ", ".join(map(str, _LIBLINEAR))
+            raise typer.BadParameter(f"-s {liblinear} is not among the machines here: {known}.")
+        loss = _LIBLINEAR[liblinear]
+    table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
+    machine = _machine(loss, cost, tol, penalise_bias, balanced, max_seconds)
+    machine.verbose = sys.stderr.isatty() and not quiet
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        machine.fit(table.X, table.y)
+    for warning in caught:
+        if not issubclass(warning.category, ConvergenceWarning | UserWarning):
+            continue
+        typer.echo(f"separatrix: {warning.message}", err=True)
+    _write(machine, table, data, certificate, out)
+    if as_json:
+        typer.echo(json.dumps(_facts(machine, table), indent=1))
+    elif not quiet:
+        _tell(machine, table, certificate)
+    if machine.status_ == "budget":
+        raise typer.Exit(4)
+
+
+def _machine(
+    loss: Loss,
+    cost: str,
+    tol: float,
+    penalise_bias: bool,
+    balanced: bool,
+    max_seconds: float | None,
+) -> Any:
+    from separatrix.estimators.linear_svm import LinearSVM
+    from separatrix.estimators.logistic_regression import LogisticRegression
+
+    try:
+        C = float(cost)
+    except ValueError:
+        raise typer.BadParameter(f"--cost must be a number or inf. Got {cost!r} instead.") from None
+    settings: dict[str, Any] = {
+        "C": C,
+        "tol": tol,
+        "intercept_penalty": float(penalise_bias),
+        "class_weight": "balanced" if balanced else None,
+        "max_seconds": max_seconds,
+    }
+    if loss is Loss.LOGISTIC:
+        return LogisticRegression(**settings)
+    return LinearSVM(loss=loss.value, **settings)
+
+
+def _write(
+    machine: Any, table: Table, data: list[str], certificate: Path | None, out: Path | None
+) -> None:
+    from separatrix.cli._certificate import certificate_of_file, write_aside
+
+    if certificate is not None:
+        if len(machine.coef_) > 1:
+            raise typer.BadParameter("--certificate needs two classes: there is one for each.")
+        proof = certificate_of_file(machine.certificate_, table, data)
+        write_aside(certificate, json.dumps(proof, indent=1))
+    if out is not None:
+        from separatrix.plots.machine import save_machine
+
+        save_machine(machine, table.X, table.y, out, [str(n) for n in table.feature_names])
+
+
+def _heaviest(machine: Any, table: Table, row: int) -> list[tuple[str, float]]:
+    """Return the weights of most effect: weight times the spread of its column."""
+    import numpy as np
+
+    from separatrix.data.scaling import fit_scaling
+
+    effect = abs(machine.coef_[row]) * fit_scaling(table.X).scale
+    order = np.argsort(-effect, kind="stable")[:_NAMES_SHOWN]
+    return [(str(table.feature_names[j]), float(machine.coef_[row, j])) for j in order]
+
+
+def _facts(machine: Any, table: Table) -> dict[str, Any]:
+    """Return what was found, as data."""
+    import numpy as np
+
+    facts: dict[str, Any] = {
+        "machine": type(machine).__name__,
+        "C": machine.C,
+        "status": str(machine.status_),
+        "solver": machine.solver_,
+        "iterations": int(machine.n_iter_),
+        "passes": float(machine.n_passes_),
+        "objective": np.asarray(machine.objective_).tolist(),
+        "lower_bound": np.asarray(machine.dual_objective_).tolist(),
+        "gap": float(machine.gap_),
+        "training_error": float(1.0 - machine.score(table.X, table.y)),
+        "classes": [str(name) for name in machine.classes_],
+        "intercept": machine.intercept_.tolist(),
+        "heaviest": [dict(_heaviest(machine, table, k)) for k in range(len(machine.coef_))],
+    }
+    if hasattr(machine, "support_"):
+        facts["support_vectors"] = [int(count) for count in machine.n_support_]
+        facts["margin"] = np.asarray(machine.margin_).tolist()
+    return facts
+
+
+def _tell(machine: Any, table: Table, certificate: Path | None) -> None:
+    facts = _facts(machine, table)
+    typer.echo(f"{machine.status_}: {machine.status_.cause} ({facts['solver']}).")
+    typer.echo(str(machine.certificate_).removeprefix("proved: ").capitalize() + ".")
+    rows = table.X.shape[0]
+    wrong = round(facts["training_error"] * rows)
+    typer.echo(f"Training errors: {wrong} of {rows} rows ({100 * facts['training_error']:.2f} %).")
+    if "support_vectors" in facts:
+        counts = zip(facts["support_vectors"], facts["classes"], strict=True)
+        shown = ", ".join(f"{count} of {name}" for count, name in list(counts)[:_NAMES_SHOWN])
+        typer.echo(f"Support vectors: {sum(facts['support_vectors'])} ({shown}).")
+    if len(machine.coef_) == 1:
+        weights = facts["heaviest"][0].items()
+        heaviest = ", ".join(f"{name} {weight:+.4g}" for name, weight in weights)
+        typer.echo(f"Heaviest weights towards {facts['classes'][1]}: {heaviest}.")
+    if certificate is not None:
+        typer.echo(f"Certificate: {certificate}")

@@ -172,11 +172,8 @@ def _finished(problem: MachineProblem, claims: Claims) -> Claims:
     if problem.has_free_bias:
         alpha = balanced(alpha, problem.signs, problem.upper)
     better = problem.primal(w) <= problem.primal(claims.w) * (1.0 + 1e-12)
-    if not (
-        better
-        and problem.dual(alpha)
-        >= problem.dual(claims.alpha) - 1e-12 * abs(problem.dual(claims.alpha))
-    ):
+    least = problem.dual(claims.alpha)
+    if not (better and problem.dual(alpha) >= least - 1e-12 * abs(least)):
         return claims
     low, high = claims.bias_interval
     return Claims(w, alpha, (min(low, float(w[0])), max(high, float(w[0]))))

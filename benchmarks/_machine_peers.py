@@ -54,8 +54,15 @@ class Reach:
         return spent / ours
 
 
-def climb(fit, distance_of, target, repeats=1, cut_short=lambda model, seconds: False):
-    """Run fit(tol) down the ladder until the target is met; again if iterations cut it short."""
+def _never(model, seconds):
+    return False
+
+
+def climb(fit, distance_of, target, repeats=1, cut_short=_never, exhausted=_never):
+    """Run fit(tol) down the ladder until the target is met.
+
+    A run that its iterations cut short is made again with more; one that is exhausted is the last.
+    """
     reach = Reach()
     for tol in LADDER:
         seconds, model = timed(lambda tol=tol: fit(tol), 1)
@@ -66,7 +73,7 @@ def climb(fit, distance_of, target, repeats=1, cut_short=lambda model, seconds: 
             seconds, model = timed(lambda tol=tol: fit(tol), repeats)
         if reach.add(seconds, distance, target):
             break
-        if seconds > 30.0:
+        if seconds > 30.0 or exhausted(model, seconds):
             break
     return reach
 
@@ -101,7 +108,10 @@ def linear_svc(X, y, C, loss, target, best, limit=30.0, repeats=3):
         value = objective(X, y, C, loss, model.coef_, model.intercept_, penalty=1.0)
         return (value - best) / value
 
-    return climb(fit, distance, target, repeats, cut_short)
+    def exhausted(model, seconds):
+        return model.n_iter_ >= most[0]
+
+    return climb(fit, distance, target, repeats, cut_short, exhausted)
 
 
 def liblinear_itself(X, y, C, target, best, code=3, loss="hinge", repeats=3):

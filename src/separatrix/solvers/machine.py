@@ -127,6 +127,10 @@ class MachineRun:
 
     def claims(self) -> Claims:
         """Return the points that bracket the optimum, made exactly feasible."""
+        with one_thread():
+            return self._claims()
+
+    def _claims(self) -> Claims:
         problem, state = self.problem, self.state
         w, alpha = self._back(state.w), state.alpha
         if problem.has_free_bias:

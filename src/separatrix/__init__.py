@@ -23,6 +23,7 @@ _HOME = {
     "SeparationWarning": "separatrix.errors",
     "Table": "separatrix.data.table",
     "Verdict": "separatrix.estimators.verdict",
+    "bounds": "separatrix.certificates.bounds",
     "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",
     "separability": "separatrix.estimators.separability",

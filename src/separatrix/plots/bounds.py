@@ -52,8 +52,8 @@ def save_structural_risk(risk: Any, path: Path | str) -> None:
         if top > 1.0:
             axes.axhspan(1.0, top, color=FAINT, alpha=0.22, linewidth=0.0, zorder=1)
             axes.text(
-                0.98, 1.0 + 0.02 * top, "a bound up here says nothing", color=SOFT, fontsize=9, ha="right",
-                transform=axes.get_yaxis_transform(),
+                0.98, 1.0 + 0.02 * top, "a bound up here says nothing", color=SOFT, fontsize=9,
+                ha="right", transform=axes.get_yaxis_transform(),
             )  # fmt: skip
         axes.set(ylim=(0.0, top), ylabel="error rate", xlim=(-0.3, len(bounds) - 0.7))
         axes.set_xticks(list(at), [f"{plain(b.name)}\nh = {b.capacity}" for b in bounds])

@@ -23,6 +23,7 @@ _HOME = {
     "SeparationWarning": "separatrix.errors",
     "Table": "separatrix.data.table",
     "Verdict": "separatrix.estimators.verdict",
+    "ZeroOne": "separatrix.estimators.zero_one",
     "bounds": "separatrix.certificates.bounds",
     "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",

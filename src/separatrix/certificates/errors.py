@@ -31,7 +31,7 @@ from separatrix.certificates.row_weights import (
 from separatrix.certificates.separation import certificate_json, problem_from
 from separatrix.problem.signed import SignedProblem
 
-__all__ = ["FewestErrors", "Leaf", "Split", "Tree", "check_errors", "errors_of"]
+__all__ = ["FewestErrors", "Leaf", "LowerBound", "Split", "Tree", "certify_errors", "errors_of"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,17 @@ class Split:
 
 
 Tree = Leaf | Split
+Witness = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """A lower bound as a solver claims it; for "cells" the value is recounted."""
+
+    by: str
+    value: int = 0
+    witnesses: tuple[Witness, ...] = ()
+    tree: Tree | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ class FewestErrors:
     unit: Fraction
     weights: tuple[float, ...]
     by: str
-    witnesses: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    witnesses: tuple[Witness, ...]
     tree: Tree | None
     data_sha256: str
     weights_sha256: str
@@ -181,9 +192,38 @@ def _tree_from(whole: Any) -> Tree:
 # ---- checking
 
 
-def check_errors(problem: SignedProblem, masses: np.ndarray, claim: FewestErrors) -> FewestErrors:
-    """Return the claim with `holds` telling whether it is proved."""
-    return replace(claim, holds=proves_errors(problem, masses, claim))
+def certify_errors(
+    problem: SignedProblem,
+    masses: np.ndarray,
+    unit: Fraction,
+    weights: np.ndarray,
+    lower: LowerBound,
+    sample_weight: Any = None,
+    classes: tuple[str, ...] = ("0", "1"),
+) -> FewestErrors:
+    """Count the errors of the weights, prove the lower bound, and state both.
+
+    A lower bound that is not proved is replaced by 0.
+    """
+    claim = FewestErrors(
+        errors=errors_of(problem, masses, weights),
+        lower=lower.value,
+        unit=unit,
+        weights=tuple(float(v) for v in weights),
+        by=lower.by,
+        witnesses=lower.witnesses,
+        tree=lower.tree,
+        data_sha256=sha256(problem),
+        weights_sha256=weights_fingerprint(sample_weight, masses, unit),
+        n_rows=problem.n_samples,
+        n_features=int(problem.X.shape[1]),
+        classes=classes,
+    )
+    if lower.by == "cells":
+        return replace(claim, lower=_recounted(problem, masses))
+    if lower.by == "witnesses" and _proves_by_witnesses(problem, masses, claim):
+        return claim
+    return replace(claim, lower=0, by="nothing", witnesses=(), tree=None)
 
 
 def errors_of(problem: SignedProblem, masses: np.ndarray, weights: Any) -> int:
@@ -205,10 +245,15 @@ def proves_errors(problem: SignedProblem, masses: np.ndarray, claim: FewestError
     if claim.by == "cells":
         if not 1 <= problem.X.shape[1] <= MOST_DIMENSIONS:
             return False
-        kept = masses > 0
-        points, up, down = locations(problem.X[kept], problem.signs[kept], masses[kept])
-        return claim.lower <= fewest_by_cells(points, up, down)
+        return claim.lower <= _recounted(problem, masses)
     return claim.by == "witnesses" and _proves_by_witnesses(problem, masses, claim)
+
+
+def _recounted(problem: SignedProblem, masses: np.ndarray) -> int:
+    kept = masses > 0
+    if not kept.any():
+        return 0
+    return fewest_by_cells(*locations(problem.X[kept], problem.signs[kept], masses[kept]))
 
 
 def _proves_by_witnesses(problem: SignedProblem, masses: np.ndarray, claim: FewestErrors) -> bool:

@@ -58,6 +58,8 @@ def fewest_errors(
     """Find sides with few errors and witnesses that prove them few; the points are different."""
     end = perf_counter() + seconds
     count, dimensions = points.shape
+    if count == 0:
+        return Found(np.zeros(0), 0, "witnesses")
     if turns_needed(count, dimensions) <= _TURNS_A_SECOND * seconds:
         sides = best_sides(points, np.where(signs < 0, masses, 0), np.where(signs > 0, masses, 0))
         cost = int(masses[sides != signs].sum())

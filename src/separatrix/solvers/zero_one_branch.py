@@ -1,0 +1,192 @@
+"""Fewest errors from both sides: branch and cut on Gordan witnesses.
+
+    min  sum of s_i over E   subject to  E meets every witness (equivalently: the rest is separable)
+
+A node takes some rows to be wrong and some to be right. Its bound is that of the relaxed hitting
+set; witnesses that the relaxation violates are looked for among the rows that it hits little, and
+tighten it. The node of least bound is divided next, at a row that the relaxation leaves undecided.
+Whatever the time allows, the tree as it stands proves the least bound of its leaves.
+(Parker and Ryan 1996; Amaldi, Pfetsch and Trotter 2003.)
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from separatrix.solvers.hitting_set import Pool, Relaxed, Rows
+from separatrix.solvers.min_norm import SEPARATED, WITNESS, nearest_point
+from separatrix.solvers.zero_one_search import walk
+
+__all__ = ["Branching", "Node"]
+
+_SURE = 1e-5
+_ROOT_ROUNDS = 60
+_NODE_ROUNDS = 4
+_THRESHOLDS = (0.02, 0.15, 0.34, 0.55)
+_PACKINGS = 6
+_SOFT = 0.15
+
+
+@dataclass(eq=False)
+class Node:
+    """Rows taken to be wrong and right, the bound, and once divided the row and its two cases."""
+
+    wrong: Rows
+    right: Rows
+    relaxed: Relaxed
+    row: int = -1
+    cases: tuple[Node, Node] | None = None
+
+
+class Branching:
+    """Signed rows of length one with whole weights; bounds that close in on the fewest errors."""
+
+    def __init__(self, rows: np.ndarray, masses: np.ndarray, seed: int) -> None:
+        self.rows, self.masses = rows, masses
+        self.rng = np.random.default_rng(seed)
+        self.pool = Pool(masses)
+        self.guesses: dict[tuple[int, ...], np.ndarray] = {}
+        width = rows.shape[1]
+        self._corral, self._weights = np.empty(width + 2, dtype=np.int64), np.empty(width + 2)
+        self._x = np.empty(width)
+        self.cost, self.w = int(masses.sum()), np.zeros(width)
+        self.root: Node | None = None
+        self.lower, self.nodes = 0, 0
+
+    def accept(self, w: np.ndarray) -> None:
+        """Take weights that make fewer errors than those known."""
+        cost = int(self.masses[~(self.rows @ w > 0.0)].sum())
+        if cost < self.cost:
+            self.cost, self.w = cost, w.copy()
+
+    def run(self, end: float) -> None:
+        """Divide nodes until the bounds meet or the time is spent."""
+        self._pack(end)
+        self.root = self._node(frozenset(), frozenset(), _ROOT_ROUNDS, end)
+        if self.root is None:
+            return
+        heap = [(self.root.relaxed.bound, 0, self.root)]
+        number = 0
+        while heap:
+            bound, _, node = heap[0]
+            self.lower = max(self.lower, _whole(min(bound, float(self.cost))))
+            if self.lower >= self.cost or perf_counter() > end:
+                return
+            row = self._undecided(node.relaxed.x, node.wrong | node.right)
+            if row < 0:
+                return
+            wrong = self._node(node.wrong | {row}, node.right, _NODE_ROUNDS, end)
+            right = self._node(node.wrong, node.right | {row}, _NODE_ROUNDS, end)
+            if wrong is None or right is None:
+                return
+            heapq.heappop(heap)
+            node.row, node.cases = row, (wrong, right)
+            for case in node.cases:
+                number += 1
+                heapq.heappush(heap, (max(case.relaxed.bound, bound), number, case))
+
+    def _node(self, wrong: Rows, right: Rows, rounds: int, end: float) -> Node | None:
+        """Bound a case, and tighten the bound by new witnesses while that helps."""
+        self.nodes += 1
+        relaxed = self.pool.relaxed(wrong, right)
+        for _ in range(rounds):
+            if relaxed is None:
+                return None
+            if relaxed.bound > self.cost - 1 + _SURE or perf_counter() > end:
+                break
+            if not self._separate(relaxed.x, right):
+                break
+            tighter = self.pool.relaxed(wrong, right)
+            if tighter is None:
+                return None
+            # A witness of no use now may be later; but a bound is never given up.
+            relaxed = tighter if tighter.bound >= relaxed.bound else relaxed
+        return None if relaxed is None else Node(wrong, right, relaxed)
+
+    def _undecided(self, x: np.ndarray, decided: Rows) -> int:
+        """Return the row that the relaxation leaves most undecided; -1 if there is none."""
+        doubt = np.minimum(x, 1.0 - x) + 1e-9 * x
+        doubt[list(decided)] = -1.0
+        row = int(np.argmax(doubt))
+        return row if doubt[row] > 0.0 or (x[row] <= 0.0 and doubt[row] >= 0.0) else -1
+
+    # ---- witnesses
+
+    def _nearest(self, rows: np.ndarray, alive: np.ndarray, scale: np.ndarray | None) -> int:
+        outcome, size = nearest_point(rows, alive, self._corral, self._weights, self._x)
+        if outcome == WITNESS:
+            order = np.argsort(self._corral[:size])
+            chosen = self._corral[:size][order]
+            weights = self._weights[:size][order].copy()
+            weights = weights if scale is None else weights * scale[chosen]
+            self.guesses.setdefault(tuple(chosen.tolist()), weights)
+            self._chosen = chosen
+        return int(outcome)
+
+    def _pack(self, end: float) -> None:
+        """Collect disjoint witnesses, from all rows and from random parts of them."""
+        for number in range(_PACKINGS):
+            alive = self.rng.random(len(self.rows)) < (1.0 if number == 0 else 0.7)
+            while perf_counter() < end and self._nearest(self.rows, alive, None) == WITNESS:
+                self.pool.add(self._chosen)
+                alive[self._chosen] = False
+
+    def _separate(self, x: np.ndarray, right: Rows) -> bool:
+        """Add witnesses that x hits by less than one; say whether there were any."""
+        found = False
+        # Shorter rows are taken less readily: those that x hits, and at random.
+        scale = _SOFT / (_SOFT + x) * (0.6 + 0.4 * self.rng.random(len(x)))
+        scaled = self.rows * scale[:, None]
+        for threshold in _THRESHOLDS:
+            alive = x < threshold
+            alive[list(right)] = True
+            outcome = self._nearest(scaled, alive, scale)
+            if outcome == SEPARATED:
+                self._try(self._x)
+            while outcome == WITNESS:
+                chosen = self._chosen
+                if x[chosen].sum() < 1.0 - 1e-4:
+                    found = self.pool.add(chosen) or found
+                alive[chosen] = False
+                outcome = self._nearest(scaled, alive, scale)
+        return found
+
+    def _try(self, w: np.ndarray) -> None:
+        """Count the errors of a separator of many rows, and of what a short walk makes of it."""
+        cost = int(self.masses[~(self.rows @ w > 0.0)].sum())
+        if cost <= self.cost + 2:
+            moved = w.copy()
+            directions = self.rng.normal(size=(24, len(w)))
+            directions[::3] = 0.0
+            walk(self.rows, self.masses.astype(np.float64), moved, directions)
+            self.accept(moved)
+        self.accept(w)
+
+    def leaves(self) -> list[Node]:
+        """Return the leaves of the tree."""
+        found, open_nodes = [], [] if self.root is None else [self.root]
+        while open_nodes:
+            node = open_nodes.pop()
+            if node.cases is None:
+                found.append(node)
+            else:
+                open_nodes += node.cases
+        return found
+
+    def proved(self) -> int:
+        """Return the errors that the tree as it stands proves to be needed."""
+        bounds = [leaf.relaxed.bound for leaf in self.leaves()]
+        return _whole(min(min(bounds, default=0.0), float(self.cost)))
+
+    def used(self) -> set[int]:
+        """Return the witnesses that the leaves load."""
+        return {k for leaf in self.leaves() for k, _ in leaf.relaxed.dual.loads}
+
+
+def _whole(bound: float) -> int:
+    """Return the least whole number that a bound proves, with room for rounding."""
+    return int(np.ceil(bound - _SURE))

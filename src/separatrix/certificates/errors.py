@@ -31,7 +31,16 @@ from separatrix.certificates.row_weights import (
 from separatrix.certificates.separation import certificate_json, problem_from
 from separatrix.problem.signed import SignedProblem
 
-__all__ = ["FewestErrors", "Leaf", "LowerBound", "Split", "Tree", "certify_errors", "errors_of"]
+__all__ = [
+    "FewestErrors",
+    "Leaf",
+    "LowerBound",
+    "Split",
+    "Tree",
+    "certify_errors",
+    "errors_of",
+    "wrong_rows",
+]
 
 
 @dataclass(frozen=True)
@@ -226,11 +235,15 @@ def certify_errors(
     return replace(claim, lower=0, by="nothing", witnesses=(), tree=None)
 
 
+def wrong_rows(problem: SignedProblem, weights: Any) -> np.ndarray:
+    """Return which rows are not strictly on their own side, exactly."""
+    numbers = checker.integers([float(v) for v in weights])[0]
+    return np.asarray(margin_signs(problem, tuple(numbers)) <= 0)
+
+
 def errors_of(problem: SignedProblem, masses: np.ndarray, weights: Any) -> int:
     """Return the weight of all rows that are not strictly on their own side, exactly."""
-    numbers = checker.integers([float(v) for v in weights])[0]
-    signs = margin_signs(problem, tuple(numbers))
-    return int(masses[signs <= 0].sum())
+    return int(masses[wrong_rows(problem, weights)].sum())
 
 
 def proves_errors(problem: SignedProblem, masses: np.ndarray, claim: FewestErrors) -> bool:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from separatrix.certificates.cells import rotations
-from separatrix.certificates.errors import LowerBound, certify_errors
+from separatrix.certificates.errors import LowerBound, certify_errors, wrong_rows
 from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
@@ -22,7 +21,6 @@ from separatrix.solvers._drive import Status
 from separatrix.solvers.zero_one import fewest_errors
 
 _MOST_ENTRIES = 20_000_000
-_MOST_ROTATIONS = 40_000
 
 
 class ZeroOne(LinearClassifier):
@@ -56,7 +54,8 @@ class ZeroOne(LinearClassifier):
     certificate_ : FewestErrors
         The proof of both; ``certificate_.check(X, y)`` proves it again.
     status_ : Status
-        OPTIMAL where the two numbers are equal, BUDGET otherwise.
+        OPTIMAL where the two numbers are equal, BUDGET otherwise; UNPROVED where the classes can be
+        separated, but not by weights that are floating-point numbers.
     n_iter_ : int
         Rounds of closing in.
 
@@ -132,10 +131,7 @@ class ZeroOne(LinearClassifier):
         )
         self.n_iter_ = found.rounds
         w = best_weights(part, masses, reduced, found.sides)
-        recount = (
-            rotations(len(reduced.every), reduced.points.shape[1]) if found.by == "cells" else 0
-        )
-        if found.by == "cells" and recount <= _MOST_ROTATIONS:
+        if found.by == "cells":
             return w, LowerBound("cells"), found.cost + reduced.base
         bound = lower_bound(part, masses, reduced, found, numbers)
         return w, bound, found.believed + reduced.base
@@ -149,10 +145,12 @@ class ZeroOne(LinearClassifier):
             _in_units(proof.lower, proof),
         )
         self.solver_bound_ = _in_units(max(believed, proof.lower), proof)
-        wrong = ~(problem.margins(w) > 0.0) & (masses > 0)
-        self.misclassified_ = np.flatnonzero(wrong)
+        self.misclassified_ = np.flatnonzero(wrong_rows(problem, w) & (masses > 0))
         self.status_ = Status.OPTIMAL if proof.errors == proof.lower else Status.BUDGET
-        if self.status_ is Status.BUDGET:
+        if self.status_ is Status.BUDGET and self.n_iter_ == 0:
+            # Separable, but by weights that no floating-point numbers can write down.
+            self.status_ = Status.UNPROVED
+        if self.status_ is not Status.OPTIMAL:
             self._warn(
                 f"{self.errors_} training errors are attained, and {self.lower_bound_} is the "
                 "most that is proved to be needed."

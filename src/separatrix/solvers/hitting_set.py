@@ -23,7 +23,8 @@ Rows = frozenset[int]
 
 _DENOMINATOR = 2**30
 _VIOLATED = 1e-6
-_AT_A_TIME = 40
+_NEARLY_TIGHT = 0.1
+_AT_A_TIME = 150
 _ROUNDS = 25
 
 
@@ -114,8 +115,8 @@ class Pool:
         if solved is None:
             return Relaxed(float(forced), Dual((), 1), nothing)
         weights = solved[0]
-        used = [k for k, y in zip(chosen, weights, strict=True) if y > 1e-9]
-        self.active = sorted({*used, *chosen[-_AT_A_TIME:]})
+        tight = matrix[chosen] @ x < 1.0 + _NEARLY_TIGHT
+        self.active = [k for k, near in zip(chosen, tight.tolist(), strict=True) if near]
         dual = self._in_fractions(chosen, weights, right)
         total = Fraction(sum(v for _, v in dual.loads), dual.denominator)
         return Relaxed(forced + float(total), dual, x)
@@ -123,14 +124,19 @@ class Pool:
     def _solve(
         self, matrix: sp.csr_array, free: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        room = self.masses[free].astype(np.float64)
-        columns = matrix.T.tocsr()[free]
-        found = linprog(-np.ones(matrix.shape[0]), A_ub=columns, b_ub=room, method="highs-ds")
+        """Start from x = 0, where HiGHS's dual simplex has nothing to repair."""
+        found = linprog(
+            self.masses[free].astype(np.float64),
+            A_ub=-matrix.tocsc()[:, free],
+            b_ub=-np.ones(matrix.shape[0]),
+            method="highs-ds",
+            options={"presolve": False},
+        )
         if found.x is None:
             return None
         x = np.zeros(len(self.masses))
-        x[free] = -found.ineqlin.marginals
-        return found.x, np.maximum(x, 0.0)
+        x[free] = found.x
+        return np.maximum(-found.ineqlin.marginals, 0.0), x
 
     def _in_fractions(self, chosen: list[int], weights: np.ndarray, right: Rows) -> Dual:
         """Round weights down to fractions, and further until no row is overloaded."""

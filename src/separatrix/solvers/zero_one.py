@@ -27,6 +27,7 @@ __all__ = ["Case", "Found", "fewest_errors"]
 Witness = tuple[tuple[int, ...], tuple[int, ...]]
 
 _TURNS_A_SECOND = 2e6
+_MOST_IN_SPACE = 200  # points: so that the exact recount of a plane's turns stays within seconds
 _SEARCH_SHARE = 0.15
 
 
@@ -65,7 +66,8 @@ def fewest_errors(
     count, dimensions = points.shape
     if count == 0:
         return Found(np.zeros(0), 0, "witnesses")
-    if turns_needed(count, dimensions) <= _TURNS_A_SECOND * seconds:
+    few = dimensions < 3 or count <= _MOST_IN_SPACE
+    if few and turns_needed(count, dimensions) <= _TURNS_A_SECOND * seconds:
         sides = best_sides(points, np.where(signs < 0, masses, 0), np.where(signs > 0, masses, 0))
         cost = int(masses[sides != signs].sum())
         return Found(sides, cost, "cells", cost, cost, rounds=1)

@@ -75,7 +75,7 @@ def _basis(vectors):
 
 
 def _normal(chosen, span):
-    """Return the combination of `span` orthogonal to the chosen vectors; None if they are dependent.
+    """Return the combination of `span` orthogonal to the chosen vectors, unless they are dependent.
 
     There is one fewer of them than of `span`, so it is unique up to its length.
     """

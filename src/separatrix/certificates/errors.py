@@ -21,6 +21,7 @@ import numpy as np
 from separatrix.certificates import checker
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
+from separatrix.certificates.error_tree import Book, Tree, integer, tree_from, tree_json
 from separatrix.certificates.partition import margin_signs, proves_gordan
 from separatrix.certificates.row_weights import (
     equal_rows,
@@ -33,34 +34,13 @@ from separatrix.problem.signed import SignedProblem
 
 __all__ = [
     "FewestErrors",
-    "Leaf",
     "LowerBound",
-    "Split",
-    "Tree",
     "certify_errors",
     "errors_of",
     "wrong_rows",
 ]
 
 
-@dataclass(frozen=True)
-class Leaf:
-    """Weights ``numerator / denominator`` on witnesses, that load no row beyond its own weight."""
-
-    loads: tuple[tuple[int, int], ...]
-    denominator: int
-
-
-@dataclass(frozen=True)
-class Split:
-    """Two cases: the row is wrong, or it is right."""
-
-    row: int
-    wrong: Tree
-    right: Tree
-
-
-Tree = Leaf | Split
 Witness = tuple[tuple[int, ...], tuple[int, ...]]
 
 
@@ -124,7 +104,7 @@ class FewestErrors:
                 {"rows": list(rows), "multipliers": [hex(m) for m in multipliers]}
                 for rows, multipliers in self.witnesses
             ],
-            "tree": None if self.tree is None else _tree_json(self.tree),
+            "tree": None if self.tree is None else tree_json(self.tree),
         }
         return certificate_json("errors", self, claim)
 
@@ -137,23 +117,23 @@ class FewestErrors:
                 raise checker.Refused("not a certificate of fewest errors")
             about, claim = whole["data"], whole["claim"]
             return cls(
-                errors=_integer(claim["errors"]),
-                lower=_integer(claim["lower"]),
+                errors=integer(claim["errors"]),
+                lower=integer(claim["lower"]),
                 unit=Fraction(*(int(part, 16) for part in claim["unit"])),
                 weights=tuple(float.fromhex(v) for v in claim["weights"]),
                 by=str(claim["by"]),
                 witnesses=tuple(
                     (
-                        tuple(_integer(row) for row in witness["rows"]),
+                        tuple(integer(row) for row in witness["rows"]),
                         tuple(int(m, 16) for m in witness["multipliers"]),
                     )
                     for witness in claim["witnesses"]
                 ),
-                tree=None if claim["tree"] is None else _tree_from(claim["tree"]),
+                tree=None if claim["tree"] is None else tree_from(claim["tree"]),
                 data_sha256=str(about["sha256"]),
                 weights_sha256=str(claim["sample_weight_sha256"]),
-                n_rows=_integer(about["rows"]),
-                n_features=_integer(about["features"]),
+                n_rows=integer(about["rows"]),
+                n_features=integer(about["features"]),
                 classes=tuple(str(name) for name in about["classes"]),
                 intercept=about["intercept"],
             )
@@ -175,27 +155,6 @@ class FewestErrors:
 
 def _amount(count: int, unit: Fraction) -> str:
     return f"{float(count * unit):g}"
-
-
-def _integer(value: Any) -> int:
-    if type(value) is not int:
-        raise checker.Refused(f"expected a whole number, got {value!r}")
-    return value
-
-
-def _tree_json(tree: Tree) -> Any:
-    if isinstance(tree, Leaf):
-        loads = [[k, hex(v)] for k, v in tree.loads]
-        return {"loads": loads, "denominator": hex(tree.denominator)}
-    return {"row": tree.row, "wrong": _tree_json(tree.wrong), "right": _tree_json(tree.right)}
-
-
-def _tree_from(whole: Any) -> Tree:
-    if "row" in whole:
-        wrong, right = _tree_from(whole["wrong"]), _tree_from(whole["right"])
-        return Split(_integer(whole["row"]), wrong, right)
-    loads = tuple((_integer(k), int(v, 16)) for k, v in whole["loads"])
-    return Leaf(loads, int(whole["denominator"], 16))
 
 
 # ---- checking
@@ -283,47 +242,8 @@ def _proves_by_witnesses(problem: SignedProblem, masses: np.ndarray, claim: Fewe
     numbers = equal_rows(problem.X, problem.signs)
     room = np.bincount(numbers, weights=masses.astype(np.float64)).astype(np.int64)
     sets = [frozenset(numbers[list(rows)].tolist()) for rows, _ in claim.witnesses]
-    book = _Book(room.tolist(), sets, numbers.tolist(), claim.lower)
+    book = Book(room.tolist(), sets, numbers.tolist(), claim.lower)
     try:
         return book.bounds(claim.tree, frozenset(), frozenset())
     except RecursionError:
         return False
-
-
-@dataclass(frozen=True)
-class _Book:
-    """What a tree is checked against: the weight of every row, and the rows of every witness."""
-
-    room: list[int]
-    sets: list[frozenset[int]]
-    numbers: list[int]
-    lower: int
-
-    def bounds(self, tree: Tree, wrong: frozenset[int], right: frozenset[int]) -> bool:
-        """Whether every leaf forces the claimed weight of errors."""
-        if isinstance(tree, Leaf):
-            return self._leaf_bounds(tree, wrong, right)
-        if not 0 <= tree.row < len(self.numbers):
-            return False
-        row = self.numbers[tree.row]
-        return self.bounds(tree.wrong, wrong | {row}, right) and self.bounds(
-            tree.right, wrong, right | {row}
-        )
-
-    def _leaf_bounds(self, leaf: Leaf, wrong: frozenset[int], right: frozenset[int]) -> bool:
-        """Rows taken to be right take no load; witnesses that hold a wrong row force no more."""
-        load: dict[int, int] = {}
-        total = 0
-        if leaf.denominator <= 0 or len({k for k, _ in leaf.loads}) != len(leaf.loads):
-            return False
-        for k, amount in leaf.loads:
-            if not 0 <= k < len(self.sets) or amount < 0 or self.sets[k] & wrong:
-                return False
-            total += amount
-            for row in self.sets[k] - right:
-                load[row] = load.get(row, 0) + amount
-        if any(amount > self.room[row] * leaf.denominator for row, amount in load.items()):
-            return False
-        forced = sum(self.room[row] for row in wrong)
-        # Errors are whole: more than lower - 1 of them are lower or more.
-        return total > (self.lower - 1 - forced) * leaf.denominator

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.errors import Leaf, LowerBound, Split, Tree, errors_of
+from separatrix.certificates.error_tree import Leaf, Split, Tree
+from separatrix.certificates.errors import LowerBound, errors_of
 from separatrix.certificates.row_weights import equal_rows
 from separatrix.estimators.separability import verdict_on
 from separatrix.problem.signed import SignedProblem

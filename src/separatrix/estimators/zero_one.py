@@ -110,18 +110,23 @@ class ZeroOne(LinearClassifier):
         self, part: SignedProblem, masses: np.ndarray, numbers: np.ndarray
     ) -> tuple[np.ndarray, LowerBound, int]:
         """Return weights, a lower bound in the numbers of the given rows, and what is believed."""
-        verdict = verdict_on(part, self._class_names())
-        if verdict.kind == "separable":
-            self.n_iter_ = 0
-            w = np.concatenate([[verdict.intercept], np.asarray(verdict.weights)])
-            return w, LowerBound("nothing"), 0
-        if part.X.shape[0] * part.X.shape[1] > _MOST_ENTRIES:
+        reduced = None
+        if part.X.shape[0] * part.X.shape[1] <= _MOST_ENTRIES:
+            # One order and no copies: weights and copies of rows give the same hyperplane.
+            reduced = Reduced.of(*locations(part.X, part.signs, masses))
+        if reduced is None or reduced.base == 0:
+            whole = part if reduced is None else SignedProblem(reduced.points, reduced.signs)
+            verdict = verdict_on(whole, self._class_names())
+            if verdict.kind == "separable":
+                self.n_iter_ = 0
+                w = np.concatenate([[verdict.intercept], np.asarray(verdict.weights)])
+                return w, LowerBound("nothing"), 0
+        if reduced is None:
             raise DataError(
                 f"ZeroOne takes at most {_MOST_ENTRIES:,} entries where the classes overlap, and X "
                 f"has {part.X.shape[0]:,} x {part.X.shape[1]:,}. Use a machine for overlapping "
                 "classes."
             )
-        reduced = Reduced.of(*locations(part.X, part.signs, masses))
         found = fewest_errors(
             reduced.points,
             reduced.signs,
@@ -157,9 +162,13 @@ class ZeroOne(LinearClassifier):
             )
 
     def _facts(self) -> list[tuple[str, str]]:
-        facts = dict(super()._facts())
-        facts["work"] = f"{self.n_iter_:,} rounds"
-        return list(facts.items())
+        low, high = (str(name) for name in self.classes_)
+        return [
+            ("status", f"{self.status_}: {self.status_.cause}"),
+            ("classes", f"{low} (-) and {high} (+)"),
+            ("proof", str(self.certificate_)),
+            ("weights", self._largest_weights()),
+        ]
 
 
 def _in_units(count: int, proof: Any) -> int | float:

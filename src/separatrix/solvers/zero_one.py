@@ -15,16 +15,13 @@ from time import perf_counter
 
 import numpy as np
 
-from separatrix.problem.exact import SignedRows
 from separatrix.solvers.hitting_set import Dual
-from separatrix.solvers.witness import exact_multipliers
 from separatrix.solvers.zero_one_branch import Branching, Node
 from separatrix.solvers.zero_one_cells import best_sides, turns_needed
 from separatrix.solvers.zero_one_search import few_errors
+from separatrix.solvers.zero_one_witness import ExactWitnesses, Witness
 
 __all__ = ["Case", "Found", "fewest_errors"]
-
-Witness = tuple[tuple[int, ...], tuple[int, ...]]
 
 _TURNS_A_SECOND = 2e6
 _MOST_IN_SPACE = 200  # points: so that the exact recount of a plane's turns stays within seconds
@@ -74,22 +71,17 @@ def fewest_errors(
     homogeneous = _standardised(points)
     lengths = np.linalg.norm(homogeneous, axis=1)
     rows = np.ascontiguousarray(homogeneous * (signs / lengths)[:, None])
-    branching = Branching(rows, masses, seed)
+    witnesses = ExactWitnesses(points, signs, lengths)
+    branching = Branching(rows, masses, witnesses, seed)
     branching.accept(few_errors(rows, masses, _SEARCH_SHARE * seconds, seed)[1])
     branching.run(end)
     sides = np.where(rows @ branching.w > 0.0, signs, -signs)
     cost = int(masses[sides != signs].sum())
     found = Found(sides, cost, "witnesses", believed=branching.lower, rounds=branching.nodes)
-    exact = _Exact(points, signs, lengths, branching.guesses)
-    place: dict[int, int] = {}
-    for k in sorted(branching.used()):
-        witness = exact.witness(branching.pool.sets[k])
-        if witness is None:
-            return found  # floats were wrong about a witness: nothing is claimed
-        place[k] = len(found.witnesses)
-        found.witnesses.append(witness)
+    found.lower, place = branching.proof()
+    found.witnesses = [w for k in place if (w := witnesses.exact(branching.pool.sets[k]))]
     if branching.root is not None:
-        found.tree, found.lower = _tree(branching.root, place), branching.proved()
+        found.tree = _tree(branching.root, place)
     return found
 
 
@@ -102,28 +94,10 @@ def _standardised(points: np.ndarray) -> np.ndarray:
     return np.column_stack([np.ones(len(points)), scaled])
 
 
-@dataclass(frozen=True)
-class _Exact:
-    """Makes witnesses in floats exact."""
-
-    points: np.ndarray
-    signs: np.ndarray
-    lengths: np.ndarray
-    guesses: dict[tuple[int, ...], np.ndarray]
-
-    def witness(self, rows: tuple[int, ...]) -> Witness | None:
-        """Return integer multipliers of the rows as they are, or None."""
-        chosen = np.array(rows)
-        part = SignedRows(self.points[chosen], self.signs[chosen])
-        # Shifting and scaling columns changes no multiplier: only the lengths of rows do.
-        guess = self.guesses[rows] / self.lengths[chosen]
-        found = exact_multipliers(part.integers.lists(np.arange(len(rows))), guess)
-        return None if found is None else (rows, tuple(found.multipliers))
-
-
 def _tree(node: Node, place: dict[int, int]) -> Case | Dual:
     """Write the tree of nodes in the numbers of the witnesses kept."""
     if node.cases is None:
         dual = node.relaxed.dual
-        return Dual(tuple((place[k], v) for k, v in dual.loads), dual.denominator)
+        loads = tuple((place[k], v) for k, v in dual.loads if k in place)
+        return Dual(loads, dual.denominator)
     return Case(node.row, _tree(node.cases[0], place), _tree(node.cases[1], place))

@@ -18,8 +18,9 @@ from time import perf_counter
 import numpy as np
 
 from separatrix.solvers.hitting_set import Pool, Relaxed, Rows
-from separatrix.solvers.min_norm import SEPARATED, WITNESS, nearest_point
+from separatrix.solvers.min_norm import SEPARATED, STALLED, WITNESS, nearest_point
 from separatrix.solvers.zero_one_search import walk
+from separatrix.solvers.zero_one_witness import ExactWitnesses
 
 __all__ = ["Branching", "Node"]
 
@@ -45,11 +46,12 @@ class Node:
 class Branching:
     """Signed rows of length one with whole weights; bounds that close in on the fewest errors."""
 
-    def __init__(self, rows: np.ndarray, masses: np.ndarray, seed: int) -> None:
-        self.rows, self.masses = rows, masses
+    def __init__(
+        self, rows: np.ndarray, masses: np.ndarray, witnesses: ExactWitnesses, seed: int
+    ) -> None:
+        self.rows, self.masses, self.witnesses = rows, masses, witnesses
         self.rng = np.random.default_rng(seed)
         self.pool = Pool(masses)
-        self.guesses: dict[tuple[int, ...], np.ndarray] = {}
         width = rows.shape[1]
         self._corral, self._weights = np.empty(width + 2, dtype=np.int64), np.empty(width + 2)
         self._x = np.empty(width)
@@ -117,15 +119,25 @@ class Branching:
     # ---- witnesses
 
     def _nearest(self, rows: np.ndarray, alive: np.ndarray, scale: np.ndarray | None) -> int:
+        """Look for a witness among the rows alive, and leave it in `_chosen`."""
         outcome, size = nearest_point(rows, alive, self._corral, self._weights, self._x)
+        if outcome == SEPARATED:
+            return SEPARATED
         if outcome == WITNESS:
             order = np.argsort(self._corral[:size])
             chosen = self._corral[:size][order]
             weights = self._weights[:size][order].copy()
-            weights = weights if scale is None else weights * scale[chosen]
-            self.guesses.setdefault(tuple(chosen.tolist()), weights)
-            self._chosen = chosen
-        return int(outcome)
+            key = tuple(chosen.tolist())
+            self.witnesses.propose(key, weights if scale is None else weights * scale[chosen])
+            # As many rows as there can be leave no doubt; fewer may cancel to within rounding only.
+            if size > rows.shape[1] or self.witnesses.exact(key) is not None:
+                self._chosen = chosen
+                return WITNESS
+        found = self.witnesses.among(alive)
+        if found is None:
+            return STALLED
+        self._chosen = np.array(found)
+        return WITNESS
 
     def _pack(self, end: float) -> None:
         """Collect disjoint witnesses, from all rows and from random parts of them."""
@@ -177,14 +189,21 @@ class Branching:
                 open_nodes += node.cases
         return found
 
-    def proved(self) -> int:
-        """Return the errors that the tree as it stands proves to be needed."""
-        bounds = [leaf.relaxed.bound for leaf in self.leaves()]
-        return _whole(min(min(bounds, default=0.0), float(self.cost)))
+    def proof(self) -> tuple[int, dict[int, int]]:
+        """Return what the tree as it stands proves, and the numbers of the witnesses it needs.
 
-    def used(self) -> set[int]:
-        """Return the witnesses that the leaves load."""
-        return {k for leaf in self.leaves() for k, _ in leaf.relaxed.dual.loads}
+        A witness that cannot be made exact is left out, with what it would have proved.
+        """
+        leaves = self.leaves()
+        used = sorted({k for leaf in leaves for k, _ in leaf.relaxed.dual.loads})
+        kept = [k for k in used if self.witnesses.exact(self.pool.sets[k]) is not None]
+        place = {k: number for number, k in enumerate(kept)}
+        bounds = [float(self.cost)]
+        for leaf in leaves:
+            loads = sum(v for k, v in leaf.relaxed.dual.loads if k in place)
+            forced = sum(int(self.masses[i]) for i in leaf.wrong)
+            bounds.append(forced + loads / leaf.relaxed.dual.denominator)
+        return (_whole(min(bounds)) if leaves else 0), place
 
 
 def _whole(bound: float) -> int:

@@ -10,6 +10,7 @@ on the rows that were right.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import perf_counter
 
 import numpy as np
@@ -21,7 +22,7 @@ __all__ = ["few_errors"]
 
 _BATCH = 128
 _STILL = 12
-_STARTS = 4
+_STALE = 6  # starts in a row that found nothing better
 
 
 @compiled
@@ -116,32 +117,39 @@ def few_errors(
     end = perf_counter() + seconds
     masses = masses.astype(np.float64)
     best, best_w = np.inf, np.zeros(rows.shape[1])
+    stale = 0
     for w in _starts(rows, masses, rng):
         still = 0
         cost = cost_of(rows, masses, w)
         while still < _STILL and perf_counter() < end:
             before, cost = cost, walk(rows, masses, w, _directions(rows, rng))
             still = 0 if cost < before else still + 1
+        stale = 0 if cost < best else stale + 1
         if cost < best:
             best, best_w = cost, w.copy()
-        if best == 0.0 or perf_counter() > end:
+        if best <= 1.0 or stale >= _STALE or perf_counter() > end:
             break
     return best, best_w
 
 
-def _starts(rows: np.ndarray, masses: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+def _starts(rows: np.ndarray, masses: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Fit the squared hinge to all rows, then to those that were right, then to random parts."""
+    yield np.zeros(rows.shape[1])
+    first = _fitted(rows * np.sqrt(masses)[:, None])
+    yield first.copy()
+    right = rows @ first > 0.0
+    if right.any():
+        yield _fitted(rows[right])
+    while True:
+        part = rng.random(len(rows)) < rng.uniform(0.3, 0.9)
+        if part.any():
+            yield _fitted(rows[part])
+
+
+def _fitted(rows: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        first = minimise(rows * np.sqrt(masses)[:, None]).w
-        found = [first]
-        right = rows @ first > 0.0
-        if right.any():
-            found.append(minimise(rows[right]).w)
-        for _ in range(_STARTS - len(found)):
-            part = rng.random(len(rows)) < 0.6
-            if part.any():
-                found.append(minimise(rows[part]).w)
-    return [w.copy() for w in found if np.isfinite(w).all()] or [np.zeros(rows.shape[1])]
+        w = minimise(rows).w
+    return np.where(np.isfinite(w), w, 0.0)
 
 
 def _directions(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:

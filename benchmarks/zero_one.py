@@ -5,7 +5,7 @@
     python -m benchmarks.zero_one --forgeries 10000        forged certificates
 
 Every answer of Separatrix is checked exactly, and that is part of its time. HiGHS works in floats
-and its answer is taken as it is. Both get 60 seconds; what is then known is printed. Compiling is
+and its answer is taken as it is. Both get `--seconds` (60); what is then known is printed. Compiling is
 left out. Seconds are CPU seconds of the process.
 """
 
@@ -30,8 +30,6 @@ from tests.naive.zero_one import fewest_errors
 
 import separatrix as sx
 from benchmarks._report import SHARED, header
-
-LIMIT = 60.0
 
 
 def big_m(X, signs, seconds):
@@ -98,13 +96,13 @@ def timed(call):
     return answer, time.process_time() - begin, time.perf_counter() - wall
 
 
-def side_by_side():
+def side_by_side(limit):
     header("Fewest training errors", ["scipy", "numba", "python-flint"])
     print(f"{'data':<28} {'rows x d':>10} | {'errors':>6} {'proved':>6} {'s':>7} | ", end="")
     print(f"{'errors':>6} {'bound':>5} {'s':>7} | ratio")
     for name, X, signs in [*real(), *drawn()]:
-        mine, mine_s, _ = timed(lambda X=X, s=signs: sx.ZeroOne(max_seconds=LIMIT).fit(X, s))
-        (cost, bound), their_s, _ = timed(lambda X=X, s=signs: big_m(X, s, LIMIT))
+        mine, mine_s, _ = timed(lambda X=X, s=signs: sx.ZeroOne(max_seconds=limit).fit(X, s))
+        (cost, bound), their_s, _ = timed(lambda X=X, s=signs: big_m(X, s, limit))
         shape = f"{X.shape[0]} x {X.shape[1]}"
         done = mine.errors_ == mine.lower_bound_
         more = "" if cost is not None and cost == bound else "more than "
@@ -162,6 +160,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--problems", type=int, default=0)
     parser.add_argument("--forgeries", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=60.0)
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     for dimensions in (2, 3, 4):  # compile
@@ -172,7 +171,7 @@ def main():
     if chosen.forgeries:
         good = forge(chosen.forgeries) and good
     if not (chosen.problems or chosen.forgeries):
-        side_by_side()
+        side_by_side(chosen.seconds)
     sys.exit(0 if good else 1)
 
 

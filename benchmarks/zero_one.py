@@ -5,8 +5,8 @@
     python -m benchmarks.zero_one --forgeries 10000        forged certificates
 
 Every answer of Separatrix is checked exactly, and that is part of its time. HiGHS works in floats
-and its answer is taken as it is. Both get `--seconds` (60); what is then known is printed. Compiling is
-left out. Seconds are CPU seconds of the process.
+and its answer is taken as it is. Both get `--seconds` (60), and what is then known is printed.
+Compiling is left out. Seconds are CPU seconds of the process.
 """
 
 import argparse

@@ -17,6 +17,7 @@ from separatrix.solvers.zero_one import Found
 __all__ = ["Reduced", "best_weights", "lower_bound"]
 
 _CLASSES = ("0", "1")
+_MOST_WIDENED = 20_000  # entries: a larger margin is looked for in fewer
 
 
 @dataclass(frozen=True)
@@ -47,19 +48,9 @@ class Reduced:
 
 
 def best_weights(
-    part: SignedProblem, masses: np.ndarray, reduced: Reduced, sides: np.ndarray
+    part: SignedProblem, masses: np.ndarray, reduced: Reduced, found: Found
 ) -> np.ndarray:
     """Return weights for the sides found, those that make the fewest errors in exact arithmetic."""
-    right = sides == reduced.signs
-    candidates = [np.concatenate([[s], np.zeros(part.X.shape[1])]) for s in (1.0, -1.0)]
-    for chosen in (np.ones(len(sides), dtype=bool), right):
-        if not chosen.any():
-            continue
-        verdict = verdict_on(SignedProblem(reduced.points[chosen], sides[chosen]), _CLASSES)
-        if verdict.kind == "separable":
-            w = np.concatenate([[verdict.intercept], np.asarray(verdict.weights)])
-            candidates += _off_the_boundary(reduced.every, w)
-            break
 
     def cost(w: np.ndarray) -> tuple[int, int]:
         """Errors as predicted in floats must be errors in exact arithmetic too."""
@@ -67,9 +58,28 @@ def best_weights(
         predicted = (part.X @ w[1:] + w[0] > 0.0) == (part.signs > 0.0)
         return max(exact, int(masses[~predicted].sum())), exact
 
+    candidates = [np.concatenate([[s], np.zeros(part.X.shape[1])]) for s in (1.0, -1.0)]
+    if found.w is not None:
+        candidates += _off_the_boundary(reduced.every, found.w)
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = [w for w in candidates if np.isfinite(w).all()]
-        return min(reversed(finite), key=cost)
+        candidates = [w for w in candidates if np.isfinite(w).all()]
+        best = min(reversed(candidates), key=cost)
+        if reduced.points.size > _MOST_WIDENED and cost(best)[0] <= found.cost + reduced.base:
+            return best
+        wide = _widest(reduced, found.sides)
+        return best if wide is None else min([*wide, best], key=cost)
+
+
+def _widest(reduced: Reduced, sides: np.ndarray) -> list[np.ndarray] | None:
+    """Return weights with a large margin for the sides, or for the rows that are right."""
+    for chosen in (np.ones(len(sides), dtype=bool), sides == reduced.signs):
+        if not chosen.any():
+            continue
+        verdict = verdict_on(SignedProblem(reduced.points[chosen], sides[chosen]), _CLASSES)
+        if verdict.kind == "separable":
+            w = np.concatenate([[verdict.intercept], np.asarray(verdict.weights)])
+            return [v for v in _off_the_boundary(reduced.every, w) if np.isfinite(v).all()]
+    return None
 
 
 def _off_the_boundary(points: np.ndarray, w: np.ndarray) -> list[np.ndarray]:

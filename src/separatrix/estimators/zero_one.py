@@ -135,7 +135,7 @@ class ZeroOne(LinearClassifier):
             seed_of(self.random_state),
         )
         self.n_iter_ = found.rounds
-        w = best_weights(part, masses, reduced, found.sides)
+        w = best_weights(part, masses, reduced, found)
         if found.by == "cells":
             return w, LowerBound("cells"), found.cost + reduced.base
         bound = lower_bound(part, masses, reduced, found, numbers)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from time import perf_counter
 
 import numpy as np
 import scipy.sparse as sp
@@ -78,11 +79,11 @@ class Pool:
         assert self._matrix is not None, "there is at least one witness"
         return self._matrix
 
-    def relaxed(self, wrong: Rows, right: Rows) -> Relaxed | None:
-        """Solve the relaxation where some rows are wrong and some right; None if HiGHS fails.
+    def relaxed(self, wrong: Rows, right: Rows, end: float) -> Relaxed:
+        """Solve the relaxation where some rows are wrong and some right, as far as time allows.
 
         Only witnesses that matter are handed over: those that the last answer violates are added
-        until there is none.
+        until there is none. Disjoint witnesses are a bound that needs no solving.
         """
         forced = sum(int(self.masses[i]) for i in wrong)
         nothing = np.zeros(len(self.masses))
@@ -99,7 +100,7 @@ class Pool:
                 np.inf, Dual(((int(impossible[0]), int(self.masses.sum()) + 1),), 1), nothing
             )
         x, solved = nothing, None
-        chosen = [k for k in self.active if not hit[k]]
+        last = chosen = [k for k in self.active if not hit[k]]
         for _ in range(_ROUNDS):
             short = matrix @ x
             short[hit] = 1.0
@@ -108,21 +109,36 @@ class Pool:
                 break
             worst = violated[np.argsort(short[violated], kind="stable")[:_AT_A_TIME]]
             chosen = sorted({*chosen, *worst.tolist()})
-            solved = self._solve(matrix[chosen], blocked > 0.0)
-            if solved is None:
-                return None
-            x = nothing + solved[1]
+            answer = self._solve(matrix[chosen], blocked > 0.0, end - perf_counter())
+            if answer is None:
+                chosen = last
+                break
+            solved, last, x = answer, chosen, nothing + answer[1]
+        packed = self._packed(hit, right)
         if solved is None:
-            return Relaxed(float(forced), Dual((), 1), nothing)
+            return Relaxed(float(forced + total_of(packed)), packed, nothing)
         weights = solved[0]
         tight = matrix[chosen] @ x < 1.0 + _NEARLY_TIGHT
         self.active = [k for k, near in zip(chosen, tight.tolist(), strict=True) if near]
         dual = self._in_fractions(chosen, weights, right)
-        total = Fraction(sum(v for _, v in dual.loads), dual.denominator)
-        return Relaxed(forced + float(total), dual, x)
+        dual = max(dual, packed, key=total_of)
+        return Relaxed(float(forced + total_of(dual)), dual, x)
+
+    def _packed(self, hit: np.ndarray, right: Rows) -> Dual:
+        """Load witnesses one after another with what their rows have left."""
+        room = self.masses.tolist()
+        loads = []
+        for k in np.flatnonzero(~hit).tolist():
+            open_rows = [i for i in self.sets[k] if i not in right]
+            amount = min(room[i] for i in open_rows)
+            if amount > 0:
+                loads.append((k, amount))
+                for i in open_rows:
+                    room[i] -= amount
+        return Dual(tuple(loads), 1)
 
     def _solve(
-        self, matrix: sp.csr_array, free: np.ndarray
+        self, matrix: sp.csr_array, free: np.ndarray, seconds: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Start from x = 0, where HiGHS's dual simplex has nothing to repair."""
         found = linprog(
@@ -130,9 +146,9 @@ class Pool:
             A_ub=-matrix.tocsc()[:, free],
             b_ub=-np.ones(matrix.shape[0]),
             method="highs-ds",
-            options={"presolve": False},
+            options={"presolve": False, "time_limit": max(0.01, seconds)},
         )
-        if found.x is None:
+        if found.status != 0:
             return None
         x = np.zeros(len(self.masses))
         x[free] = found.x
@@ -156,3 +172,8 @@ class Pool:
         if excess > 1:
             loads = {k: int(amount / excess) for k, amount in loads.items()}
         return Dual(tuple((k, v) for k, v in sorted(loads.items()) if v > 0), _DENOMINATOR)
+
+
+def total_of(dual: Dual) -> Fraction:
+    """Return the sum of the weights."""
+    return Fraction(sum(v for _, v in dual.loads), dual.denominator)

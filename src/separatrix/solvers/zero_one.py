@@ -42,7 +42,8 @@ class Found:
     """Sides of all points for the best hyperplane, and what bounds the errors from below.
 
     `by` is "cells" where all cells were looked at; otherwise `tree` over `witnesses` proves
-    `lower`, and `believed` is what the solver holds without proof.
+    `lower`, `believed` is what the solver holds without proof, and `w` are weights that have, in
+    floats, the sides.
     """
 
     sides: np.ndarray
@@ -53,6 +54,7 @@ class Found:
     witnesses: list[Witness] = field(default_factory=list)
     tree: Case | Dual | None = None
     rounds: int = 0
+    w: np.ndarray | None = None
 
 
 def fewest_errors(
@@ -68,7 +70,8 @@ def fewest_errors(
         sides = best_sides(points, np.where(signs < 0, masses, 0), np.where(signs > 0, masses, 0))
         cost = int(masses[sides != signs].sum())
         return Found(sides, cost, "cells", cost, cost, rounds=1)
-    homogeneous = _standardised(points)
+    columns = _Columns.of(points)
+    homogeneous = columns.standardised(points)
     lengths = np.linalg.norm(homogeneous, axis=1)
     rows = np.ascontiguousarray(homogeneous * (signs / lengths)[:, None])
     witnesses = ExactWitnesses(points, signs, lengths)
@@ -78,6 +81,7 @@ def fewest_errors(
     sides = np.where(rows @ branching.w > 0.0, signs, -signs)
     cost = int(masses[sides != signs].sum())
     found = Found(sides, cost, "witnesses", believed=branching.lower, rounds=branching.nodes)
+    found.w = columns.weights(branching.w)
     found.lower, place = branching.proof()
     found.witnesses = [w for k in place if (w := witnesses.exact(branching.pool.sets[k]))]
     if branching.root is not None:
@@ -85,13 +89,31 @@ def fewest_errors(
     return found
 
 
-def _standardised(points: np.ndarray) -> np.ndarray:
-    """Return homogeneous rows with columns of like size, computed where nothing overflows."""
-    exponent = np.frexp(np.abs(points).max(axis=0))[1]
-    part = np.ldexp(points, -exponent)
-    spread = part.std(axis=0)
-    scaled = (part - part.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    return np.column_stack([np.ones(len(points)), scaled])
+@dataclass(frozen=True)
+class _Columns:
+    """Columns divided by powers of two, then shifted and scaled to like size; nothing overflows."""
+
+    exponents: np.ndarray
+    middle: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, points: np.ndarray) -> _Columns:
+        exponents = np.frexp(np.abs(points).max(axis=0))[1]
+        part = np.ldexp(points, -exponents)
+        spread = part.std(axis=0)
+        return cls(exponents, part.mean(axis=0), np.where(spread > 0.0, spread, 1.0))
+
+    def standardised(self, points: np.ndarray) -> np.ndarray:
+        """Return homogeneous rows."""
+        scaled = (np.ldexp(points, -self.exponents) - self.middle) / self.spread
+        return np.column_stack([np.ones(len(points)), scaled])
+
+    def weights(self, w: np.ndarray) -> np.ndarray:
+        """Return weights of the columns as they are."""
+        inner = w[1:] / self.spread
+        with np.errstate(over="ignore"):
+            return np.concatenate([[w[0] - inner @ self.middle], np.ldexp(inner, -self.exponents)])
 
 
 def _tree(node: Node, place: dict[int, int]) -> Case | Dual:

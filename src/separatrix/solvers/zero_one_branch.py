@@ -30,6 +30,7 @@ _NODE_ROUNDS = 4
 _THRESHOLDS = (0.02, 0.15, 0.34, 0.55)
 _PACKINGS = 6
 _SOFT = 0.15
+_BRINK = 1e-5
 
 
 @dataclass(eq=False)
@@ -69,8 +70,6 @@ class Branching:
         """Divide nodes until the bounds meet or the time is spent."""
         self._pack(end)
         self.root = self._node(frozenset(), frozenset(), _ROOT_ROUNDS, end)
-        if self.root is None:
-            return
         heap = [(self.root.relaxed.bound, 0, self.root)]
         number = 0
         while heap:
@@ -83,31 +82,25 @@ class Branching:
                 return
             wrong = self._node(node.wrong | {row}, node.right, _NODE_ROUNDS, end)
             right = self._node(node.wrong, node.right | {row}, _NODE_ROUNDS, end)
-            if wrong is None or right is None:
-                return
             heapq.heappop(heap)
             node.row, node.cases = row, (wrong, right)
             for case in node.cases:
                 number += 1
                 heapq.heappush(heap, (max(case.relaxed.bound, bound), number, case))
 
-    def _node(self, wrong: Rows, right: Rows, rounds: int, end: float) -> Node | None:
+    def _node(self, wrong: Rows, right: Rows, rounds: int, end: float) -> Node:
         """Bound a case, and tighten the bound by new witnesses while that helps."""
         self.nodes += 1
-        relaxed = self.pool.relaxed(wrong, right)
+        relaxed = self.pool.relaxed(wrong, right, end)
         for _ in range(rounds):
-            if relaxed is None:
-                return None
             if relaxed.bound > self.cost - 1 + _SURE or perf_counter() > end:
                 break
             if not self._separate(relaxed.x, right):
                 break
-            tighter = self.pool.relaxed(wrong, right)
-            if tighter is None:
-                return None
+            tighter = self.pool.relaxed(wrong, right, end)
             # A witness of no use now may be later; but a bound is never given up.
             relaxed = tighter if tighter.bound >= relaxed.bound else relaxed
-        return None if relaxed is None else Node(wrong, right, relaxed)
+        return Node(wrong, right, relaxed)
 
     def _undecided(self, x: np.ndarray, decided: Rows) -> int:
         """Return the row that the relaxation leaves most undecided; -1 if there is none."""
@@ -129,8 +122,10 @@ class Branching:
             weights = self._weights[:size][order].copy()
             key = tuple(chosen.tolist())
             self.witnesses.propose(key, weights if scale is None else weights * scale[chosen])
-            # As many rows as there can be leave no doubt; fewer may cancel to within rounding only.
-            if size > rows.shape[1] or self.witnesses.exact(key) is not None:
+            # As many rows as there can be, none at the brink, leave no doubt; others may cancel to
+            # within rounding only.
+            sure = size > rows.shape[1] and weights.min() > _BRINK
+            if sure or self.witnesses.exact(key) is not None:
                 self._chosen = chosen
                 return WITNESS
         found = self.witnesses.among(alive)

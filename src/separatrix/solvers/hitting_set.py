@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-__all__ = ["Dual", "Pool", "Relaxed"]
+__all__ = ["Dual", "Pool", "Relaxed", "total_of"]
 
 Rows = frozenset[int]
 

@@ -12,12 +12,12 @@ Whatever the time allows, the tree as it stands proves the least bound of its le
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 
-from separatrix.solvers.hitting_set import Pool, Relaxed, Rows
+from separatrix.solvers.hitting_set import Pool, Relaxed, Rows, total_of
 from separatrix.solvers.min_norm import SEPARATED, STALLED, WITNESS, nearest_point
 from separatrix.solvers.zero_one_search import walk
 from separatrix.solvers.zero_one_witness import ExactWitnesses
@@ -82,6 +82,8 @@ class Branching:
                 return
             wrong = self._node(node.wrong | {row}, node.right, _NODE_ROUNDS, end)
             right = self._node(node.wrong, node.right | {row}, _NODE_ROUNDS, end)
+            self._inherit(wrong, node, row)
+            self._inherit(right, node, -1)
             heapq.heappop(heap)
             node.row, node.cases = row, (wrong, right)
             for case in node.cases:
@@ -101,6 +103,19 @@ class Branching:
             # A witness of no use now may be later; but a bound is never given up.
             relaxed = tighter if tighter.bound >= relaxed.bound else relaxed
         return Node(wrong, right, relaxed)
+
+    def _inherit(self, case: Node, node: Node, wrong: int) -> None:
+        """Keep the proof of the node divided where its case found none better in time.
+
+        Witnesses that hold the row now wrong drop out, and load it no more than it weighs.
+        """
+        dual = node.relaxed.dual
+        loads = tuple((k, v) for k, v in dual.loads if wrong not in self.pool.sets[k])
+        kept = replace(dual, loads=loads)
+        forced = sum(int(self.masses[i]) for i in case.wrong)
+        bound = float(forced + total_of(kept))
+        if bound > case.relaxed.bound:
+            case.relaxed = Relaxed(bound, kept, case.relaxed.x)
 
     def _undecided(self, x: np.ndarray, decided: Rows) -> int:
         """Return the row that the relaxation leaves most undecided; -1 if there is none."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from separatrix.certificates.exact_sums import column_floor
 
-__all__ = ["MOST_DIMENSIONS", "fewest_by_cells", "rotations"]
+__all__ = ["MOST_DIMENSIONS", "fewest_by_cells"]
 
 MOST_DIMENSIONS = 3
 UNIT = 2.0**-53
@@ -28,11 +28,6 @@ _TINY = 1e-290
 _LEAST_SCALED = 2.0**-400
 
 Exact = Callable[[int], list[int]]
-
-
-def rotations(n_points: int, dimensions: int) -> int:
-    """Return how many rotations a recount makes."""
-    return [1, 1, n_points, n_points * (n_points - 1) // 2][dimensions]
 
 
 def fewest_by_cells(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Public name -> the module that holds it.
+# Public name -> the module that holds it, or that is it.
 _HOME = {
     "ContaminatedTestError": "separatrix.errors",
     "DataError": "separatrix.errors",
@@ -25,9 +25,12 @@ _HOME = {
     "SeparationWarning": "separatrix.errors",
     "Table": "separatrix.data.table",
     "Verdict": "separatrix.estimators.verdict",
+    "ZeroOne": "separatrix.estimators.zero_one",
+    "bounds": "separatrix.certificates.bounds",
     "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",
     "separability": "separatrix.estimators.separability",
+    "shatter": "separatrix.estimators.shatter",
 }
 
 __all__ = ["__version__"]
@@ -37,7 +40,8 @@ __all__ += list(_HOME)
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    home = import_module(_HOME[name])
+    value = getattr(home, name, home)
     globals()[name] = value
     return value
 

@@ -1,0 +1,291 @@
+"""``sx.bounds``: what errors on training rows say about new rows, and when they say nothing.
+
+Vapnik's inequality, with probability at least `confidence` = 1 - eta over the L rows drawn:
+
+    R  <=  R_emp + R_str(h, L),    R_str = sqrt((h (ln(2 L / h) + 1) - ln(eta / 4)) / L)
+
+for every rule of a class with VC dimension h at once. Every answer is an object: the number, the
+assumptions it stands on in words, and whether it says anything at all (a bound of 1 or more does
+not). Only the standard library is imported here; SciPy is, where a binomial interval is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+
+from separatrix.certificates.bound_results import Bound, Interval, SampleSize, StructuralRisk
+
+__all__ = [
+    "Bound",
+    "Interval",
+    "SampleSize",
+    "StructuralRisk",
+    "binomial",
+    "consistent",
+    "halfspace_dimension",
+    "margin",
+    "margin_capacity",
+    "sample_size",
+    "structural_risk",
+    "vc",
+]
+
+_DRAWN = "the rows were drawn independently, from the distribution that new rows will come from"
+_FIXED = "the class of rules was fixed before the rows were seen"
+_UNSEEN = "the rule was fixed before it met these rows: they had no part in its training or choice"
+_MOST_ROWS = 10**18
+
+
+# ---- capacities
+
+
+def halfspace_dimension(features: int, intercept: bool = True) -> int:
+    """Return the VC dimension of halfspaces: d + 1, or d for those through the origin.
+
+    >>> halfspace_dimension(2), halfspace_dimension(2, intercept=False)
+    (3, 2)
+    """
+    _whole("features", features, 1)
+    return int(features) + bool(intercept)
+
+
+def margin_capacity(radius: float, margin: float, features: int | None = None) -> int:
+    """Return the capacity of hyperplanes with a margin: ``h <= min(R^2 / m^2, D) + 1``.
+
+    The rows lie in a ball of that radius, and the margin is the distance from the hyperplane to the
+    nearest row. The quotient is computed without rounding and its whole part taken.
+
+    >>> margin_capacity(radius=3.0, margin=1.0), margin_capacity(3.0, 1.0, features=2)
+    (10, 3)
+    """
+    _positive("radius", radius)
+    _positive("margin", margin)
+    capacity = math.floor(Fraction(radius) ** 2 / Fraction(margin) ** 2)
+    if features is not None:
+        _whole("features", features, 1)
+        capacity = min(capacity, int(features))
+    return capacity + 1
+
+
+# ---- bounds
+
+
+def vc(
+    errors: int, n: int, capacity: int, confidence: float = 0.95, *, strict: bool = False
+) -> Bound:
+    """Bound the error on new rows from the errors on n training rows, by Vapnik's inequality.
+
+    `capacity` is the VC dimension of the class (`halfspace_dimension`). `strict` adds the
+    1 / n that Vapnik's proof of 1998 carries and most texts leave out.
+
+    >>> bound = vc(errors=3, n=1000, capacity=3)
+    >>> round(bound.value, 4), bound.is_vacuous
+    (0.167, False)
+    >>> vc(errors=0, n=50, capacity=30).is_vacuous
+    True
+    """
+    _counts(errors, n)
+    _whole("capacity", capacity, 1)
+    eta = _eta(confidence)
+    structural = _structural(capacity, n, eta) + (1.0 / n if strict else 0.0)
+    formula = "R_emp + sqrt((h (ln(2 L / h) + 1) - ln(eta / 4)) / L)" + " + 1 / L" * strict
+    return Bound(
+        errors / n + structural,
+        errors / n,
+        structural,
+        int(capacity),
+        int(n),
+        confidence,
+        formula,
+        (_DRAWN, _FIXED),
+    )
+
+
+def margin(
+    errors: int,
+    n: int,
+    radius: float,
+    margin: float,
+    features: int | None = None,
+    confidence: float = 0.95,
+) -> Bound:
+    """Bound the error on new rows of hyperplanes with a margin.
+
+    The capacity is `margin_capacity`, whatever the number of features. A training row inside the
+    margin counts as an error.
+
+    >>> margin(errors=0, n=10_000, radius=5.0, margin=1.0).capacity
+    26
+    """
+    bound = vc(errors, n, margin_capacity(radius, margin, features), confidence)
+    return replace(
+        bound,
+        formula=f"{bound.formula}, h = min(R^2 / m^2, D) + 1",
+        assumptions=(
+            _DRAWN,
+            "radius and margin were fixed before the rows were seen (one that was measured on the "
+            "training rows is not: let structural_risk choose among margins fixed in advance)",
+            "all rows, new ones too, lie in the ball of that radius",
+            "training rows closer to the hyperplane than the margin are counted as errors",
+        ),
+    )
+
+
+def consistent(n: int, capacity: int, confidence: float = 0.95) -> Bound:
+    """Bound the error on new rows of every rule without a training error.
+
+    ``R <= 2 (h log2(2 e n / h) + log2(2 / eta)) / n`` (Blumer et al. 1989): of order h / n where
+    Vapnik's general bound is of order sqrt(h / n).
+
+    >>> consistent(n=1000, capacity=3).value < vc(0, 1000, 3).value
+    True
+    """
+    _whole("n", n, 1)
+    _whole("capacity", capacity, 1)
+    structural = _consistent(capacity, n, _eta(confidence))
+    return Bound(
+        structural,
+        0.0,
+        structural,
+        int(capacity),
+        int(n),
+        confidence,
+        "2 (h log2(2 e L / h) + log2(2 / eta)) / L",
+        (_DRAWN, _FIXED, "the rule makes no training error, and that is proved"),
+    )
+
+
+def sample_size(
+    capacity: int, error: float, confidence: float = 0.95, *, consistent: bool = False
+) -> SampleSize:
+    """Return how many rows make the capacity term at most `error`.
+
+    With `consistent`, for rules without training errors: far fewer are enough.
+
+    >>> sample_size(capacity=3, error=0.05).value
+    13916
+    >>> sample_size(capacity=3, error=0.05, consistent=True).value
+    1593
+    """
+    _whole("capacity", capacity, 1)
+    _positive("error", error)
+    eta = _eta(confidence)
+    term = _consistent if consistent else _structural
+    enough = 1
+    while term(capacity, enough, eta) > error:
+        enough *= 2
+        if enough > _MOST_ROWS:
+            raise ValueError(f"error={error!r} would need more than {_MOST_ROWS:.0e} rows.")
+    short = enough // 2  # the terms fall as rows are added
+    while enough - short > 1:
+        middle = (short + enough) // 2
+        if term(capacity, middle, eta) > error:
+            short = middle
+        else:
+            enough = middle
+    last = ("the rule makes no training error",) if consistent else ()
+    formula = (
+        "least L with 2 (h log2(2 e L / h) + log2(2 / eta)) / L <= error"
+        if consistent
+        else "least L with sqrt((h (ln(2 L / h) + 1) - ln(eta / 4)) / L) <= error"
+    )
+    return SampleSize(
+        enough, error, int(capacity), confidence, consistent, formula, (_DRAWN, _FIXED, *last)
+    )
+
+
+def structural_risk(
+    classes: Iterable[tuple[str, int, int]], n: int, confidence: float = 0.95
+) -> StructuralRisk:
+    """Compare nested classes, given as (name, capacity, errors), by their bounds.
+
+    All bounds are to hold at once, so each gets an equal share of 1 - `confidence`.
+
+    >>> risk = structural_risk([("line", 3, 180), ("conic", 6, 20), ("cubic", 10, 18)], n=1000)
+    >>> risk.chosen.name
+    'conic'
+    """
+    listed = list(classes)
+    if not listed:
+        raise ValueError("structural_risk needs at least one class.")
+    eta = _eta(confidence)
+    capacities = [capacity for _, capacity, _ in listed]
+    if sorted(capacities) != capacities:
+        raise ValueError(
+            f"classes must be nested, so their capacities may not fall. Got {capacities} instead."
+        )
+    bounds = []
+    for name, capacity, errors in listed:
+        bound = vc(errors, n, capacity, 1.0 - eta / len(listed))
+        bounds.append(
+            replace(
+                bound,
+                name=str(name),
+                assumptions=(_DRAWN, "the classes were fixed before the rows were seen"),
+            )
+        )
+    return StructuralRisk(tuple(bounds), confidence)
+
+
+def binomial(errors: int, n: int, confidence: float = 0.95) -> Interval:
+    """Return the exact (Clopper-Pearson) interval for an error rate, from a test set.
+
+    It covers the true rate with at least the confidence, whatever the rate; both sides share the
+    rest equally.
+
+    >>> interval = binomial(errors=0, n=100)
+    >>> interval.lower, round(interval.upper, 4)
+    (0.0, 0.0362)
+    """
+    from scipy.special import betaincinv
+
+    _counts(errors, n)
+    tail = _eta(confidence) / 2.0
+    lower = float(betaincinv(errors, n - errors + 1, tail)) if errors > 0 else 0.0
+    # By symmetry, so that the far tail is never computed as one minus nearly one.
+    upper = 1.0 - float(betaincinv(n - errors, errors + 1, tail)) if errors < n else 1.0
+    return Interval(lower, upper, int(errors), int(n), confidence, (_DRAWN, _UNSEEN))
+
+
+# ---- formulas
+
+
+def _structural(capacity: int, n: int, eta: float) -> float:
+    """Return R_str; no class makes more than 2^(2 L) labelings, so h never counts for more."""
+    spread = capacity * (math.log(2.0 * n / capacity) + 1.0) if capacity < 2 * n else 2.0 * n
+    return math.sqrt((spread - math.log(eta / 4.0)) / n)
+
+
+def _consistent(capacity: int, n: int, eta: float) -> float:
+    ratio = 2.0 * math.e * n / capacity
+    spread = capacity * math.log2(ratio) if capacity < 2 * n else 2.0 * n * math.log2(math.e)
+    # The inequality is proved for n >= 8 / R only.
+    return max(2.0 * (spread + math.log2(2.0 / eta)) / n, 8.0 / n)
+
+
+def _eta(confidence: float) -> float:
+    if not (isinstance(confidence, int | float) and 0.0 < confidence < 1.0):
+        raise ValueError(f"confidence must lie between 0 and 1. Got {confidence!r} instead.")
+    return 1.0 - confidence
+
+
+def _counts(errors: int, n: int) -> None:
+    _whole("n", n, 1)
+    _whole("errors", errors, 0)
+    if errors > n:
+        raise ValueError(f"errors must be at most n = {n}. Got {errors} instead.")
+
+
+def _whole(name: str, value: int, least: int) -> None:
+    """Accept Python's and NumPy's whole numbers, and nothing else."""
+    is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if not is_whole or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more. Got {value!r} instead.")
+
+
+def _positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0.0):
+        raise ValueError(f"{name} must be a number above 0. Got {value!r} instead.")

@@ -1,0 +1,246 @@
+"""The fewest errors in one, two and three dimensions, recounted cell by cell in exact arithmetic.
+
+    min over all hyperplanes  sum_i cost of the side that point i is on
+
+Hyperplanes that divide the points alike form a cell, and a cell of least cost has a wall: a point
+through which its hyperplanes can be moved while no other point is met. So in the plane it is enough
+to rotate a line about every point, and in space a plane about the line through every two, with the
+points on the axis free to go to either side. Each rotation meets the other points in the order of
+their angles. Floats order them where a rigorous bound on rounding allows; integers decide the rest.
+Nothing here knows how the hyperplane was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cmp_to_key
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from separatrix.certificates.exact_sums import column_floor
+
+__all__ = ["MOST_DIMENSIONS", "fewest_by_cells"]
+
+MOST_DIMENSIONS = 3
+UNIT = 2.0**-53
+_TINY = 1e-290
+_LEAST_SCALED = 2.0**-400
+
+Exact = Callable[[int], list[int]]
+
+
+def fewest_by_cells(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> int:
+    """Return the least cost of a hyperplane: `up` for a point on its positive side, else `down`.
+
+    The points must be different.
+
+    >>> square = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> fewest_by_cells(square, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1]))
+    1
+    """
+    count, dimensions = points.shape
+    if not 1 <= dimensions <= MOST_DIMENSIONS:
+        raise ValueError(f"cells are recounted in 1 to {MOST_DIMENSIONS} dimensions.")
+    up, down = up.astype(np.int64), down.astype(np.int64)
+    everything = min(int(up.sum()), int(down.sum()))
+    if count == 1:
+        return everything
+    places = _Places(points)
+    if dimensions == 1:
+        return min(everything, places.on_a_line(np.arange(count), up, down))
+    costs = [everything]
+    axes = combinations(range(count), dimensions - 1)
+    for axis in axes:
+        costs.append(places.around(axis, up, down))
+    return min(costs)
+
+
+class _Pairs:
+    """Flat images of points in integers, worked out for all of them when the first is needed."""
+
+    def __init__(self, work_out: Callable[[], np.ndarray]) -> None:
+        self._work_out = work_out
+        self._pairs: list[list[int]] | None = None
+
+    def __call__(self, i: int) -> list[int]:
+        if self._pairs is None:
+            self._pairs = self._work_out().tolist()
+        return self._pairs[i]
+
+
+class _Places:
+    """The points as floats whose columns are of size one, and as integers."""
+
+    def __init__(self, points: np.ndarray) -> None:
+        self.stored = points
+        size = np.abs(points).max(axis=0)
+        self.floats = np.ldexp(points, -np.frexp(size)[1])
+        small = (points != 0.0) & (np.abs(self.floats) < _LEAST_SCALED)
+        self.trusted = not bool(small.any())
+        self.integers = _integer_table(points)
+
+    def on_a_line(self, chosen: np.ndarray, up: np.ndarray, down: np.ndarray) -> int:
+        """Return the least cost of a threshold on points of one line."""
+        part = self.stored[chosen]
+        column = next(j for j in range(part.shape[1]) if (part[:, j] != part[0, j]).any())
+        order = chosen[np.argsort(part[:, column], kind="stable")]
+        below = np.concatenate([[0], np.cumsum(up[order] - down[order])]) + down[order].sum()
+        total = int(up[order].sum() + down[order].sum())
+        return min(int(below.min()), total - int(below.max()))
+
+    def around(self, axis: tuple[int, ...], up: np.ndarray, down: np.ndarray) -> int:
+        """Return the least cost of a hyperplane that turns about one point, or about two."""
+        others = np.delete(np.arange(len(self.stored)), axis)
+        first = axis[0]
+        away = self.floats[others] - self.floats[first]
+        on_axis = min(int(up[first]), int(down[first]))
+        if len(axis) == 1:
+            exact = _Pairs(lambda: self.integers[others] - self.integers[first])
+            flat, doubt = away, 2.0 * UNIT * np.abs(away)
+        else:
+            flat, doubt, exact = self._seen_along(axis, others, away)
+            beside = _is_off_axis(flat, self._doubtful(doubt), exact)
+            if beside.all():
+                on_axis += min(int(up[axis[1]]), int(down[axis[1]]))
+            else:
+                line = np.concatenate([np.array(axis), others[~beside]])
+                on_axis = self.on_a_line(line, up, down)
+                kept = np.flatnonzero(beside)
+                flat, doubt, exact = self._seen_along(axis, others[kept], away[kept])
+                others = others[kept]
+        doubt = self._doubtful(doubt)
+        return on_axis + _least_of_rotation(flat, doubt, exact, up[others], down[others])
+
+    def _doubtful(self, doubt: np.ndarray) -> np.ndarray:
+        return doubt if self.trusted else np.full_like(doubt, np.inf)
+
+    def _seen_along(
+        self, axis: tuple[int, ...], others: np.ndarray, away: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, _Pairs]:
+        """Look along the axis: eliminate the coordinate in which it is longest."""
+        first, second = axis
+        along = self.floats[second] - self.floats[first]
+        gone = int(np.argmax(np.abs(along)))
+        direction = self.integers[second] - self.integers[first]
+        if direction[gone] == 0:  # only where floats were flushed to zero
+            gone = next(k for k in range(3) if direction[k])
+        rest = [k for k in range(3) if k != gone]
+
+        def exact() -> np.ndarray:
+            v = self.integers[others] - self.integers[first]
+            return direction[gone] * v[:, rest] - v[:, [gone]] * direction[rest]
+
+        left, right = along[gone] * away[:, rest], away[:, [gone]] * along[rest]
+        doubt = 8.0 * UNIT * (np.abs(left) + np.abs(right)) + _TINY
+        return left - right, doubt, _Pairs(exact)
+
+
+def _integer_table(points: np.ndarray) -> np.ndarray:
+    """Return all coordinates as Python integers, each column divided by its own power of two."""
+    table = np.empty(points.shape, dtype=object)
+    floor = column_floor(points).tolist()
+    for (i, j), value in np.ndenumerate(points):
+        top, bottom = float(value).as_integer_ratio()
+        shift = bottom.bit_length() - 1 + floor[j]
+        table[i, j] = top >> shift if shift >= 0 else top << -shift
+    return table
+
+
+def _is_off_axis(flat: np.ndarray, doubt: np.ndarray, exact: Exact) -> np.ndarray:
+    """Whether each point is off the axis: its flat image is not the origin."""
+    off = (np.abs(flat) > doubt).any(axis=1)
+    for i in np.flatnonzero(~off).tolist():
+        off[i] = any(exact(i))
+    return off
+
+
+def _signs(values: np.ndarray, doubt: np.ndarray, exact: Callable[[int], int]) -> np.ndarray:
+    """Return the sign of every value; integers decide the doubtful."""
+    signs = np.sign(values).astype(np.int64)
+    for i in np.flatnonzero(~(np.abs(values) > doubt)).tolist():
+        value = exact(i)
+        signs[i] = (value > 0) - (value < 0)
+    return signs
+
+
+def _least_of_rotation(
+    v: np.ndarray, doubt: np.ndarray, exact: Exact, up: np.ndarray, down: np.ndarray
+) -> int:
+    """Turn a line through the origin by half a turn past the vectors v, none of which is zero."""
+    if len(v) == 0:
+        return 0
+    height = _signs(v[:, 1], doubt[:, 1], lambda i: exact(i)[1])
+    flip = height < 0
+    for i in np.flatnonzero(height == 0).tolist():
+        flip[i] = exact(i)[0] < 0
+    order, ends = _by_angle(v, doubt, exact, flip, height)
+    # Before the first angle the line has every vector, turned upwards, on its positive side.
+    before, after = np.where(flip, down, up), np.where(flip, up, down)
+    changes = np.cumsum((after - before)[order])
+    costs = np.concatenate([[0], changes[ends]]) + int(before.sum())
+    total = int(up.sum() + down.sum())
+    return min(int(costs.min()), total - int(costs.max()))
+
+
+def _by_angle(
+    v: np.ndarray, doubt: np.ndarray, exact: Exact, flip: np.ndarray, height: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Order vectors, turned upwards, by angle; and say where each group of one angle ends."""
+    upward = np.where(flip[:, None], -v, v)
+    angle = np.where(height == 0, 0.0, np.arctan2(np.abs(upward[:, 1]), upward[:, 0]))
+    order = np.argsort(angle, kind="stable")
+    sure = _surely_turns(upward[order], doubt[order])
+    if sure.all():
+        return order, np.arange(len(order))
+    return _sorted_in_integers(order, sure, exact, flip)
+
+
+def _surely_turns(v: np.ndarray, doubt: np.ndarray) -> np.ndarray:
+    """Whether floats leave no doubt that the turn from each vector to the next is positive."""
+    a, b, ea, eb = v[:-1], v[1:], doubt[:-1], doubt[1:]
+    with np.errstate(invalid="ignore"):  # without trust in floats, doubts are infinite
+        first, second = a[:, 0] * b[:, 1], a[:, 1] * b[:, 0]
+        size = np.abs(first) + np.abs(second)
+        carried = (np.abs(a) + ea) * eb[:, ::-1] + (np.abs(b) + eb) * ea[:, ::-1]
+        bound = 1.01 * (carried.sum(axis=1) + 4.0 * UNIT * size) + _TINY
+        return np.asarray(first - second > bound)
+
+
+def _sorted_in_integers(
+    order: np.ndarray, sure: np.ndarray, exact: Exact, flip: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sort runs of doubtful order in integers; sort all, if a run does not fit in its place."""
+
+    def compared(i: int, j: int) -> int:
+        return -_turn(exact, flip, i, j)
+
+    key = cmp_to_key(compared)
+    listed = order.tolist()
+    borders = [0, *(np.flatnonzero(sure) + 1).tolist(), len(listed)]
+    runs = [
+        sorted(listed[a:b], key=key) if b > a + 1 else listed[a:b] for a, b in pairwise(borders)
+    ]
+    fits = all(
+        len(left) == 1 == len(right) or _turn(exact, flip, left[-1], right[0]) > 0
+        for left, right in pairwise(runs)
+    )
+    if not fits:
+        runs = [sorted(listed, key=key)]
+    joined = [i for run in runs for i in run]
+    ends: list[int] = []
+    place = -1
+    for run in runs:
+        for i, j in pairwise(run):
+            place += 1
+            if _turn(exact, flip, i, j) > 0:
+                ends.append(place)
+        place += 1
+        ends.append(place)
+    return np.array(joined), np.array(ends)
+
+
+def _turn(exact: Exact, flip: np.ndarray, i: int, j: int) -> int:
+    (a, b), (c, d) = exact(i), exact(j)
+    value = (a * d - b * c) * (-1 if flip[i] != flip[j] else 1)
+    return (value > 0) - (value < 0)

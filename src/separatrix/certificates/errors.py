@@ -1,0 +1,249 @@
+"""Exact proof of how few errors a hyperplane makes, and how few any hyperplane can make.
+
+    attained   sum of s_i over the rows with  w.z_i <= 0,  signs decided in exact arithmetic
+    at least   (witnesses) each Gordan witness holds a row that is wrong for every w; weights on
+               witnesses that load no row beyond s_i bound the errors from below, and a tree of
+               cases (row right, row wrong) sharpens that; or (cells) an exact recount of all cells
+
+Equal rows of one class share their fate, so their weights s_i are added up first. Nothing here
+knows how hyperplane, witnesses and tree were found.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates import checker
+from separatrix.certificates.canonical import sha256
+from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
+from separatrix.certificates.error_tree import Book, Tree, integer, tree_from, tree_json
+from separatrix.certificates.partition import margin_signs, proves_gordan
+from separatrix.certificates.row_weights import (
+    equal_rows,
+    locations,
+    weights_fingerprint,
+    whole_weights,
+)
+from separatrix.certificates.separation import certificate_json, problem_from
+from separatrix.problem.signed import SignedProblem
+
+__all__ = [
+    "FewestErrors",
+    "LowerBound",
+    "certify_errors",
+    "errors_of",
+    "wrong_rows",
+]
+
+
+Witness = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """A lower bound as a solver claims it; for "cells" the value is recounted."""
+
+    by: str
+    value: int = 0
+    witnesses: tuple[Witness, ...] = ()
+    tree: Tree | None = None
+
+
+@dataclass(frozen=True)
+class FewestErrors:
+    """Weights make `errors` training errors, and no hyperplane makes fewer than `lower`.
+
+    Errors are sums of sample weights, counted in the unit `unit` (1 if there are none).
+    `by` says how the lower bound is proved: ``"witnesses"`` (with `witnesses` and `tree`),
+    ``"cells"`` (an exact recount in one to three dimensions) or ``"nothing"`` (the bound is 0).
+    """
+
+    errors: int
+    lower: int
+    unit: Fraction
+    weights: tuple[float, ...]
+    by: str
+    witnesses: tuple[Witness, ...]
+    tree: Tree | None
+    data_sha256: str
+    weights_sha256: str
+    n_rows: int
+    n_features: int
+    classes: tuple[str, ...]
+    intercept: bool = True
+    holds: bool = True
+
+    def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
+        """Prove both numbers again from the data, whatever `holds` says; other data are refused."""
+        problem = problem_from(X, y, True)
+        if not isinstance(problem, SignedProblem) or sha256(problem) != self.data_sha256:
+            return False
+        try:
+            masses, unit = whole_weights(sample_weight, problem.n_samples)
+        except ValueError:
+            return False
+        if weights_fingerprint(sample_weight, masses, unit) != self.weights_sha256:
+            return False
+        return unit == self.unit and self.intercept is True and proves_errors(problem, masses, self)
+
+    def to_json(self) -> str:
+        """Write the certificate; integers in hexadecimal, floats too."""
+        claim: dict[str, Any] = {
+            "errors": self.errors,
+            "lower": self.lower,
+            "unit": [hex(self.unit.numerator), hex(self.unit.denominator)],
+            "sample_weight_sha256": self.weights_sha256,
+            "weights": [v.hex() for v in self.weights],
+            "by": self.by,
+            "witnesses": [
+                {"rows": list(rows), "multipliers": [hex(m) for m in multipliers]}
+                for rows, multipliers in self.witnesses
+            ],
+            "tree": None if self.tree is None else tree_json(self.tree),
+        }
+        return certificate_json("errors", self, claim)
+
+    @classmethod
+    def from_json(cls, text: str | dict[str, Any]) -> FewestErrors:
+        """Read a certificate; it proves nothing by itself: call its ``check(X, y)``."""
+        whole = json.loads(text) if isinstance(text, str) else text
+        try:
+            if whole["format"] != checker.FORMAT or whole["kind"] != "errors":
+                raise checker.Refused("not a certificate of fewest errors")
+            about, claim = whole["data"], whole["claim"]
+            return cls(
+                errors=integer(claim["errors"]),
+                lower=integer(claim["lower"]),
+                unit=Fraction(*(int(part, 16) for part in claim["unit"])),
+                weights=tuple(float.fromhex(v) for v in claim["weights"]),
+                by=str(claim["by"]),
+                witnesses=tuple(
+                    (
+                        tuple(integer(row) for row in witness["rows"]),
+                        tuple(int(m, 16) for m in witness["multipliers"]),
+                    )
+                    for witness in claim["witnesses"]
+                ),
+                tree=None if claim["tree"] is None else tree_from(claim["tree"]),
+                data_sha256=str(about["sha256"]),
+                weights_sha256=str(claim["sample_weight_sha256"]),
+                n_rows=integer(about["rows"]),
+                n_features=integer(about["features"]),
+                classes=tuple(str(name) for name in about["classes"]),
+                intercept=about["intercept"],
+            )
+        except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise checker.Refused(f"not a well-formed certificate: {error}") from error
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        found, least = _amount(self.errors, self.unit), _amount(self.lower, self.unit)
+        how = {"cells": "all cells recounted", "nothing": "no proof of more"}.get(
+            self.by, f"{len(self.witnesses)} witnesses"
+        )
+        if self.errors == self.lower:
+            return f"proved: {found} training errors, and no hyperplane makes fewer ({how}, exact)"
+        return (
+            f"proved: {found} training errors, and every hyperplane makes {least} or more ({how})"
+        )
+
+
+def _amount(count: int, unit: Fraction) -> str:
+    return f"{float(count * unit):g}"
+
+
+# ---- checking
+
+
+def certify_errors(
+    problem: SignedProblem,
+    masses: np.ndarray,
+    unit: Fraction,
+    weights: np.ndarray,
+    lower: LowerBound,
+    sample_weight: Any = None,
+    classes: tuple[str, ...] = ("0", "1"),
+) -> FewestErrors:
+    """Count the errors of the weights, prove the lower bound, and state both.
+
+    A lower bound that is not proved is replaced by 0.
+    """
+    claim = FewestErrors(
+        errors=errors_of(problem, masses, weights),
+        lower=lower.value,
+        unit=unit,
+        weights=tuple(float(v) for v in weights),
+        by=lower.by,
+        witnesses=lower.witnesses,
+        tree=lower.tree,
+        data_sha256=sha256(problem),
+        weights_sha256=weights_fingerprint(sample_weight, masses, unit),
+        n_rows=problem.n_samples,
+        n_features=int(problem.X.shape[1]),
+        classes=classes,
+    )
+    if lower.by == "cells":
+        return replace(claim, lower=_recounted(problem, masses))
+    if lower.by == "witnesses" and _proves_by_witnesses(problem, masses, claim):
+        return claim
+    return replace(claim, lower=0, by="nothing", witnesses=(), tree=None)
+
+
+def wrong_rows(problem: SignedProblem, weights: Any) -> np.ndarray:
+    """Return which rows are not strictly on their own side, exactly."""
+    numbers = checker.integers([float(v) for v in weights])[0]
+    return np.asarray(margin_signs(problem, tuple(numbers)) <= 0)
+
+
+def errors_of(problem: SignedProblem, masses: np.ndarray, weights: Any) -> int:
+    """Return the weight of all rows that are not strictly on their own side, exactly."""
+    return int(masses[wrong_rows(problem, weights)].sum())
+
+
+def proves_errors(problem: SignedProblem, masses: np.ndarray, claim: FewestErrors) -> bool:
+    """Check every part of the claim exactly, except the fingerprints of the data."""
+    weights = np.array(claim.weights)
+    if weights.shape != (problem.dimension,) or not np.isfinite(weights).all():
+        return False
+    if errors_of(problem, masses, claim.weights) != claim.errors:
+        return False
+    if claim.by == "nothing":
+        return claim.lower == 0 and not claim.witnesses and claim.tree is None
+    if claim.by == "cells":
+        if not 1 <= problem.X.shape[1] <= MOST_DIMENSIONS:
+            return False
+        return claim.lower <= _recounted(problem, masses)
+    return claim.by == "witnesses" and _proves_by_witnesses(problem, masses, claim)
+
+
+def _recounted(problem: SignedProblem, masses: np.ndarray) -> int:
+    kept = masses > 0
+    if not kept.any():
+        return 0
+    return fewest_by_cells(*locations(problem.X[kept], problem.signs[kept], masses[kept]))
+
+
+def _proves_by_witnesses(problem: SignedProblem, masses: np.ndarray, claim: FewestErrors) -> bool:
+    if claim.tree is None:
+        return False
+    for rows, multipliers in claim.witnesses:
+        if not rows or len(rows) != len(multipliers) or len(set(rows)) != len(rows):
+            return False
+        if min(rows) < 0 or max(rows) >= problem.n_samples:
+            return False
+        part = SignedProblem(problem.X[list(rows)], problem.signs[list(rows)], True)
+        if not proves_gordan(part, multipliers):
+            return False
+    numbers = equal_rows(problem.X, problem.signs)
+    room = np.bincount(numbers, weights=masses.astype(np.float64)).astype(np.int64)
+    sets = [frozenset(numbers[list(rows)].tolist()) for rows, _ in claim.witnesses]
+    book = Book(room.tolist(), sets, numbers.tolist(), claim.lower)
+    try:
+        return book.bounds(claim.tree, frozenset(), frozenset())
+    except RecursionError:
+        return False

@@ -1,0 +1,75 @@
+"""Rows that count more than once: sample weights as integers, equal rows, and equal points."""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.certificates import checker
+
+__all__ = ["equal_rows", "locations", "weights_fingerprint", "whole_weights"]
+
+_MOST_WEIGHT = 2**53
+
+
+def whole_weights(sample_weight: Any, count: int) -> tuple[np.ndarray, Fraction]:
+    """Return sample weights as integers times a unit, a power of two.
+
+    >>> whole_weights([0.5, 2.0], 2)
+    (array([1, 4]), Fraction(1, 2))
+    """
+    if sample_weight is None:
+        return np.ones(count, dtype=np.int64), Fraction(1)
+    values = np.asarray(sample_weight, dtype=np.float64)
+    if values.shape != (count,) or not np.isfinite(values).all() or (values < 0.0).any():
+        raise ValueError(f"sample_weight must be {count} finite numbers, none below 0.")
+    numbers, exponent = checker.integers(values.tolist())
+    shift = max(exponent, 0) if any(numbers) else 0  # whole numbers are counted in ones
+    unit = Fraction(2) ** (exponent - shift)
+    if sum(numbers) << shift >= _MOST_WEIGHT:
+        raise ValueError(
+            "sample_weight must be whole numbers (or share a power of two, like 0.5 and 0.25), so "
+            "that errors can be counted exactly. Round the weights, or multiply them first."
+        )
+    return np.array([v << shift for v in numbers], dtype=np.int64), unit
+
+
+def weights_fingerprint(sample_weight: Any, masses: np.ndarray, unit: Fraction) -> str:
+    """Return the SHA-256 of the sample weights, or nothing where there are none."""
+    if sample_weight is None:
+        return ""
+    return hashlib.sha256(f"{unit} ".encode() + masses.astype("<i8").tobytes()).hexdigest()
+
+
+def equal_rows(X: Any, signs: np.ndarray) -> np.ndarray:
+    """Number the rows so that equal rows of one class, and no others, share a number."""
+    keys: dict[bytes, int] = {}
+    numbers = np.empty(X.shape[0], dtype=np.int64)
+    dense = None if sp.issparse(X) else np.asarray(X, dtype=np.float64) + 0.0
+    for i in range(X.shape[0]):
+        if dense is not None:
+            key = dense[i].tobytes()
+        else:
+            part = slice(X.indptr[i], X.indptr[i + 1])
+            values = np.asarray(X.data[part], dtype=np.float64)
+            at = X.indices[part].astype(np.int64)[values != 0.0]
+            order = np.argsort(at, kind="stable")
+            key = at[order].tobytes() + b"/" + values[values != 0.0][order].tobytes()
+        numbers[i] = keys.setdefault(key + (b"+" if signs[i] > 0 else b"-"), len(keys))
+    return numbers
+
+
+def locations(
+    X: Any, signs: np.ndarray, masses: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the different points, and what it costs to have each on the positive side or not."""
+    dense = (X.toarray() if sp.issparse(X) else np.asarray(X)).astype(np.float64) + 0.0
+    points, at = np.unique(dense, axis=0, return_inverse=True)
+    up, down = np.zeros(len(points), dtype=np.int64), np.zeros(len(points), dtype=np.int64)
+    np.add.at(up, at.ravel()[signs < 0], masses[signs < 0])
+    np.add.at(down, at.ravel()[signs > 0], masses[signs > 0])
+    return points, up, down

@@ -1,0 +1,145 @@
+"""Between the rows as given and the different points that the search for fewest errors works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.error_tree import Leaf, Split, Tree
+from separatrix.certificates.errors import LowerBound, errors_of
+from separatrix.certificates.row_weights import equal_rows
+from separatrix.estimators.separability import verdict_on
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers.zero_one import Found
+
+__all__ = ["Reduced", "best_weights", "lower_bound"]
+
+_CLASSES = ("0", "1")
+_MOST_WIDENED = 20_000  # entries: a larger margin is looked for in fewer
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Different points, each with one sign: that of the heavier class there.
+
+    A point with rows of both classes costs at least the lighter of the two; `base` is the sum of
+    that. Points where both weigh the same are left out of `points`, and kept in `every`.
+    """
+
+    points: np.ndarray
+    signs: np.ndarray
+    masses: np.ndarray
+    base: int
+    every: np.ndarray
+
+    @classmethod
+    def of(cls, points: np.ndarray, up: np.ndarray, down: np.ndarray) -> Reduced:
+        """Set off the costs of both sides against each other."""
+        kept = up != down
+        return cls(
+            np.ascontiguousarray(points[kept]),
+            np.where(down > up, 1.0, -1.0)[kept],
+            np.abs(down - up)[kept],
+            int(np.minimum(up, down).sum()),
+            points,
+        )
+
+
+def best_weights(
+    part: SignedProblem, masses: np.ndarray, reduced: Reduced, found: Found
+) -> np.ndarray:
+    """Return weights for the sides found, those that make the fewest errors in exact arithmetic."""
+
+    def cost(w: np.ndarray) -> tuple[int, int]:
+        """Errors as predicted in floats must be errors in exact arithmetic too."""
+        exact = errors_of(part, masses, w)
+        predicted = (part.X @ w[1:] + w[0] > 0.0) == (part.signs > 0.0)
+        return max(exact, int(masses[~predicted].sum())), exact
+
+    candidates = [np.concatenate([[s], np.zeros(part.X.shape[1])]) for s in (1.0, -1.0)]
+    if found.w is not None:
+        candidates += _off_the_boundary(reduced.every, found.w)
+    with np.errstate(over="ignore", invalid="ignore"):
+        candidates = [w for w in candidates if np.isfinite(w).all()]
+        best = min(reversed(candidates), key=cost)
+        if reduced.points.size > _MOST_WIDENED and cost(best)[0] <= found.cost + reduced.base:
+            return best
+        wide = _widest(reduced, found.sides)
+        return best if wide is None else min([*wide, best], key=cost)
+
+
+def _widest(reduced: Reduced, sides: np.ndarray) -> list[np.ndarray] | None:
+    """Return weights with a large margin for the sides, or for the rows that are right."""
+    for chosen in (np.ones(len(sides), dtype=bool), sides == reduced.signs):
+        if not chosen.any():
+            continue
+        verdict = verdict_on(SignedProblem(reduced.points[chosen], sides[chosen]), _CLASSES)
+        if verdict.kind == "separable":
+            w = np.concatenate([[verdict.intercept], np.asarray(verdict.weights)])
+            return [v for v in _off_the_boundary(reduced.every, w) if np.isfinite(v).all()]
+    return None
+
+
+def _off_the_boundary(points: np.ndarray, w: np.ndarray) -> list[np.ndarray]:
+    """Move the hyperplane a little where it meets a point of both classes."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.abs(points @ w[1:] + w[0])
+    nearest = float(scores[scores > 0.0].min(initial=1.0))
+    if (scores > 1e-9 * nearest).all():
+        return [w]
+    shift = np.zeros_like(w)
+    shift[0] = 0.25 * nearest
+    return [w - shift, w + shift, w]
+
+
+def lower_bound(
+    part: SignedProblem, masses: np.ndarray, reduced: Reduced, found: Found, numbers: np.ndarray
+) -> LowerBound:
+    """State the witnesses and the tree in the numbers of the given rows.
+
+    Points of both classes add a witness each, of two rows, that carries the lighter weight.
+    """
+    dense = part.X.toarray() if hasattr(part.X, "toarray") else part.X
+    first_row: dict[tuple[bytes, float], int] = {}
+    for i in np.unique(equal_rows(part.X, part.signs), return_index=True)[1].tolist():
+        first_row[((dense[i] + 0.0).tobytes(), float(part.signs[i]))] = i
+    rows = [
+        first_row[(point.tobytes(), float(sign))]
+        for point, sign in zip(reduced.points, reduced.signs, strict=True)
+    ]
+    witnesses = [
+        (tuple(int(numbers[rows[i]]) for i in chosen), multipliers)
+        for chosen, multipliers in found.witnesses
+    ]
+    pairs: list[tuple[int, int, int]] = []
+    groups = equal_rows(part.X, part.signs)
+    weight = np.bincount(groups, weights=masses.astype(np.float64)).astype(np.int64)
+    for (key, sign), i in first_row.items():
+        other = first_row.get((key, -sign))
+        if sign > 0.0 and other is not None:
+            lighter = int(min(weight[groups[i]], weight[groups[other]]))
+            pairs.append((int(numbers[i]), int(numbers[other]), lighter))
+    start = len(witnesses)
+    witnesses += [((a, b), (1, 1)) for a, b, _ in pairs]
+    tree: Any = found.tree if found.tree is not None else _EMPTY
+    extra = [(start + k, lighter, {a, b}) for k, (a, b, lighter) in enumerate(pairs)]
+    translated = _translated(tree, [int(numbers[i]) for i in rows], extra, frozenset())
+    return LowerBound("witnesses", found.lower + reduced.base, tuple(witnesses), translated)
+
+
+_EMPTY = Leaf((), 1)
+
+
+def _translated(tree: Any, rows: list[int], extra: list[Any], wrong: frozenset[int]) -> Tree:
+    """Name given rows in the tree, and load the pairs in every leaf where they still count."""
+    if hasattr(tree, "loads"):
+        pairs = [(k, v * tree.denominator) for k, v, pair in extra if not pair & wrong]
+        return Leaf((*tree.loads, *pairs), tree.denominator)
+    row = rows[tree.row]
+    return Split(
+        row,
+        _translated(tree.wrong, rows, extra, wrong | {row}),
+        _translated(tree.right, rows, extra, wrong),
+    )

@@ -1,0 +1,176 @@
+"""Fewest training errors as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from separatrix.certificates.errors import LowerBound, certify_errors, wrong_rows
+from separatrix.certificates.row_weights import locations, whole_weights
+from separatrix.errors import DataError
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._run import seed_of
+from separatrix.estimators._validate import positive, training_data, two_classes
+from separatrix.estimators._zero_one import Reduced, best_weights, lower_bound
+from separatrix.estimators.separability import verdict_on
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers._drive import Status
+from separatrix.solvers.zero_one import fewest_errors
+
+_MOST_ENTRIES = 20_000_000
+
+
+class ZeroOne(LinearClassifier):
+    """Find a hyperplane with the fewest training errors, and prove that there is none with fewer.
+
+    Empirical risk minimisation itself, which is hard in general. In one to three dimensions all
+    cells are looked at. Otherwise a local search gives errors that are attained, and Gordan
+    witnesses, each of which holds a row that is wrong for every hyperplane, give errors that cannot
+    be avoided. When the two meet, the fewest errors are proved; when the time ends first, both are
+    told.
+
+    Parameters
+    ----------
+    max_seconds : float
+        When to stop closing in. The answer is then the best hyperplane found, and the bound proved.
+    random_state : int, RandomState or None
+        For the local search.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The hyperplane; ``classes_[1]`` is its positive side.
+    errors_ : int or float
+        Training errors of the hyperplane: of rows, or of sample weights.
+    lower_bound_ : int or float
+        No hyperplane makes fewer errors; proved exactly.
+    solver_bound_ : int or float
+        What the solver believes to be a lower bound, in floating point; at least as large.
+    misclassified_ : array of row numbers
+        The rows on the wrong side.
+    certificate_ : FewestErrors
+        The proof of both; ``certificate_.check(X, y)`` proves it again.
+    status_ : Status
+        OPTIMAL where the two numbers are equal, BUDGET otherwise; UNPROVED where the classes can be
+        separated, but not by weights that are floating-point numbers.
+    n_iter_ : int
+        Rounds of closing in.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], ["same", "same", "other", "other"]
+    >>> machine = sx.ZeroOne().fit(X, y)
+    >>> machine.errors_, machine.lower_bound_, machine.status_ == "optimal"
+    (1, 1, True)
+    >>> machine.certificate_.check(X, y)
+    True
+    """
+
+    errors_: Any
+    lower_bound_: Any
+    solver_bound_: Any
+    misclassified_: np.ndarray
+
+    def __init__(self, max_seconds: float = 60.0, *, random_state: Any = 0) -> None:
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ZeroOne:
+        """Find the hyperplane and prove what it claims; weights must be whole numbers."""
+        positive("max_seconds", self.max_seconds)
+        X, y = training_data(self, X, y)
+        self.classes_, signs = two_classes(self, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        masses, unit = whole_weights(sample_weight, X.shape[0])
+        problem = SignedProblem(X.astype(np.float64, copy=False), signs)
+        kept = masses > 0
+        if len(set(signs[kept].tolist())) < 2:
+            raise DataError(
+                "ZeroOne needs two classes to separate, and only one has rows of positive weight."
+            )
+        part = SignedProblem(problem.X[kept], signs[kept])
+        w, bound, believed = self._solve(part, masses[kept], np.flatnonzero(kept))
+        proof = certify_errors(problem, masses, unit, w, bound, sample_weight, self._class_names())
+        self._tell(problem, proof, masses, believed)
+        return self
+
+    def _solve(
+        self, part: SignedProblem, masses: np.ndarray, numbers: np.ndarray
+    ) -> tuple[np.ndarray, LowerBound, int]:
+        """Return weights, a lower bound in the numbers of the given rows, and what is believed."""
+        reduced = None
+        if part.X.shape[0] * part.X.shape[1] <= _MOST_ENTRIES:
+            # One order and no copies: weights and copies of rows give the same hyperplane.
+            reduced = Reduced.of(*locations(part.X, part.signs, masses))
+        if reduced is None or reduced.base == 0:
+            whole = part if reduced is None else SignedProblem(reduced.points, reduced.signs)
+            verdict = verdict_on(whole, self._class_names())
+            if verdict.kind == "separable":
+                self.n_iter_ = 0
+                w = np.concatenate([[verdict.intercept], np.asarray(verdict.weights)])
+                return w, LowerBound("nothing"), 0
+        if reduced is None:
+            raise DataError(
+                f"ZeroOne takes at most {_MOST_ENTRIES:,} entries where the classes overlap, and X "
+                f"has {part.X.shape[0]:,} x {part.X.shape[1]:,}. Use a machine for overlapping "
+                "classes."
+            )
+        found = fewest_errors(
+            reduced.points,
+            reduced.signs,
+            reduced.masses,
+            float(self.max_seconds),
+            seed_of(self.random_state),
+        )
+        self.n_iter_ = found.rounds
+        w = best_weights(part, masses, reduced, found)
+        if found.by == "cells":
+            return w, LowerBound("cells"), found.cost + reduced.base
+        bound = lower_bound(part, masses, reduced, found, numbers)
+        return w, bound, found.believed + reduced.base
+
+    def _tell(self, problem: SignedProblem, proof: Any, masses: np.ndarray, believed: int) -> None:
+        w = np.array(proof.weights)
+        self.coef_, self.intercept_ = problem.weights(w)
+        self.certificate_ = proof
+        self.errors_, self.lower_bound_ = (
+            _in_units(proof.errors, proof),
+            _in_units(proof.lower, proof),
+        )
+        self.solver_bound_ = _in_units(max(believed, proof.lower), proof)
+        self.misclassified_ = np.flatnonzero(wrong_rows(problem, w) & (masses > 0))
+        self.status_ = Status.OPTIMAL if proof.errors == proof.lower else Status.BUDGET
+        if self.status_ is Status.BUDGET and self.n_iter_ == 0:
+            # Separable, but by weights that no floating-point numbers can write down.
+            self.status_ = Status.UNPROVED
+        if self.status_ is not Status.OPTIMAL:
+            self._warn(
+                f"{self.errors_} training errors are attained, and {self.lower_bound_} is the "
+                "most that is proved to be needed."
+            )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        low, high = (str(name) for name in self.classes_)
+        return [
+            ("status", f"{self.status_}: {self.status_.cause}"),
+            ("classes", f"{low} (-) and {high} (+)"),
+            ("proof", str(self.certificate_)),
+            ("weights", self._largest_weights()),
+        ]
+
+
+def _in_units(count: int, proof: Any) -> int | float:
+    value = count * Fraction(proof.unit)
+    return int(value) if value.denominator == 1 and proof.weights_sha256 == "" else float(value)

@@ -15,6 +15,7 @@ _HOME = {
     "ContaminatedTestError": "separatrix.errors",
     "DataError": "separatrix.errors",
     "DeltaRule": "separatrix.estimators.delta_rule",
+    "Fisher": "separatrix.estimators.fisher",
     "Kozinec": "separatrix.estimators.kozinec",
     "LeastSquares": "separatrix.estimators.least_squares",
     "LinearProgramHalfspace": "separatrix.estimators.linear_program",

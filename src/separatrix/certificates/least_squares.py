@@ -46,6 +46,7 @@ class LeastSquaresOptimality:
 
     `perturbation`: they are the exact solution of data that differ by no more than this share.
     `gap`: the objective is above its minimum by no more than this share of itself (1 says nothing).
+    `objective` is rounded up, and `least` is below every objective there is.
     """
 
     weights: tuple[tuple[float, ...], ...]
@@ -53,6 +54,7 @@ class LeastSquaresOptimality:
     intercept: bool
     task: str
     objective: float
+    least: float
     perturbation: float
     gap: float
     tolerance: float
@@ -68,17 +70,23 @@ class LeastSquaresOptimality:
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove both bounds again from the data; other data are refused."""
-        # Dense columns are moved to their mean and sparse ones are not, with other rounding.
-        if sp.issparse(X) == self.dense:
-            X = X.toarray() if self.dense else sp.csr_array(X)
-        X, T, s = _given(X, y, sample_weight, self.task)
+        X, T, s = _given(self.in_its_form(X), y, sample_weight, self.task)
         W = np.array(self.weights)
         if W.shape != (T.shape[1], X.shape[1] + 1) or _sha256(X, T, s) != self.data_sha256:
             return False
         again = _check(X, T, s, W, self.ridge, self.intercept)
         return bool(
-            again[0] <= self.objective and again[1] <= self.perturbation and again[2] <= self.gap
+            again[0] <= self.objective
+            and again[1] >= self.least
+            and again[2] <= self.perturbation
+            and again[3] <= self.gap
         )
+
+    def in_its_form(self, X: Any) -> Any:
+        """Return X dense or sparse, as it was: sparse rows are not moved, and round otherwise."""
+        if sp.issparse(X) == self.dense:
+            return X.toarray() if self.dense else sp.csr_array(X)
+        return X
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -118,13 +126,14 @@ def check_least_squares(
     """Compute both bounds from the data, rounding outwards."""
     X, T, s = _given(X, y, sample_weight, task)
     W = np.column_stack([intercept, coef])
-    objective, perturbation, gap = _check(X, T, s, W, ridge, fit_intercept)
+    objective, least, perturbation, gap = _check(X, T, s, W, ridge, fit_intercept)
     return LeastSquaresOptimality(
         weights=tuple(tuple(row) for row in W.tolist()),
         ridge=float(ridge),
         intercept=fit_intercept,
         task=task,
         objective=objective,
+        least=least,
         perturbation=perturbation,
         gap=gap,
         tolerance=float(tolerance),
@@ -164,15 +173,17 @@ def _sha256(X: Any, T: np.ndarray, s: np.ndarray) -> str:
 
 def _check(
     X: Any, T: np.ndarray, s: np.ndarray, W: np.ndarray, ridge: float, intercept: bool
-) -> tuple[float, float, float]:
-    """Return proved upper bounds on f, on the perturbation, and on (f - min f) / f."""
+) -> tuple[float, float, float, float]:
+    """Return f rounded up, a bound below min f, the perturbation, and the gap."""
     with np.errstate(all="ignore"):
         bounds = _Bounds(X, T, s, W, ridge, intercept)
-        objective, perturbation, gap = bounds.objective(), bounds.perturbation(), bounds.gap()
+        objective, least = bounds.objective(), bounds.least()
+        perturbation, gap = bounds.perturbation(), bounds.gap()
     # A comparison with NaN is false: what overflowed is no proof.
     objective = objective if objective >= 0.0 else math.inf
     perturbation = perturbation if 0.0 <= perturbation < math.inf else math.inf
-    return objective, perturbation, gap if 0.0 <= gap < 1.0 else 1.0
+    least = least if least >= 0.0 else 0.0
+    return objective, least, perturbation, gap if 0.0 <= gap < 1.0 else 1.0
 
 
 class _Bounds:
@@ -239,6 +250,9 @@ class _Bounds:
     def objective(self) -> float:
         most = self._square(np.abs(self.residual) + self.doubt)
         return float(most.sum()) * (1.0 + 2.0 * self._gamma(self.n + self.d + 8))
+
+    def least(self) -> float:
+        return float((self._least() ** 2).sum()) * (1.0 - 1e-14) - self.excess
 
     def _least(self) -> np.ndarray:
         """Return lower bounds on the lengths of the residuals (the rows of the ridge included)."""

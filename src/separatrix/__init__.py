@@ -16,6 +16,7 @@ _HOME = {
     "DataError": "separatrix.errors",
     "DeltaRule": "separatrix.estimators.delta_rule",
     "Fisher": "separatrix.estimators.fisher",
+    "GaussianPlugIn": "separatrix.estimators.gaussian_plug_in",
     "Kozinec": "separatrix.estimators.kozinec",
     "LeastSquares": "separatrix.estimators.least_squares",
     "LinearProgramHalfspace": "separatrix.estimators.linear_program",

@@ -59,7 +59,7 @@ def ratio_law(gaussians: Gaussians) -> RatioLaw:
     low, high = under
     return RatioLaw(
         lambda q: 1.0 - low.at_most(q),
-        lambda q: high.at_most(q),
+        high.at_most,
         0.5 * (low.mean + high.mean),
         max(low.deviation, high.deviation, abs(high.mean - low.mean), 1e-12),
     )

@@ -6,15 +6,17 @@ is found from its characteristic function (Gil-Pelaez, 1951; Imhof, 1961):
 
     1/2 - 1/pi  integral over u > 0 of  Im( e^{-iux} phi(u) ) / u ,
 
-and for one square alone, where that integral converges slowly, from the normal distribution.
+by the midpoint rule, which for this integral errs by no more than the tails of the distribution
+(Davies, 1973), and by what is cut off where phi falls slowly: about 1e-8 for squares of like size,
+and up to 1e-3 at the edge of one that outweighs all others ten thousand times. One square alone is
+done by the normal distribution.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
-from scipy.integrate import quad
 from scipy.special import ndtr
 
 from separatrix.problem.signed import FloatArray
@@ -22,8 +24,9 @@ from separatrix.problem.signed import FloatArray
 __all__ = ["QuadraticForm"]
 
 _NEGLIGIBLE = 1e-12
-_PIECES = 600
-_TURNS = 40.0
+# In standard deviations: beyond 40 lies less than e^-20, and sums of this spacing repeat after 80.
+_FAR, _SPACING, _POINTS = 40.0, 2.0 * np.pi / 80.0, 100_000
+_VANISHED = -32.0  # the logarithm of a term too small to count
 
 
 class QuadraticForm:
@@ -75,32 +78,27 @@ class QuadraticForm:
         return inside if a > 0.0 else 1.0 - inside
 
     def _by_inversion(self, x: float) -> float:
-        unit = self.deviation
-        a, s, at = self.scales / unit, self.spread / unit, (x - self.shift) / unit
+        at = (x - self.mean) / self.deviation
+        if abs(at) > _FAR:
+            return float(at > 0.0)
+        points, sizes, phases = self._characteristic
+        terms = np.sin(phases - points * at) * sizes
+        return float(min(max(0.5 - terms.sum() / np.pi, 0.0), 1.0))
+
+    @cached_property
+    def _characteristic(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return points u, |phi| du / u and the phase of phi there, for the form standardised."""
+        a, s = self.scales / self.deviation, self.spread / self.deviation
+        centre = (self.shift - self.mean) / self.deviation
         square = self.centres**2
-
-        def integrand(u: float) -> float:
-            angles = 2.0 * u * a
+        points = (np.arange(_POINTS) + 0.5) * _SPACING
+        sizes, phases = -0.5 * (s * points) ** 2, centre * points
+        for scale, far in zip(a, square, strict=True):
+            # phi of a square turns by atan/2 + c^2 (angle/2) / weight, and shrinks by its share.
+            angles = 2.0 * scale * points
             weight = 1.0 + angles**2
-            phase = 0.5 * (np.arctan(angles) + square * angles / weight).sum() - u * at
-            # phi: each square turns by atan/2 + c^2 (angle/2)/weight and shrinks by its share.
-            size = -0.25 * np.log(weight).sum() - 0.5 * (square * angles**2 / weight).sum()
-            return float(np.sin(phase) * np.exp(size - 0.5 * (s * u) ** 2) / u)
-
-        total = _piecewise(integrand, abs(at))
-        return float(min(max(0.5 - total / np.pi, 0.0), 1.0))
-
-
-def _piecewise(integrand: Callable[[float], float], frequency: float) -> float:
-    """Integrate over u > 0 in pieces of a few turns, until a piece no longer counts."""
-    width = 4.0 * np.pi / max(frequency, 1.0)
-    total, last, begin = 0.0, np.inf, 0.0
-    for _ in range(_PIECES):
-        part, _ = quad(integrand, begin, begin + width, limit=200, epsabs=1e-11, epsrel=1e-10)
-        total += part
-        begin += width
-        if abs(part) < 1e-10 and abs(last) < 1e-10:
-            break
-        last = part
-        width = min(1.3 * width, _TURNS * 2.0 * np.pi / max(frequency, 1e-3))
-    return total
+            phases += 0.5 * (np.arctan(angles) + far * angles / weight)
+            sizes -= 0.25 * np.log(weight) + 0.5 * far * angles**2 / weight
+        count = int(np.searchsorted(-sizes, -_VANISHED)) if (sizes < _VANISHED).any() else _POINTS
+        sizes = np.exp(sizes[:count]) / (np.arange(count) + 0.5)
+        return points[:count], sizes, phases[:count]

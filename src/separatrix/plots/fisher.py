@@ -13,6 +13,7 @@ import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from separatrix.plots._save import written_aside
 from separatrix.plots._style import CLASS_COLOURS, CLASS_MARKERS, FAINT, INK, RC, SOFT, plain
@@ -83,18 +84,16 @@ def _plane(
             zorder=3,
         )
         axes.scatter(*part.mean(axis=0), s=110, marker="X", color=colour, edgecolor=INK, zorder=5)
-    low, high = X.min(axis=0), X.max(axis=0)
-    room = 0.1 * np.where(high > low, high - low, 1.0)
-    axes.set(xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1]))
+    axes.margins(0.1)
     # Along w and across it look perpendicular only where both axes have one scale.
     axes.set_aspect("equal", adjustable="datalim")
-    middle, reach = X.mean(axis=0), 3.0 * float(np.hypot(*(high - low)))
-    direction = np.array([middle - reach * w, middle + reach * w])
-    axes.plot(*direction.T, color=SOFT, linewidth=1.2, linestyle="--", label="direction w")
-    across = np.array([-w[1], w[0]]) * reach
+    middle, step = X.mean(axis=0), 0.01 * float(np.ptp(X, axis=0).max() or 1.0)
+    axes.axline(
+        middle, middle + step * w, color=SOFT, linewidth=1.2, linestyle="--", label="direction w"
+    )
     foot = middle - (w @ middle + b) * w
-    boundary = np.array([foot - across, foot + across])
-    axes.plot(*boundary.T, color=INK, linewidth=1.8, label="threshold", zorder=4)
+    across = step * np.array([-w[1], w[0]])
+    axes.axline(foot, foot + across, color=INK, linewidth=1.8, label="threshold", zorder=4)
     axes.set(xlabel=plain(names[0]), ylabel=plain(names[1]))
 
 
@@ -113,6 +112,7 @@ def _histograms(axes: Any, along: np.ndarray, codes: np.ndarray, threshold: floa
     axes.axvline(threshold, color=INK, linewidth=1.8)
     axes.set_xlabel("w.x / |w|")
     axes.set_ylabel("rows")
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", color=FAINT, alpha=0.3, linewidth=0.6)
     axes.set_axisbelow(True)

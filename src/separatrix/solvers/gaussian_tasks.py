@@ -39,11 +39,15 @@ __all__ = [
 ]
 
 _STEPS = 60
+_UNTOLD = 1e-9
 
 
 @dataclass(frozen=True)
 class RatioLaw:
-    """The two errors as functions of the threshold, and a middle and a width to search from."""
+    """The two errors as functions of the threshold, and a middle and a width to search from.
+
+    Classes far apart leave many thresholds without an error to speak of: then the middle decides.
+    """
 
     false_alarm: Callable[[float], float]
     miss: Callable[[float], float]
@@ -57,12 +61,19 @@ def ratio_law(gaussians: Gaussians) -> RatioLaw:
         return _equal_covariances(gaussians)
     under = [_quadratic_under(gaussians, k) for k in (0, 1)]
     low, high = under
+    spread = max(low.deviation + high.deviation, 2.0**-1000)
     return RatioLaw(
-        lambda q: 1.0 - low.at_most(q),
-        high.at_most,
-        0.5 * (low.mean + high.mean),
+        lambda q: _settled(1.0 - low.at_most(q)),
+        lambda q: _settled(high.at_most(q)),
+        # As many deviations from either mean.
+        (low.mean * high.deviation + high.mean * low.deviation) / spread,
         max(low.deviation, high.deviation, abs(high.mean - low.mean), 1e-12),
     )
+
+
+def _settled(probability: float) -> float:
+    """Return 0 for what the quadratic form does not tell from 0."""
+    return probability if probability > _UNTOLD else 0.0
 
 
 def _equal_covariances(gaussians: Gaussians) -> RatioLaw:
@@ -97,6 +108,8 @@ def _crossing(falling: Callable[[float], float], law: RatioLaw) -> float:
     """Return where a function that does not rise with q goes through 0."""
     low = high = law.middle
     width = law.width
+    if falling(low) == 0.0:
+        return low
     for _ in range(_STEPS):
         if falling(low) >= 0.0:
             break
@@ -108,8 +121,6 @@ def _crossing(falling: Callable[[float], float], law: RatioLaw) -> float:
         high, width = high + width, 2.0 * width
     if not falling(low) >= 0.0 >= falling(high):
         return low if falling(low) < 0.0 else high
-    if low == high:
-        return low
     return float(brentq(falling, low, high, xtol=1e-12, rtol=1e-14, maxiter=500))
 
 

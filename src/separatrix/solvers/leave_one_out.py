@@ -25,6 +25,7 @@ __all__ = ["LeaveOneOut", "leave_one_out"]
 _LARGEST = 6000
 _ROWS_AT_A_TIME = 4096
 _ALONE = 1e-9
+_COARSE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def leave_one_out(
     A = centred_rows(X, weights, fit_intercept)
     offset = (A.roots**2 @ T) / A.mass if fit_intercept else np.zeros(T.shape[1])
     top = A.top
-    U, sigma = _left_vectors(A, top)
+    least = float(np.ldexp(float(min(ridges)), -2 * (top + A.weight_exponent)))
+    U, sigma = _left_vectors(A, top, least)
     rotated = U.T @ (A.roots[:, None] * (T - offset))
     own = A.roots**2 / A.mass if fit_intercept else np.zeros(len(T))
     with np.errstate(over="ignore"):
@@ -69,14 +71,19 @@ def leave_one_out(
     return LeaveOneOut(np.array(errors), outputs)
 
 
-def _left_vectors(A: CentredRows, top: int) -> tuple[FloatArray, FloatArray]:
+def _left_vectors(A: CentredRows, top: int, least: float) -> tuple[FloatArray, FloatArray]:
     """Return U and sigma of A in the units of the columns as given, divided by 2^top."""
     with np.errstate(under="ignore"):
         scale = np.exp2((A.exponents - top).astype(np.float64))
     if A.shape[1] == 0:
         return np.zeros((A.shape[0], 0)), np.zeros(0)
     if not A.is_sparse:
-        U, sigma, _ = sl.svd(A.rows * scale, full_matrices=False, check_finite=False)
+        rows = A.rows * scale
+        if 2 * A.shape[0] <= A.shape[1]:
+            squares, U = sl.eigh(rows @ rows.T)
+            if least > _COARSE * squares[-1]:  # all that squaring loses is far below the ridge
+                return U, np.sqrt(np.maximum(squares, 0.0))
+        U, sigma, _ = sl.svd(rows, full_matrices=False, check_finite=False)
         sigma[sigma <= max(A.shape) * 2.0**-52 * sigma[0]] = 0.0
         return U, sigma
     if min(A.shape) > _LARGEST:

@@ -38,8 +38,9 @@ class FisherDirection:
 
     @property
     def holds(self) -> bool:
-        """Whether no direction has a ratio larger by more than the tolerance."""
-        return self.bound - self.ratio <= self.squares.tolerance * self.bound
+        """Whether 1 + k J is within the tolerance of the largest there is."""
+        above = self.squares.objective - self.squares.least
+        return self.bound < math.inf and above <= self.squares.tolerance * self.squares.objective
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove the bound again from the data; other data are refused."""
@@ -79,19 +80,14 @@ def check_fisher(
     """Bound the ratio of w from below and that of every direction from above."""
     targets, (low, high) = _codes(y, sample_weight)
     weights = np.ones(len(targets)) if sample_weight is None else np.asarray(sample_weight)
-    scores = as_matrix(X) @ w
-    # The best multiple and offset, to within rounding: any will do for a bound.
-    shares = weights / weights.sum()
-    moved = scores - shares @ scores
-    size = float(np.abs(moved).max(initial=0.0))
-    moved = moved / size if size > 0.0 else moved
-    square = float(shares @ moved**2)
-    slope = float(shares @ (moved * targets)) / square / size if square > 0.0 else 0.0
-    b = -slope * float(shares @ scores)
+    # What overflows here is no proof, and comes out as a bound of inf.
+    with np.errstate(all="ignore"):
+        slope, b = _best_fit(as_matrix(X) @ w, targets, weights)
+        fitted = slope * w
     squares = check_least_squares(
         X,
         targets,
-        (slope * w)[None],
+        fitted[None],
         np.array([b]),
         sample_weight=sample_weight,
         task="regression",
@@ -106,3 +102,14 @@ def check_fisher(
     if squares.least > 0.0 and slack < 0.5:
         bound = (total / squares.least * (1.0 + 2.0 * slack) - 1.0) / k
     return FisherDirection(tuple(w.tolist()), ratio, bound, squares)
+
+
+def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Return the best multiple and offset to within rounding: any will do for a bound."""
+    shares = weights / weights.sum()
+    moved = scores - shares @ scores
+    size = float(np.abs(moved).max(initial=0.0))
+    moved = moved / size if size > 0.0 else moved
+    square = float(shares @ moved**2)
+    slope = float(shares @ (moved * targets)) / square / size if square > 0.0 else 0.0
+    return slope, -slope * float(shares @ scores)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.fisher import check_fisher
@@ -147,11 +147,12 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
             positive("n_components", self.n_components, whole=True)
 
     def _adopt(self, found: Discriminant, shift: float) -> None:
-        if not (np.isfinite(found.W).all() and np.isfinite(found.b).all()):
-            raise DataError(f"Fisher: {Status.OVERFLOW.cause}. Divide large columns first.")
         two = len(self.classes_) == 2
-        coef = found.W[1:] - found.W[:1] if two else found.W
-        intercept = found.b[1:] - found.b[:1] - shift if two else found.b
+        with np.errstate(over="ignore", invalid="ignore"):
+            coef = found.W[1:] - found.W[:1] if two else found.W
+            intercept = found.b[1:] - found.b[:1] - shift if two else found.b
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise DataError(f"Fisher: {Status.OVERFLOW.cause}. Divide large columns first.")
         count = found.directions.shape[1]
         if self.n_components is not None and self.n_components > count:
             raise ValueError(
@@ -172,13 +173,18 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         self.certificate_ = None
         if len(self.classes_) == 2 and self.direction == "fisher" and self.shrinkage_ == 0.0:
             self.certificate_ = check_fisher(X, y, self.coef_[0], weights)
+            if not self.certificate_.holds:
+                self.status_ = Status.UNPROVED
+                self._warn(f"{self.status_.cause}. {self.certificate_}.")
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the rows' projections on the directions, the mean of the training rows at 0."""
         check_is_fitted(self)
         X = new_data(self, X)
-        projected = safe_sparse_dot(X, self.scalings_, dense_output=True)
-        return np.asarray(projected - self.xbar_ @ self.scalings_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sp.issparse(X):
+                return np.asarray(X @ self.scalings_ - self.xbar_ @ self.scalings_)
+            return np.asarray((X - self.xbar_) @ self.scalings_)
 
     def _facts(self) -> list[tuple[str, str]]:
         facts = [fact for fact in super()._facts() if fact[0] != "work"]

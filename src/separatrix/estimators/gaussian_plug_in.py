@@ -177,19 +177,26 @@ class GaussianPlugIn(LinearClassifier):
             if hasattr(self, name):
                 delattr(self, name)
         self.threshold_ = self.error_rates_ = None
-        if len(self.classes_) == 2:
+        two = len(self.classes_) == 2
+        coef, offset = self._linear_scores(gaussians, two)
+        if two:
             self._settle_two(gaussians)
-        plain = len(self.classes_) == 2 or self.loss_matrix is None
-        self.linear_ = gaussians.linear is not None and plain and self.reject_cost is None
+        plain = (two or self.loss_matrix is None) and self.reject_cost is None
+        self.linear_ = coef is not None and plain
+        if self.linear_:
+            shift = -self.threshold_ if self.threshold_ is not None else _log(self.priors_)
+            self.coef_, self.intercept_ = coef, offset + shift
+
+    @staticmethod
+    def _linear_scores(gaussians: Gaussians, two: bool) -> tuple[Any, Any]:
         if gaussians.linear is None:
-            return
+            return None, None
         W, b = gaussians.linear
-        if not (np.isfinite(W).all() and np.isfinite(b).all()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            coef, offset = (W[1:] - W[:1], b[1:] - b[:1]) if two else (W, b)
+        if not (np.isfinite(coef).all() and np.isfinite(offset).all()):
             raise DataError(f"GaussianPlugIn: {Status.OVERFLOW.cause}. Divide large columns first.")
-        if self.linear_ and self.threshold_ is not None:
-            self.coef_, self.intercept_ = W[1:] - W[:1], b[1:] - b[:1] - self.threshold_
-        elif self.linear_:
-            self.coef_, self.intercept_ = W, b + _log(self.priors_)
+        return coef, offset
 
     def _settle_two(self, gaussians: Gaussians) -> None:
         shift = log_odds_threshold(self.loss_matrix_)

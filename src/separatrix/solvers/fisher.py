@@ -124,7 +124,7 @@ def _common(sizes: FloatArray) -> float:
 def _project_on_means(A: WithinRows, M: FloatArray) -> Division:
     """Gaussian scores within the span of the means as given: V (V'C V)^+ V'M."""
     V = _in_given_units(A, M)
-    V = V / np.maximum(np.linalg.norm(V, axis=0), 2.0**-500)
+    V = V / np.maximum(np.abs(V).max(axis=0, initial=0.0), 2.0**-1000)
     within = A.times(V)
     C = within.T @ within / A.mass
     # Where the rows do not vary along the means, any small width gives the same direction.
@@ -136,6 +136,8 @@ def _project_on_means(A: WithinRows, M: FloatArray) -> Division:
 def _directions(A: WithinRows, M: FloatArray, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return directions of unit variance within classes, best first, and their ratios."""
     roots = np.sqrt(A.class_masses / A.mass)
+    largest = float(np.abs(Z).max(initial=0.0))
+    Z = Z / largest if largest > 0.0 else Z  # a direction has no size
     inner = M.T @ Z
     worths, U = np.linalg.eigh(roots[:, None] * (0.5 * (inner + inner.T)) * roots)
     count = min(len(roots) - 1, A.n_columns)

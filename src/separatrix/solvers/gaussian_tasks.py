@@ -40,6 +40,7 @@ __all__ = [
 
 _STEPS = 60
 _UNTOLD = 1e-9
+_FARTHEST = 1e200
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,9 @@ def _settled(probability: float) -> float:
 
 def _equal_covariances(gaussians: Gaussians) -> RatioLaw:
     W, _ = gaussians.linear  # type: ignore[misc]
-    square = float((W[1] - W[0]) @ (gaussians.means[1] - gaussians.means[0]))
-    D = math.sqrt(max(square, 0.0))
+    with np.errstate(over="ignore"):
+        square = float((W[1] - W[0]) @ (gaussians.means[1] - gaussians.means[0]))
+    D = math.sqrt(min(max(square, 0.0), _FARTHEST))
     if D == 0.0:  # the classes cannot be told apart: r is 0 always
         return RatioLaw(lambda q: float(q < 0.0), lambda q: float(q >= 0.0), 0.0, 1.0)
     return RatioLaw(

@@ -20,7 +20,7 @@ MACHINES = [
     sx.Fisher(direction="means"),
     sx.Fisher(shrinkage="pseudo-inverse"),
     sx.GaussianPlugIn(),
-    sx.GaussianPlugIn("full", task="minimax"),
+    sx.GaussianPlugIn("full"),
     sx.GaussianPlugIn("diagonal", reject_cost=0.1),
 ]
 

@@ -95,7 +95,6 @@ class GaussianPlugIn(LinearClassifier):
     means_: np.ndarray
     priors_: np.ndarray
     threshold_: float | None
-    error_rates_: np.ndarray | None
     linear_: bool
     method_: str
     loss_matrix_: np.ndarray
@@ -176,7 +175,7 @@ class GaussianPlugIn(LinearClassifier):
         for name in ("coef_", "intercept_"):
             if hasattr(self, name):
                 delattr(self, name)
-        self.threshold_ = self.error_rates_ = None
+        self.threshold_ = None
         two = len(self.classes_) == 2
         coef, offset = self._linear_scores(gaussians, two)
         if two:
@@ -202,18 +201,22 @@ class GaussianPlugIn(LinearClassifier):
         shift = log_odds_threshold(self.loss_matrix_)
         if self.task == "bayes":
             self.threshold_ = bayes_threshold(self.priors_, shift)
-            if self.reject_cost is not None or not np.isfinite(self.threshold_):
-                return
+            return
         law = ratio_law(gaussians)
         if self.task == "minimax":
             self.threshold_ = minimax_threshold(law, self.loss_matrix_)
-        elif self.task == "neyman-pearson":
+        else:
             self.threshold_ = neyman_pearson_threshold(law, self.bound, self._bounded())
-        q = float(self.threshold_ or 0.0)
-        self.error_rates_ = np.array([law.false_alarm(q), law.miss(q)])
-        if self.task != "bayes":
-            odds = shift - q  # log p_1 / p_0 for which Bayes' rule has this threshold
-            self.priors_ = np.exp(log_softmax([0.0, odds]))
+        odds = shift - self.threshold_  # log p_1 / p_0 for which Bayes' rule has this threshold
+        self.priors_ = np.exp(log_softmax([0.0, odds]))
+
+    @property
+    def error_rates_(self) -> np.ndarray | None:
+        """The probabilities of an error on each of two classes, if the estimates were the truth."""
+        if self.threshold_ is None or self.reject_cost is not None:
+            return None
+        law = ratio_law(self.gaussians_)
+        return np.array([law.false_alarm(self.threshold_), law.miss(self.threshold_)])
 
     def _bounded(self) -> int:
         if self.bounded_class is None:
@@ -286,8 +289,9 @@ class GaussianPlugIn(LinearClassifier):
         if not self.linear_ and self.covariance == "shared":
             rule = "linear in the log-probabilities, with losses between them"
         facts.append(("rule", f"{rule}; {self.task}, {self.covariance} covariance; {self.method_}"))
-        if self.error_rates_ is not None:
-            first, second = self.error_rates_
+        rates = self.error_rates_
+        if rates is not None:
+            first, second = rates
             facts.append(
                 ("errors", f"{first:.4g} and {second:.4g}, if the estimates were the truth")
             )

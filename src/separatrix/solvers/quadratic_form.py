@@ -33,7 +33,7 @@ class QuadraticForm:
     """The law of ``y'Q y + l.y + t`` for y ~ N(0, I).
 
     >>> form = QuadraticForm(np.eye(2), np.zeros(2), 0.0)  # chi-squared with 2 degrees
-    >>> round(form.at_most(2.0), 6), round(1 - np.exp(-1.0), 6)
+    >>> round(form.at_most(2.0), 6), round(float(1 - np.exp(-1.0)), 6)
     (0.632121, 0.632121)
     """
 

@@ -10,6 +10,7 @@ import time
 import warnings
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -120,7 +121,7 @@ def liblinear_itself(X, y, C, target, best, code=3, loss="hinge", repeats=3):
         from liblinear.liblinearutil import problem, train
     except ImportError:
         return None
-    data = problem(y, X, bias=1)
+    data = problem(y, sp.csr_matrix(X), bias=1)
 
     def fit(tol):
         return train(data, f"-s {code} -c {C} -e {tol} -B 1 -q")

@@ -50,6 +50,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     # ---- telling
 
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "coef_")
+
     def _facts(self) -> list[tuple[str, str]]:
         """Return what was found, as pairs of a word and a sentence."""
         classes = [str(c) for c in self.classes_]
@@ -63,7 +66,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         ]
         if self.certificate_ is not None:
             facts.append(("proof", str(self.certificate_)))
-        if len(self.coef_) == 1:
+        if len(getattr(self, "coef_", ())) == 1:
             facts.append(("weights", self._largest_weights()))
         return facts
 
@@ -79,14 +82,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def __str__(self) -> str:
         """Return the parameters and, once fitted, what was found."""
-        if not hasattr(self, "coef_"):
+        if not self._is_fitted():
             return repr(self)
         lines = [f"  {word:<8} {sentence}" for word, sentence in self._facts()]
         return "\n".join([repr(self), *lines])
 
     def _html_repr(self) -> str:
         diagram: str = super()._html_repr()
-        if not hasattr(self, "coef_"):
+        if not self._is_fitted():
             return diagram
         rows = "".join(
             f"<tr><th style='text-align:left;vertical-align:top'>{html.escape(word)}</th>"

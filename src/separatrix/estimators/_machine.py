@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +25,13 @@ from separatrix.certificates.duality_gap import (
 from separatrix.errors import DataError, NotSeparableError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import seed_of
-from separatrix.estimators._validate import one_of, positive, several_classes, training_data
+from separatrix.estimators._validate import (
+    one_of,
+    positive,
+    refuse_huge,
+    several_classes,
+    training_data,
+)
 from separatrix.estimators._watch import CallbackSupport, watching
 from separatrix.estimators._weights import row_weights
 from separatrix.estimators.separability import separability
@@ -37,7 +42,6 @@ from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers._drive import Status
 from separatrix.solvers.machine import ROADS, MachineRun, choose
 
-_LARGEST = 1e100
 _TIGHTENINGS = 4
 _SMALL, _SMALL_TOL = 20_000, 1e-9
 
@@ -94,7 +98,7 @@ class Machine(CallbackSupport, LinearClassifier):
         """Return X, the class numbers, and one problem a machine."""
         self._check_parameters(loss)
         X, y = training_data(self, X, y)
-        _refuse_huge(self, X)
+        refuse_huge(self, X)
         self.classes_, codes = several_classes(self, y)
         weights = row_weights(self, X, codes, sample_weight, self.class_weight)
         costs, ridge = self._costs(weights, loss)
@@ -315,19 +319,3 @@ _SUITS = {
 
 def _one_or_all(values: list[float]) -> Any:
     return values[0] if len(values) == 1 else np.array(values)
-
-
-def _refuse_huge(estimator: Any, X: Any) -> None:
-    """Refuse entries whose squares leave the range of floating point."""
-    values = X.data if sp.issparse(X) else X
-    if values.size == 0 or max(float(values.max()), -float(values.min())) <= _LARGEST:
-        return
-    sizes = abs(X).max(axis=0)
-    sizes = sizes.toarray().ravel() if sp.issparse(sizes) else sizes
-    column = int(np.argmax(sizes))
-    names = getattr(estimator, "feature_names_in_", None)
-    where = f"column {column}" if names is None else f"column {names[column]!r}"
-    raise DataError(
-        f"X holds {sizes[column]:.3g} in {where}, whose square is beyond the largest number. "
-        "Divide that column first."
-    )

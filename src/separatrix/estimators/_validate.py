@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 from separatrix.errors import DataError
 
 _FLOATS = [np.float64, np.float32]
+_LARGEST = 1e100
 
 
 def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[Any, np.ndarray]:
@@ -39,6 +40,43 @@ def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[A
         raise DataError("y mixes labels of different kinds. Make all of them text.") from error
     _refuse_infinite(estimator, X)
     return X, y
+
+
+def regression_data(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """Return X and the values to be predicted, one column or several."""
+    try:
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=_FLOATS,
+            order="C",
+            ensure_all_finite=False,
+            multi_output=True,
+            y_numeric=True,
+        )
+    except ValueError as error:
+        raise _in_our_words(error) from error
+    _refuse_infinite(estimator, X)
+    return X, y.astype(np.float64)
+
+
+def refuse_huge(estimator: Any, X: Any) -> None:
+    """Refuse entries whose squares leave the range of floating point."""
+    values = X.data if sp.issparse(X) else X
+    if values.size == 0 or max(float(values.max()), -float(values.min())) <= _LARGEST:
+        return
+    sizes = abs(X).max(axis=0)
+    sizes = sizes.toarray().ravel() if sp.issparse(sizes) else sizes
+    column = int(np.argmax(sizes))
+    names = getattr(estimator, "feature_names_in_", None)
+    where = f"column {column}" if names is None else f"column {names[column]!r}"
+    raise DataError(
+        f"X holds {sizes[column]:.3g} in {where}, whose square is beyond the largest number. "
+        "Divide that column first."
+    )
 
 
 def new_data(estimator: Any, X: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What each row counts: sample weights times class weights."""
+"""What each row counts. Weight k is k copies of a row, and weight 0 is no row at all."""
 
 from __future__ import annotations
 
@@ -8,14 +8,26 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 from separatrix.errors import DataError
+from separatrix.problem.signed import as_matrix
 
-__all__ = ["row_weights"]
+__all__ = ["row_weights", "weighted_rows"]
+
+
+def weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return X as float64, y and the weights, without the rows of weight 0."""
+    X = as_matrix(X)
+    X = X.astype(np.float64, copy=False)
+    if sample_weight is None:
+        return X, y, np.ones(X.shape[0])
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    kept = weights > 0.0
+    return (X, y, weights) if kept.all() else (X[kept], y[kept], weights[kept])
 
 
 def row_weights(
     estimator: Any, X: Any, codes: np.ndarray, sample_weight: Any, class_weight: Any
 ) -> np.ndarray:
-    """Return one weight a row, or say what is wrong with those given."""
+    """Return one weight a row, sample weight times class weight, or say what is wrong with them."""
     weights = np.ones(X.shape[0])
     if sample_weight is not None:
         weights = _check_sample_weight(

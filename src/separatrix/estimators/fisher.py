@@ -1,0 +1,193 @@
+"""Fisher's linear discriminant as a scikit-learn classifier and transformer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.certificates.fisher import check_fisher
+from separatrix.errors import DataError
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._validate import (
+    new_data,
+    one_of,
+    positive,
+    several_classes,
+    training_data,
+)
+from separatrix.estimators._weights import weighted_rows
+from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
+from separatrix.solvers._drive import Status
+from separatrix.solvers.fisher import Discriminant, solve_fisher
+
+_NAMED_SHRINKAGES = ("auto", "ledoit-wolf", "pseudo-inverse")
+
+
+class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier):
+    """Project onto the directions that part the classes best for their width, and decide there.
+
+    For two classes ``w = S_W^-1 (m_2 - m_1)``. `transform` gives the projections: at most one
+    fewer than there are classes.
+
+    Parameters
+    ----------
+    threshold : {"mean", "gaussian"} or 2 x 2 array
+        "mean": at the mean of all rows, ``w.x = w.m``, as in the lecture (for many classes, where
+        it gives no rule, the nearest class mean in the projection). "gaussian": where
+        Gaussian classes of equal covariance are equally probable. An array is a loss
+        W(decision, class): where both decisions lose the same, for such classes.
+    direction : {"fisher", "means"}
+        "means" is the naive ``m_2 - m_1``, for comparison.
+    shrinkage : {"auto", "ledoit-wolf", "pseudo-inverse"} or float from 0 to 1
+        What to do about S_W, measured in columns of unit variance. "auto" uses it as it is unless
+        it is singular, and then shrinks it towards its diagonal by Ledoit and Wolf's share; a
+        number is that share.
+    priors : array or None
+        Probabilities of the classes for the Gaussian thresholds; None takes their frequencies.
+    n_components : int or None
+        How many directions `transform` gives; None gives all.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The hyperplane, or one row of scores for each of many classes.
+    scalings_ : array (features, components)
+        The directions, best first, of unit variance within classes.
+    explained_variance_ratio_ : array
+        The share of each direction in the scatter between classes.
+    means_, xbar_ : arrays
+        The mean of each class, and of all rows.
+    shrinkage_ : float or None
+        The share shrunk by: 0 for S_W as it is, None for the pseudo-inverse or the naive direction.
+    method_ : str
+        How S_W was divided by.
+    certificate_ : FisherDirection or None
+        For two classes and S_W as it is: no direction has a larger ratio, proved to within the
+        rounding stated. None elsewhere: there what is maximised is not the ratio of these data.
+    status_, n_iter_, n_passes_
+        How it ended, the iterations of conjugate gradients (1 where there were none), and passes.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0, 0.0], [1.0, 1.5], [2.0, 2.0], [1.0, 0.0], [2.0, 1.5], [3.0, 2.0]], "aaabbb"
+    >>> machine = sx.Fisher().fit(X, list(y))
+    >>> machine.score(X, list(y)), sx.Fisher(direction="means").fit(X, list(y)).score(X, list(y))
+    (1.0, 0.6666666666666666)
+    """
+
+    scalings_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    means_: np.ndarray
+    xbar_: np.ndarray
+    shrinkage_: float | None
+    method_: str
+
+    def __init__(
+        self,
+        threshold: Any = "mean",
+        *,
+        direction: str = "fisher",
+        shrinkage: float | str = "auto",
+        priors: Any = None,
+        n_components: int | None = None,
+    ) -> None:
+        self.threshold = threshold
+        self.direction = direction
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_components = n_components
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Fisher:
+        """Find the directions and the threshold."""
+        self._check_parameters()
+        X, y = training_data(self, X, y)
+        X, y, weights = weighted_rows(X, y, sample_weight)
+        self.classes_, codes = several_classes(self, y)
+        n_classes = len(self.classes_)
+        loss = None
+        if not isinstance(self.threshold, str):
+            if n_classes > 2:
+                raise ValueError(
+                    "a loss as threshold is for two classes. Use "
+                    "GaussianPlugIn(covariance='shared', loss_matrix=...) for more."
+                )
+            loss = as_loss_matrix(self.threshold, 2)
+        priors = None if self.priors is None else as_priors(self.priors, n_classes)
+        threshold = "mean" if isinstance(self.threshold, str) and self.threshold == "mean" else ""
+        found = solve_fisher(
+            X,
+            codes,
+            weights,
+            n_classes,
+            self.direction,
+            threshold or "gaussian",
+            priors,
+            self.shrinkage,
+        )
+        self._adopt(found, 0.0 if loss is None else log_odds_threshold(loss))
+        self._certify(X, y, weights)
+        return self
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.threshold, str):
+            one_of("threshold", self.threshold, ("mean", "gaussian"))
+        one_of("direction", self.direction, ("fisher", "means"))
+        if isinstance(self.shrinkage, str):
+            one_of("shrinkage", self.shrinkage, _NAMED_SHRINKAGES)
+        else:
+            positive("shrinkage", self.shrinkage, zero=True)
+            if self.shrinkage > 1.0:
+                raise ValueError(f"shrinkage must be at most 1. Got {self.shrinkage!r} instead.")
+        if self.n_components is not None:
+            positive("n_components", self.n_components, whole=True)
+
+    def _adopt(self, found: Discriminant, shift: float) -> None:
+        two = len(self.classes_) == 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            coef = found.W[1:] - found.W[:1] if two else found.W
+            intercept = found.b[1:] - found.b[:1] - shift if two else found.b
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise DataError(f"Fisher: {Status.OVERFLOW.cause}. Divide large columns first.")
+        count = found.directions.shape[1]
+        if self.n_components is not None and self.n_components > count:
+            raise ValueError(
+                f"n_components must be at most {count}, the number of classes less one or of "
+                f"features. Got {self.n_components} instead."
+            )
+        count = self.n_components or count
+        self.scalings_ = found.directions[:, :count]
+        self._n_features_out = count
+        self.explained_variance_ratio_ = found.ratios[:count]
+        self.means_, self.xbar_ = found.class_means, found.mean
+        self.shrinkage_, self.method_ = found.shrinkage, found.method
+        self.n_iter_, self.n_passes_ = max(1, found.iterations), 2.0 + 2.0 * found.iterations
+        self.status_ = Status.OPTIMAL
+        self.coef_, self.intercept_ = coef, intercept
+
+    def _certify(self, X: Any, y: np.ndarray, weights: np.ndarray) -> None:
+        self.certificate_ = None
+        if len(self.classes_) == 2 and self.direction == "fisher" and self.shrinkage_ == 0.0:
+            self.certificate_ = check_fisher(X, y, self.coef_[0], weights)
+            if not self.certificate_.holds:
+                self.status_ = Status.UNPROVED
+                self._warn(f"{self.status_.cause}. {self.certificate_}.")
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the rows' projections on the directions, the mean of the training rows at 0."""
+        check_is_fitted(self)
+        X = new_data(self, X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sp.issparse(X):
+                return np.asarray(X @ self.scalings_ - self.xbar_ @ self.scalings_)
+            return np.asarray((X - self.xbar_) @ self.scalings_)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [fact for fact in super()._facts() if fact[0] != "work"]
+        where = "loss" if not isinstance(self.threshold, str) else self.threshold
+        said = f"direction {self.direction!r}, threshold by {where}; {self.method_}"
+        return [*facts, ("method", said)]

@@ -1,0 +1,303 @@
+"""Plug-in Bayes with Gaussian classes, and the tasks beside it, as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import DataError
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._validate import (
+    new_data,
+    one_of,
+    positive,
+    several_classes,
+    training_data,
+)
+from separatrix.estimators._weights import weighted_rows
+from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
+from separatrix.solvers._drive import Status
+from separatrix.solvers.gaussian import Gaussians, estimate_gaussians
+from separatrix.solvers.gaussian_tasks import (
+    bayes_threshold,
+    minimax_threshold,
+    neyman_pearson_threshold,
+    ratio_law,
+)
+
+_TASKS = ("bayes", "minimax", "neyman-pearson")
+
+
+class GaussianPlugIn(LinearClassifier):
+    """Estimate a Gaussian for each class, then decide as if the estimates were the truth.
+
+    ``task="bayes"`` minimises the expected loss W(decision, class). With a shared covariance the
+    rule is linear; else it is quadratic. There is no direct link between how good the estimates
+    are and how good the rule is: where classes are not Gaussian it may be arbitrarily bad.
+
+    Parameters
+    ----------
+    covariance : {"shared", "full", "diagonal"}
+        One for all classes, one for each, or variances alone for each (naive Bayes).
+    priors : array or None
+        Probabilities of the classes; None takes their frequencies. For ``task="bayes"``.
+    loss_matrix : array or None
+        What decision i loses if the class is j; None loses 1 for every error.
+    reject_cost : float or None
+        What it costs not to decide. Rows whose least expected loss is larger are rejected:
+        `predict` gives `reject_label` for them. For ``task="bayes"``.
+    reject_label : str
+        What `predict` says of rejected rows; where the labels are no text, it returns objects.
+    task : {"bayes", "minimax", "neyman-pearson"}
+        Of two classes with unknown priors, "minimax" makes the larger of the two conditional risks
+        least. "neyman-pearson" keeps the error on `bounded_class` at `bound` and makes the other
+        least.
+    bound : float
+        For Neyman-Pearson: the largest error allowed on the bounded class.
+    bounded_class : label or None
+        For Neyman-Pearson; None is ``classes_[0]``, which bounds the false alarms.
+    shrinkage : {"auto", "ledoit-wolf"} or float from 0 to 1
+        How much covariances are shrunk towards the variances; "auto" only if they are singular.
+
+    Attributes
+    ----------
+    means_ : array
+        The mean of each class.
+    priors_ : array
+        The priors used; for minimax the least favourable ones, for Neyman-Pearson those for which
+        Bayes' rule with this loss is the same.
+    threshold_ : float or None
+        For two classes: decide for ``classes_[1]`` where log p(x|1) - log p(x|0) is above it.
+    error_rates_ : array or None
+        For two classes: the probabilities of an error on each, if the estimates were the truth
+        (None with rejection).
+    linear_ : bool
+        Whether the rule is linear; `coef_` and `intercept_` are there if so.
+    method_ : str
+        How covariances were dealt with.
+    certificate_ : None
+        Nothing is claimed about these data that could be proved: the optimum is that of the model.
+    status_, n_iter_, n_passes_
+        As on every machine.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [2.0], [4.0], [5.0], [6.0]], ["low"] * 3 + ["high"] * 3
+    >>> machine = sx.GaussianPlugIn().fit(X, y)
+    >>> machine.predict([[2.9], [3.1]]).tolist(), machine.linear_
+    (['low', 'high'], True)
+    """
+
+    means_: np.ndarray
+    priors_: np.ndarray
+    threshold_: float | None
+    linear_: bool
+    method_: str
+    loss_matrix_: np.ndarray
+    gaussians_: Gaussians
+
+    def __init__(
+        self,
+        covariance: str = "shared",
+        *,
+        priors: Any = None,
+        loss_matrix: Any = None,
+        reject_cost: float | None = None,
+        reject_label: str = "reject",
+        task: str = "bayes",
+        bound: float = 0.05,
+        bounded_class: Any = None,
+        shrinkage: float | str = "auto",
+    ) -> None:
+        self.covariance = covariance
+        self.priors = priors
+        self.loss_matrix = loss_matrix
+        self.reject_cost = reject_cost
+        self.reject_label = reject_label
+        self.task = task
+        self.bound = bound
+        self.bounded_class = bounded_class
+        self.shrinkage = shrinkage
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.task == "bayes"
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GaussianPlugIn:
+        """Estimate the Gaussians and settle how to decide."""
+        self._check_parameters()
+        X, y = training_data(self, X, y)
+        X, y, weights = weighted_rows(X, y, sample_weight)
+        self.classes_, codes = several_classes(self, y)
+        n_classes = len(self.classes_)
+        if n_classes > 2 and self.task != "bayes":
+            raise ValueError(
+                f"Only binary classification is supported with task={self.task!r}: "
+                f"got {n_classes} classes. Use task='bayes' with priors."
+            )
+        self.loss_matrix_ = as_loss_matrix(self.loss_matrix, n_classes)
+        shares = np.bincount(codes, weights / weights.sum())
+        self.priors_ = shares if self.priors is None else as_priors(self.priors, n_classes)
+        gaussians = estimate_gaussians(
+            X, codes, weights, n_classes, self.covariance, self.shrinkage
+        )
+        self.method_, self.certificate_ = gaussians.method, None
+        self.n_iter_, self.n_passes_ = 1, 2.0
+        self._settle(gaussians)
+        self.status_, self.gaussians_ = Status.OPTIMAL, gaussians
+        self.means_ = gaussians.class_means(X)
+        return self
+
+    def _check_parameters(self) -> None:
+        one_of("covariance", self.covariance, ("shared", "full", "diagonal"))
+        one_of("task", self.task, _TASKS)
+        if isinstance(self.shrinkage, str):
+            one_of("shrinkage", self.shrinkage, ("auto", "ledoit-wolf"))
+        else:
+            positive("shrinkage", self.shrinkage, zero=True)
+            if self.shrinkage > 1.0:
+                raise ValueError(f"shrinkage must be at most 1. Got {self.shrinkage!r} instead.")
+        if self.reject_cost is not None:
+            positive("reject_cost", self.reject_cost, zero=True)
+        positive("bound", self.bound)
+        if self.bound >= 1.0:
+            raise ValueError(f"bound must be below 1. Got {self.bound!r} instead.")
+        if self.task != "bayes" and (self.reject_cost is not None or self.priors is not None):
+            raise ValueError(f"priors and reject_cost go with task='bayes', not {self.task!r}.")
+
+    def _settle(self, gaussians: Gaussians) -> None:
+        """Find the threshold between two classes, and the linear rule where there is one."""
+        for name in ("coef_", "intercept_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.threshold_ = None
+        two = len(self.classes_) == 2
+        coef, offset = self._linear_scores(gaussians, two)
+        if two:
+            self._settle_two(gaussians)
+        plain = (two or self.loss_matrix is None) and self.reject_cost is None
+        self.linear_ = coef is not None and plain
+        if self.linear_:
+            shift = -self.threshold_ if self.threshold_ is not None else _log(self.priors_)
+            self.coef_, self.intercept_ = coef, offset + shift
+
+    @staticmethod
+    def _linear_scores(gaussians: Gaussians, two: bool) -> tuple[Any, Any]:
+        if gaussians.linear is None:
+            return None, None
+        W, b = gaussians.linear
+        with np.errstate(over="ignore", invalid="ignore"):
+            coef, offset = (W[1:] - W[:1], b[1:] - b[:1]) if two else (W, b)
+        if not (np.isfinite(coef).all() and np.isfinite(offset).all()):
+            raise DataError(f"GaussianPlugIn: {Status.OVERFLOW.cause}. Divide large columns first.")
+        return coef, offset
+
+    def _settle_two(self, gaussians: Gaussians) -> None:
+        shift = log_odds_threshold(self.loss_matrix_)
+        if self.task == "bayes":
+            self.threshold_ = bayes_threshold(self.priors_, shift)
+            return
+        law = ratio_law(gaussians)
+        if self.task == "minimax":
+            self.threshold_ = minimax_threshold(law, self.loss_matrix_)
+        else:
+            self.threshold_ = neyman_pearson_threshold(law, self.bound, self._bounded())
+        odds = shift - self.threshold_  # log p_1 / p_0 for which Bayes' rule has this threshold
+        self.priors_ = np.exp(log_softmax([0.0, odds]))
+
+    @property
+    def error_rates_(self) -> np.ndarray | None:
+        """The probabilities of an error on each of two classes, if the estimates were the truth."""
+        if self.threshold_ is None or self.reject_cost is not None:
+            return None
+        law = ratio_law(self.gaussians_)
+        return np.array([law.false_alarm(self.threshold_), law.miss(self.threshold_)])
+
+    def _bounded(self) -> int:
+        if self.bounded_class is None:
+            return 0
+        found = np.flatnonzero(self.classes_ == self.bounded_class)
+        if len(found) == 0:
+            raise ValueError(
+                f"bounded_class must be one of {self.classes_.tolist()}. "
+                f"Got {self.bounded_class!r} instead."
+            )
+        return int(found[0])
+
+    # ---- deciding
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the classes' probabilities, if the estimates were the truth."""
+        check_is_fitted(self)
+        scores = self.gaussians_.log_densities(new_data(self, X)) + _log(self.priors_)
+        return np.asarray(log_softmax(scores, axis=1))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the classes' probabilities, if the estimates were the truth."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    def expected_loss(self, X: Any) -> np.ndarray:
+        """Return what each decision (column) loses on average on each row."""
+        return np.asarray(self.predict_proba(X) @ self.loss_matrix_.T)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return how far the log-likelihood ratio is above the threshold.
+
+        For many classes: log-probabilities, or with a loss matrix the expected losses negated.
+        """
+        check_is_fitted(self)
+        if self.threshold_ is not None:
+            scores = self.gaussians_.log_densities(new_data(self, X))
+            return np.asarray(scores[:, 1] - scores[:, 0] - self.threshold_)
+        return self.predict_log_proba(X) if self.loss_matrix is None else -self.expected_loss(X)
+
+    def rejected(self, X: Any) -> np.ndarray:
+        """Return for which rows every decision would lose more than `reject_cost`."""
+        least = self.expected_loss(X).min(axis=1)
+        limit = np.inf if self.reject_cost is None else self.reject_cost
+        return np.asarray(least > limit)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the decision for every row: a class, or `reject_label`."""
+        decided = super().predict(X)
+        if self.reject_cost is None:
+            return decided
+        kind = "U" if decided.dtype.kind == "U" else "O"
+        decided = decided.astype(
+            np.result_type(decided, np.array(self.reject_label)) if kind == "U" else object
+        )
+        decided[self.rejected(X)] = self.reject_label
+        return decided
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows decided rightly; a rejected row is not."""
+        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+
+    # ---- telling
+
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "means_")
+
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [fact for fact in super()._facts() if fact[0] != "work"]
+        rule = "linear" if self.linear_ else "quadratic"
+        if not self.linear_ and self.covariance == "shared":
+            rule = "linear in the log-probabilities, with losses between them"
+        facts.append(("rule", f"{rule}; {self.task}, {self.covariance} covariance; {self.method_}"))
+        rates = self.error_rates_
+        if rates is not None:
+            first, second = rates
+            facts.append(
+                ("errors", f"{first:.4g} and {second:.4g}, if the estimates were the truth")
+            )
+        return facts
+
+
+def _log(values: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.maximum(np.log(values), -1e300))

@@ -1,0 +1,230 @@
+"""Least squares as a scikit-learn classifier, and as a regressor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import r2_score
+from sklearn.utils import RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.certificates.least_squares import check_least_squares, targets_of
+from separatrix.errors import DataError
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._validate import (
+    new_data,
+    one_of,
+    positive,
+    regression_data,
+    several_classes,
+    training_data,
+)
+from separatrix.estimators._weights import weighted_rows
+from separatrix.solvers._drive import Status
+from separatrix.solvers.least_squares import Solution, solve_least_squares
+from separatrix.solvers.leave_one_out import leave_one_out
+
+
+def _classifies(self: LeastSquares) -> bool:
+    if self.task == "regression":
+        raise AttributeError("task='regression' has no classes to decide between; use predict")
+    return True
+
+
+class LeastSquares(LinearClassifier):
+    """Fit a linear function to targets by least squares; decide for the class of largest output.
+
+    Targets are 1-of-K codes for more than two classes. For two classes one function is fitted to
+    the signs -1 and +1: the difference of the two outputs that 1-of-K codes would give, so the
+    decision is the same. Rows far on their own side pull too: a few outliers can move the
+    hyperplane into a class (the logistic machine and the SVM stay).
+
+    Parameters
+    ----------
+    ridge : float or list of floats
+        The weight of ``|W|^2`` beside the squared error; the intercept is never penalised. Of a
+        list the ridge of least leave-one-out error is taken, at the price of one decomposition.
+    task : {"classification", "regression"}
+        "regression" predicts the values y themselves, one column or several.
+    fit_intercept : bool
+        Whether the hyperplane may miss the origin.
+    tol : float
+        What the certificate must prove: exact for data changed by no more than this share, or a
+        squared error within this share of the least.
+    max_passes : float or None
+        A budget for the iterations on sparse data.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The weights: one row for two classes, else one for each (of the targets, in regression).
+    ridge_ : float
+        The ridge used.
+    loo_error_, loo_mistakes_ : array or None
+        For a list of ridges: the mean squared leave-one-out error of each, and the share of rows
+        that would be misclassified (None in regression).
+    rank_ : int or None
+        The rank of the columns (mean taken away), where the method shows it. If it is below their
+        number, the shortest of all minimisers is taken.
+    method_ : str
+        The factorisation or iteration used.
+    certificate_ : LeastSquaresOptimality
+        The proof; ``certificate_.check(X, y, sample_weight)`` proves it again.
+    status_, n_iter_, n_passes_
+        How it ended, refinements or iterations made, and passes over the rows.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> machine = sx.LeastSquares().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> machine.predict([[0.4], [2.4]]).tolist(), machine.certificate_.holds
+    (['a', 'b'], True)
+    >>> line = sx.LeastSquares(task="regression").fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> line.coef_.round(9).tolist()
+    [2.0]
+    """
+
+    ridge_: float
+    loo_error_: np.ndarray | None
+    loo_mistakes_: np.ndarray | None
+    rank_: int | None
+    method_: str
+
+    def __init__(
+        self,
+        ridge: Any = 0.0,
+        *,
+        task: str = "classification",
+        fit_intercept: bool = True,
+        tol: float = 1e-9,
+        max_passes: float | None = None,
+    ) -> None:
+        self.ridge = ridge
+        self.task = task
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_passes = max_passes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.task == "regression":
+            tags.estimator_type, tags.classifier_tags = "regressor", None
+            tags.regressor_tags = RegressorTags()
+            tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquares:
+        """Find the weights and prove how near the optimum they are."""
+        ridges = self._checked()
+        if self.task == "regression":
+            X, y = regression_data(self, X, y)
+            X, y, weights = weighted_rows(X, y, sample_weight)
+        else:
+            X, y = training_data(self, X, y)
+            X, y, weights = weighted_rows(X, y, sample_weight)
+            self.classes_, _ = several_classes(self, y)
+        T = targets_of(y, self.task)
+        self._choose_ridge(ridges, X, T, weights)
+        passes = np.inf if self.max_passes is None else float(self.max_passes)
+        found = solve_least_squares(
+            X, T, weights, self.ridge_, self.fit_intercept, float(self.tol), passes
+        )
+        if not (np.isfinite(found.W).all() and np.isfinite(found.b).all()):
+            raise DataError(f"LeastSquares: {Status.OVERFLOW.cause}. Divide large columns first.")
+        self._adopt(found, X, y, weights)
+        return self
+
+    def _checked(self) -> np.ndarray:
+        one_of("task", self.task, ("classification", "regression"))
+        positive("tol", self.tol)
+        if self.max_passes is not None:
+            positive("max_passes", self.max_passes)
+        several = np.ndim(self.ridge) > 0
+        ridges = list(self.ridge) if several else [self.ridge]
+        if not ridges:
+            raise ValueError("ridge must be a number at least 0, or a list of them. Got none.")
+        for ridge in ridges:
+            positive("ridge", ridge, zero=True)
+        return np.array(ridges, dtype=np.float64)
+
+    def _choose_ridge(self, ridges: np.ndarray, X: Any, T: np.ndarray, weights: np.ndarray) -> None:
+        self.loo_error_ = self.loo_mistakes_ = None
+        self.ridge_ = float(ridges[0])
+        if np.ndim(self.ridge) == 0:
+            return
+        found = leave_one_out(X, T, weights, ridges, self.fit_intercept)
+        self.loo_error_ = found.errors
+        self.ridge_ = float(ridges[int(np.argmin(found.errors))])
+        if self.task == "classification":
+            wrong = [
+                (out > 0) != (T > 0) if T.shape[1] == 1 else out.argmax(1) != T.argmax(1)
+                for out in found.outputs
+            ]
+            self.loo_mistakes_ = np.array([np.average(w.ravel(), weights=weights) for w in wrong])
+
+    def _adopt(self, found: Solution, X: Any, y: np.ndarray, weights: np.ndarray) -> None:
+        self.method_, self.rank_ = found.method, found.rank
+        self._deficient = found.deficient
+        self.n_iter_, self.n_passes_ = max(1, found.iterations), found.passes
+        self.certificate_ = check_least_squares(
+            X,
+            y,
+            found.W,
+            found.b,
+            sample_weight=weights,
+            ridge=self.ridge_,
+            fit_intercept=self.fit_intercept,
+            task=self.task,
+            tolerance=self.tol,
+        )
+        flat = self.task == "regression" and y.ndim == 1
+        self.coef_ = found.W[0] if flat else found.W
+        self.intercept_ = found.b[0] if flat else found.b
+        if self.certificate_.holds:
+            self.status_ = Status.OPTIMAL
+            return
+        self.status_ = Status.UNPROVED if found.converged else Status.BUDGET
+        self._warn(f"{self.status_.cause}. {self.certificate_}.")
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of every row, or in regression its values."""
+        if self.task != "regression":
+            return super().predict(X)
+        check_is_fitted(self)
+        return self._outputs(X)
+
+    @available_if(_classifies)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the outputs: one for two classes, else a column for each class."""
+        return super().decision_function(X)
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        shaped = self.coef_ if self.coef_.ndim > 1 else self.coef_[None]
+        with np.errstate(over="ignore"):
+            out = np.asarray(new_data(self, X) @ shaped.T) + self.intercept_
+        return out if self.coef_.ndim > 1 else out.ravel()
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows classified rightly; in regression the share explained, R^2."""
+        if self.task == "regression":
+            return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
+        return float(super().score(X, y, sample_weight))
+
+    def _facts(self) -> list[tuple[str, str]]:
+        rows = [("status", f"{self.status_}: {self.status_.cause}")]
+        if self.task == "classification":
+            rows = [fact for fact in super()._facts() if fact[0] not in ("work", "proof")]
+        rows.append(("method", f"{self.method_}; ridge {self.ridge_:g}"))
+        if self._deficient:
+            rows.append(
+                (
+                    "note",
+                    f"the columns have rank {self.rank_} of {self.n_features_in_}: many weights "
+                    "fit equally well, and these are the shortest",
+                )
+            )
+        if self.loo_error_ is not None:
+            rows.append(("loo", f"squared error {self.loo_error_.min():.4g} on rows left out"))
+        return [*rows, ("proof", str(self.certificate_))]

@@ -32,6 +32,9 @@ bench: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.perceptron
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.separability
+	$(BIN)/python -m benchmarks.machines
+	$(BIN)/python -m benchmarks.closed_forms
+	$(BIN)/python -m benchmarks.zero_one
 
 fuzz: $(READY)  ## 200,000 mutated files of each format: a table or one DataError, nothing else
 	$(BIN)/python -m fuzz.reading --files 200000

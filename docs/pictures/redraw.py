@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.datasets import load_iris
 
 import separatrix as sx
+from separatrix.plots.linear_rules import save_linear_rules
 from separatrix.plots.machine import save_machine
 from separatrix.plots.separability import save_verdict
 
@@ -37,7 +38,30 @@ def soft_margin(path: Path) -> None:
     save_machine(sx.LinearSVM(C=1.0).fit(X, y), X.to_numpy(), y, path, names)
 
 
+def outliers(path: Path) -> None:
+    """Least squares, the logistic machine and the SVM, without and with rows far on their side."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["circle", "square"], 60)
+    X = rng.normal(size=(120, 2)) @ [[1.6, 1.3], [0.0, 0.5]]
+    X += np.where(y == "square", 1.0, 0.0)[:, None] * [1.5, -0.6]
+    far = np.random.default_rng(1).normal(size=(12, 2)) * 0.5 + [9.0, -9.0]
+    more, labels = np.vstack([X, far]), np.concatenate([y, np.repeat("square", 12)])
+    panels = []
+    for title, rows, names in (
+        ("As drawn", X, y),
+        ("Twelve rows far on their own side", more, labels),
+    ):
+        machines = {
+            "least squares": sx.LeastSquares(),
+            "logistic": sx.LogisticRegression(C=100.0),
+            "SVM": sx.LinearSVM(C=100.0),
+        }
+        fitted = {name: machine.fit(rows, names) for name, machine in machines.items()}
+        panels.append((title, rows, names, fitted))
+    save_linear_rules(panels, path)
+
+
 if __name__ == "__main__":
     with mock.patch.dict(os.environ, SOURCE_DATE_EPOCH="0"):  # the same picture, the same file
-        for draw in (witness, hard_margin, soft_margin):
+        for draw in (witness, hard_margin, soft_margin, outliers):
             draw(Path(__file__).with_name(f"{draw.__name__}.svg"))

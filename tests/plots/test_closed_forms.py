@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from sklearn.linear_model import LogisticRegression
 
 import separatrix as sx
 from separatrix.plots.fisher import save_projections
@@ -24,7 +23,7 @@ def with_outliers(X, y):
 def machines(X, y):
     return {
         "least squares": sx.LeastSquares().fit(X, y),
-        "logistic": LogisticRegression(C=100.0).fit(X, y),
+        "logistic": sx.LogisticRegression(C=100.0).fit(X, y),
     }
 
 

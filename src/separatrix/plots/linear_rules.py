@@ -16,8 +16,9 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from separatrix.plots._plane import draw_limits, draw_line, draw_points
 from separatrix.plots._save import written_aside
-from separatrix.plots._style import ACCENT, CLASS_COLOURS, CLASS_MARKERS, INK, RC, plain
+from separatrix.plots._style import ACCENT, CLASS_COLOURS, INK, RC, plain
 
 __all__ = ["save_linear_rules"]
 
@@ -35,19 +36,16 @@ def save_linear_rules(
     """
     prepared = [_prepared(*panel) for panel in panels]
     points = np.vstack([X for _, X, _, _, _ in prepared])
-    low, high = points.min(axis=0), points.max(axis=0)
-    room = 0.08 * np.where(high > low, high - low, 1.0)
-    limits = low - room, high + room
+    limits = draw_limits(points)
     with matplotlib.rc_context(RC):
         figure = Figure(figsize=(1.2 + 4.6 * len(prepared), 4.6), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots(1, len(prepared), sharex=True, sharey=True, squeeze=False)[0]
         for one, (title, X, codes, classes, machines) in zip(axes, prepared, strict=True):
-            _points(one, X, codes, classes)
+            draw_points(one, X, codes, classes)
             for (colour, dashes), (name, machine) in zip(_LINES, machines.items(), strict=False):
                 _boundary(one, machine, limits, colour, dashes, name)
-            one.set(xlim=(limits[0][0], limits[1][0]), ylim=(limits[0][1], limits[1][1]))
-            one.set(title=plain(title), xlabel=plain(names[0]))
+            one.set(xlim=limits[0], ylim=limits[1], title=plain(title), xlabel=plain(names[0]))
         axes[0].set_ylabel(plain(names[1]))
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False)
@@ -68,33 +66,9 @@ def _prepared(title: str, X: Any, y: Any, machines: Mapping[str, Any]) -> tuple[
     return title, X, codes, classes, machines
 
 
-def _points(axes: Any, X: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> None:
-    for code, name in enumerate(classes):
-        part = X[codes == code]
-        axes.scatter(
-            part[:, 0],
-            part[:, 1],
-            s=26,
-            marker=CLASS_MARKERS[code],
-            facecolor=CLASS_COLOURS[code],
-            edgecolor="white",
-            linewidth=0.5,
-            alpha=0.85,
-            label=plain(str(name)),
-            zorder=3,
-        )
-
-
 def _boundary(axes: Any, machine: Any, limits: Any, colour: str, dashes: str, name: str) -> None:
     """Draw where w.x + b = 0, as far as the picture goes."""
     w, b = np.ravel(machine.coef_).astype(float), float(np.ravel(machine.intercept_)[0])
-    length = float(np.hypot(*w))
-    if length == 0.0:
-        return
-    w, b = w / length, b / length
-    middle = 0.5 * (limits[0] + limits[1])
-    foot = middle - (w @ middle + b) * w
-    reach = 2.0 * float(np.hypot(*(limits[1] - limits[0])))
-    along = np.array([-w[1], w[0]]) * reach
-    ends = np.array([foot - along, foot + along])
-    axes.plot(*ends.T, color=colour, linewidth=1.8, linestyle=dashes, label=plain(name), zorder=4)
+    if w.any():
+        style = {"color": colour, "linewidth": 1.8, "linestyle": dashes, "label": plain(name)}
+        draw_line(axes, w, b, limits, **style)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -19,8 +20,29 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
+class _Limit:
+    """How many blocks, in any thread, keep linear algebra to one thread, and what ends that."""
+
+    lock = threading.Lock()
+    blocks = 0
+    limiter: Any = None
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep NumPy's and SciPy's linear algebra to one thread in this block."""
-    with _controller().limit(limits=1, user_api="blas"):
+    """Keep NumPy's and SciPy's linear algebra to one thread in this block.
+
+    The limit is the process's: the first block sets it and the last one lifts it, whichever threads
+    they run in.
+    """
+    with _Limit.lock:
+        if _Limit.blocks == 0:
+            _Limit.limiter = _controller().limit(limits=1, user_api="blas")
+        _Limit.blocks += 1
+    try:
         yield
+    finally:
+        with _Limit.lock:
+            _Limit.blocks -= 1
+            if _Limit.blocks == 0:
+                _Limit.limiter.restore_original_limits()

@@ -1,7 +1,8 @@
-"""The limit on linear algebra is the process's, and blocks in several threads share it."""
+"""The limit on linear algebra is the process's: an outer block holds for a whole pool."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import threadpoolctl
 
 from separatrix.solvers._threads import one_thread
@@ -15,24 +16,25 @@ def blas_threads():
     ]
 
 
-def test_blocks_that_overlap_leave_the_limit_as_it_was():
+def test_blocks_in_the_threads_of_a_pool_keep_the_limit_of_the_outer_one():
     with one_thread():
         pass  # loads the libraries
     before = blas_threads()
-    inside, go = threading.Event(), threading.Event()
     seen = []
 
-    def other():
+    def work(_):
         with one_thread():
-            inside.set()
-            go.wait(10)
-            seen.extend(blas_threads())
+            seen.append(blas_threads())
 
-    thread = threading.Thread(target=other)
-    with one_thread():
-        thread.start()
-        assert inside.wait(10)
-    go.set()
-    thread.join()
-    assert set(seen) == {1}
+    with one_thread(), ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, range(4)))
+        seen.append(blas_threads())
+    assert all(set(threads) == {1} for threads in seen)
+    assert blas_threads() == before
+
+
+def test_a_failure_lifts_the_limit():
+    before = blas_threads()
+    with pytest.raises(ZeroDivisionError), one_thread():
+        raise ZeroDivisionError
     assert blas_threads() == before

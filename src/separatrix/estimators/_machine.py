@@ -40,6 +40,7 @@ from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers._drive import Status
+from separatrix.solvers._threads import one_thread
 from separatrix.solvers.machine import ROADS, MachineRun, choose
 
 _TIGHTENINGS = 4
@@ -143,7 +144,11 @@ class Machine(CallbackSupport, LinearClassifier):
         names = tuple(str(name) for name in self.classes_)
         data = data_of(X, codes, len(self.classes_), bool(self.fit_intercept))
         workers = min(len(problems), self.n_jobs or os.cpu_count() or 1)
-        with watching(self, len(problems), X, y) as watch, ThreadPoolExecutor(workers + 1) as pool:
+        with (
+            one_thread(),  # so that the number of threads changes no bit
+            watching(self, len(problems), X, y) as watch,
+            ThreadPoolExecutor(workers + 1) as pool,
+        ):
             # The fingerprint is made meanwhile; it needs the data and nothing else.
             fingerprint = pool.submit(sha256, data)
 

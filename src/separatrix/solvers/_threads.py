@@ -32,8 +32,8 @@ class _Limit:
 def one_thread() -> Iterator[None]:
     """Keep NumPy's and SciPy's linear algebra to one thread in this block.
 
-    The limit is the process's: the first block sets it and the last one lifts it, whichever threads
-    they run in.
+    The limit is the process's, and only the thread that owns it can lift it: so the outermost block
+    belongs around a pool of threads, and blocks inside its work do nothing.
     """
     with _Limit.lock:
         if _Limit.blocks == 0:

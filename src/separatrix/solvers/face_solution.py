@@ -19,6 +19,7 @@ from separatrix.problem.machine import MachineProblem
 __all__ = ["on_this_face"]
 
 _MOST_FREE = 1_000
+_MOST_PRODUCTS = 20_000_000  # some milliseconds
 
 
 def on_this_face(
@@ -27,7 +28,7 @@ def on_this_face(
     """Return (w, alpha) of the optimum with the same free rows; None if there is none."""
     upper, signs = problem.upper, problem.signs
     free = np.flatnonzero((alpha > 0.0) & (alpha < upper))
-    if not 0 < len(free) <= _MOST_FREE:
+    if not 0 < len(free) <= _MOST_FREE or len(free) ** 2 * problem.X.shape[1] > _MOST_PRODUCTS:
         return None
     fixed = alpha.copy()
     fixed[free] = 0.0

@@ -28,6 +28,20 @@ def small_problem(seed, dimensions=None):
     return X, signs, weights
 
 
+def thin_problem(seed, dimensions):
+    """Decimals collinear as written and not as stored: cells thinner than rounding."""
+    rng = np.random.default_rng(seed + 10**6)
+    n = int(rng.integers(6, 15))
+    X = rng.integers(-3, 4, size=(n, dimensions)) * 10.0 ** rng.integers(-9, 10, size=dimensions)
+    if seed % 3 == 1:
+        X = X / 3
+    if seed % 3 == 2:
+        X = X + 0.1 * rng.integers(-3, 4, size=dimensions)
+    signs = rng.choice([-1.0, 1.0], size=n)
+    signs[:2] = -1.0, 1.0
+    return X, signs
+
+
 def accepted(whole, X, signs, weights):
     try:
         return FewestErrors.from_json(whole).check(X, signs, weights)

@@ -25,7 +25,7 @@ __all__ = ["ExactWeights", "predicted_errors", "through_thin_cell"]
 
 _LENGTHS = 4096
 _MOST_PRODUCTS = 40_000_000
-_MOST_COUNTED = 64  # roundings that are counted exactly
+_MOST_COUNTED = 400  # roundings that are counted exactly
 
 
 @dataclass(frozen=True)

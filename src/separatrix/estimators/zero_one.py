@@ -179,7 +179,8 @@ class ZeroOne(LinearClassifier):
             _in_units(proof.errors, proof),
             _in_units(proof.lower, proof),
         )
-        self.solver_bound_ = _in_units(max(believed, proof.lower), proof)
+        # A cell that the solver's floats did not see may be cheaper than it believes.
+        self.solver_bound_ = _in_units(min(max(believed, proof.lower), proof.errors), proof)
         wrong = wrong_rows(problem, proof.integers or proof.weights)
         self.misclassified_ = np.flatnonzero(wrong & (masses > 0))
         predicted = predicted_errors(problem, masses, w)

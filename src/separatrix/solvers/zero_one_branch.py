@@ -66,10 +66,17 @@ class Branching:
         if cost < self.cost:
             self.cost, self.w = cost, w.copy()
 
-    def run(self, end: float) -> None:
-        """Divide nodes until the bounds meet or the time is spent."""
+    def bound_root(self, end: float) -> None:
+        """Bound all cases at once."""
         self._pack(end)
         self.root = self._node(frozenset(), frozenset(), _ROOT_ROUNDS, end)
+        self.lower = max(self.lower, _whole(min(self.root.relaxed.bound, float(self.cost))))
+
+    def run(self, end: float) -> None:
+        """Divide nodes until the bounds meet or the time is spent."""
+        if self.root is None:
+            self.bound_root(end)
+        assert self.root is not None
         heap = [(self.root.relaxed.bound, 0, self.root)]
         number = 0
         while heap:

@@ -45,7 +45,7 @@ class Found:
 
     `by` is "cells" where all cells were looked at; otherwise `tree` over `witnesses` proves
     `lower`, `believed` is what the solver holds without proof, and `w` are weights that have, in
-    floats, the sides.
+    floats, the sides, or nearly so where the cell is thinner than rounding.
     """
 
     sides: np.ndarray
@@ -85,7 +85,8 @@ def fewest_errors(
         left = min(_SEARCH_SHARE * seconds, end - perf_counter())
         branching.accept(few_errors(rows, masses, left, seed + 1, _STALE, branching.w)[1])
     branching.run(end)
-    sides = np.where(rows @ branching.w > 0.0, signs, -signs)
+    right = rows @ branching.w > 0.0 if branching.right is None else branching.right
+    sides = np.where(right, signs, -signs)
     cost = int(masses[sides != signs].sum())
     found = Found(sides, cost, "witnesses", believed=branching.lower, rounds=branching.nodes)
     found.w = columns.weights(branching.w)

@@ -25,6 +25,7 @@ from separatrix.certificates.cells import cheapest_sides, fewest_by_cells
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.row_weights import locations, whole_weights
+from separatrix.estimators import _thin_cells
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.min_norm import SEPARATED, WITNESS, nearest_point
 from separatrix.solvers.separability import decide
@@ -191,13 +192,16 @@ def test_where_floats_are_too_short_integers_prove_it(seed, dimensions):
             assert not accepted(copy, X, signs, None), way.__name__
 
 
-def test_predictions_that_rounding_spoils_are_told():
-    X, signs = thin_problem(1540, 2)
+def test_predictions_that_rounding_spoils_are_told(monkeypatch):
+    monkeypatch.setattr(_thin_cells, "roundings", lambda direction, lengths: iter(()))
+    X, signs, _ = small_problem(1483)
     with pytest.warns(ConvergenceWarning, match="proved to be the fewest, but in floating point"):
         machine = sx.ZeroOne().fit(X, signs)
-    assert (machine.errors_, machine.status_) == (0, "unproved")
+    assert (machine.errors_, machine.lower_bound_, machine.status_) == (1, 1, "unproved")
+    assert (machine.predict(X) != signs).sum() > 1 == len(machine.misclassified_)
     assert len(machine.certificate_.integers) == 3
     assert machine.certificate_.weights == ()
+    assert accepted(json.loads(machine.certificate_.to_json()), X, signs, None)
 
 
 # ---- what a fit leaves

@@ -121,9 +121,7 @@ def compare(count):
         least = fewest_errors(X, signs, weights)
         machine = sx.ZeroOne(max_seconds=10).fit(X, signs, weights)
         found[str(machine.status_)] += 1
-        if machine.lower_bound_ > least or machine.errors_ < least:
-            wrong.append(seed)
-        if machine.status_ == "optimal" and machine.errors_ != least:
+        if not machine.lower_bound_ == machine.errors_ == least:
             wrong.append(seed)
     print(f"{count} problems against brute force: {dict(found)}; wrong: {len(wrong)} {wrong[:9]}")
     return not wrong

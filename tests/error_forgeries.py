@@ -28,6 +28,20 @@ def small_problem(seed, dimensions=None):
     return X, signs, weights
 
 
+def thin_problem(seed, dimensions):
+    """Decimals collinear as written and not as stored: cells thinner than rounding."""
+    rng = np.random.default_rng(seed + 10**6)
+    n = int(rng.integers(6, 15))
+    X = rng.integers(-3, 4, size=(n, dimensions)) * 10.0 ** rng.integers(-9, 10, size=dimensions)
+    if seed % 3 == 1:
+        X = X / 3
+    if seed % 3 == 2:
+        X = X + 0.1 * rng.integers(-3, 4, size=dimensions)
+    signs = rng.choice([-1.0, 1.0], size=n)
+    signs[:2] = -1.0, 1.0
+    return X, signs
+
+
 def accepted(whole, X, signs, weights):
     try:
         return FewestErrors.from_json(whole).check(X, signs, weights)
@@ -85,27 +99,51 @@ def another_unit(whole, rng):
     return True
 
 
+def _weights_key(claim):
+    return "integers" if "integers" in claim else "weights"
+
+
 def negated_weights(whole, rng):
     """All rows on the other side: as many errors only if half of the weight is wrong."""
     claim = whole["claim"]
-    claim["weights"] = [(-float.fromhex(v)).hex() for v in claim["weights"]]
+    if "integers" in claim:
+        claim["integers"] = [hex(-int(v, 16)) for v in claim["integers"]]
+    else:
+        claim["weights"] = [(-float.fromhex(v)).hex() for v in claim["weights"]]
     claim["errors"] -= 1
     return True
 
 
 def weights_of_zero(whole, rng):
     claim = whole["claim"]
-    claim["weights"] = [(0.0).hex()] * len(claim["weights"])
+    key = _weights_key(claim)
+    claim[key] = [(0.0).hex() if key == "weights" else "0x0"] * len(claim[key])
     return claim["errors"] == 0  # otherwise every row may have been an error before
 
 
 def weights_cut_short(whole, rng):
-    whole["claim"]["weights"].pop()
+    whole["claim"][_weights_key(whole["claim"])].pop()
     return True
 
 
+def floats_and_integers(whole, rng):
+    claim = whole["claim"]
+    other = {"weights": "integers", "integers": "weights"}[_weights_key(claim)]
+    claim[other] = ["0x1"] * len(claim[_weights_key(claim)])
+    return True
+
+
+def integers_in_place_of_weights(whole, rng):
+    """Integers that put every row on the boundary or one side, in place of weights that do not."""
+    claim = whole["claim"]
+    length = len(claim.pop(_weights_key(claim)))
+    claim["integers"] = [["0x0"] * length, [], ["1.5"] * length, None][int(rng.integers(4))]
+    return claim["errors"] == 0 or not claim["integers"] or claim["integers"][0] != "0x0"
+
+
 def not_a_number(whole, rng):
-    whole["claim"]["weights"][0] = ["nan", "inf", "zz", None, 3][int(rng.integers(5))]
+    key = _weights_key(whole["claim"])
+    whole["claim"][key][0] = ["nan", "inf", "zz", None, 3][int(rng.integers(5))]
     return True
 
 
@@ -218,7 +256,7 @@ def denominator_of_zero(whole, rng):
 
 
 def part_missing(whole, rng):
-    keys = ["errors", "lower", "unit", "weights", "by", "witnesses", "tree"]
+    keys = ["errors", "lower", "unit", _weights_key(whole["claim"]), "by", "witnesses", "tree"]
     del whole["claim"][keys[int(rng.integers(len(keys)))]]
     return True
 
@@ -235,6 +273,8 @@ WAYS = [
     negated_weights,
     weights_of_zero,
     weights_cut_short,
+    floats_and_integers,
+    integers_in_place_of_weights,
     not_a_number,
     multiplier_raised,
     multiplier_made_negative,

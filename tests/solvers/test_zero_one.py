@@ -15,16 +15,17 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
-from tests.error_forgeries import WAYS, accepted, small_problem
+from tests.error_forgeries import WAYS, accepted, small_problem, thin_problem
 from tests.naive.zero_one import fewest_errors as naive
 from tests.problems import problem
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
-from separatrix.certificates.cells import fewest_by_cells
+from separatrix.certificates.cells import cheapest_sides, fewest_by_cells
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.errors import FewestErrors
-from separatrix.certificates.row_weights import whole_weights
+from separatrix.certificates.row_weights import locations, whole_weights
+from separatrix.estimators import _thin_cells
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.min_norm import SEPARATED, WITNESS, nearest_point
 from separatrix.solvers.separability import decide
@@ -95,6 +96,16 @@ def test_the_sides_that_cells_give_cost_what_they_claim(seed):
     assert (sides != signs).sum() == fewest_by_cells(points, up, down)
 
 
+@pytest.mark.parametrize("seed", [434, 1483, *cases(30)])
+def test_the_cheapest_cell_of_the_recount_is_a_cell(seed):
+    X, signs, weights = small_problem(seed)
+    weights = np.ones(len(X), dtype=np.int64) if weights is None else weights
+    points, up, down = locations(X, signs, weights)
+    sides = cheapest_sides(points, up, down)
+    assert np.where(sides > 0, up, down).sum() == fewest_by_cells(points, up, down)
+    assert decide(SignedRows(points, sides)).kind == "separable"
+
+
 @pytest.mark.parametrize("seed", cases(100))
 def test_the_nearest_point_decides_separability(seed):
     rng = np.random.default_rng(seed)
@@ -141,10 +152,56 @@ def test_separable_only_beyond_floats_is_said_to_be_so():
             warnings.simplefilter("ignore", ConvergenceWarning)
             machine = sx.ZeroOne().fit(case.X, case.y_signs)
         outcomes.add(str(machine.status_))
-        assert machine.lower_bound_ == 0
+        assert machine.errors_ == machine.lower_bound_ == 0
         assert machine.certificate_.check(case.X, case.y_signs)
-        assert (machine.status_ == "optimal") == (machine.errors_ == 0)
+        predicted = (machine.predict(case.X) != case.y_signs).sum()
+        assert (machine.status_ == "optimal") == (predicted == 0)
     assert outcomes <= {"optimal", "unproved"}
+
+
+@pytest.mark.parametrize("seed", [434, 1483])
+def test_a_cell_thinner_than_rounding_is_found_and_floats_within_it(seed):
+    """Points on a line as decimals, a hair off it as stored, with the best hyperplane between."""
+    X, signs, weights = small_problem(seed)
+    machine = sx.ZeroOne().fit(X, signs, weights)
+    assert machine.errors_ == machine.lower_bound_ == naive(X, signs, weights)
+    assert machine.status_ == "optimal"
+    assert (machine.predict(X) != signs).sum() == machine.errors_
+    assert machine.certificate_.check(X, signs, weights)
+
+
+@pytest.mark.parametrize(
+    ("seed", "dimensions"), [(73, 3), (389, 3), (560, 2), (1508, 2), (1540, 2)]
+)
+def test_where_floats_are_too_short_integers_prove_it(seed, dimensions):
+    X, signs = thin_problem(seed, dimensions)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine = sx.ZeroOne().fit(X, signs)
+    assert machine.errors_ == machine.lower_bound_ == machine.solver_bound_ == naive(X, signs)
+    assert len(machine.misclassified_) == machine.errors_
+    predicted = (machine.predict(X) != signs).sum()
+    assert str(machine.status_) == ("optimal" if predicted == machine.errors_ else "unproved")
+    assert machine.certificate_.check(X, signs)
+    whole = json.loads(machine.certificate_.to_json())
+    assert accepted(whole, X, signs, None)
+    rng = np.random.default_rng(seed)
+    for way in WAYS:
+        copy = deepcopy(whole)
+        if way(copy, rng):
+            assert not accepted(copy, X, signs, None), way.__name__
+
+
+def test_predictions_that_rounding_spoils_are_told(monkeypatch):
+    monkeypatch.setattr(_thin_cells, "roundings", lambda direction, lengths: iter(()))
+    X, signs, _ = small_problem(1483)
+    with pytest.warns(ConvergenceWarning, match="proved to be the fewest, but in floating point"):
+        machine = sx.ZeroOne().fit(X, signs)
+    assert (machine.errors_, machine.lower_bound_, machine.status_) == (1, 1, "unproved")
+    assert (machine.predict(X) != signs).sum() > 1 == len(machine.misclassified_)
+    assert len(machine.certificate_.integers) == 3
+    assert machine.certificate_.weights == ()
+    assert accepted(json.loads(machine.certificate_.to_json()), X, signs, None)
 
 
 # ---- what a fit leaves

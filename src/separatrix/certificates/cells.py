@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cmp_to_key
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from separatrix.certificates.exact_sums import column_floor
 
-__all__ = ["MOST_DIMENSIONS", "fewest_by_cells"]
+__all__ = ["MOST_DIMENSIONS", "cheapest_sides", "fewest_by_cells"]
 
 MOST_DIMENSIONS = 3
 UNIT = 2.0**-53
@@ -48,12 +49,61 @@ def fewest_by_cells(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> int
         return everything
     places = _Places(points)
     if dimensions == 1:
-        return min(everything, places.on_a_line(np.arange(count), up, down))
+        return min(everything, places.on_a_line(np.arange(count), up, down).least())
     costs = [everything]
     axes = combinations(range(count), dimensions - 1)
     for axis in axes:
         costs.append(places.around(axis, up, down))
     return min(costs)
+
+
+def cheapest_sides(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> np.ndarray:
+    """Return the side, +1 or -1, of every point in a cell of least cost, however thin it is.
+
+    >>> line = np.array([[0.0], [1.0], [2.0]])
+    >>> cheapest_sides(line, np.array([1, 1, 0]), np.array([0, 0, 1]))
+    array([-1., -1.,  1.])
+    """
+    count, dimensions = points.shape
+    up, down = up.astype(np.int64), down.astype(np.int64)
+    least = fewest_by_cells(points, up, down)
+    for sides, cost in ((np.ones(count), up.sum()), (-np.ones(count), down.sum())):
+        if cost == least:
+            return sides
+    places = _Places(points)
+    if dimensions == 1:
+        return places.on_a_line(np.arange(count), up, down).sides()
+    axes = combinations(range(count), dimensions - 1)
+    return next(
+        places.sides_around(axis, up, down)
+        for axis in axes
+        if places.around(axis, up, down) == least
+    )
+
+
+class _Divisions(NamedTuple):
+    """Divisions that a hyperplane makes one after another: points in `order` change their side.
+
+    `costs` holds the cost after the first `moved` points have, and `total` that of both sides.
+    """
+
+    costs: np.ndarray
+    total: int
+    start: np.ndarray
+    order: np.ndarray
+    moved: np.ndarray
+
+    def least(self) -> int:
+        """Return the least cost, of a hyperplane or of the same one turned round."""
+        return min(int(self.costs.min()), self.total - int(self.costs.max()))
+
+    def sides(self) -> np.ndarray:
+        """Return the sides that have the least cost."""
+        straight = int(self.costs.min()) == self.least()
+        at = int(np.argmin(self.costs) if straight else np.argmax(self.costs))
+        sides = self.start.copy()
+        sides[self.order[: self.moved[at]]] *= -1.0
+        return sides if straight else -sides
 
 
 class _Pairs:
@@ -80,37 +130,50 @@ class _Places:
         self.trusted = not bool(small.any())
         self.integers = _integer_table(points)
 
-    def on_a_line(self, chosen: np.ndarray, up: np.ndarray, down: np.ndarray) -> int:
-        """Return the least cost of a threshold on points of one line."""
+    def on_a_line(self, chosen: np.ndarray, up: np.ndarray, down: np.ndarray) -> _Divisions:
+        """Divide points of one line by a threshold."""
         part = self.stored[chosen]
-        column = next(j for j in range(part.shape[1]) if (part[:, j] != part[0, j]).any())
-        order = chosen[np.argsort(part[:, column], kind="stable")]
-        below = np.concatenate([[0], np.cumsum(up[order] - down[order])]) + down[order].sum()
-        total = int(up[order].sum() + down[order].sum())
-        return min(int(below.min()), total - int(below.max()))
+        column = next((j for j in range(part.shape[1]) if (part[:, j] != part[0, j]).any()), 0)
+        order = np.argsort(part[:, column], kind="stable")
+        up, down = up[chosen], down[chosen]
+        below = np.concatenate([[0], np.cumsum((up - down)[order])]) + down.sum()
+        total = int(up.sum() + down.sum())
+        return _Divisions(below, total, -np.ones(len(order)), order, np.arange(len(order) + 1))
 
     def around(self, axis: tuple[int, ...], up: np.ndarray, down: np.ndarray) -> int:
         """Return the least cost of a hyperplane that turns about one point, or about two."""
-        others = np.delete(np.arange(len(self.stored)), axis)
+        line, _, turned = self._turned(axis, up, down)
+        if len(line) == len(axis):
+            return turned.least() + sum(min(int(up[i]), int(down[i])) for i in axis)
+        return turned.least() + self.on_a_line(line, up, down).least()
+
+    def sides_around(self, axis: tuple[int, ...], up: np.ndarray, down: np.ndarray) -> np.ndarray:
+        """Return the sides of the cheapest hyperplane that turns about one point, or two."""
+        line, others, turned = self._turned(axis, up, down)
+        sides = np.empty(len(self.stored))
+        sides[line], sides[others] = self.on_a_line(line, up, down).sides(), turned.sides()
+        return sides
+
+    def _turned(
+        self, axis: tuple[int, ...], up: np.ndarray, down: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, _Divisions]:
+        """Return the points on the axis, all others, and how a turn divides these."""
+        line, others = np.array(axis), np.delete(np.arange(len(self.stored)), axis)
         first = axis[0]
         away = self.floats[others] - self.floats[first]
-        on_axis = min(int(up[first]), int(down[first]))
         if len(axis) == 1:
             exact = _Pairs(lambda: self.integers[others] - self.integers[first])
             flat, doubt = away, 2.0 * UNIT * np.abs(away)
         else:
             flat, doubt, exact = self._seen_along(axis, others, away)
             beside = _is_off_axis(flat, self._doubtful(doubt), exact)
-            if beside.all():
-                on_axis += min(int(up[axis[1]]), int(down[axis[1]]))
-            else:
-                line = np.concatenate([np.array(axis), others[~beside]])
-                on_axis = self.on_a_line(line, up, down)
+            if not beside.all():
+                line = np.concatenate([line, others[~beside]])
                 kept = np.flatnonzero(beside)
                 flat, doubt, exact = self._seen_along(axis, others[kept], away[kept])
                 others = others[kept]
-        doubt = self._doubtful(doubt)
-        return on_axis + _least_of_rotation(flat, doubt, exact, up[others], down[others])
+        turned = _rotation(flat, self._doubtful(doubt), exact, up[others], down[others])
+        return line, others, turned
 
     def _doubtful(self, doubt: np.ndarray) -> np.ndarray:
         return doubt if self.trusted else np.full_like(doubt, np.inf)
@@ -164,12 +227,13 @@ def _signs(values: np.ndarray, doubt: np.ndarray, exact: Callable[[int], int]) -
     return signs
 
 
-def _least_of_rotation(
+def _rotation(
     v: np.ndarray, doubt: np.ndarray, exact: Exact, up: np.ndarray, down: np.ndarray
-) -> int:
+) -> _Divisions:
     """Turn a line through the origin by half a turn past the vectors v, none of which is zero."""
     if len(v) == 0:
-        return 0
+        nothing = np.zeros(1, dtype=np.int64)
+        return _Divisions(nothing, 0, np.zeros(0), nothing[:0], nothing)
     height = _signs(v[:, 1], doubt[:, 1], lambda i: exact(i)[1])
     flip = height < 0
     for i in np.flatnonzero(height == 0).tolist():
@@ -180,7 +244,8 @@ def _least_of_rotation(
     changes = np.cumsum((after - before)[order])
     costs = np.concatenate([[0], changes[ends]]) + int(before.sum())
     total = int(up.sum() + down.sum())
-    return min(int(costs.min()), total - int(costs.max()))
+    moved = np.concatenate([[0], ends + 1])
+    return _Divisions(costs, total, np.where(flip, -1.0, 1.0), order, moved)
 
 
 def _by_angle(

@@ -61,6 +61,7 @@ class FewestErrors:
     Errors are sums of sample weights, counted in the unit `unit` (1 if there are none).
     `by` says how the lower bound is proved: ``"witnesses"`` (with `witnesses` and `tree`),
     ``"cells"`` (an exact recount in one to three dimensions) or ``"nothing"`` (the bound is 0).
+    Where floats are too short, `integers` hold the weights and `weights` is empty.
     """
 
     errors: int
@@ -76,6 +77,7 @@ class FewestErrors:
     n_features: int
     classes: tuple[str, ...]
     intercept: bool = True
+    integers: tuple[int, ...] = ()
     holds: bool = True
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
@@ -98,7 +100,7 @@ class FewestErrors:
             "lower": self.lower,
             "unit": [hex(self.unit.numerator), hex(self.unit.denominator)],
             "sample_weight_sha256": self.weights_sha256,
-            "weights": [v.hex() for v in self.weights],
+            **_weights_json(self),
             "by": self.by,
             "witnesses": [
                 {"rows": list(rows), "multipliers": [hex(m) for m in multipliers]}
@@ -120,7 +122,7 @@ class FewestErrors:
                 errors=integer(claim["errors"]),
                 lower=integer(claim["lower"]),
                 unit=Fraction(*(int(part, 16) for part in claim["unit"])),
-                weights=tuple(float.fromhex(v) for v in claim["weights"]),
+                **_weights_from(claim),
                 by=str(claim["by"]),
                 witnesses=tuple(
                     (
@@ -153,6 +155,21 @@ class FewestErrors:
         )
 
 
+def _weights_json(proof: FewestErrors) -> dict[str, Any]:
+    if proof.integers:
+        return {"integers": [hex(v) for v in proof.integers]}
+    return {"weights": [v.hex() for v in proof.weights]}
+
+
+def _weights_from(claim: dict[str, Any]) -> dict[str, Any]:
+    """Read weights that are floats or integers, not both."""
+    if "integers" not in claim:
+        return {"weights": tuple(float.fromhex(v) for v in claim["weights"])}
+    if "weights" in claim:
+        raise checker.Refused("weights are either floats or integers")
+    return {"weights": (), "integers": tuple(int(v, 16) for v in claim["integers"])}
+
+
 def _amount(count: int, unit: Fraction) -> str:
     return f"{float(count * unit):g}"
 
@@ -164,20 +181,22 @@ def certify_errors(
     problem: SignedProblem,
     masses: np.ndarray,
     unit: Fraction,
-    weights: np.ndarray,
+    weights: np.ndarray | tuple[int, ...],
     lower: LowerBound,
     sample_weight: Any = None,
     classes: tuple[str, ...] = ("0", "1"),
 ) -> FewestErrors:
     """Count the errors of the weights, prove the lower bound, and state both.
 
-    A lower bound that is not proved is replaced by 0.
+    Weights are an array of floats, or a tuple of integers where floats are too short. A lower
+    bound that is not proved is replaced by 0.
     """
     claim = FewestErrors(
         errors=errors_of(problem, masses, weights),
         lower=lower.value,
         unit=unit,
-        weights=tuple(float(v) for v in weights),
+        weights=() if isinstance(weights, tuple) else tuple(weights.tolist()),
+        integers=weights if isinstance(weights, tuple) else (),
         by=lower.by,
         witnesses=lower.witnesses,
         tree=lower.tree,
@@ -195,8 +214,9 @@ def certify_errors(
 
 
 def wrong_rows(problem: SignedProblem, weights: Any) -> np.ndarray:
-    """Return which rows are not strictly on their own side, exactly."""
-    numbers = checker.integers([float(v) for v in weights])[0]
+    """Return which rows are not strictly on their own side, exactly; weights may be integers."""
+    exact = all(isinstance(v, int) for v in weights)
+    numbers = weights if exact else checker.integers([float(v) for v in weights])[0]
     return np.asarray(margin_signs(problem, tuple(numbers)) <= 0)
 
 
@@ -207,10 +227,10 @@ def errors_of(problem: SignedProblem, masses: np.ndarray, weights: Any) -> int:
 
 def proves_errors(problem: SignedProblem, masses: np.ndarray, claim: FewestErrors) -> bool:
     """Check every part of the claim exactly, except the fingerprints of the data."""
-    weights = np.array(claim.weights)
-    if weights.shape != (problem.dimension,) or not np.isfinite(weights).all():
+    weights = claim.integers or claim.weights
+    if len(weights) != problem.dimension or not np.isfinite(claim.weights).all():
         return False
-    if errors_of(problem, masses, claim.weights) != claim.errors:
+    if errors_of(problem, masses, weights) != claim.errors:
         return False
     if claim.by == "nothing":
         return claim.lower == 0 and not claim.witnesses and claim.tree is None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from separatrix.certificates.cells import cheapest_sides
 from separatrix.certificates.error_tree import Leaf, Split, Tree
 from separatrix.certificates.errors import LowerBound, errors_of
 from separatrix.certificates.row_weights import equal_rows
@@ -14,7 +16,7 @@ from separatrix.estimators.separability import verdict_on
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.zero_one import Found
 
-__all__ = ["Reduced", "best_weights", "lower_bound"]
+__all__ = ["Reduced", "Solved", "best_weights", "cell_of", "lower_bound", "thinnest_cell"]
 
 _CLASSES = ("0", "1")
 _MOST_WIDENED = 20_000  # entries: a larger margin is looked for in fewer
@@ -25,7 +27,8 @@ class Reduced:
     """Different points, each with one sign: that of the heavier class there.
 
     A point with rows of both classes costs at least the lighter of the two; `base` is the sum of
-    that. Points where both weigh the same are left out of `points`, and kept in `every`.
+    that. Points where both weigh the same are left out of `points`, and kept in `every`, for which
+    `up` and `down` are the costs of either side.
     """
 
     points: np.ndarray
@@ -33,6 +36,8 @@ class Reduced:
     masses: np.ndarray
     base: int
     every: np.ndarray
+    up: np.ndarray
+    down: np.ndarray
 
     @classmethod
     def of(cls, points: np.ndarray, up: np.ndarray, down: np.ndarray) -> Reduced:
@@ -44,7 +49,45 @@ class Reduced:
             np.abs(down - up)[kept],
             int(np.minimum(up, down).sum()),
             points,
+            up,
+            down,
         )
+
+    def right(self, sides: np.ndarray) -> SignedProblem:
+        """Pose the rows that are right when every point has the side given."""
+        kept = np.where(sides > 0.0, self.down, self.up) > 0
+        return SignedProblem(self.every[kept], sides[kept])
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Weights, what bounds the errors from below, and the rows that some hyperplane has right.
+
+    `hoped` is how few errors that hyperplane makes, if it is known before it is looked for.
+    """
+
+    w: np.ndarray
+    bound: LowerBound
+    believed: int
+    cell: Callable[[], SignedProblem]
+    hoped: int = 0
+
+
+def thinnest_cell(reduced: Reduced) -> SignedProblem:
+    """Pose the rows that are right in a cell of least cost, found in exact arithmetic."""
+    return reduced.right(cheapest_sides(reduced.every, reduced.up, reduced.down))
+
+
+def cell_of(reduced: Reduced, found: Found) -> SignedProblem:
+    """Pose the rows that are right for the sides found; a point of equal costs has no side yet."""
+    sides = np.ones(len(reduced.every))
+    even = reduced.up == reduced.down
+    sides[~even] = found.sides
+    if even.any() and found.w is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = reduced.every[even] @ found.w[1:] + found.w[0]
+        sides[even] = np.where(scores > 0.0, 1.0, -1.0)
+    return reduced.right(sides)
 
 
 def best_weights(

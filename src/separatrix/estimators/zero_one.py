@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from separatrix.certificates.errors import LowerBound, certify_errors, wrong_rows
+from separatrix.certificates.errors import (
+    FewestErrors,
+    LowerBound,
+    certify_errors,
+    errors_of,
+    wrong_rows,
+)
 from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import seed_of
+from separatrix.estimators._thin_cells import predicted_errors, through_thin_cell
 from separatrix.estimators._validate import positive, training_data, two_classes
-from separatrix.estimators._zero_one import Reduced, best_weights, lower_bound
+from separatrix.estimators._zero_one import (
+    Reduced,
+    Solved,
+    best_weights,
+    cell_of,
+    lower_bound,
+    thinnest_cell,
+)
 from separatrix.estimators.separability import verdict_on
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers._drive import Status
@@ -50,12 +65,13 @@ class ZeroOne(LinearClassifier):
     solver_bound_ : int or float
         What the solver believes to be a lower bound, in floating point; at least as large.
     misclassified_ : array of row numbers
-        The rows on the wrong side.
+        The rows on the wrong side, in exact arithmetic.
     certificate_ : FewestErrors
         The proof of both; ``certificate_.check(X, y)`` proves it again.
     status_ : Status
-        OPTIMAL where the two numbers are equal, BUDGET otherwise; UNPROVED where the classes can be
-        separated, but not by weights that are floating-point numbers.
+        OPTIMAL where the two numbers are equal, BUDGET otherwise. UNPROVED where they are equal,
+        but ``predict``, in floating point, makes more errors: the certificate then proves them of
+        weights in exact arithmetic, which `coef_` cannot hold.
     n_iter_ : int
         Rounds of closing in.
 
@@ -101,14 +117,24 @@ class ZeroOne(LinearClassifier):
                 "ZeroOne needs two classes to separate, and only one has rows of positive weight."
             )
         part = SignedProblem(problem.X[kept], signs[kept])
-        w, bound, believed = self._solve(part, masses[kept], np.flatnonzero(kept))
-        proof = certify_errors(problem, masses, unit, w, bound, sample_weight, self._class_names())
-        self._tell(problem, proof, masses, believed)
+        found = self._solve(part, masses[kept], np.flatnonzero(kept))
+
+        def prove(weights: np.ndarray | tuple[int, ...]) -> FewestErrors:
+            names = self._class_names()
+            return certify_errors(problem, masses, unit, weights, found.bound, sample_weight, names)
+
+        w, proof = found.w, prove(found.w)
+        made = max(proof.errors, predicted_errors(problem, masses, w))
+        if made > max(proof.lower, found.hoped):
+            exact = through_thin_cell(found.cell(), part, masses[kept], w)
+            if exact is not None:
+                w = exact.floats
+                least = errors_of(problem, masses, exact.integers)
+                proof = prove(w if errors_of(problem, masses, w) <= least else exact.integers)
+        self._tell(problem, w, proof, masses, found.believed)
         return self
 
-    def _solve(
-        self, part: SignedProblem, masses: np.ndarray, numbers: np.ndarray
-    ) -> tuple[np.ndarray, LowerBound, int]:
+    def _solve(self, part: SignedProblem, masses: np.ndarray, numbers: np.ndarray) -> Solved:
         """Return weights, a lower bound in the numbers of the given rows, and what is believed."""
         reduced = None
         if part.X.shape[0] * part.X.shape[1] <= _MOST_ENTRIES:
@@ -120,7 +146,7 @@ class ZeroOne(LinearClassifier):
             if verdict.kind == "separable":
                 self.n_iter_ = 0
                 w = np.concatenate([[verdict.intercept], np.asarray(verdict.weights)])
-                return w, LowerBound("nothing"), 0
+                return Solved(w, LowerBound("nothing"), 0, lambda: whole)
         if reduced is None:
             raise DataError(
                 f"ZeroOne takes at most {_MOST_ENTRIES:,} entries where the classes overlap, and X "
@@ -137,28 +163,38 @@ class ZeroOne(LinearClassifier):
         self.n_iter_ = found.rounds
         w = best_weights(part, masses, reduced, found)
         if found.by == "cells":
-            return w, LowerBound("cells"), found.cost + reduced.base
+            cell = partial(thinnest_cell, reduced)
+            return Solved(w, LowerBound("cells"), found.cost + reduced.base, cell)
         bound = lower_bound(part, masses, reduced, found, numbers)
-        return w, bound, found.believed + reduced.base
+        cell = partial(cell_of, reduced, found)
+        hoped = found.cost + reduced.base
+        return Solved(w, bound, found.believed + reduced.base, cell, hoped)
 
-    def _tell(self, problem: SignedProblem, proof: Any, masses: np.ndarray, believed: int) -> None:
-        w = np.array(proof.weights)
+    def _tell(
+        self, problem: SignedProblem, w: np.ndarray, proof: Any, masses: np.ndarray, believed: int
+    ) -> None:
         self.coef_, self.intercept_ = problem.weights(w)
         self.certificate_ = proof
         self.errors_, self.lower_bound_ = (
             _in_units(proof.errors, proof),
             _in_units(proof.lower, proof),
         )
-        self.solver_bound_ = _in_units(max(believed, proof.lower), proof)
-        self.misclassified_ = np.flatnonzero(wrong_rows(problem, w) & (masses > 0))
+        # A cell that the solver's floats did not see may be cheaper than it believes.
+        self.solver_bound_ = _in_units(min(max(believed, proof.lower), proof.errors), proof)
+        wrong = wrong_rows(problem, proof.integers or proof.weights)
+        self.misclassified_ = np.flatnonzero(wrong & (masses > 0))
+        predicted = predicted_errors(problem, masses, w)
         self.status_ = Status.OPTIMAL if proof.errors == proof.lower else Status.BUDGET
-        if self.status_ is Status.BUDGET and self.n_iter_ == 0:
-            # Separable, but by weights that no floating-point numbers can write down.
-            self.status_ = Status.UNPROVED
-        if self.status_ is not Status.OPTIMAL:
+        if self.status_ is Status.BUDGET:
             self._warn(
                 f"{self.errors_} training errors are attained, and {self.lower_bound_} is the "
                 "most that is proved to be needed."
+            )
+        elif predicted > proof.errors:
+            self.status_ = Status.UNPROVED
+            self._warn(
+                f"{self.errors_} training errors are proved to be the fewest, but in floating "
+                f"point the weights make {_in_units(predicted, proof)}."
             )
 
     def _facts(self) -> list[tuple[str, str]]:

@@ -26,6 +26,8 @@ __all__ = ["Case", "Found", "fewest_errors"]
 _TURNS_A_SECOND = 2e6
 _MOST_IN_SPACE = 200  # points: so that the exact recount of a plane's turns stays within seconds
 _SEARCH_SHARE = 0.15
+_WIDE_GAP = 5  # errors between what is attained and what the root proves
+_STALE = 600
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Found:
 
     `by` is "cells" where all cells were looked at; otherwise `tree` over `witnesses` proves
     `lower`, `believed` is what the solver holds without proof, and `w` are weights that have, in
-    floats, the sides.
+    floats, the sides, or nearly so where the cell is thinner than rounding.
     """
 
     sides: np.ndarray
@@ -77,8 +79,14 @@ def fewest_errors(
     witnesses = ExactWitnesses(points, signs, lengths)
     branching = Branching(rows, masses, witnesses, seed)
     branching.accept(few_errors(rows, masses, _SEARCH_SHARE * seconds, seed)[1])
+    branching.bound_root(end)
+    if branching.cost - branching.lower >= _WIDE_GAP:
+        # Far from a proof: fewer errors are worth more than the first cases.
+        left = min(_SEARCH_SHARE * seconds, end - perf_counter())
+        branching.accept(few_errors(rows, masses, left, seed + 1, _STALE, branching.w)[1])
     branching.run(end)
-    sides = np.where(rows @ branching.w > 0.0, signs, -signs)
+    right = rows @ branching.w > 0.0 if branching.right is None else branching.right
+    sides = np.where(right, signs, -signs)
     cost = int(masses[sides != signs].sum())
     found = Found(sides, cost, "witnesses", believed=branching.lower, rounds=branching.nodes)
     found.w = columns.weights(branching.w)

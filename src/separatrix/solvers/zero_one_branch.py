@@ -57,6 +57,7 @@ class Branching:
         self._corral, self._weights = np.empty(width + 2, dtype=np.int64), np.empty(width + 2)
         self._x = np.empty(width)
         self.cost, self.w = int(masses.sum()), np.zeros(width)
+        self.right: np.ndarray | None = None  # in exact arithmetic, where floats fall short
         self.root: Node | None = None
         self.lower, self.nodes = 0, 0
 
@@ -64,12 +65,28 @@ class Branching:
         """Take weights that make fewer errors than those known."""
         cost = int(self.masses[~(self.rows @ w > 0.0)].sum())
         if cost < self.cost:
-            self.cost, self.w = cost, w.copy()
+            self.cost, self.w, self.right = cost, w.copy(), None
+
+    def _accept_exact(self) -> None:
+        """Take the rows that an exact separator has right, in a cell too thin for floats."""
+        if self.witnesses.separator is None:
+            return
+        right = self.witnesses.right_rows()
+        cost = int(self.masses[~right].sum())
+        if cost < self.cost:
+            self.cost, self.right = cost, right
+
+    def bound_root(self, end: float) -> None:
+        """Bound all cases at once."""
+        self._pack(end)
+        self.root = self._node(frozenset(), frozenset(), _ROOT_ROUNDS, end)
+        self.lower = max(self.lower, _whole(min(self.root.relaxed.bound, float(self.cost))))
 
     def run(self, end: float) -> None:
         """Divide nodes until the bounds meet or the time is spent."""
-        self._pack(end)
-        self.root = self._node(frozenset(), frozenset(), _ROOT_ROUNDS, end)
+        if self.root is None:
+            self.bound_root(end)
+        assert self.root is not None
         heap = [(self.root.relaxed.bound, 0, self.root)]
         number = 0
         while heap:
@@ -145,6 +162,7 @@ class Branching:
                 return WITNESS
         found = self.witnesses.among(alive)
         if found is None:
+            self._accept_exact()
             return STALLED
         self._chosen = np.array(found)
         return WITNESS

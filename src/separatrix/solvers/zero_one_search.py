@@ -5,7 +5,8 @@
 On a line of hyperplanes the count of errors changes only where a row is met, so sorting finds the
 best t. Directions are random ones, single columns and rows that are wrong; a step to an equal
 count is taken too, which walks across plateaus. Starts: the squared hinge on all rows, and again
-on the rows that were right.
+on the rows that were right. Then rows change places: a few that are wrong are fitted with those
+that are right, a few of these are left out, and the walk begins again from there.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ __all__ = ["few_errors"]
 
 _BATCH = 128
 _STILL = 6
-_STALE = 50  # tries in a row that found nothing better
 _ASIDE = (0.02, 0.1, 0.4)
+_ASIDE_SHARE = 0.25
+_WORSE_SHARE = 0.1
+_TAKEN_IN, _LEFT_OUT = 4, 6  # rows that change places, at most
 
 
 @compiled
@@ -111,27 +114,55 @@ def walk(rows, masses, w, directions):  # type: ignore[no-untyped-def]
 
 
 def few_errors(
-    rows: np.ndarray, masses: np.ndarray, seconds: float, seed: int = 0
+    rows: np.ndarray,
+    masses: np.ndarray,
+    seconds: float,
+    seed: int = 0,
+    stale: int = 50,
+    start: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
-    """Return a low cost and the weights that have it; rows are signed, and of like size."""
+    """Return a low cost and the weights that have it; rows are signed, and of like size.
+
+    Ends when `stale` tries in a row found nothing better.
+    """
     rng = np.random.default_rng(seed)
     end = perf_counter() + seconds
     masses = masses.astype(np.float64)
     best, best_w = float(masses.sum()), np.zeros(rows.shape[1])
-    for w in _starts(rows, masses):
+    for w in _starts(rows, masses) if start is None else (start.copy(),):
         cost = _walked(rows, masses, w, rng, _STILL, end)
         if cost < best:
             best, best_w = cost, w
-    stale = 0
-    while best > 1.0 and stale < _STALE and perf_counter() < end:
-        # From a little aside of the best: valleys of few errors lie close to each other.
-        aside = rng.choice(_ASIDE) * np.linalg.norm(best_w) / np.sqrt(len(best_w))
-        w = best_w + aside * rng.normal(size=len(best_w))
-        cost = _walked(rows, masses, w, rng, 2, end)
-        stale = 0 if cost < best else stale + 1
-        if cost <= best:
-            best, best_w = cost, w
+    here, here_w, tries = best, best_w, 0
+    while best > 1.0 and tries < stale and perf_counter() < end:
+        w = _aside(here_w, rng) if rng.random() < _ASIDE_SHARE else _swapped(rows, here_w, rng)
+        cost = _walked(rows, masses, w, rng, 1, end)
+        tries = 0 if cost < best else tries + 1
+        # One more error at times, or the search stays in the first valley for ever.
+        if cost <= here + (1.0 if rng.random() < _WORSE_SHARE else 0.0):
+            here, here_w = cost, w
+        if cost < best:
+            best, best_w = cost, w.copy()
     return best, best_w
+
+
+def _aside(w: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Start from a little aside: valleys of few errors lie close to each other."""
+    length = rng.choice(_ASIDE) * np.linalg.norm(w) / np.sqrt(len(w))
+    return np.asarray(w + length * rng.normal(size=len(w)))
+
+
+def _swapped(rows: np.ndarray, w: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Fit the rows that are right and a few that are wrong, less a few; their sizes at random."""
+    right = rows @ w > 0.0
+    chosen = right.copy()
+    for numbers, most in ((np.flatnonzero(~right), _TAKEN_IN), (np.flatnonzero(right), _LEFT_OUT)):
+        count = min(len(numbers), int(rng.integers(0, most + 1)))
+        chosen[rng.choice(numbers, size=count, replace=False)] ^= True
+    if not chosen.any():
+        return w.copy()
+    scale = 0.2 + np.sqrt(rng.exponential(size=len(rows)))
+    return _fitted((rows * scale[:, None])[chosen])
 
 
 def _walked(

@@ -7,6 +7,8 @@ slow and exact decision on all rows in question takes over.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from separatrix.problem.exact import SignedRows
@@ -26,6 +28,7 @@ class ExactWitnesses:
         self.lengths = lengths
         self.known: dict[tuple[int, ...], Witness | None] = {}
         self.guesses: dict[tuple[int, ...], np.ndarray] = {}
+        self.separator: list[Fraction] | None = None
 
     def propose(self, rows: tuple[int, ...], weights: np.ndarray) -> None:
         """Remember multipliers of float rows of length one."""
@@ -42,10 +45,26 @@ class ExactWitnesses:
             self.known[rows] = None if found is None else (rows, tuple(found.multipliers))
         return self.known[rows]
 
+    def right_rows(self) -> np.ndarray:
+        """Return which rows the separator has strictly on their own side, in fractions."""
+        assert self.separator is not None
+        slopes, intercept = self.separator[1:], self.separator[0]
+        points = self.rows.X.tolist()
+        scores = [
+            intercept + sum(v * Fraction(x) for v, x in zip(slopes, point, strict=True))
+            for point in points
+        ]
+        signs = self.rows.signs
+        return np.array([score * int(s) > 0 for score, s in zip(scores, signs, strict=True)])
+
     def among(self, alive: np.ndarray) -> tuple[int, ...] | None:
-        """Decide exactly whether the rows alive hold a witness; return its rows."""
+        """Decide exactly whether the rows alive hold a witness; return its rows.
+
+        If they are separable instead, `separator` holds the direction.
+        """
         numbers = np.flatnonzero(alive)
         claim = decide(self.rows.take(numbers))
+        self.separator = claim.direction if claim.kind == "separable" else None
         if claim.witness is None:
             return None
         pairs = sorted(zip(numbers[claim.witness[0]].tolist(), claim.witness[1], strict=True))

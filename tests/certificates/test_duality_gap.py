@@ -13,7 +13,7 @@ from tests.problems import as_sparse, problem
 
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.checker import Refused
-from separatrix.certificates.duality_gap import check_duality_gap, data_of
+from separatrix.certificates.duality_gap import DualityGaps, check_duality_gap, data_of
 from separatrix.certificates.reading import duality_gap_from_json
 from separatrix.solvers.balance import balanced
 
@@ -207,3 +207,72 @@ def test_malformed_files_are_refused_in_words(damage):
     damage(whole)
     with pytest.raises(Refused):
         duality_gap_from_json(json.dumps(whole))
+
+
+def test_costs_that_are_partly_infinite_are_charged_for():
+    X, signs = np.array([[1.0], [-1.0], [0.1], [-0.1]]), np.array([1.0, -1.0, 1.0, -1.0])
+    found = check_duality_gap(
+        X=X, signs=signs, costs=np.array([np.inf, np.inf, 0.1, 0.1]), loss="squared_hinge",
+        weights=np.array([0.0, 10.0]), alpha=np.array([1e-9, 1e-9, 50.0, 50.0]),
+    )  # fmt: skip
+    assert found.dual < 0.662  # the objective at w = 1
+
+
+def test_a_balance_too_small_to_square_still_counts():
+    y = np.array([1.0] * 9 + [-1.0])
+    tiny = np.full(10, 1e-163)
+    found = check_duality_gap(
+        X=np.zeros((10, 1)), signs=y, costs=tiny, loss="hinge", weights=np.zeros(2), alpha=tiny,
+        bias_penalty=1e-200,
+    )  # fmt: skip
+    assert found.dual < 0.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"loss": "absolute", "primal": 1e300},
+        {"ridge": 0.5},
+        {"positive": 99},
+        {"positive": 0},
+        {"bias_penalty": -1.0},
+        {"n_features": 99},
+        {"weights": np.zeros(1)},
+        {"costs": np.zeros(3)},
+    ],
+)
+def test_claims_that_cannot_be_made_are_refused(change):
+    X, signs, proof = genuine(1)
+    assert proof.check(X, signs)
+    assert not dataclasses.replace(proof, **change).check(X, signs)
+
+
+def test_dense_and_sparse_copies_are_the_same_data():
+    for seed in cases(60):
+        X, signs, proof = genuine(seed)
+        assert proof.check(as_sparse(X), signs)
+
+
+def test_every_class_must_have_its_machine():
+    X, signs, proof = genuine(1)
+    assert not DualityGaps(()).check(X, signs)
+    assert not DualityGaps((proof, proof)).check(X, signs)
+
+
+def test_large_sparse_data_are_bounded_by_lengths_first():
+    rng = np.random.default_rng(0)
+    X = as_sparse(np.where(rng.random((600, 500)) < 0.95, rng.normal(size=(600, 500)), 0.0))
+    signs = np.where(rng.random(600) < 0.5, 1.0, -1.0)
+    costs = np.ones(600)
+    alpha = balanced(rng.random(600), signs, costs)
+    weights = rng.normal(size=501)
+    assert X.nnz > 1 << 18
+    settings = {"X": X, "signs": signs, "costs": costs, "weights": weights, "alpha": alpha}
+    for loss in LOSSES:
+        loose = check_duality_gap(**settings, loss=loss, wanted=1e9)
+        tight = check_duality_gap(**settings, loss=loss)
+        assert loose.primal >= tight.primal * (1 - 1e-13)
+        assert loose.dual <= tight.dual + 1e-13 * tight.primal
+        assert loose.gap == pytest.approx(tight.gap, rel=1e-6)
+    exact = naive.dual(X.toarray(), signs, costs, "hinge", alpha)
+    assert Fraction(check_duality_gap(**settings, loss="hinge", wanted=1e9).dual) <= exact[0]

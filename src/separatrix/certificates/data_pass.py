@@ -90,7 +90,7 @@ def _sparse_pass(X: Any, signs: np.ndarray, w: np.ndarray, bias: float, alpha: n
     """Bound errors by the lengths of rows: |x|.|w| by Cauchy, sum a |x| by the triangle."""
     n, d = X.shape
     margins, lengths, counts = np.empty(n), np.empty(n), np.diff(X.indptr)
-    spread, total = 0.0, _Total(d)
+    most, total = 0.0, _Total(d)
     share = signs * alpha
     for rows, block, _ in _blocks(X, _SPARSE_ENTRIES):
         margins[rows] = signs[rows] * (block @ w + bias)
@@ -98,14 +98,14 @@ def _sparse_pass(X: Any, signs: np.ndarray, w: np.ndarray, bias: float, alpha: n
         lengths[rows] = np.where(counts[rows] > 0, np.sqrt(squares), 0.0)
         if (part := share[rows]).any():
             total.add(block.T @ part)
-            spread += _gamma(float(rows.stop - rows.start) + 2.0) * float(abs(part) @ lengths[rows])
+            most = max(most, float(rows.stop - rows.start))
     lengths *= 1.0 + _gamma(float(counts.max(initial=0)) + 4.0)
     lengths += math.sqrt(LEAST) * (d + 2.0)  # squares that vanished
     length_w = math.sqrt(float(w @ w)) * (1.0 + _gamma(d + 4.0)) + math.sqrt(LEAST) * (d + 2.0)
     margin_errors = _gamma(1.0) * (counts + 4.0) * 1.01 * (lengths * length_w + abs(bias))
     u = total.value + total.carried
     reach = float(alpha @ lengths)
-    spread = 1.01 * (spread + total.share * reach) + 8.0 * (n + 2.0) * (d + 2.0) * LEAST
+    spread = 1.01 * (_gamma(most + 2.0) + total.share) * reach + 8.0 * (n + 2.0) * (d + 2.0) * LEAST
     errors = 2.0 * UNIT * abs(u) + 8.0 * (n + 2.0) * LEAST
     margin_errors += 8.0 * (d + 2.0) * LEAST
     return Pass(margins, margin_errors, u, errors, spread, np.zeros(0))

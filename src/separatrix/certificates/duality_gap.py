@@ -24,11 +24,15 @@ from separatrix.certificates.separation import certificate_json
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 
-__all__ = ["DualityGap", "DualityGaps", "Violation", "check_duality_gap"]
+__all__ = ["LOSSES", "DualityGap", "DualityGaps", "Violation", "check_duality_gap"]
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.
 _SLACK = 1e-12
 _VISIBLE = 1e-6
+LOSSES = ("hinge", "squared_hinge", "logistic")
+_FEW_ENTRIES = 1 << 18
+# A multiplier this close to its cost is at its cost: the exact balance moved it by rounding.
+_AT_COST = 1.0 - 1e-12
 # Without a penalty nothing keeps w small: how many times larger than found it may be.
 _REACH = 1e3
 
@@ -86,15 +90,14 @@ class DualityGap:
     def check(self, X: Any, y: Any) -> bool:
         """Prove both bounds again from the data; other data are refused."""
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
-        if len(classes) != max(len(self.classes), 2):
+        X = as_matrix(X)
+        if not self._fits(X, len(classes)):
             return False
         if sha256(data_of(X, codes, len(classes), self.intercept)) != self.data_sha256:
             return False
         signs = np.where(codes == self.positive, 1.0, -1.0)
-        if len(self.multipliers) != len(signs) or len(self.costs) != len(signs):
-            return False
         again = check_duality_gap(
-            X=as_matrix(X),
+            X=X,
             signs=signs,
             costs=self.costs,
             loss=self.loss,
@@ -104,8 +107,25 @@ class DualityGap:
             bias_penalty=self.bias_penalty,
             ridge=self.ridge,
             slack=0.0,
+            wanted=0.0,
         )
         return self.holds and again.primal <= self.primal and again.dual >= self.dual
+
+    def _fits(self, X: Any, n_classes: int) -> bool:
+        """Whether the claim is one that can be made of such data."""
+        n, d = X.shape
+        return (
+            n_classes == len(self.classes)
+            and n_classes >= 2
+            and (self.positive == 1 if n_classes == 2 else 0 <= self.positive < n_classes)
+            and (n, d) == (self.n_rows, self.n_features)
+            and self.multipliers.shape == self.costs.shape == (n,)
+            and self.weights.shape == (d + 1,)
+            and bool((self.costs >= 0.0).all() and (self.costs > 0.0).any())
+            and self.loss in LOSSES
+            and self.ridge in (0.0, 1.0)
+            and 0.0 <= self.bias_penalty < math.inf
+        )
 
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""
@@ -155,7 +175,11 @@ class DualityGaps:
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove every machine's bounds again."""
-        return all(machine.check(X, y) for machine in self.machines)
+        n_classes = len(np.unique(np.asarray(y)))
+        numbers = [machine.positive for machine in self.machines]
+        return numbers == list(range(n_classes)) and all(
+            machine.check(X, y) for machine in self.machines
+        )
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -191,15 +215,23 @@ def check_duality_gap(
     data_sha256: str = "",
     classes: tuple[str, ...] = ("0", "1"),
     slack: float = _SLACK,
+    wanted: float = 0.0,
 ) -> DualityGap:
-    """Compute both bounds from the data, rounding outwards."""
+    """Compute both bounds from the data, rounding outwards.
+
+    Large sparse data are bounded by the lengths of rows first, and column by column if the gap is
+    then above the one `wanted`.
+    """
     w, bias = np.asarray(weights[1:]), float(weights[0]) if intercept else 0.0
-    # Lengths of rows bound rounding well enough, unless columns must be told apart.
-    seen = one_pass(X, signs, w, bias, alpha, by_column=ridge == 0.0)
     penalty = bias_penalty if intercept else None
-    primal = primal_from_above(seen, costs, loss, w, bias, penalty or 0.0, ridge)
-    box = None if ridge else box_around(seen, w, alpha, _REACH)
-    dual = dual_from_below(seen, costs, loss, signs, alpha, penalty, box)
+    small = getattr(X, "nnz", 0) <= _FEW_ENTRIES
+    for by_column in (True,) if small or ridge == 0.0 else (False, True):
+        seen = one_pass(X, signs, w, bias, alpha, by_column)
+        primal = primal_from_above(seen, costs, loss, w, bias, penalty or 0.0, ridge)
+        box = None if ridge else box_around(seen, w, alpha, _REACH)
+        dual = dual_from_below(seen, costs, loss, signs, alpha, penalty, box)
+        if primal - dual <= (wanted - 2.0 * slack) * primal:
+            break
     if math.isfinite(primal):
         primal, dual = primal * (1.0 + slack), dual - slack * primal
     return DualityGap(
@@ -236,7 +268,7 @@ def _violations(
 
     with np.errstate(over="ignore", invalid="ignore"):
         if loss == "hinge" or np.isinf(c).any():
-            idle, bound = a == 0.0, a == c
+            idle, bound = a == 0.0, a >= _AT_COST * c
             add("no multiplier, yet a margin below 1", (1.0 - m)[idle])
             add("multiplier at its cost, yet a margin above 1", (m - 1.0)[bound])
             add("multiplier between, yet a margin that is not 1", abs(m - 1.0)[~idle & ~bound])

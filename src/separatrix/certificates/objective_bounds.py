@@ -42,7 +42,7 @@ def primal_from_above(
         norm = 0.5 * _sum(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
         if np.isinf(costs).any():
             least = float(lower.min())
-            if least <= 0.0:
+            if least <= 0.0 or min(1.0, least) ** 2 == 0.0:
                 return math.inf
             # Divided by its least margin, w has a margin of 1 on every row.
             return norm / min(1.0, least) ** 2 * (1.0 + 8.0 * UNIT)
@@ -83,7 +83,9 @@ def dual_from_below(
         outer = abs(seen.total) + seen.total_errors
         squares = outer * outer if box is None else 2.0 * outer * box
         if bias_penalty:
-            squares = np.append(squares, balance * balance / bias_penalty * (1.0 + 8.0 * UNIT))
+            squares = np.append(
+                squares, abs(balance / bias_penalty) * abs(balance) * (1.0 + 8.0 * UNIT) + LEAST
+            )
         if not (np.isfinite(squares).all() and math.isfinite(seen.spread)):
             return -math.inf
         penalty = 0.5 * _sum(squares) * (1.0 + 8.0 * UNIT) + len(squares) * LEAST
@@ -107,7 +109,7 @@ def _gain_from_below(loss: str, costs: np.ndarray, alpha: np.ndarray) -> float:
         return _sum(terms) - _sum_error(terms)
     value = _sum(a)
     value -= _sum_error(a)
-    if loss == "squared_hinge" and not np.isinf(c).any():
+    if loss == "squared_hinge":
         spent = _sum(a * (a / (4.0 * c))) * (1.0 + 8.0 * UNIT) + len(a) * LEAST
         value -= spent + 2.0 * UNIT * abs(value)
     return value

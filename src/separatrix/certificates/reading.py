@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.certificates import checker
 from separatrix.certificates.checker import Refused
-from separatrix.certificates.duality_gap import DualityGap
+from separatrix.certificates.duality_gap import LOSSES, DualityGap
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 
@@ -81,14 +81,23 @@ def duality_gap_from_json(text: str | dict[str, Any]) -> DualityGap:
         return _duality_gap(whole["claim"], _about(whole))
     except Refused:
         raise
-    except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+    except (
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        ValueError,
+        MemoryError,
+    ) as error:
         raise Refused(f"not a well-formed certificate: {error}") from error
 
 
 def _duality_gap(claim: dict[str, Any], common: dict[str, Any]) -> DualityGap:
-    if claim["loss"] not in ("hinge", "squared_hinge", "logistic"):
+    if claim["loss"] not in LOSSES:
         raise Refused(f"no machine has the loss {claim['loss']!r}")
     n = common["n_rows"]
+    if not 0 < n < 2**40 or not 0 <= common["n_features"] < 2**40:
+        raise Refused("the certificate must say how many rows and features there are")
     costs = np.array([float.fromhex(value) for value in claim["costs"]])
     if not (len(costs) in (1, n) and (costs >= 0.0).all() and (costs > 0.0).any()):
         raise Refused("costs must be one number above zero, or one for each row")

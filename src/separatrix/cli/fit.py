@@ -80,6 +80,8 @@ def fit(
             raise typer.BadParameter(f"-s {liblinear} is not among the machines here: {known}.")
         loss = _LIBLINEAR[liblinear]
     table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
+    if certificate is not None and len(table.classes) > 2:
+        raise typer.BadParameter("--certificate needs two classes: there is one for each machine.")
     machine = _machine(loss, cost, tol, penalise_bias, balanced, max_seconds)
     machine.verbose = sys.stderr.isatty() and not quiet
     with warnings.catch_warnings(record=True) as caught:
@@ -94,7 +96,7 @@ def fit(
         typer.echo(json.dumps(_facts(machine, table), indent=1))
     elif not quiet:
         _tell(machine, table, certificate)
-    if machine.status_ == "budget":
+    if machine.status_ in ("budget", "unproved"):
         raise typer.Exit(4)
 
 
@@ -131,8 +133,6 @@ def _write(
     from separatrix.cli._certificate import certificate_of_file, write_aside
 
     if certificate is not None:
-        if len(machine.coef_) > 1:
-            raise typer.BadParameter("--certificate needs two classes: there is one for each.")
         proof = certificate_of_file(machine.certificate_, table, data)
         write_aside(certificate, json.dumps(proof, indent=1))
     if out is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 import warnings
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,10 +41,11 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers._drive import Status
 from separatrix.solvers._threads import one_thread
-from separatrix.solvers.machine import ROADS, MachineRun, choose
+from separatrix.solvers.machine import ROADS, MachineRun, choose, other_road
 
 _TIGHTENINGS = 4
 _SMALL, _SMALL_TOL = 20_000, 1e-9
+_PATIENT_PASSES = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +125,12 @@ class Machine(CallbackSupport, LinearClassifier):
     def _costs(self, weights: np.ndarray, loss: str) -> tuple[np.ndarray, float]:
         """Return what each row costs and what |w|^2 does, for the C asked for."""
         if not np.isinf(self.C):
-            costs = self.C * weights
+            with np.errstate(over="ignore", under="ignore"):
+                costs = self.C * weights
             if not np.isfinite(costs).all():
                 raise DataError("C times a row's weight is beyond the largest number. Lower C.")
+            if ((weights > 0.0) & (costs == 0.0)).any():
+                raise DataError("C times a row's weight is below the least number. Raise C.")
             return costs, 1.0
         if loss == "logistic":
             return weights, 0.0
@@ -143,7 +147,9 @@ class Machine(CallbackSupport, LinearClassifier):
         firsts = self._starts(problems)
         names = tuple(str(name) for name in self.classes_)
         data = data_of(X, codes, len(self.classes_), bool(self.fit_intercept))
-        workers = min(len(problems), self.n_jobs or os.cpu_count() or 1)
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0. Use None for every core.")
+        workers = min(len(problems), effective_n_jobs(self.n_jobs or -1))
         with (
             one_thread(),  # so that the number of threads changes no bit
             watching(self, len(problems), X, y) as watch,
@@ -187,21 +193,20 @@ class Machine(CallbackSupport, LinearClassifier):
         if problem.is_hard and road == "dual_coordinate":
             # Passes do not tell an impossible margin from a slow one.
             self._refuse_if_inseparable(problem)
-        max_passes = np.inf if self.max_passes is None else float(self.max_passes)
-        run = MachineRun(
-            problem,
-            road,
-            tol=self.tol,
-            seed=seed_of(self.random_state),
-            max_passes=max_passes,
-            first=first,
-        )
+        other = other_road(problem, road) if self.solver == "auto" else None
+        patience = np.inf if other is None else _PATIENT_PASSES
+        run = self._begun(problem, road, patience, first)
         tol = float(self.tol)
         if problem.X.shape[0] * problem.X.shape[1] <= _SMALL:
             # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
             tol = min(tol, _SMALL_TOL)
         for left in reversed(range(_TIGHTENINGS)):
             status = run.go_on(tol, deadline, report)
+            if status is Status.BUDGET and other is not None and run.state.passes >= patience:
+                # So many passes should have done: the columns are not made for them.
+                road, other = other, None
+                run = self._begun(problem, road, np.inf, None)
+                status = run.go_on(tol, deadline, report)
             claims = run.claims()
             if not claims.is_settled and status.is_final and left:
                 tol *= 0.1
@@ -218,6 +223,7 @@ class Machine(CallbackSupport, LinearClassifier):
                 ridge=problem.ridge,
                 positive=positive_class,
                 data_sha256=fingerprint.result(),
+                wanted=float(self.tol),
                 classes=names,
             )
             if proof.gap <= self.tol:
@@ -239,6 +245,17 @@ class Machine(CallbackSupport, LinearClassifier):
             updates=state.updates,
             passes=state.passes,
             bias_interval=claims.bias_interval,
+        )
+
+    def _begun(self, problem: MachineProblem, road: str, patience: float, first: Any) -> MachineRun:
+        max_passes = np.inf if self.max_passes is None else float(self.max_passes)
+        return MachineRun(
+            problem,
+            road,
+            tol=self.tol,
+            seed=seed_of(self.random_state),
+            max_passes=min(max_passes, patience),
+            first=first,
         )
 
     def _verdict(self, problem: MachineProblem) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.estimators._calibration import Calibration, held_out_calibration
@@ -154,5 +155,11 @@ class LinearSVM(Machine):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of every class, calibrated on held-out folds."""
         scores = self.decision_function(X)
-        assert self._calibration is not None
+        if self._calibration is None:
+            raise NotFittedError("Fit again: probability=True was set after the last fit.")
         return self._calibration.probabilities(scores)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of every probability."""
+        return np.log(self.predict_proba(X))

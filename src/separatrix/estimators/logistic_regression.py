@@ -37,7 +37,7 @@ class LogisticRegression(Machine):
         How much the likelihood counts against the penalty; inf for maximum likelihood.
     tol : float
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
-    solver : {"auto", "newton", "dual_coordinate", "gram"}
+    solver : {"auto", "newton", "gram"}
         The road to the optimum; auto chooses by the shape of X.
     fit_intercept, intercept_penalty, class_weight, max_seconds, max_passes, random_state
         As in `LinearSVM`.
@@ -134,7 +134,13 @@ class LogisticRegression(Machine):
             logs = log_expit(scores)
             shares = np.exp(logs - logs.max(axis=1, keepdims=True))
             totals = shares.sum(axis=1, keepdims=True)
-        return np.asarray(shares / totals)
+        shares = shares / totals
+        # Several classes may be certain to all digits: the largest is the one predicted.
+        rows, largest = np.arange(len(scores)), scores.argmax(axis=1)
+        top = shares.max(axis=1)
+        tied = (shares == top[:, None]).sum(axis=1) > 1
+        shares[rows[tied], largest[tied]] = np.nextafter(top[tied], 2.0)
+        return np.asarray(shares)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of every probability."""

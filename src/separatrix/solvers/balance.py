@@ -61,7 +61,9 @@ def _exact(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> np.ndarra
         room = np.floor(_room(alpha, signs, upper, residual) / grid) * grid
         # Beyond the binade of the largest, the grid is too fine for a float.
         room = np.where(signs * residual > 0.0, room, np.minimum(room, grid * 2.0**53 - alpha))
-        row = int(np.argmax(room))
+        # Rows at a bound stay there if others can take it.
+        inside = np.where((alpha > 0.0) & (alpha < upper), room, 0.0)
+        row = int(np.argmax(inside if inside.any() else room))
         if room[row] == 0.0:
             return np.zeros_like(alpha)
         step = min(float(room[row]), abs(residual))

@@ -13,7 +13,7 @@ Dense rows: QR of X^T. Sparse rows too wide for that: the eigenvectors of X X^T,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,7 @@ def reduced(problem: MachineProblem) -> tuple[MachineProblem, Span]:
         else:
             rows, span = _by_qr(X, centre)
     signed = SignedProblem(rows, problem.signs, problem.rows.fit_intercept)
-    return MachineProblem(signed, problem.costs, problem.loss, problem.bias_penalty), span
+    return replace(problem, rows=signed), span
 
 
 def _by_qr(X: Matrix, centre: bool) -> tuple[FloatArray, Span]:

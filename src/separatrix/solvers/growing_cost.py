@@ -32,6 +32,7 @@ class Memory:
 
     soft: MachineState
     cost: float
+    first_cost: float
     seed: int
     max_passes: float
     earlier_updates: int = 0
@@ -55,7 +56,7 @@ def start(
     )
     n, d = problem.X.shape
     state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
-    state.memory = Memory(soft, cost, seed, max_passes)
+    state.memory = Memory(soft, cost, cost, seed, max_passes)
     return state
 
 
@@ -81,7 +82,8 @@ def advance(state: MachineState, budget: int) -> Status | None:
             if state.gap <= state.tol:
                 return Status.OPTIMAL
             if not _grow(state):
-                return Status.BUDGET
+                spent = state.passes >= memory.max_passes
+                return Status.BUDGET if spent else Status.UNPROVED
         elif status is not None:
             return status
         if budget <= 0:
@@ -113,7 +115,11 @@ def _grow(state: MachineState) -> bool:
         memory.cost *= _GROWTH
     else:
         tol *= 0.1
-    if memory.cost > _LARGEST or tol < 1e-14 or state.passes >= memory.max_passes:
+    if (
+        memory.cost > _LARGEST * memory.first_cost
+        or tol < 1e-14
+        or state.passes >= memory.max_passes
+    ):
         return False
     memory.soft = dual_coordinate.start(
         _soft(state.problem, memory.cost),

@@ -162,7 +162,7 @@ def _verdict(state: MachineState) -> Status | None:
     if state.gap <= state.tol:
         return Status.OPTIMAL
     if memory.run is None or memory.failed or memory.since_best >= _PATIENCE:
-        return Status.BUDGET
+        return Status.UNPROVED  # steps no longer help: rounding is all that is left
     return Status.BUDGET if state.passes >= memory.max_passes else None
 
 

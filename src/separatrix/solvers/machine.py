@@ -37,12 +37,12 @@ from separatrix.solvers.claims import hard_claim
 from separatrix.solvers.crossover import on_the_faces
 from separatrix.solvers.face_solution import on_this_face
 
-__all__ = ["ROADS", "MachineRun", "choose"]
+__all__ = ["ROADS", "MachineRun", "choose", "other_road"]
 
 ROADS = ("newton", "interior_point", "dual_coordinate", "gram")
 
 _FEW_ROWS = 2_000
-_NARROW = 60
+_NARROW, _MODEST = 60, 2_000
 # Seconds for one multiplication of a d x d product, and for one entry of a coordinate pass.
 _PRODUCT, _ENTRY = 2.5e-10, 3e-9
 _ITERATIONS, _PASSES = 25, 60
@@ -56,13 +56,21 @@ def choose(problem: MachineProblem) -> str:
     if problem.loss == LOGISTIC:
         return "newton"
     by_matrix_alone = "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
-    if d <= _NARROW:
+    if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
+        # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
         return by_matrix_alone
     entries = problem.X.nnz if sp.issparse(problem.X) else n * d
     by_matrix = _ITERATIONS * _PRODUCT * (_products(problem) + d**3 / 3.0)
     by_passes = _PASSES * _ENTRY * entries
     # Narrow data are hard for coordinate descent at large C: the matrix may cost a good deal more.
     return by_matrix_alone if by_matrix < 4.0 * by_passes else "dual_coordinate"
+
+
+def other_road(problem: MachineProblem, road: str) -> str | None:
+    """Return the road to take where passes over the rows get nowhere; None if there is none."""
+    if road != "dual_coordinate" or problem.X.shape[1] > _MODEST:
+        return None
+    return "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
 
 
 def _products(problem: MachineProblem) -> float:
@@ -135,6 +143,8 @@ class MachineRun:
         w, alpha = self._back(state.w), state.alpha
         if problem.has_free_bias:
             alpha = balanced(alpha, problem.signs, problem.upper)
+        if problem.ridge > 0.0 and not problem.dual(alpha) >= 0.0:
+            alpha = np.zeros_like(alpha)  # always feasible, with the value 0
         interval = (float(w[0]), float(w[0]))
         if problem.is_hard:
             w = hard_claim(problem, w, problem.X @ w[1:])
@@ -191,7 +201,7 @@ def _with_best_bias(
     low, high = hinge_bias_interval(scores, problem.signs, problem.costs)
     ends = [end for end in (low, high) if np.isfinite(end)]
     best = np.concatenate([[sum(ends) / len(ends)], w[1:]])
-    free = (alpha > 0.0) & (alpha < problem.costs)
+    free = (alpha > 0.0) & (alpha < (1.0 - 1e-12) * problem.costs)
     if free.any():
         mean = np.concatenate([[float((problem.signs - scores)[free].mean())], w[1:]])
         signs = problem.signs

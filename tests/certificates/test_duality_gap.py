@@ -13,7 +13,9 @@ from tests.problems import as_sparse, problem
 
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.checker import Refused
+from separatrix.certificates.data_pass import one_pass
 from separatrix.certificates.duality_gap import DualityGaps, check_duality_gap, data_of
+from separatrix.certificates.objective_bounds import dual_from_below, primal_from_above
 from separatrix.certificates.reading import duality_gap_from_json
 from separatrix.solvers.balance import balanced
 
@@ -276,3 +278,27 @@ def test_large_sparse_data_are_bounded_by_lengths_first():
         assert loose.gap == pytest.approx(tight.gap, rel=1e-6)
     exact = naive.dual(X.toarray(), signs, costs, "hinge", alpha)
     assert Fraction(check_duality_gap(**settings, loss="hinge", wanted=1e9).dual) <= exact[0]
+
+
+@pytest.mark.parametrize("by_column", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_sums_that_cancel_are_not_believed(loss, by_column):
+    """Adding one to numbers so large changes nothing: float64 loses it, the bound may not."""
+    large = 2.0**53
+    costs = np.full(6, 3.0)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        # sum a y x = +-1 and every margin is +-1, exactly; computed, they may be 0.
+        signs = np.array([1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
+        x = np.array([large, float(rng.choice([-1, 1])), large, 0.0, 0.0, 0.0])
+        order = rng.permutation(6)
+        X = np.column_stack([x, rng.permutation([large, -1.0, -large, 0.0, 0.0, 0.0])])[order]
+        signs, alpha = signs[order], np.ones(6)
+        seen = one_pass(as_sparse(X), signs, np.zeros(2), 0.0, alpha, by_column)
+        found = dual_from_below(seen, costs, loss, signs, alpha, 0.0)
+        assert Fraction(found) <= naive.dual(X, signs, costs, loss, alpha)[0]
+        rows = np.array([rng.permutation([large, -1.0, -large]) for _ in range(6)])
+        seen = one_pass(as_sparse(rows), signs, np.ones(3), 0.0, alpha, by_column)
+        found = primal_from_above(seen, costs, loss, np.ones(3), 0.0, 0.0)
+        exact = naive.primal(rows, signs, costs, loss, np.array([0.0, 1.0, 1.0, 1.0]))
+        assert Fraction(found) >= exact[1]

@@ -19,7 +19,6 @@ from separatrix.problem.signed import SignedProblem
 
 Problem = SignedProblem | KeslerProblem
 
-_ROWS_AT_A_TIME = 65536
 _ENTRIES_AT_A_TIME = 1 << 17
 
 
@@ -37,8 +36,11 @@ def n_classes_of(problem: Problem) -> int:
 
 def _pieces(X: Any) -> Iterable[Any]:
     """Yield blocks of rows as canonical CSR, so that dense data need no full copy."""
-    for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
-        piece = sp.csr_array(X[begin : begin + _ROWS_AT_A_TIME], dtype=np.float64)
+    n = X.shape[0]
+    entries = X.nnz if sp.issparse(X) else X.size
+    step = max(1, n * _ENTRIES_AT_A_TIME // max(1, entries))
+    for begin in range(0, n, step):
+        piece = sp.csr_array(X[begin : begin + step], dtype=np.float64)
         if piece.nnz and (piece.data == 0.0).any():
             piece = piece.copy()
             piece.eliminate_zeros()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,14 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import (
-    DualityGap,
-    DualityGaps,
-    check_duality_gap,
-    data_of,
-)
-from separatrix.errors import DataError, NotSeparableError
+from separatrix.certificates.duality_gap import DualityGaps, data_of
+from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._proved import Effort, Fitted, Naming, solve_and_prove
 from separatrix.estimators._run import seed_of
 from separatrix.estimators._validate import (
     one_of,
@@ -34,32 +28,12 @@ from separatrix.estimators._validate import (
 )
 from separatrix.estimators._watch import CallbackSupport, watching
 from separatrix.estimators._weights import row_weights
-from separatrix.estimators.separability import separability
-from separatrix.estimators.verdict import Verdict
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers._drive import Status
 from separatrix.solvers._threads import one_thread
-from separatrix.solvers.machine import ROADS, MachineRun, choose, other_road
-
-_TIGHTENINGS = 4
-_SMALL, _SMALL_TOL = 20_000, 1e-9
-_PATIENT_PASSES = 300
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """One machine, solved and proved."""
-
-    weights: np.ndarray
-    signs: np.ndarray
-    proof: DualityGap
-    status: Status
-    road: str
-    updates: int
-    passes: float
-    bias_interval: tuple[float, float]
+from separatrix.solvers.machine import ROADS
 
 
 class Machine(CallbackSupport, LinearClassifier):
@@ -141,9 +115,7 @@ class Machine(CallbackSupport, LinearClassifier):
     ) -> tuple[list[Fitted], np.ndarray]:
         """Return one machine, or one for each class, and the class number of every row."""
         X, codes, problems = self._pose(X, y, sample_weight, loss)
-        deadline = np.inf
-        if self.max_seconds is not None:
-            deadline = time.perf_counter() + self.max_seconds
+        effort = self._effort()
         firsts = self._starts(problems)
         names = tuple(str(name) for name in self.classes_)
         data = data_of(X, codes, len(self.classes_), bool(self.fit_intercept))
@@ -162,117 +134,24 @@ class Machine(CallbackSupport, LinearClassifier):
                 report = None
                 if watch.is_wanted:
                     report = lambda state: watch.report(number, state)  # noqa: E731
-                return self._solve(
-                    problems[number],
-                    loss,
-                    firsts[number],
-                    deadline,
-                    report,
-                    fingerprint,
-                    number if len(problems) > 1 else 1,
-                    names,
-                )
+                naming = Naming(fingerprint, names, number if len(problems) > 1 else 1)
+                return solve_and_prove(problems[number], effort, naming, firsts[number], report)
 
             numbers = range(len(problems))
             machines = list(map(work, numbers) if workers == 1 else pool.map(work, numbers))
         return machines, codes
 
-    def _solve(
-        self,
-        problem: MachineProblem,
-        loss: str,
-        first: Any,
-        deadline: float,
-        report: Callable[[Any], None] | None,
-        fingerprint: Future[str],
-        positive_class: int,
-        names: tuple[str, ...],
-    ) -> Fitted:
-        """Solve to the tolerance, prove it, and where the proof falls short of it, go further."""
-        road = choose(problem) if self.solver == "auto" else self.solver
-        if problem.is_hard and road == "dual_coordinate":
-            # Passes do not tell an impossible margin from a slow one.
-            self._refuse_if_inseparable(problem)
-        other = other_road(problem, road) if self.solver == "auto" else None
-        patience = np.inf if other is None else _PATIENT_PASSES
-        run = self._begun(problem, road, patience, first)
-        tol = float(self.tol)
-        if problem.X.shape[0] * problem.X.shape[1] <= _SMALL:
-            # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
-            tol = min(tol, _SMALL_TOL)
-        for left in reversed(range(_TIGHTENINGS)):
-            status = run.go_on(tol, deadline, report)
-            if status is Status.BUDGET and other is not None and run.state.passes >= patience:
-                # So many passes should have done: the columns are not made for them.
-                road, other = other, None
-                run = self._begun(problem, road, np.inf, None)
-                status = run.go_on(tol, deadline, report)
-            claims = run.claims()
-            if not claims.is_settled and status.is_final and left:
-                tol *= 0.1
-                continue
-            proof = check_duality_gap(
-                X=problem.X,
-                signs=problem.signs,
-                costs=problem.costs,
-                loss=loss,
-                weights=claims.w,
-                alpha=claims.alpha,
-                intercept=problem.rows.fit_intercept,
-                bias_penalty=problem.bias_penalty,
-                ridge=problem.ridge,
-                positive=positive_class,
-                data_sha256=fingerprint.result(),
-                wanted=float(self.tol),
-                classes=names,
-            )
-            if proof.gap <= self.tol:
-                status = Status.OPTIMAL
-                break
-            if not status.is_final:
-                break
-            status = Status.UNPROVED
-            tol *= 1e-3
-        if problem.is_hard and not proof.holds:
-            self._refuse_if_inseparable(problem)
-        state = run.state
-        return Fitted(
-            weights=claims.w,
-            signs=problem.signs,
-            proof=proof,
-            status=status,
-            road=road,
-            updates=state.updates,
-            passes=state.passes,
-            bias_interval=claims.bias_interval,
-        )
-
-    def _begun(self, problem: MachineProblem, road: str, patience: float, first: Any) -> MachineRun:
-        max_passes = np.inf if self.max_passes is None else float(self.max_passes)
-        return MachineRun(
-            problem,
-            road,
-            tol=self.tol,
+    def _effort(self) -> Effort:
+        """Return how far to go, the clock running from now."""
+        seconds = np.inf if self.max_seconds is None else float(self.max_seconds)
+        passes = np.inf if self.max_passes is None else float(self.max_passes)
+        return Effort(
+            tol=float(self.tol),
+            solver=self.solver,
+            deadline=time.perf_counter() + seconds,
+            max_passes=passes,
             seed=seed_of(self.random_state),
-            max_passes=min(max_passes, patience),
-            first=first,
         )
-
-    def _verdict(self, problem: MachineProblem) -> Verdict:
-        """Return whether the rows that count are separable."""
-        used = np.flatnonzero(problem.costs > 0.0)
-        X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
-        return separability(X, problem.signs[used], bool(self.fit_intercept))
-
-    def _refuse_if_inseparable(self, problem: MachineProblem) -> None:
-        """Say with the witness why a hard margin was not found, if there is none."""
-        verdict = self._verdict(problem)
-        if verdict.witness is not None:
-            raise NotSeparableError(
-                f"C=inf asks for a hard margin, and there is none: {verdict}\n"
-                "Use a finite C, which lets rows stand inside the margin.",
-                verdict.witness,
-            )
 
     def _starts(self, problems: list[MachineProblem]) -> list[Any]:
         """Return where each machine starts: where the last fit ended, if that fits these data."""

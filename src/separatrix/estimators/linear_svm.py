@@ -9,7 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.estimators._calibration import Calibration, held_out_calibration
-from separatrix.estimators._machine import Fitted, Machine
+from separatrix.estimators._machine import Machine
+from separatrix.estimators._proved import Fitted
 from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
 

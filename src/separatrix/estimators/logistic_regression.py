@@ -11,6 +11,7 @@ from scipy.special import expit, log_expit
 
 from separatrix.errors import SeparationWarning
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._proved import verdict_of
 from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.verdict import Verdict
 from separatrix.problem.machine import MachineProblem
@@ -116,7 +117,7 @@ class LogisticRegression(Machine):
         """Where maximum likelihood has no answer, pose the problem of a very large C instead."""
         if problem.ridge > 0.0:
             return problem
-        verdict = self._verdict(problem)
+        verdict = verdict_of(problem)
         self._verdicts.append(verdict)
         if verdict.kind not in _SEPARATED:
             return problem

@@ -28,6 +28,7 @@ CODES = {
     "perceptron": PERCEPTRON,
     "squared": SQUARED,
 }
+NAMES = {code: name for name, code in CODES.items()}
 
 
 @compiled

@@ -1,0 +1,156 @@
+"""Solve one machine by its road, prove the answer, and where the proof falls short, go further."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.duality_gap import DualityGap, check_duality_gap
+from separatrix.errors import NotSeparableError
+from separatrix.estimators.separability import separability
+from separatrix.estimators.verdict import Verdict
+from separatrix.problem.losses import NAMES
+from separatrix.problem.machine import MachineProblem
+from separatrix.solvers._drive import Status
+from separatrix.solvers.machine import MachineRun, choose, other_road
+
+__all__ = ["Effort", "Fitted", "Naming", "solve_and_prove", "verdict_of"]
+
+_TIGHTENINGS = 4
+_SMALL, _SMALL_TOL = 20_000, 1e-9
+_PATIENT_PASSES = 300
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far to go, by which road, and when to stop."""
+
+    tol: float
+    solver: str = "auto"
+    deadline: float = np.inf  # of time.perf_counter
+    max_passes: float = np.inf
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What a certificate says of the data besides the numbers: their fingerprint and classes."""
+
+    fingerprint: Future[str]
+    classes: tuple[str, ...]
+    positive: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One machine, solved and proved."""
+
+    weights: np.ndarray
+    signs: np.ndarray
+    proof: DualityGap
+    status: Status
+    road: str
+    updates: int
+    passes: float
+    bias_interval: tuple[float, float]
+
+
+def solve_and_prove(
+    problem: MachineProblem,
+    effort: Effort,
+    naming: Naming,
+    first: Any = None,
+    report: Callable[[Any], None] | None = None,
+) -> Fitted:
+    """Return the machine, solved to the tolerance asked for or to the end of the budget."""
+    road = choose(problem) if effort.solver == "auto" else effort.solver
+    if problem.is_hard and road == "dual_coordinate":
+        # Passes do not tell an impossible margin from a slow one.
+        refuse_if_inseparable(problem)
+    other = other_road(problem, road) if effort.solver == "auto" else None
+    patience = np.inf if other is None else _PATIENT_PASSES
+    run = _begun(problem, road, effort, patience, first)
+    tol = effort.tol
+    if problem.X.shape[0] * problem.X.shape[1] <= _SMALL:
+        # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
+        tol = min(tol, _SMALL_TOL)
+    for left in reversed(range(_TIGHTENINGS)):
+        status = run.go_on(tol, effort.deadline, report)
+        if status is Status.BUDGET and other is not None and run.state.passes >= patience:
+            # So many passes should have done: the columns are not made for them.
+            road, other = other, None
+            run = _begun(problem, road, effort, np.inf, None)
+            status = run.go_on(tol, effort.deadline, report)
+        claims = run.claims()
+        if not claims.is_settled and status.is_final and left:
+            tol *= 0.1
+            continue
+        proof = check_duality_gap(
+            X=problem.X,
+            signs=problem.signs,
+            costs=problem.costs,
+            loss=NAMES[problem.loss],
+            weights=claims.w,
+            alpha=claims.alpha,
+            intercept=problem.rows.fit_intercept,
+            bias_penalty=problem.bias_penalty,
+            ridge=problem.ridge,
+            positive=naming.positive,
+            data_sha256=naming.fingerprint.result(),
+            wanted=effort.tol,
+            classes=naming.classes,
+        )
+        if proof.gap <= effort.tol:
+            status = Status.OPTIMAL
+            break
+        if not status.is_final:
+            break
+        status = Status.UNPROVED
+        tol *= 1e-3
+    if problem.is_hard and not proof.holds:
+        refuse_if_inseparable(problem)
+    return Fitted(
+        weights=claims.w,
+        signs=problem.signs,
+        proof=proof,
+        status=status,
+        road=road,
+        updates=run.state.updates,
+        passes=run.state.passes,
+        bias_interval=claims.bias_interval,
+    )
+
+
+def _begun(
+    problem: MachineProblem, road: str, effort: Effort, patience: float, first: Any
+) -> MachineRun:
+    return MachineRun(
+        problem,
+        road,
+        tol=effort.tol,
+        seed=effort.seed,
+        max_passes=min(effort.max_passes, patience),
+        first=first,
+    )
+
+
+def verdict_of(problem: MachineProblem) -> Verdict:
+    """Return whether the rows that count are separable."""
+    used = np.flatnonzero(problem.costs > 0.0)
+    X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
+    return separability(X, problem.signs[used], problem.rows.fit_intercept)
+
+
+def refuse_if_inseparable(problem: MachineProblem) -> None:
+    """Say with the witness why a hard margin was not found, if there is none."""
+    verdict = verdict_of(problem)
+    if verdict.witness is not None:
+        raise NotSeparableError(
+            f"C=inf asks for a hard margin, and there is none: {verdict}\n"
+            "Use a finite C, which lets rows stand inside the margin.",
+            verdict.witness,
+        )

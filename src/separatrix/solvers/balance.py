@@ -4,16 +4,21 @@
 
 A free bias demands this balance of the dual, and floating point leaves a residual. It is spread
 over the rows that are free to move; then every multiplier is put on one grid, on which sums are
-exact, and what is left is taken from a few rows.
+exact, and what is left is taken from a few rows. Rows are gone through in blocks, so that nothing
+of their number is made but the answer.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 __all__ = ["balanced"]
+
+_BLOCK = 1 << 16
+_HALF = 2.0**26  # sums of a block's high and low halves stay far below 2^53
 
 
 def balanced(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> np.ndarray:
@@ -23,24 +28,57 @@ def balanced(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> np.ndar
     >>> math.fsum([a[0], a[1], -a[2]])
     0.0
     """
-    alpha = np.minimum(np.maximum(alpha, 0.0), upper)
+    alpha = np.maximum(alpha, 0.0)
+    np.minimum(alpha, upper, out=alpha)
     # First rows strictly between their bounds, so that those at a bound stay there; then all.
-    alpha = _shifted(alpha, signs, upper, (alpha > 0.0) & (alpha < upper))
-    alpha = _shifted(alpha, signs, upper, np.ones(len(alpha), dtype=bool))
+    _shift(alpha, signs, upper, inside_only=True)
+    _shift(alpha, signs, upper, inside_only=False)
     return _exact(alpha, signs, upper) if alpha.any() else alpha
 
 
-def _shifted(
-    alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray, rows: np.ndarray
-) -> np.ndarray:
-    """Move the given rows, each in proportion to its room, as far as the balance asks."""
-    residual = math.fsum((signs * alpha).tolist())
-    room = np.where(rows, _room(alpha, signs, upper, residual), 0.0)
-    total = float(room.sum())
-    if residual == 0.0 or total == 0.0:
-        return alpha
+def _blocks(n: int) -> Iterator[slice]:
+    for begin in range(0, n, _BLOCK):
+        yield slice(begin, min(begin + _BLOCK, n))
+
+
+def _residual(alpha: np.ndarray, signs: np.ndarray) -> float:
+    """Return sum_i y_i alpha_i; where all are on the grid of the largest, 0 only if the sum is."""
+    largest = float(alpha.max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    grid, high, low = math.ulp(largest), 0, 0.0
+    for rows in _blocks(len(alpha)):
+        units = alpha[rows] / grid
+        halves = np.floor(units / _HALF)
+        high += int(signs[rows] @ halves)
+        low += float(signs[rows] @ (units - halves * _HALF))
+    # Off the grid the low halves round, which the grid puts right; on it all of this is exact.
+    whole = math.floor(low)
+    return float(high * int(_HALF) + whole) * grid + (low - whole) * grid
+
+
+def _shift(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray, inside_only: bool) -> None:
+    """Move rows, each in proportion to its room, as far as the balance asks."""
+    residual = _residual(alpha, signs)
+    if residual == 0.0:
+        return
+
+    def room(rows: slice) -> np.ndarray:
+        part = _room(alpha[rows], signs[rows], upper[rows], residual)
+        return _inside(part, alpha[rows], upper[rows]) if inside_only else part
+
+    total = sum(float(room(rows).sum()) for rows in _blocks(len(alpha)))
+    if total == 0.0:
+        return
     share = min(1.0, abs(residual) / total) * math.copysign(1.0, residual)
-    return np.minimum(np.maximum(alpha - signs * room * share, 0.0), upper)
+    for rows in _blocks(len(alpha)):
+        moved = alpha[rows] - signs[rows] * room(rows) * share
+        alpha[rows] = np.minimum(np.maximum(moved, 0.0), upper[rows])
+
+
+def _inside(room: np.ndarray, alpha: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Leave no room to rows at a bound."""
+    return np.where((alpha > 0.0) & (alpha < upper), room, 0.0)
 
 
 def _room(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray, residual: float) -> np.ndarray:
@@ -52,19 +90,31 @@ def _room(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray, residual: flo
 
 def _exact(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> np.ndarray:
     grid = math.ulp(float(alpha.max()))
-    alpha = np.floor(alpha / grid) * grid
+    for rows in _blocks(len(alpha)):
+        alpha[rows] = np.floor(alpha[rows] / grid) * grid
     while True:
-        # Correctly rounded, so zero only if the sum is.
-        residual = math.fsum((signs * alpha).tolist())
+        residual = _residual(alpha, signs)
         if residual == 0.0:
             return alpha
-        room = np.floor(_room(alpha, signs, upper, residual) / grid) * grid
-        # Beyond the binade of the largest, the grid is too fine for a float.
-        room = np.where(signs * residual > 0.0, room, np.minimum(room, grid * 2.0**53 - alpha))
-        # Rows at a bound stay there if others can take it.
-        inside = np.where((alpha > 0.0) & (alpha < upper), room, 0.0)
-        row = int(np.argmax(inside if inside.any() else room))
-        if room[row] == 0.0:
+        row, room = _roomiest(alpha, signs, upper, residual, grid)
+        if room == 0.0:
             return np.zeros_like(alpha)
-        step = min(float(room[row]), abs(residual))
+        step = min(room, abs(residual))
         alpha[row] -= signs[row] * math.copysign(step, residual)
+
+
+def _roomiest(
+    alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray, residual: float, grid: float
+) -> tuple[int, float]:
+    """Return the row that can move furthest on the grid; one at a bound only if no other can."""
+    best = (False, 0.0, 0)
+    for rows in _blocks(len(alpha)):
+        a, y = alpha[rows], signs[rows]
+        room = np.floor(_room(a, y, upper[rows], residual) / grid) * grid
+        # Beyond the binade of the largest, the grid is too fine for a float.
+        room = np.where(y * residual > 0.0, room, np.minimum(room, grid * 2.0**53 - a))
+        inside = _inside(room, a, upper[rows])
+        free = bool(inside.any())
+        place = int(np.argmax(inside if free else room))
+        best = max(best, (free, float(room[place]), -(rows.start + place)))
+    return -best[2], best[1]

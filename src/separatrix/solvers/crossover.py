@@ -10,10 +10,12 @@ Where it does, the multipliers of rows near the margin are fitted anew (`dual_po
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
+from separatrix._compiled import compiled
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.balance import balanced
 from separatrix.solvers.dual_polish import fitted_alphas
@@ -42,11 +44,21 @@ def on_the_faces(
 def _candidates(
     problem: MachineProblem, w: np.ndarray, margins: np.ndarray, alpha: np.ndarray
 ) -> Iterator[np.ndarray]:
-    upper = problem.upper
-    box = np.where(np.isinf(upper), float(alpha.max(initial=0.0)), upper)
-    share = np.divide(alpha, box, out=np.zeros_like(alpha), where=box > 0.0)
+    most = float(alpha.max(initial=0.0))
     for boldness in _BOLDNESS:
-        none = share < boldness * (margins - 1.0)
-        full = (1.0 - share < boldness * (1.0 - margins)) & np.isfinite(upper)
-        yield np.where(none, 0.0, np.where(full, upper, alpha))
+        yield _put_to_bounds(alpha, problem.upper, margins, most, boldness)
     yield from fitted_alphas(problem, w)
+
+
+@compiled
+def _put_to_bounds(alpha, upper, margins, most, boldness):  # type: ignore[no-untyped-def]
+    """Return alpha with 0 or all where the margin says so; a box without an end is `most` wide."""
+    found = alpha.copy()
+    for i in range(alpha.shape[0]):
+        box = most if math.isinf(upper[i]) else upper[i]
+        share = alpha[i] / box if box > 0.0 else 0.0
+        if share < boldness * (margins[i] - 1.0):
+            found[i] = 0.0
+        elif 1.0 - share < boldness * (1.0 - margins[i]) and not math.isinf(upper[i]):
+            found[i] = upper[i]
+    return found

@@ -180,27 +180,29 @@ def step(run: Run) -> bool:
     run.passes += 1.0
     if factor is None:
         return False
-    dv, moved = _direction(run, factor, shares)
+    dv = _direction(run, factor, shares)
     for_below, for_above = np.empty(n), np.empty(n)
-    fall, linear, square = predict(*kept, weights, moved, dv[-1], for_below, for_above)
+    fall, linear, square = predict(*kept, weights, shares, dv[-1], for_below, for_above)
     reach = min(1.0, 1.0 / fall) if fall > 0.0 else 1.0
     left = max(0.0, 1.0 + reach * (linear + reach * square) / (run.pairs * mu))
     target = min(1.0, left**3) * mu
     shares_for(*kept[:3], run.margins, weights, target, for_below, for_above, shares)
-    dv, moved = _direction(run, factor, shares)
-    aim = (weights, moved, dv[-1], target, for_below, for_above)
+    dv = _direction(run, factor, shares)
+    aim = (weights, shares, dv[-1], target, for_below, for_above)
     fall = measure(*kept, *aim)
+    spare = (np.empty(n), np.empty(n), np.empty(n))  # pages never written take no memory
     for _ in range(_CORRECTIONS):
         if fall <= 1.0:
             break
-        new_below, new_above = np.empty(n), np.empty(n)
+        new_shares, new_below, new_above = spare
         hoped = min(1.0, _STRETCH / fall + _FURTHER)
-        recentre(*kept, *aim[:4], hoped, *aim[4:], new_below, new_above, shares)
-        new_dv, new_moved = _direction(run, factor, shares)
-        new_aim = (weights, new_moved, new_dv[-1], target, new_below, new_above)
+        recentre(*kept, *aim[:4], hoped, *aim[4:], new_below, new_above, new_shares)
+        new_dv = _direction(run, factor, new_shares)
+        new_aim = (weights, new_shares, new_dv[-1], target, new_below, new_above)
         new_fall = measure(*kept, *new_aim)
         if not max(1.0, new_fall) < _WORTH_IT * fall:
             break
+        spare = (aim[1], aim[4], aim[5])
         dv, aim, fall = new_dv, new_aim, new_fall
     keep_off = _NEARLY_ALL if run.last_step > 0.9 else 0.99
     length = min(1.0, keep_off / fall) if fall > 0.0 else 1.0
@@ -214,8 +216,9 @@ def step(run: Run) -> bool:
     return length > 1e-10
 
 
-def _direction(run: Run, factor: Factor, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the change of [v, b], and V times that of v."""
+def _direction(run: Run, factor: Factor, shares: FloatArray) -> FloatArray:
+    """Return the change of [v, b], and write V times that of v over the shares it answers."""
     dv = factor.solve(run._gather(shares) - run.residual)
     run.passes += 1.0
-    return dv, run.rows.dot(dv[:-1])
+    run.rows.dot(dv[:-1], out=shares)
+    return dv

@@ -59,9 +59,9 @@ class ScaledRows:
                 block[k, base.indices[stored]] = base.values[stored]
         return np.asarray(block[:, :-1] / self.scale)
 
-    def dot(self, v: FloatArray) -> FloatArray:
+    def dot(self, v: FloatArray, out: FloatArray | None = None) -> FloatArray:
         """Return V v."""
-        out = np.empty(len(self.chosen))
+        out = np.empty(len(self.chosen)) if out is None else out
         shrunk = v / self.scale
         if len(self.base) == 1:
             _dense_dots(self.base.values, self.mean, self.chosen, shrunk, out)
@@ -85,13 +85,13 @@ class ScaledRows:
         d = self.width
         matrix = np.zeros((d + 1, d + 1), order="F")
         if len(self.base) == 1:
-            roots = np.sqrt(diagonal)
-            buffer = np.empty((min(_BLOCK, max(1, len(roots))), d + 1))
-            for begin in range(0, len(roots), _BLOCK):
-                end = min(begin + _BLOCK, len(roots))
-                block = buffer[: end - begin]
+            n = len(diagonal)
+            buffer = np.empty((min(_BLOCK, max(1, n)), d + 1))
+            for begin in range(0, n, _BLOCK):
+                end = min(begin + _BLOCK, n)
+                block, roots = buffer[: end - begin], np.sqrt(diagonal[begin:end])
                 part = self.chosen[begin:end]
-                _fill_block(self.base.values, self.mean, part, roots[begin:end], block)
+                _fill_block(self.base.values, self.mean, part, roots, block)
                 matrix = dsyrk(1.0, block.T, beta=1.0, c=matrix, overwrite_c=1)
         else:
             base = self.base

@@ -53,22 +53,50 @@ def posed(seed, loss):
     return X, case.y_signs, costs, weights, alpha, penalty
 
 
+@pytest.mark.parametrize("way", ["lengths", "columns", "exact"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_bracket_holds_exactly_and_is_tight(loss):
-    for seed in cases(200):
+def test_the_bracket_holds_exactly_and_is_tight(loss, way):
+    for seed in cases(120):
         X, signs, costs, weights, alpha, penalty = posed(seed, loss)
-        data = as_sparse(X) if seed % 2 else X
-        found = check_duality_gap(
-            X=data, signs=signs, costs=costs, loss=loss, weights=weights, alpha=alpha,
-            bias_penalty=penalty, slack=0.0,
-        )  # fmt: skip
+        data = as_sparse(X) if seed % 2 or way == "lengths" else X
+        w, bias = weights[1:], float(weights[0])
+        seen = one_pass(data, signs, w, bias, alpha, way)
+        primal = primal_from_above(seen, costs, loss, w, bias, penalty)
+        dual = dual_from_below(seen, costs, loss, signs, alpha, penalty)
         low, high = naive.primal(X, signs, costs, loss, weights, penalty)
-        assert Fraction(found.primal) >= high
-        assert found.primal <= float(low) * (1 + 1e-12)
+        assert Fraction(primal) >= high
+        assert way == "lengths" or primal <= float(low) * (1 + 1e-12)
         low, high = naive.dual(X, signs, costs, loss, alpha, penalty)
-        assert Fraction(found.dual) <= low
+        assert Fraction(dual) <= low
         size = float(alpha.sum() + costs.sum() + abs(float(high)))
-        assert found.dual >= float(high) - 1e-11 * size
+        assert way == "lengths" or dual >= float(high) - 1e-11 * size
+
+
+def test_small_shares_of_the_logistic_loss_are_bounded_to_all_their_digits():
+    """At high costs alpha / c is tiny: an error of c units would drown what it brings."""
+    X, signs, costs = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.full(2, 1e9)
+    for size in (1e-9, 1e-3, 1.0):
+        for alpha in (np.full(2, size), costs - max(size, 1e-3)):
+            found = check_duality_gap(
+                X=X * 1e-30, signs=signs, costs=costs, loss="logistic",
+                weights=np.zeros(2), alpha=alpha, slack=0.0,
+            )  # fmt: skip
+            low, high = naive.dual(X * 1e-30, signs, costs, "logistic", alpha)
+            assert low * (1 - Fraction(1, 10**13)) <= Fraction(found.dual) <= low <= high
+
+
+def test_sums_of_few_entries_are_rounded_once_or_left_to_the_other_bounds():
+    large = 2.0**60
+    rows = np.array([[large, 1.0, -large], [1.0, 2.0**-60, 0.0]])
+    seen = one_pass(rows, np.array([1.0, -1.0]), np.ones(3), 0.0, np.ones(2), "exact")
+    assert seen.margins.tolist() == [1.0, -1.0]
+    assert seen.margin_errors[0] == 0.0
+    assert 2.0**-60 <= seen.margin_errors[1] <= 2.0**-59
+    assert seen.total.tolist() == [large, 1.0, -large]
+    for scale in (1e-200, 1e200):
+        rows = np.array([[scale], [scale]])
+        seen = one_pass(rows, np.array([1.0, -1.0]), rows[0], 0.0, np.ones(2), "exact")
+        assert (seen.margin_errors > 0.0).all()
 
 
 def test_a_hard_margin_is_bounded_through_its_least_margin():
@@ -280,9 +308,9 @@ def test_large_sparse_data_are_bounded_by_lengths_first():
     assert Fraction(check_duality_gap(**settings, loss="hinge", wanted=1e9).dual) <= exact[0]
 
 
-@pytest.mark.parametrize("by_column", [True, False])
+@pytest.mark.parametrize("way", ["lengths", "columns", "exact"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_sums_that_cancel_are_not_believed(loss, by_column):
+def test_sums_that_cancel_are_not_believed(loss, way):
     """Adding one to numbers so large changes nothing: float64 loses it, the bound may not."""
     large = 2.0**53
     costs = np.full(6, 3.0)
@@ -294,11 +322,11 @@ def test_sums_that_cancel_are_not_believed(loss, by_column):
         order = rng.permutation(6)
         X = np.column_stack([x, rng.permutation([large, -1.0, -large, 0.0, 0.0, 0.0])])[order]
         signs, alpha = signs[order], np.ones(6)
-        seen = one_pass(as_sparse(X), signs, np.zeros(2), 0.0, alpha, by_column)
+        seen = one_pass(as_sparse(X), signs, np.zeros(2), 0.0, alpha, way)
         found = dual_from_below(seen, costs, loss, signs, alpha, 0.0)
         assert Fraction(found) <= naive.dual(X, signs, costs, loss, alpha)[0]
         rows = np.array([rng.permutation([large, -1.0, -large]) for _ in range(6)])
-        seen = one_pass(as_sparse(rows), signs, np.ones(3), 0.0, alpha, by_column)
+        seen = one_pass(as_sparse(rows), signs, np.ones(3), 0.0, alpha, way)
         found = primal_from_above(seen, costs, loss, np.ones(3), 0.0, 0.0)
         exact = naive.primal(rows, signs, costs, loss, np.array([0.0, 1.0, 1.0, 1.0]))
         assert Fraction(found) >= exact[1]

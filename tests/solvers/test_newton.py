@@ -177,3 +177,23 @@ def test_what_newton_cannot_do_is_refused(method):
         method.start(MachineProblem(rows, np.ones(2), HINGE), tol=1e-4)
     with pytest.raises(ValueError, match="finite costs"):
         method.start(MachineProblem(rows, np.full(2, np.inf), LOGISTIC), tol=1e-4)
+
+
+def test_a_constant_column_of_any_size_changes_nothing_but_the_bias():
+    """A sum over its rows rounds by more than all the rest: the free bias makes it superfluous."""
+    for seed in cases(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 4)) * (rng.random((60, 4)) < 0.2)
+        signs = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0.0, 1.0, -1.0)
+        signs[:2] = 1.0, -1.0
+        wide = np.column_stack([X, np.full(60, 3e13)])
+        for loss in LOSSES:
+            for make in (np.array, as_sparse):
+                found = []
+                for data in (X, wide):
+                    rows = SignedProblem(make(data), signs)
+                    state = newton.start(MachineProblem(rows, np.ones(60), loss), tol=1e-9)
+                    assert newton.advance(state, 50) is Status.OPTIMAL
+                    found.append(state)
+                assert_allclose(found[0].primal, found[1].primal, rtol=1e-8)
+                assert found[1].w[-1] == 0.0

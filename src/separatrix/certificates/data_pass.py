@@ -2,7 +2,8 @@
 
 A sum of k products in any order errs by at most k u / (1 - k u) times the sum of the absolute
 products (Higham, section 3.1). Rows are taken in blocks, and block sums added with their errors
-carried along, so that k is the length of a block and not of the data.
+carried along, so that k is the length of a block and not of the data. Few entries are summed so
+that each sum is rounded once.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["LEAST", "UNIT", "Pass", "one_pass"]
+__all__ = ["LEAST", "UNIT", "Pass", "one_pass", "ways"]
 
 UNIT = 2.0**-53
 LEAST = 2.0**-1074
 _ENTRIES_AT_A_TIME = 1 << 17
 _SPARSE_ENTRIES = 1 << 20
+_FEW_ENTRIES, _FEW_EXACT = 1 << 18, 20_000
+# Products and their last bits stay normal numbers between these.
+_SAFE_LEAST, _SAFE_MOST = 1e-250, 1e250
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +42,68 @@ class Pass:
     sizes: np.ndarray  # at least sum_i a_i |x_i|, column by column; empty where it was not needed
 
 
+def ways(X: Any) -> tuple[str, ...]:
+    """Return the ways to bound the rounding of a pass, each dearer and tighter than the last."""
+    n, d = X.shape
+    if n * d <= _FEW_EXACT:
+        return ("columns", "exact")
+    return ("lengths", "columns") if getattr(X, "nnz", 0) > _FEW_ENTRIES else ("columns",)
+
+
 def one_pass(
-    X: Any, signs: np.ndarray, w: np.ndarray, bias: float, alpha: np.ndarray, by_column: bool
+    X: Any, signs: np.ndarray, w: np.ndarray, bias: float, alpha: np.ndarray, way: str
 ) -> Pass:
     """Return margins of (w, bias) and the sum of rows that alpha makes, with their errors."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if sp.issparse(X) and not by_column:
+        if way == "lengths":
             return _sparse_pass(X, signs, w, bias, alpha)
+        if way == "exact" and (seen := _exact_pass(X, signs, w, bias, alpha)) is not None:
+            return seen
         return _column_pass(X, signs, w, bias, alpha)
+
+
+def _exact_pass(
+    X: Any, signs: np.ndarray, w: np.ndarray, bias: float, alpha: np.ndarray
+) -> Pass | None:
+    """Round every sum once; None where a product might lose bits for being too large or small."""
+    rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    share = signs * alpha
+    for factor in (w, share):
+        sizes = [abs(values[values != 0.0]) for values in (rows, factor)]
+        least = [float(size.min(initial=1.0)) for size in sizes]
+        most = [float(size.max(initial=1.0)) for size in sizes]
+        if not (least[0] * least[1] > _SAFE_LEAST and max(*most, most[0] * most[1]) < _SAFE_MOST):
+            return None
+    biases = np.full((len(rows), 1), bias)
+    scores, score_errors = _rounded_sums(*_products(rows, w), biases)
+    total, total_errors = _rounded_sums(*(part.T for part in _products(rows, share[:, None])))
+    sizes = (abs(rows).T @ alpha) * (1.0 + _gamma(len(rows) + 4.0))
+    return Pass(signs * scores, score_errors, total, total_errors, 0.0, sizes)
+
+
+def _products(values: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return products and what their rounding left off: together they are exact (Dekker 1971)."""
+    product = values * factor
+    high, low = _halves(values)
+    factor_high, factor_low = _halves(factor)
+    left = high * factor_high - product
+    left = ((left + high * factor_low) + low * factor_high) + low * factor_low
+    return product, left
+
+
+def _halves(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Split into 26 bits and the rest (Veltkamp)."""
+    spread = values * (2.0**27 + 1.0)
+    high = spread - (spread - values)
+    return high, values - high
+
+
+def _rounded_sums(*parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of rows, rounded once, and the size of that rounding (0 where exact)."""
+    rows = np.hstack(parts).tolist()
+    sums = np.array([math.fsum(row) for row in rows])
+    left = np.array([math.fsum([*row, -total]) for row, total in zip(rows, sums, strict=True)])
+    return sums, abs(left) * (1.0 + 4.0 * UNIT)
 
 
 class _Total:

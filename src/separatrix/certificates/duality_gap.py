@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.canonical import Problem, sha256
-from separatrix.certificates.data_pass import Pass, one_pass
+from separatrix.certificates.data_pass import Pass, one_pass, ways
 from separatrix.certificates.objective_bounds import (
     box_around,
     dual_from_below,
@@ -30,7 +30,6 @@ __all__ = ["LOSSES", "DualityGap", "DualityGaps", "Violation", "check_duality_ga
 _SLACK = 1e-12
 _VISIBLE = 1e-6
 LOSSES = ("hinge", "squared_hinge", "logistic")
-_FEW_ENTRIES = 1 << 18
 # A multiplier this close to its cost is at its cost: the exact balance moved it by rounding.
 _AT_COST = 1.0 - 1e-12
 # Without a penalty nothing keeps w small: how many times larger than found it may be.
@@ -219,14 +218,15 @@ def check_duality_gap(
 ) -> DualityGap:
     """Compute both bounds from the data, rounding outwards.
 
-    Large sparse data are bounded by the lengths of rows first, and column by column if the gap is
-    then above the one `wanted`.
+    The ways to bound their rounding are tried from the cheapest on, until the gap is the one
+    `wanted`.
     """
     w, bias = np.asarray(weights[1:]), float(weights[0]) if intercept else 0.0
     penalty = bias_penalty if intercept else None
-    small = getattr(X, "nnz", 0) <= _FEW_ENTRIES
-    for by_column in (True,) if small or ridge == 0.0 else (False, True):
-        seen = one_pass(X, signs, w, bias, alpha, by_column)
+    for way in ways(X):
+        if way == "lengths" and ridge == 0.0:
+            continue  # the box asks for every column by itself
+        seen = one_pass(X, signs, w, bias, alpha, way)
         primal = primal_from_above(seen, costs, loss, w, bias, penalty or 0.0, ridge)
         box = None if ridge else box_around(seen, w, alpha, _REACH)
         dual = dual_from_below(seen, costs, loss, signs, alpha, penalty, box)

@@ -4,8 +4,8 @@
     dual(a)       =  sum_i -c_i loss*(-a_i/c_i) - 1/2 |sum_i a_i y_i x_i|^2 (- ...)     from below
 
 From what one pass over the data tells (`data_pass`). Sums over rows are made of short stretches by
-`math.fsum`, which rounds once. The one thing trusted is that NumPy's exp and log are right to eight
-units in the last place.
+`math.fsum`, which rounds once. The one thing trusted is that NumPy's exp, log and log1p are right
+to eight units in the last place.
 """
 
 from __future__ import annotations
@@ -100,12 +100,14 @@ def _gain_from_below(loss: str, costs: np.ndarray, alpha: np.ndarray) -> float:
     used = alpha > 0.0
     a, c = alpha[used], costs[used]
     if loss == "logistic":
-        # Away from 0 and 1 both logarithms are good; near them the product with p or q saves them.
-        p, q = a / c, (c - a) / c
-        log_q = np.log(np.where(q > 0.0, q, 1.0))
-        entropy = -(p * np.log(np.where(p > 0.0, p, 1.0)) + q * log_q)
-        terms = c * entropy - c * 4.0 * _TRUSTED
-        terms = np.where(p > 0.0, terms, 0.0)
+        # The smaller of p and 1 - p is found to one rounding (near 1 the difference c - a is
+        # exact). Both parts of the entropy are then positive, and right to a few units each.
+        share = np.minimum(a, c - a) / c
+        logs = np.log(np.where(share > 0.0, share, 1.0))
+        entropy = -(share * logs + (1.0 - share) * np.log1p(-share))
+        terms = c * entropy * (1.0 - 2.0 * _TRUSTED)
+        # A share below the least normal number errs by a unit there, times log(1 / share) < 1024.
+        terms = np.maximum(0.0, terms - 1024.0 * LEAST * np.maximum(1.0, c))
         return _sum(terms) - _sum_error(terms)
     value = _sum(a)
     value -= _sum_error(a)

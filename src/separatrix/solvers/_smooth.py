@@ -24,12 +24,11 @@ from separatrix.solvers._drive import Status
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._row_terms import (
     derivatives,
-    gain_of,
     pull_of_all,
     scale_shares,
     shares_ahead,
-    write_alpha,
 )
+from separatrix.solvers._smooth_claims import claim, dual_value, polish, scales
 from separatrix.solvers.line_search import best_step
 
 __all__ = ["Point", "begin", "go", "move", "outcome"]
@@ -61,6 +60,7 @@ class Point:
     solved: bool  # nothing to do: one class, or no rows
     own: Any  # what one of the two methods keeps
     multiply: Any  # computes u by class
+    superfluous: np.ndarray | None = None  # constant columns behind a free bias: their u is 0
 
 
 def begin(
@@ -170,7 +170,7 @@ def evaluate(state: MachineState) -> None:
     point.even = not problem.has_free_bias or abs(plus - minus) <= _EVEN * (plus + minus)
     if point.even and problem.has_free_bias and plus != minus:
         # So little that the gradient does not feel it: then u need not be summed by class.
-        scale_shares(point.shares, *_scales(problem, plus, minus))
+        scale_shares(point.shares, *scales(problem, plus, minus))
         plus = minus = min(plus, minus)
     by_class = point.multiply(state)
     state.passes += 1.0
@@ -180,7 +180,7 @@ def evaluate(state: MachineState) -> None:
     state.primal = primal
     point.least = min(primal, point.least)
     if problem.ridge > 0.0:
-        better |= _claim(state, point.shares, by_class, plus, minus)
+        better |= claim(state, point.shares, by_class, plus, minus)
     else:
         np.multiply(point.shares, problem.signs, out=state.alpha)
     point.stalled = 0 if better else point.stalled + 1
@@ -198,43 +198,16 @@ def _differentiate(state: MachineState) -> tuple[float, float, float]:
     return 0.5 * penalty + float(loss), float(plus), float(minus)
 
 
-def _claim(
-    state: MachineState, shares: np.ndarray, by_class: np.ndarray, plus: float, minus: float
-) -> bool:
-    """Balance alpha and keep it if its dual is the best so far."""
-    scales = _scales(state.problem, plus, minus)
-    u = scales[0] * by_class[PLUS] + scales[1] * by_class[MINUS]
-    dual = _dual(state.problem, shares, scales, u, plus - minus)
-    better = dual > state.dual + _DIGIT * abs(dual)
-    if dual >= state.dual:
-        state.dual = dual
-        write_alpha(shares, scales[0], scales[1], state.alpha)
-    return better
-
-
-def _scales(problem: MachineProblem, plus: float, minus: float) -> tuple[float, float]:
-    """Return what brings the heavier class down to the lighter one."""
-    if not problem.has_free_bias or plus == minus:
-        return 1.0, 1.0
-    return (minus / plus, 1.0) if plus > minus else (1.0, plus / minus)
-
-
-def _dual(
-    problem: MachineProblem,
-    shares: np.ndarray,
-    scales: tuple[float, float],
-    u: np.ndarray,
-    balance: float,
-) -> float:
-    penalty = 0.5 * float(u @ u) / problem.ridge
-    if problem.rows.fit_intercept and problem.bias_penalty > 0.0:
-        penalty += balance**2 / (2.0 * problem.bias_penalty)
-    gain = gain_of(problem.loss, shares, problem.costs, scales[0], scales[1])
-    return float(gain - penalty)
-
-
 def _combine(state: MachineState) -> np.ndarray:
-    return combined(state.memory.base, state.memory.shares, state.problem.X.shape[1])
+    return _summed(state, state.memory.shares)
+
+
+def _summed(state: MachineState, shares: np.ndarray) -> np.ndarray:
+    """Return u by class; where balanced shares leave exactly 0, not the rounding of it."""
+    by_class = combined(state.memory.base, shares, state.problem.X.shape[1])
+    if state.memory.superfluous is not None:
+        by_class[:, state.memory.superfluous] = 0.0
+    return by_class
 
 
 def gradient(state: MachineState) -> tuple[float, np.ndarray]:
@@ -304,15 +277,15 @@ def _claim_ahead(
     costs are high; and it saves the gradient there.
     """
     problem, point = state.problem, state.memory
-    scales = _scales(problem, plus, minus)
+    factors = scales(problem, plus, minus)
     primal, *_ = _differentiate(state)
-    if primal - _dual(problem, ahead, scales, u_ahead, plus - minus) > state.tol * primal:
+    if primal - dual_value(problem, ahead, factors, u_ahead, plus - minus) > state.tol * primal:
         return
     refresh(state)
     state.primal, *_ = _differentiate(state)
-    by_class = combined(point.base, ahead, problem.X.shape[1])
+    by_class = _summed(state, ahead)
     state.passes += 1.0
-    if _claim(state, ahead, by_class, plus, minus):
+    if claim(state, ahead, by_class, plus, minus):
         point.stalled = -1
 
 
@@ -333,4 +306,6 @@ def go(state: MachineState, budget: int, step: Any) -> Status | None:
         while (status := outcome(state)) is None and made < budget:
             step(state)
             made += 1
+            if state.memory.stalled >= _PATIENCE and state.gap > state.tol:
+                polish(state)
     return status

@@ -3,9 +3,10 @@
     min over alpha_F   | w - sum_i alpha_i y_i x_i |^2
     subject to         0 <= alpha_F <= c,   and  sum_i y_i alpha_i = 0  where b is free
 
-Rows clearly within the margin have alpha = c and those clearly beyond it 0; what is left, F, is
-fitted. An interior point multiplies the rounding of its margins by weights that grow without bound,
-so where the margin is very thin its alpha is rough while its w is exact: this makes up for it.
+Rows clearly within the margin have alpha = c (squared hinge: 2 c (1 - margin)) and those clearly
+beyond it 0; what is left, F, is fitted. An interior point multiplies the rounding of its margins by
+weights that grow without bound, and Newton's method by high costs: so where the margin is very thin
+their alpha is rough while their w is exact, and this makes up for it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import lsq_linear
 
+from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
 
@@ -39,8 +41,9 @@ def fitted_alphas(problem: MachineProblem, w: FloatArray) -> list[FloatArray]:
 def _fitted(
     problem: MachineProblem, w: FloatArray, margins: FloatArray, free: np.ndarray, band: float
 ) -> FloatArray:
-    signs, costs = problem.signs, problem.costs
-    alpha = np.zeros(len(signs)) if problem.is_hard else np.where(margins < 1.0 - band, costs, 0.0)
+    signs, costs = problem.signs, problem.upper
+    full = 2.0 * problem.costs * (1.0 - margins) if problem.loss == SQUARED_HINGE else costs
+    alpha = np.zeros(len(signs)) if problem.is_hard else np.where(margins < 1.0 - band, full, 0.0)
     alpha[free] = 0.0
     if not len(free):
         return alpha
@@ -57,7 +60,16 @@ def _fitted(
         bias = w[0] * problem.bias_penalty
         target = np.append(target, weight * (bias - share.sum()))
     size = float(np.abs(target).max(initial=0.0)) or 1.0
-    upper = costs[free] / size
-    fit = lsq_linear(columns, target / size, (0.0, upper), method="bvls", tol=1e-15, max_iter=200)
-    alpha[free] = np.minimum(np.maximum(fit.x, 0.0) * size, costs[free])
+    lengths = np.sqrt((columns**2).sum(axis=0))
+    lengths[~(lengths > 0.0)] = 1.0
+    # Columns of length 1: the solver's own thresholds are absolute.
+    fit = lsq_linear(
+        columns / lengths,
+        target / size,
+        (0.0, costs[free] / size * lengths),
+        method="bvls",
+        tol=1e-15,
+        max_iter=200,
+    )
+    alpha[free] = np.minimum(np.maximum(fit.x, 0.0) / lengths * size, costs[free])
     return alpha

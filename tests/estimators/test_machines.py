@@ -361,6 +361,18 @@ def test_wrong_parameters_are_refused_in_words(settings, words):
         sx.LinearSVM(**settings).fit([[0.0], [1.0]], [0, 1])
 
 
+@pytest.mark.parametrize("solver", ["auto", "dual_coordinate"])
+def test_a_deadline_ends_a_hard_margin_that_cannot_be_had(solver):
+    """The verdict that would tell so takes its own time: none is begun once the time is up."""
+    X, y = [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 1, 1, 0]
+    with pytest.raises(sx.NotSeparableError):
+        sx.LinearSVM(np.inf, solver=solver).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="seconds"):
+        machine = sx.LinearSVM(np.inf, solver=solver, max_seconds=1e-9).fit(X, y)
+    assert machine.status_ == "budget"
+    assert machine.gap_ == np.inf
+
+
 def test_bad_data_is_refused_in_words():
     with pytest.raises(sx.DataError, match="column 1"):
         sx.LinearSVM().fit([[0.0, 1e120], [1.0, 0.0]], [0, 1])

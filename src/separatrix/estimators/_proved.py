@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,8 @@ def solve_and_prove(
 ) -> Fitted:
     """Return the machine, solved to the tolerance asked for or to the end of the budget."""
     road = choose(problem) if effort.solver == "auto" else effort.solver
-    if problem.is_hard and road == "dual_coordinate":
-        # Passes do not tell an impossible margin from a slow one.
+    if problem.is_hard and road == "dual_coordinate" and np.isinf(effort.deadline):
+        # Passes do not tell an impossible margin from a slow one; a deadline ends either.
         refuse_if_inseparable(problem)
     other = other_road(problem, road) if effort.solver == "auto" else None
     patience = np.inf if other is None else _PATIENT_PASSES
@@ -111,7 +112,7 @@ def solve_and_prove(
             break
         status = Status.UNPROVED
         tol *= 1e-3
-    if problem.is_hard and not proof.holds:
+    if problem.is_hard and not proof.holds and perf_counter() < effort.deadline:
         refuse_if_inseparable(problem)
     return Fitted(
         weights=claims.w,

@@ -502,3 +502,23 @@ def test_costs_beyond_numbers_and_wrong_thread_counts_are_refused():
 def test_a_multiplier_moved_by_the_balance_counts_as_bound():
     machine = sx.LinearSVM().fit(np.zeros((6, 2)), [0, 1, 0, 1, 1, 1])
     assert all(violation.largest < 1e-9 for violation in machine.certificate_.violations)
+
+
+@pytest.mark.parametrize(
+    ("loss", "thin", "road"),
+    [
+        ("squared_hinge", False, "dual_coordinate"),
+        ("hinge", False, "gram"),
+        ("hinge", True, "dual_coordinate"),
+        ("squared_hinge", True, "dual_coordinate"),
+    ],
+)
+def test_few_rows_and_many_columns_take_a_road_that_gets_there(loss, thin, road):
+    """Newton's steps took thousands on the squared hinge at a high C, and a dense matrix of rows
+    costs more than passes where rows are thin."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 400)) * (rng.random((150, 400)) < (0.05 if thin else 1.0))
+    y = X[:, 0] + rng.normal(size=150) > 0.0
+    machine = sx.LinearSVM(1e4, loss=loss, tol=1e-6).fit(sp.csr_array(X) if thin else X, y)
+    assert (machine.solver_, machine.status_) == (road, "optimal")
+    assert machine.certificate_.check(X, y)

@@ -23,7 +23,8 @@ from separatrix.solvers.dual_polish import fitted_alphas
 __all__ = ["claim", "dual_value", "polish", "scales"]
 
 _DIGIT = 1e-15
-_NARROW, _HARD_STEPS = 2_000, 100
+# A hard margin is tried where each of its steps costs no more multiplications than this.
+_CHEAP_STEP, _HARD_STEPS = 50_000_000, 100
 
 
 def claim(
@@ -73,7 +74,8 @@ def polish(state: MachineState) -> None:
     for alpha in fitted_alphas(problem, state.w):
         _offer(state, alpha)
     slack = state.primal - 0.5 * problem.ridge * float(state.w[1:] @ state.w[1:])
-    if state.gap > state.tol and problem.X.shape[1] <= _NARROW and slack < 0.1 * state.primal:
+    n, d = problem.X.shape
+    if state.gap > state.tol and n * d * d <= _CHEAP_STEP and slack < 0.1 * state.primal:
         hard = replace(problem, costs=np.where(problem.costs > 0.0, np.inf, 0.0))
         inner = interior_point.start(hard, tol=state.tol)
         interior_point.advance(inner, _HARD_STEPS)

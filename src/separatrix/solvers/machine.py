@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.losses import HINGE, LOGISTIC
+from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers import (
     dual_coordinate,
@@ -41,7 +41,7 @@ __all__ = ["ROADS", "MachineRun", "choose", "other_road"]
 
 ROADS = ("newton", "interior_point", "dual_coordinate", "gram")
 
-_FEW_ROWS = 2_000
+_FEW_ROWS, _VERY_FEW_ROWS, _THIN = 2_000, 100, 0.1
 _NARROW, _MODEST = 60, 2_000
 # Seconds for one multiplication of a d x d product, and for one entry of a coordinate pass.
 _PRODUCT, _ENTRY = 2.5e-10, 3e-9
@@ -53,15 +53,18 @@ _SHORT_REACH = 1.5
 def choose(problem: MachineProblem) -> str:
     """Return the road for a problem, by its shape and loss."""
     n, d = problem.X.shape
-    if n <= _FEW_ROWS and 2 * n < d:
-        return "gram"
+    entries = problem.X.nnz if sp.issparse(problem.X) else n * d
+    if _is_short(problem) and (problem.is_hard or entries > _THIN * n * d):
+        # Of thin rows it would cost ten times and more what passes do. And where rows can all be
+        # fitted, Newton's steps for the squared hinge change few rows at a time.
+        by_passes = problem.loss == SQUARED_HINGE and not problem.is_hard and n > _VERY_FEW_ROWS
+        return "dual_coordinate" if by_passes else "gram"
     if problem.loss == LOGISTIC:
         return "newton"
     by_matrix_alone = "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
     if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
         # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
         return by_matrix_alone
-    entries = problem.X.nnz if sp.issparse(problem.X) else n * d
     by_matrix = _ITERATIONS * _PRODUCT * (_products(problem) + d**3 / 3.0)
     by_passes = _PASSES * _ENTRY * entries
     # Narrow data are hard for coordinate descent at large C: the matrix may cost a good deal more.
@@ -77,9 +80,19 @@ def _reach(problem: MachineProblem) -> float:
 
 def other_road(problem: MachineProblem, road: str) -> str | None:
     """Return the road to take where passes over the rows get nowhere; None if there is none."""
-    if road != "dual_coordinate" or problem.X.shape[1] > _MODEST:
+    if road != "dual_coordinate":
+        return None
+    if _is_short(problem):
+        return "gram"
+    if problem.X.shape[1] > _MODEST:
         return None
     return "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
+
+
+def _is_short(problem: MachineProblem) -> bool:
+    """Whether there are few rows and many more columns."""
+    n, d = problem.X.shape
+    return n <= _FEW_ROWS and 2 * n < d
 
 
 def _products(problem: MachineProblem) -> float:

@@ -519,6 +519,6 @@ def test_few_rows_and_many_columns_take_a_road_that_gets_there(loss, thin, road)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 400)) * (rng.random((150, 400)) < (0.05 if thin else 1.0))
     y = X[:, 0] + rng.normal(size=150) > 0.0
-    machine = sx.LinearSVM(1e4, loss=loss, tol=1e-6).fit(sp.csr_array(X) if thin else X, y)
+    machine = sx.LinearSVM(1e4, loss=loss, tol=1e-6).fit(as_sparse(X) if thin else X, y)
     assert (machine.solver_, machine.status_) == (road, "optimal")
     assert machine.certificate_.check(X, y)

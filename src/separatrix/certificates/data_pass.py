@@ -176,7 +176,12 @@ def _blocks(X: Any, entries: int) -> Iterator[tuple[slice, Any, float]]:
         step = max(1, entries // max(d, 1))
         for begin in range(0, n, step):
             rows = slice(begin, min(n, begin + step))
-            yield rows, np.asarray(X[rows], dtype=np.float64), float(d)
+            block = np.asarray(X[rows], dtype=np.float64)
+            fullest = d
+            if np.count_nonzero(block) < 0.9 * block.size:
+                # Zeros round nothing: the same rows stored sparsely have the same bound.
+                fullest = int(np.count_nonzero(block, axis=1).max(initial=0))
+            yield rows, block, float(fullest)
         return
     entries = max(entries, 4 * d)
     begin = 0

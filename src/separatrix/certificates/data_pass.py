@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,18 @@ class Pass:
     total_errors: np.ndarray
     spread: float
     sizes: np.ndarray  # at least sum_i a_i |x_i|, column by column; empty where it was not needed
+
+    def widened(self) -> Pass:
+        """Return errors that hold for every other order of summation, computed as these were.
+
+        Another order lies within one error of the truth, as this one does, and claims one more.
+        """
+        return replace(
+            self,
+            margin_errors=3.0 * self.margin_errors,
+            total_errors=3.0 * self.total_errors,
+            spread=3.0 * self.spread,
+        )
 
 
 def ways(X: Any) -> tuple[str, ...]:

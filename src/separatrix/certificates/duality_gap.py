@@ -227,6 +227,8 @@ def check_duality_gap(
         if way == "lengths" and ridge == 0.0:
             continue  # the box asks for every column by itself
         seen = one_pass(X, signs, w, bias, alpha, way)
+        if slack and way != "exact":
+            seen = seen.widened()
         primal = primal_from_above(seen, costs, loss, w, bias, penalty or 0.0, ridge)
         box = None if ridge else box_around(seen, w, alpha, _REACH)
         dual = dual_from_below(seen, costs, loss, signs, alpha, penalty, box)

@@ -103,10 +103,10 @@ def test_agrees_with_grid_search(loss, n_classes):
 
 def test_one_standard_error():
     X, y = load_breast_cancer(return_X_y=True)
-    machine = chooser("squared_hinge", Cs=CS, rule="one_standard_error").fit(X, y)
-    assert naive.within_one_standard_error(machine.path_.fold_errors, CS) == machine.C_
-    best = chooser("squared_hinge", Cs=CS).fit(X, y)
-    assert naive.least_mean(best.path_.fold_errors, CS) == best.C_
+    machine = chooser("squared_hinge", Cs=(0.1, 1.0), rule="one_standard_error").fit(X, y)
+    assert naive.within_one_standard_error(machine.path_.fold_errors, (0.1, 1.0)) == machine.C_
+    best = chooser("squared_hinge", Cs=(0.1, 1.0)).fit(X, y)
+    assert naive.least_mean(best.path_.fold_errors, (0.1, 1.0)) == best.C_
     assert machine.C_ < best.C_
     assert "within one standard error" in machine.path_.reason
 

@@ -34,6 +34,7 @@ from benchmarks.machines import a9a
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 TOL = 1e-4
+os.environ["PYTHONWARNINGS"] = "ignore"  # of worker processes: LinearSVC did not converge
 
 
 def sentiment(words=4500):

@@ -379,8 +379,19 @@ def test_a_budget_ends_honestly():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match=r"larger gap|The gap reached"):
         machine = chooser(max_seconds=1e-6).fit(X, y)
-    assert len(machine.path_) >= 1
+    assert machine.path_["C"].tolist() == [1.0]
+    assert all("for want of time" in note for note in machine.path_.notes)
+    assert machine.path_.notes
     assert machine.certificate_.check(X, y)
+    # A store that holds a part of the first C changes nothing of that.
+    cupboard = Cupboard()
+    cupboard.limit = 2
+    with pytest.raises(KeyboardInterrupt):
+        chooser().fit(X, y, store=cupboard)
+    cupboard.limit = None
+    with pytest.warns(ConvergenceWarning):
+        again = chooser(max_seconds=1e-6).fit(X, y, store=cupboard)
+    assert again.path_["C"].tolist() == [1.0]
 
 
 # ---- manners

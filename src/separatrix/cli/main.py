@@ -13,6 +13,7 @@ from separatrix import __version__
 from separatrix.cli.convert import convert
 from separatrix.cli.fit import fit
 from separatrix.cli.info import info
+from separatrix.cli.path import path
 from separatrix.cli.separable import separable
 from separatrix.cli.trace import trace
 from separatrix.cli.verify import verify
@@ -53,6 +54,7 @@ app.command()(info)
 app.command()(convert)
 app.command()(separable)
 app.command()(fit)
+app.command()(path)
 app.command()(trace)
 app.command()(verify)
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_expit
+from sklearn.utils.metaestimators import available_if
 
 from separatrix.errors import SeparationWarning
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._pairs import fit_pairs
 from separatrix.estimators._proved import verdict_of
 from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.verdict import Verdict
@@ -22,6 +24,14 @@ __all__ = ["LogisticRegression"]
 _SEPARATED = ("separable", "quasi-separable")
 # The C that stands in for inf where the likelihood has no maximum.
 _NEARLY_FREE = 1e6
+
+
+def _has_probabilities(machine: LogisticRegression) -> bool:
+    if len(getattr(machine, "classes_", ())) > 2 and machine.multi_class == "ovo":
+        raise AttributeError(
+            "machines that vote have no probabilities: predict_proba needs multi_class='ovr'."
+        )
+    return True
 
 
 class LogisticRegression(Machine):
@@ -42,6 +52,8 @@ class LogisticRegression(Machine):
         The road to the optimum; auto chooses by the shape of X.
     fit_intercept, intercept_penalty, class_weight, max_seconds, max_passes, random_state
         As in `LinearSVM`.
+    multi_class : {"ovr", "ovo"}
+        Each class against the rest, or one machine a pair, which vote (no probabilities then).
     warm_start, n_jobs, verbose
         As in `LinearSVM`.
 
@@ -81,6 +93,7 @@ class LogisticRegression(Machine):
         max_passes: float | None = None,
         random_state: Any = 0,
         warm_start: bool = False,
+        multi_class: str = "ovr",
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -94,17 +107,28 @@ class LogisticRegression(Machine):
         self.max_passes = max_passes
         self.random_state = random_state
         self.warm_start = warm_start
+        self.multi_class = multi_class
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Find the hyperplane and prove how close to the best it is."""
+        if self.multi_class == "direct":
+            raise ValueError(
+                "multi_class='direct' is for LinearSVM: the multinomial model is not built. Use "
+                "multi_class='ovr' or 'ovo'."
+            )
+        if self.multi_class == "ovo" and len(np.unique(np.asarray(y))) > 2:
+            machines = fit_pairs(self, X, y, sample_weight, "logistic")
+            found = [one.verdict_ for one in machines if one.verdict_ is not None]
+            self.verdict_ = found or None
+            return self
         verdicts: list[Verdict] = []
         self._verdicts = verdicts
-        machines, _ = self._fit_machines(X, y, sample_weight, "logistic")
+        fitted, _ = self._fit_machines(X, y, sample_weight, "logistic")
         del self._verdicts
-        self._keep(machines)
+        self._keep(fitted)
         self.verdict_ = verdicts[0] if len(verdicts) == 1 else verdicts or None
         names = getattr(self, "feature_names_in_", None)
         for verdict in verdicts:
@@ -123,6 +147,7 @@ class LogisticRegression(Machine):
             return problem
         return replace(problem, costs=_NEARLY_FREE * problem.costs, ridge=1.0)
 
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return every class's probability; several, each against the rest, are made to add up."""
         scores = self.decision_function(X)
@@ -143,6 +168,7 @@ class LogisticRegression(Machine):
         shares[rows[tied], largest[tied]] = np.nextafter(top[tied], 2.0)
         return np.asarray(shares)
 
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of every probability."""
         scores = self.decision_function(X)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import FloatArray, Matrix, as_matrix
 
 __all__ = ["DirectProblem", "losses_of"]
@@ -48,6 +49,11 @@ class DirectProblem:
         object.__setattr__(self, "X", as_matrix(self.X))
         object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, dtype=np.int64))
         object.__setattr__(self, "costs", np.ascontiguousarray(self.costs, dtype=np.float64))
+
+    @property
+    def rows(self) -> KeslerProblem:
+        """The same rows and classes as one signed problem."""
+        return KeslerProblem(self.X, self.codes, self.n_classes, self.fit_intercept)
 
     @property
     def has_free_bias(self) -> bool:

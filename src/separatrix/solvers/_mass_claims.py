@@ -128,13 +128,12 @@ def best_share(scores, others, codes, costs, square, product, other_square):  # 
 # ---- the dual point
 
 
-def take_dual(state: Any) -> None:
+def take_dual(state: Any, masses: np.ndarray) -> None:
     """Repair the balance on a copy, and keep it if its dual objective is the best so far."""
     problem, setup, memory = state.problem, state.setup, state.memory
-    masses = memory.masses
     if problem.has_free_bias:
         masses = masses.copy()
-        rebalance(masses, problem.codes, memory.balance.copy())
+        rebalance(masses, problem.shares(masses).sum(axis=0))
     u, balance = np.empty_like(memory.W), np.empty_like(memory.balance)
     gain = total_of(setup.base, problem.codes, problem.costs, masses, u, balance)
     dual = float(gain) - 0.5 * _inner(u, u)
@@ -146,7 +145,7 @@ def take_dual(state: Any) -> None:
 
 
 @compiled
-def rebalance(masses, codes, balance):  # type: ignore[no-untyped-def]
+def rebalance(masses, balance):  # type: ignore[no-untyped-def]
     """Move mass between classes, in proportion to what is there, until every balance is zero."""
     n_classes = balance.shape[0]
     for sharing in (True, False):

@@ -157,9 +157,10 @@ def sweep(  # type: ignore[no-untyped-def]
     place = 0
     while place < active:
         i = order[place]
-        own, cost, count = codes[i], costs[i], sizes[i]
+        own, count = codes[i], sizes[i]
         class_scores(base, i, W, listed, count, slopes)
-        highest, lowest, value = -np.inf, np.inf, 0.0
+        # An accelerated step may have left mass on a class off the list: it stays there.
+        mass, highest, lowest, value = 0.0, -np.inf, np.inf, 0.0
         for t in range(count):
             k = listed[i, t]
             slopes[t] += multipliers[k] + weight * balance[k]
@@ -169,7 +170,8 @@ def sweep(  # type: ignore[no-untyped-def]
             if masses[i, k] > 0.0:
                 lowest = min(lowest, slopes[t])
                 value += masses[i, k] * slopes[t]
-        shortfall += cost * highest - value
+                mass += masses[i, k]
+        shortfall += mass * highest - value
         widest = max(widest, highest - lowest)
         t = 0
         while t < count:
@@ -192,14 +194,14 @@ def sweep(  # type: ignore[no-untyped-def]
         if square > 0.0:
             for t in range(count):
                 heights[t] = slopes[t] + square * masses[i, listed[i, t]]
-            level = project(heights, count, square * cost)
+            level = project(heights, count, square * mass)
         changed = 0
         for t in range(count):
             k = listed[i, t]
             if square > 0.0:
                 target = max(0.0, (heights[t] - level) / square)
             else:
-                target = cost if slopes[t] == highest else 0.0
+                target = mass if slopes[t] == highest else 0.0
             step = target - masses[i, k]
             if square == 0.0 and slopes[t] == highest:
                 highest = np.inf  # an empty row: all on the first of the best

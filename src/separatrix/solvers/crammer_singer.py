@@ -31,6 +31,7 @@ from separatrix.solvers import _mass_claims as claims
 from separatrix.solvers import _order
 from separatrix.solvers._coordinate_pass import squares_of
 from separatrix.solvers._drive import Status
+from separatrix.solvers._mass_face import on_this_face
 from separatrix.solvers._mass_pass import (
     ACTIVE,
     BELOW,
@@ -54,6 +55,7 @@ from separatrix.solvers.subspace import HISTORY, coefficients, combine
 _CHECK_EVERY = 5
 _EARLY_CHECKS = (1, 2, 3)
 _REFRESH_EVERY = 20  # checks, after which W is computed from the masses afresh
+_FIRST_FACE = 4  # checks, before which the face is not looked at
 _UNACCELERATED = 3  # the first updates, whose steps are no guide
 _NEARER = 0.4  # the share of the gap at which a new dual value is worth proving
 _NO_STEP = 1e-13  # steps below this share of |W| are rounding
@@ -346,8 +348,23 @@ def _check(state: DirectState) -> None:
     if state.primal - numbers[VALUE] <= max(
         1.5 * state.tol * state.primal, _NEARER * (state.primal - state.dual)
     ):
-        claims.take_dual(state)
+        claims.take_dual(state, memory.masses)
         claims.measure_primal(state)
+    # At every power of two, so that the cost stays a fraction: can the last digits be computed?
+    if counts[CHECKS] >= _FIRST_FACE and counts[CHECKS] & (counts[CHECKS] - 1) == 0:
+        _finish(state)
+
+
+def _finish(state: DirectState) -> None:
+    """Claim the optimum on the face reached, if there is one and it is better."""
+    found = on_this_face(state.problem, state.memory.masses)
+    if found is None:
+        return
+    W, bias, masses = found
+    scores = np.empty_like(masses)
+    all_scores(state.setup.base, W, scores, state.memory.listed)
+    claims.take_primal(state, W, bias, scores)
+    claims.take_dual(state, masses)
 
 
 def _make_totals(state: DirectState) -> None:

@@ -18,7 +18,7 @@ from separatrix.estimators._machine import REMEDIES
 from separatrix.estimators._proved import Effort
 from separatrix.estimators._watch import watching
 from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.solvers import crammer_singer
+from separatrix.solvers import crammer_singer, direct_interior_point
 from separatrix.solvers._drive import NO_LIMIT, Status, go_on
 from separatrix.solvers._mass_claims import exactly_feasible
 from separatrix.solvers._threads import one_thread
@@ -96,19 +96,20 @@ def _solved_and_proved(
 ) -> tuple[MulticlassGap, Any, Status]:
     """Solve to the tolerance asked for, prove it, and go further where the proof falls short."""
     tol = effort.tol
-    state = crammer_singer.start(
+    method = direct_interior_point if direct_interior_point.suits(problem) else crammer_singer
+    state = method.start(
         problem, tol=tol, first=first, seed=effort.seed, max_passes=effort.max_passes
     )
     small = problem.X.shape[0] * problem.X.shape[1] * problem.n_classes <= _SMALL
     for left in reversed(range(_TIGHTENINGS)):
         state.tol = tol
         seconds = max(0.0, effort.deadline - time.perf_counter())
-        status = go_on(crammer_singer, state, NO_LIMIT, seconds, report, slice_size=1)
+        status = go_on(method, state, NO_LIMIT, seconds, report, slice_size=1)
         if small and status is Status.OPTIMAL and tol > _SMALL_TOL:
             # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
             state.tol = _SMALL_TOL
             seconds = max(0.0, effort.deadline - time.perf_counter())
-            go_on(crammer_singer, state, _MORE_UPDATES, seconds, report, slice_size=1)
+            go_on(method, state, _MORE_UPDATES, seconds, report, slice_size=1)
         off = exactly_feasible(state.masses, problem)
         rows, rivals = np.nonzero(off)
         proof = check_multiclass_gap(
@@ -127,7 +128,7 @@ def _solved_and_proved(
         )
         if proof.gap <= effort.tol:
             return proof, state, Status.OPTIMAL
-        if not status.is_final or left == 0:
+        if status is not Status.OPTIMAL or left == 0:
             break
         tol *= 0.1
     return proof, state, Status.UNPROVED if status.is_final else status
@@ -140,7 +141,7 @@ def _keep(machine: Any, proof: MulticlassGap, state: Any, status: Status, codes:
     machine.coef_ = shown[:, 1:].copy()
     machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
     machine.certificate_ = proof
-    machine.solver_, machine.status_ = "crammer_singer", status
+    machine.solver_, machine.status_ = "interior_point" if state.setup is None else "crammer_singer", status
     machine.n_iter_, machine.n_passes_ = state.updates, state.passes
     machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
     machine.intercept_interval_ = None

@@ -102,8 +102,8 @@ class DirectState:
 
     problem: DirectProblem
     tol: float
-    setup: Setup
-    memory: Memory
+    setup: Any  # the solver's own
+    memory: Any
     max_passes: float
     W: np.ndarray  # of the best primal point, and its biases
     bias: np.ndarray

@@ -101,9 +101,7 @@ def _lengths(block: Any, d: int) -> np.ndarray:
     return np.asarray(np.sqrt(squares) * (1.0 + gamma(d + 4.0)) + math.sqrt(LEAST) * (d + 2.0))
 
 
-def _short(
-    scores: np.ndarray, off: np.ndarray, codes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _short(scores: np.ndarray, off: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how far rows fall short of a margin of 1, from above, and the slopes."""
     own = np.arange(len(codes)), codes
     slopes = scores + 1.0

@@ -218,9 +218,9 @@ def _is_feasible(
         return False
     if len(rows) == 0:
         return True
-    if not (0 <= rows.min() and rows.max() < len(codes)):
+    if not (rows.min() >= 0 and rows.max() < len(codes)):
         return False
-    if not (0 <= rivals.min() and rivals.max() < n_classes) or (codes[rows] == rivals).any():
+    if not (rivals.min() >= 0 and rivals.max() < n_classes) or (codes[rows] == rivals).any():
         return False
     totals = np.bincount(rows, multipliers, minlength=len(codes))
     # Sums of at most n_classes numbers: what rounding leaves open is summed exactly.

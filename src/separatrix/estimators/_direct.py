@@ -134,14 +134,19 @@ def _solved_and_proved(
     return proof, state, Status.UNPROVED if status.is_final else status
 
 
-def _keep(machine: Any, proof: MulticlassGap, state: Any, status: Status, codes: np.ndarray) -> None:
+def _keep(
+    machine: Any, proof: MulticlassGap, state: Any, status: Status, codes: np.ndarray
+) -> None:
     weights = proof.weights
     # Two classes are told apart by the difference, one row as everywhere.
     shown = weights[1:] - weights[:1] if len(weights) == 2 else weights
     machine.coef_ = shown[:, 1:].copy()
     machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
     machine.certificate_ = proof
-    machine.solver_, machine.status_ = "interior_point" if state.setup is None else "crammer_singer", status
+    machine.solver_, machine.status_ = (
+        "interior_point" if state.setup is None else "crammer_singer",
+        status,
+    )
     machine.n_iter_, machine.n_passes_ = state.updates, state.passes
     machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
     machine.intercept_interval_ = None

@@ -68,9 +68,8 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         self.estimators_ = self._fitted(X, self._labels(codes), sample_weight)
         self.certificates_ = [getattr(one, "certificate_", None) for one in self.estimators_]
-        counts = [getattr(one, "n_iter_", None) for one in self.estimators_]
-        if all(count is not None for count in counts):
-            self.n_iter_ = int(max(np.max(count) for count in counts))
+        if all(hasattr(one, "n_iter_") for one in self.estimators_):
+            self.n_iter_ = int(max(np.max(one.n_iter_) for one in self.estimators_))
         return self
 
     def _fitted(self, X: Any, tasks: Sequence[Task], sample_weight: Any) -> list[Any]:
@@ -116,6 +115,7 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     @available_if(_can_score)
     def decision_function(self, X: Any) -> np.ndarray:
         """Return a score for every row and class; for two classes, that of the second."""
+        check_is_fitted(self)
         if len(self.estimators_) == 1:
             return self._margins(X)[:, 0]
         return self._scores(X)

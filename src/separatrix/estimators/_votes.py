@@ -19,16 +19,14 @@ def pairs_of(n_classes: int) -> tuple[tuple[int, int], ...]:
     return tuple(combinations(range(n_classes), 2))
 
 
-def tally(
-    margins: np.ndarray, pairs: Sequence[tuple[int, int]], n_classes: int
-) -> np.ndarray:
+def tally(margins: np.ndarray, pairs: Sequence[tuple[int, int]], n_classes: int) -> np.ndarray:
     """Return for every row and class its votes, and a fraction by the sum of its margins.
 
     A positive margin is a vote for the second class of its pair. The fraction lies between -1/3
     and 1/3, so that it decides between classes of equal votes and between no others.
 
     >>> tally(np.array([[-1.0, 2.0, 3.0]]), pairs_of(3), 3).round(3).tolist()
-    [[0.833, 0.889, 2.278]]
+    [[0.833, -0.267, 2.278]]
     """
     votes, sums = np.zeros((len(margins), n_classes)), np.zeros((len(margins), n_classes))
     for column, (low, high) in enumerate(pairs):

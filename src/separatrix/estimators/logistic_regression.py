@@ -27,7 +27,7 @@ _NEARLY_FREE = 1e6
 
 
 def _has_probabilities(machine: LogisticRegression) -> bool:
-    if len(getattr(machine, "classes_", ())) > 2 and machine.multi_class == "ovo":
+    if machine.multi_class == "ovo":
         raise AttributeError(
             "machines that vote have no probabilities: predict_proba needs multi_class='ovr'."
         )
@@ -122,7 +122,7 @@ class LogisticRegression(Machine):
         if self.multi_class == "ovo" and len(np.unique(np.asarray(y))) > 2:
             machines = fit_pairs(self, X, y, sample_weight, "logistic")
             found = [one.verdict_ for one in machines if one.verdict_ is not None]
-            self.verdict_ = found or None
+            self.verdict_: Any = found or None
             return self
         verdicts: list[Verdict] = []
         self._verdicts = verdicts

@@ -34,7 +34,9 @@ def transferred(masses: np.ndarray, problem: DirectProblem) -> np.ndarray:
     masses = np.maximum(masses, 0.0)
     totals = masses.sum(axis=1)
     known = totals > 0.0
-    scaled = masses * np.divide(problem.costs, totals, out=np.zeros_like(totals), where=known)[:, None]
+    scaled = (
+        masses * np.divide(problem.costs, totals, out=np.zeros_like(totals), where=known)[:, None]
+    )
     return np.where(known[:, None], scaled, all_at_home(problem))
 
 
@@ -42,7 +44,7 @@ def transferred(masses: np.ndarray, problem: DirectProblem) -> np.ndarray:
 
 
 def take_primal(state: Any, W: np.ndarray, bias: np.ndarray, scores: np.ndarray) -> None:
-    """Move the best primal point to the best of the segment to (W, bias), whose scores are given."""
+    """Move the best primal point to the best of the segment to (W, bias) with these scores."""
     problem, best = state.problem, state.memory.scores
     penalty = problem.bias_penalty if problem.fit_intercept else 0.0
     scores += bias
@@ -51,9 +53,7 @@ def take_primal(state: Any, W: np.ndarray, bias: np.ndarray, scores: np.ndarray)
         square = _inner(state.W, state.W) + penalty * float(state.bias @ state.bias)
         product = _inner(state.W, W) + penalty * float(state.bias @ bias)
         other = _inner(W, W) + penalty * float(bias @ bias)
-        t = float(
-            best_share(best, scores, problem.codes, problem.costs, square, product, other)
-        )
+        t = float(best_share(best, scores, problem.codes, problem.costs, square, product, other))
     if t == 1.0:
         point, its_bias, its_scores = W.copy(), bias.copy(), scores
     else:
@@ -221,8 +221,10 @@ def _settled(units: np.ndarray, codes: np.ndarray, most: np.ndarray) -> bool:
         there[at_home] = (most - units.sum(axis=1))[at_home]
         # Where a row holds some of both, none of its masses leaves or meets zero.
         both = np.where(codes == high, most - units.sum(axis=1), units[:, high]) > 0
-        row = int(np.argmax(np.where(both, there, 0))) if (both & (there > 0)).any() else int(
-            np.argmax(there)
+        row = (
+            int(np.argmax(np.where(both, there, 0)))
+            if (both & (there > 0)).any()
+            else int(np.argmax(there))
         )
         step = min(-balance[low], balance[high], there[row])
         if step <= 0:

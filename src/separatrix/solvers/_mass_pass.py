@@ -255,7 +255,7 @@ def choose_lists(order, scores, bias, codes, masses, listed, sizes, near):  # ty
 
 @compiled
 def total_of(base, codes, costs, masses, W, balance):  # type: ignore[no-untyped-def]
-    """Set W = sum_i x_i a_i and the balance sum_i a_i; return the gain, the mass off own classes."""
+    """Set W = sum_i x_i a_i and the balance sum_i a_i; return the mass off the own classes."""
     n_classes = masses.shape[1]
     W[:] = 0.0
     balance[:] = 0.0

@@ -19,26 +19,20 @@ One update is one such pass with its step, or a few over few rows; `passes` coun
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.problem.rows import base_rows
 from separatrix.solvers import _mass_claims as claims
-from separatrix.solvers import _order
-from separatrix.solvers._coordinate_pass import squares_of
+from separatrix.solvers._direct import DirectState
 from separatrix.solvers._drive import Status
 from separatrix.solvers._mass_face import on_this_face
+from separatrix.solvers._mass_memory import empty_memory, first_weight, laid_out
 from separatrix.solvers._mass_pass import (
     ACTIVE,
     BELOW,
     CHECKS,
     KEPT,
     LAST_BALANCE,
-    NUMBERS,
     SHORTFALL,
     UNCHECKED,
     VALUE,
@@ -59,74 +53,6 @@ _FIRST_FACE = 4  # checks, before which the face is not looked at
 _UNACCELERATED = 3  # the first updates, whose steps are no guide
 _NEARER = 0.4  # the share of the gap at which a new dual value is worth proving
 _NO_STEP = 1e-13  # steps below this share of |W| are rounding
-# An update walks over at least so many entries for each entry of W and of the masses: it makes
-# several sweeps over few active rows, since accelerating costs the same for few rows as for all.
-_WORK = 2.0
-
-
-class Setup(NamedTuple):
-    """What does not change during a run."""
-
-    base: Any
-    squares: np.ndarray
-    quota: int  # entries to walk over in one update, at least
-
-
-class Memory(NamedTuple):
-    """What a run changes, all of it arrays."""
-
-    masses: np.ndarray  # n x K
-    W: np.ndarray  # d x K
-    balance: np.ndarray  # r
-    multipliers: np.ndarray  # b_0
-    order: np.ndarray  # the rows; the first counts[ACTIVE] of them are visited
-    listed: np.ndarray  # the classes of each row; the first sizes[i] of them are looked at
-    sizes: np.ndarray
-    masses_before: np.ndarray
-    W_before: np.ndarray
-    balance_before: np.ndarray
-    past_masses: np.ndarray
-    past_W: np.ndarray
-    past_r: np.ndarray
-    past_gain: np.ndarray
-    products: np.ndarray  # of the past_W with each other
-    scores: np.ndarray  # of the best primal point, biases included
-    counts: np.ndarray
-    numbers: np.ndarray
-    dice: np.ndarray
-
-
-@dataclass
-class DirectState:
-    """The best claims so far, the two objectives that bracket the optimum, and the run itself."""
-
-    problem: DirectProblem
-    tol: float
-    setup: Any  # the solver's own
-    memory: Any
-    max_passes: float
-    W: np.ndarray  # of the best primal point, and its biases
-    bias: np.ndarray
-    masses: np.ndarray  # the best dual point, balanced to rounding
-    primal: float = np.inf
-    dual: float = 0.0
-    updates: int = 0
-    passes: float = 0.0
-    row: int = -1
-    rows: Any = field(default=None, repr=False)
-    bound: float = np.inf
-
-    @property
-    def w(self) -> np.ndarray:
-        """The weights of the best point, class after class, each with its bias first."""
-        return np.column_stack([self.bias, self.W.T]).ravel()
-
-    @property
-    def gap(self) -> float:
-        """(primal - dual) / primal: 1 at the start, 0 at the optimum."""
-        if self.primal == 0.0:
-            return 0.0
-        return (self.primal - self.dual) / self.primal if np.isfinite(self.primal) else np.inf
 
 
 def start(
@@ -137,10 +63,10 @@ def start(
     seed: int = 0,
     max_passes: float = np.inf,
 ) -> DirectState:
-    """Lay out a run with all mass on the rows' own classes, or at masses claimed for other costs."""
+    """Lay out a run with all mass on the own classes, or at masses claimed for other costs."""
     (n, d), K = problem.X.shape, problem.n_classes
-    setup, memory = _laid_out(problem), _empty_memory(problem, seed)
-    memory.numbers[WEIGHT] = _first_weight(problem, setup.squares)
+    setup, memory = laid_out(problem), empty_memory(problem, seed)
+    memory.numbers[WEIGHT] = first_weight(problem, setup.squares)
     state = DirectState(
         problem, tol, setup, memory, max_passes, np.zeros((d, K)), np.zeros(K), np.zeros((n, K))
     )
@@ -152,53 +78,6 @@ def start(
     if first is not None:
         _check(state)
     return state
-
-
-def _laid_out(problem: DirectProblem) -> Setup:
-    n, d = problem.X.shape
-    base = base_rows(problem.X)
-    stored = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
-    quota = int(_WORK * (n + d) * problem.n_classes / max(1.0, 2.0 * stored / n))
-    return Setup(base, squares_of(base, n), quota)
-
-
-def _empty_memory(problem: DirectProblem, seed: int) -> Memory:
-    (n, d), K = problem.X.shape, problem.n_classes
-    memory = Memory(
-        masses=claims.all_at_home(problem),
-        W=np.zeros((d, K)),
-        balance=np.zeros(K),
-        multipliers=np.zeros(K),
-        order=np.flatnonzero(problem.costs > 0.0).astype(np.uint32),
-        listed=np.tile(np.arange(K, dtype=np.uint32), (n, 1)),
-        sizes=np.full(n, K, dtype=np.int64),
-        masses_before=np.zeros((n, K)),
-        W_before=np.zeros((d, K)),
-        balance_before=np.zeros(K),
-        past_masses=np.zeros((HISTORY + 1, n * K)),
-        past_W=np.zeros((HISTORY + 1, d * K)),
-        past_r=np.zeros((HISTORY + 1, K)),
-        past_gain=np.zeros(HISTORY + 1),
-        products=np.zeros((HISTORY + 1, HISTORY + 1)),
-        scores=np.zeros((n, K)),
-        counts=np.zeros(4, dtype=np.int64),
-        numbers=np.zeros(NUMBERS),
-        dice=_order.seeded_dice(seed),
-    )
-    memory.counts[ACTIVE] = len(memory.order)
-    memory.numbers[[BELOW, LAST_BALANCE]] = np.inf
-    return memory
-
-
-def _first_weight(problem: DirectProblem, squares: np.ndarray) -> float:
-    """Return s: 1/p for a penalised bias, the mean |x_i|^2 for a free one, 0 for none."""
-    if not problem.fit_intercept:
-        return 0.0
-    if problem.bias_penalty > 0.0:
-        return 1.0 / problem.bias_penalty
-    used = problem.costs > 0.0
-    mean = float(squares[used].mean()) if used.any() else 0.0
-    return mean if mean > 0.0 else 1.0
 
 
 def advance(state: DirectState, budget: int) -> Status | None:
@@ -226,7 +105,11 @@ def _iterate(state: DirectState) -> None:
     counts[UNCHECKED] += 1
     estimate = numbers[SHORTFALL] / max(numbers[VALUE] + numbers[SHORTFALL], 1e-300)
     early = state.updates in _EARLY_CHECKS
-    if early or counts[UNCHECKED] >= _CHECK_EVERY or (estimate <= 2.0 * state.tol and counts[UNCHECKED] > 1):
+    if (
+        early
+        or counts[UNCHECKED] >= _CHECK_EVERY
+        or (estimate <= 2.0 * state.tol and counts[UNCHECKED] > 1)
+    ):
         _check(state)
         if state.gap <= state.tol:
             return

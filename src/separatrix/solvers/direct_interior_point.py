@@ -6,12 +6,12 @@
 The multipliers of the constraints are the masses m_ik of `problem/crammer_singer.py`. A Newton step
 on m_ik s_ik = mu leaves, once the rows are eliminated, one system for the weights,
 
-    ( R + sum_i  (diag(D_i) - D_i D_i^T / sum D_i)  (x)  x_i x_i^T )  dw  =  ...,     D_ik = m_ik / s_ik
+    ( R + sum_i  (diag(D_i) - D_i D_i^T / sum D_i)  (x)  x_i x_i^T )  dw  =  ...,
 
-of K (d + 1) unknowns: 15 to 40 of them, whatever C and however the columns are scaled, where passes
-over the rows would take thousands. Mehrotra's predictor and corrector. Columns are scaled inside,
-and centred where the bias is free; the objective stays the user's. The last digits, and which masses
-are zero, come from `_mass_face`.
+with D_ik = m_ik / s_ik and K (d + 1) unknowns: 15 to 40 systems, whatever C and however the columns
+are scaled, where passes over the rows would be thousands. Mehrotra's predictor and corrector.
+Columns are scaled inside, and centred where the bias is free; the objective stays the user's. The
+last digits, and which masses are zero, come from `_mass_face`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.solvers._direct import DirectState
 from separatrix.solvers._drive import Status
 from separatrix.solvers._mass_claims import all_at_home, rebalance
 from separatrix.solvers._mass_face import on_this_face
-from separatrix.solvers.crammer_singer import DirectState
 
 __all__ = ["advance", "start", "suits"]
 
@@ -70,7 +70,7 @@ def start(
     max_passes: float = np.inf,
 ) -> DirectState:
     """Begin well inside; `first` is not of use there."""
-    (n, d), K = problem.X.shape, problem.n_classes
+    d, K = problem.X.shape[1], problem.n_classes
     rows = np.flatnonzero(problem.costs > 0.0)
     X = problem.X[rows]
     X = (X.toarray() if sp.issparse(X) else X).astype(np.float64)
@@ -174,13 +174,13 @@ def _factored(it: Interior, D: np.ndarray, sums: np.ndarray) -> np.ndarray | Non
     if len(free):
         # The same bias for all classes changes nothing: their sum is held at zero.
         H[:, free, :, free] += float(np.trace(H[:, 0, :, 0])) / K
-    H = H.reshape(K * q, K * q)
-    size = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
-    H /= np.outer(size, size)
+    matrix = H.reshape(K * q, K * q)
+    size = np.sqrt(np.maximum(np.diag(matrix), np.finfo(float).tiny))
+    matrix /= np.outer(size, size)
     for ridge in (0.0, 1e-14, 1e-11, 1e-8):
         try:
-            H[np.diag_indices(K * q)] += ridge
-            factor, _ = scipy.linalg.cho_factor(H, lower=True, check_finite=True)
+            matrix[np.diag_indices(K * q)] += ridge
+            factor, _ = scipy.linalg.cho_factor(matrix, lower=True, check_finite=True)
             return np.concatenate([factor, size[None, :]])
         except (np.linalg.LinAlgError, ValueError):
             continue

@@ -1,0 +1,60 @@
+"""The direct machine of many classes, slow and obvious: a quadratic program written out."""
+
+import numpy as np
+from scipy.optimize import minimize
+
+
+def objective(W, b, X, codes, costs, penalty):
+    """W is K x d; every row charged for its worst rival."""
+    total = 0.5 * (W * W).sum() + 0.5 * penalty * (b * b).sum()
+    for x, own, cost in zip(X, codes, costs, strict=True):
+        scores = W @ x + b
+        worst = max(scores[k] + (k != own) - scores[own] for k in range(len(W)))
+        total += cost * worst
+    return total
+
+
+def dual(masses, X, codes, costs, penalty, intercept):
+    """masses is n x K, each row's adding up to its cost; None where the biases must balance."""
+    shares = -masses.copy()
+    for i, own in enumerate(codes):
+        shares[i, own] += costs[i]
+    u, r = shares.T @ X, shares.sum(axis=0)
+    gain = sum(masses[i, k] for i in range(len(X)) for k in range(masses.shape[1]) if k != codes[i])
+    value = gain - 0.5 * (u * u).sum()
+    if intercept and penalty > 0.0:
+        value -= (r * r).sum() / (2.0 * penalty)
+    return value
+
+
+def optimum(X, codes, K, costs, penalty=0.0, intercept=True):
+    """The least objective, by sequential quadratic programming on w, b and the slacks."""
+    used = costs > 0.0
+    X, codes, costs = X[used], codes[used], costs[used]
+    n, d = X.shape
+    rows, limits = [], []
+    for i in range(n):
+        for k in range(K):
+            row = np.zeros(K * (d + 1) + n)
+            row[K * (d + 1) + i] = 1.0
+            if k != codes[i]:
+                for number, sign in ((codes[i], 1.0), (k, -1.0)):
+                    row[number * (d + 1) : (number + 1) * (d + 1)] += sign * np.append(
+                        float(intercept), X[i]
+                    )
+            rows.append(row)
+            limits.append(float(k != codes[i]))
+    A, limit = np.array(rows), np.array(limits)
+    ridge = np.concatenate([np.tile(np.append(penalty, np.ones(d)), K), np.zeros(n)])
+    linear = np.concatenate([np.zeros(K * (d + 1)), costs])
+    found = minimize(
+        lambda v: 0.5 * ridge @ (v * v) + linear @ v,
+        np.concatenate([np.zeros(K * (d + 1)), np.ones(n)]),
+        jac=lambda v: ridge * v + linear,
+        constraints={"type": "ineq", "fun": lambda v: A @ v - limit, "jac": lambda v: A},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-14},
+    )
+    V = found.x[: K * (d + 1)].reshape(K, d + 1)
+    b = V[:, 0] * intercept
+    return objective(V[:, 1:], b, X, codes, costs, penalty)

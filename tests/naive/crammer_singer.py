@@ -1,7 +1,10 @@
 """The direct machine of many classes, slow and obvious: a quadratic program written out."""
 
+import clarabel
 import numpy as np
-from scipy.optimize import minimize
+from scipy import sparse
+
+from tests.naive.machine import _solve
 
 
 def objective(W, b, X, codes, costs, penalty):
@@ -28,7 +31,7 @@ def dual(masses, X, codes, costs, penalty, intercept):
 
 
 def optimum(X, codes, K, costs, penalty=0.0, intercept=True):
-    """The least objective, by sequential quadratic programming on w, b and the slacks."""
+    """The least objective, by a general solver of quadratic programs (Clarabel) on w, b and the slacks."""
     used = costs > 0.0
     X, codes, costs = X[used], codes[used], costs[used]
     n, d = X.shape
@@ -47,14 +50,5 @@ def optimum(X, codes, K, costs, penalty=0.0, intercept=True):
     A, limit = np.array(rows), np.array(limits)
     ridge = np.concatenate([np.tile(np.append(penalty, np.ones(d)), K), np.zeros(n)])
     linear = np.concatenate([np.zeros(K * (d + 1)), costs])
-    found = minimize(
-        lambda v: 0.5 * ridge @ (v * v) + linear @ v,
-        np.concatenate([np.zeros(K * (d + 1)), np.ones(n)]),
-        jac=lambda v: ridge * v + linear,
-        constraints={"type": "ineq", "fun": lambda v: A @ v - limit, "jac": lambda v: A},
-        method="SLSQP",
-        options={"maxiter": 1000, "ftol": 1e-14},
-    )
-    V = found.x[: K * (d + 1)].reshape(K, d + 1)
-    b = V[:, 0] * intercept
-    return objective(V[:, 1:], b, X, codes, costs, penalty)
+    cones = [clarabel.NonnegativeConeT(len(limit))]
+    return _solve(sparse.diags(ridge), linear, -A, -limit, cones)

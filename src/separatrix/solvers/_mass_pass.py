@@ -118,7 +118,7 @@ def project(heights, count, mass):  # type: ignore[no-untyped-def]
             if heights[k] > level:
                 total += heights[k]
                 kept += 1
-        if kept == used or kept == 0:
+        if kept >= used or kept == 0:
             return level
         used = kept
         level = (total - mass) / used

@@ -29,9 +29,7 @@ def test_both_bounds_are_those_of_the_naive_sums(penalty):
     for seed in cases(30):
         machine, X, codes, costs = fitted(seed, intercept_penalty=penalty)
         proof = machine.certificate_
-        value = naive.objective(
-            proof.weights[:, 1:], proof.weights[:, 0], X, codes, costs, penalty
-        )
+        value = naive.objective(proof.weights[:, 1:], proof.weights[:, 0], X, codes, costs, penalty)
         masses = np.zeros((len(X), len(proof.classes)))
         masses[proof.rows, proof.rivals] = proof.multipliers
         masses[np.arange(len(X)), codes] = costs - masses.sum(axis=1)

@@ -14,9 +14,7 @@ def monomials(X, degree, interaction_only=False, bias=False):
 
 
 def radial(X, centres, width):
-    return np.array(
-        [[exp(-sum((x - c) ** 2) / (2 * width**2)) for c in centres] for x in X]
-    )
+    return np.array([[exp(-sum((x - c) ** 2) / (2 * width**2)) for c in centres] for x in X])
 
 
 def sigmoids(X, centres, slope, offset):

@@ -75,7 +75,9 @@ def test_balances_are_repaired_and_then_exact():
         assert_allclose(masses.sum(axis=1), problem.costs, rtol=1e-12)
         assert_allclose(problem.shares(masses).sum(axis=0), 0.0, atol=1e-11 * problem.costs.sum())
         off = exactly_feasible(masses, problem)
-        balance = [float(sum(map(_exact, [*off[codes == k].ravel(), *-off[:, k]]))) for k in range(K)]
+        balance = [
+            float(sum(map(_exact, [*off[codes == k].ravel(), *-off[:, k]]))) for k in range(K)
+        ]
         assert balance == [0.0] * K
         assert (off.sum(axis=1) <= problem.costs).all()
 

@@ -1,6 +1,7 @@
 """Small problems of many classes, the ugly ones among them: rows, class numbers, costs."""
 
 import numpy as np
+
 from tests.problems import problem
 
 KINDS = [

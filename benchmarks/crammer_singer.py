@@ -3,8 +3,8 @@
     python -m benchmarks.crammer_singer [--costs 1 10] [--gaps 1e-2 1e-3 1e-4]
 
 20 newsgroups as tf-idf, the bias penalised as LIBLINEAR has it (`intercept_penalty=1`), one thread.
-Peers are timed (CPU seconds) down a ladder of their tolerances until their objective, computed here,
-lies within the distance asked of our certified optimum. Ours is the time of a whole fit, with proof
+Peers are timed (CPU seconds) down a ladder of tolerances until their objective, computed here, lies
+within the distance asked of our certified optimum. Ours is the time of a whole fit, with proof
 and fingerprint, to a proved gap of that size; the loops are compiled before.
 """
 

@@ -19,7 +19,7 @@ from separatrix.certificates.multiclass_reading import multiclass_gap_from_json
 
 
 def fitted(seed=2, **settings):
-    X, codes, K, weights, C = many(seed)
+    X, codes, _, weights, C = many(seed)
     machine = sx.LinearSVM(C, multi_class="direct", **settings).fit(X, codes, weights)
     return machine, X, codes, C * weights
 
@@ -122,7 +122,7 @@ def test_forged_claims_are_refused(forge):
 def test_own_classes_and_strange_rows_prove_nothing():
     machine, X, codes, costs = fitted(13)
     proof = machine.certificate_
-    common = dict(X=X, codes=codes, costs=costs, weights=proof.weights)
+    common = {"X": X, "codes": codes, "costs": costs, "weights": proof.weights}
     for rows, rivals in ([0], [codes[0]]), ([-1], [0]), ([len(X)], [0]), ([0], [99]):
         claim = check_multiclass_gap(
             **common, rows=np.array(rows), rivals=np.array(rivals), multipliers=np.array([1e-3])

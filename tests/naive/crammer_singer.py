@@ -31,7 +31,7 @@ def dual(masses, X, codes, costs, penalty, intercept):
 
 
 def optimum(X, codes, K, costs, penalty=0.0, intercept=True):
-    """The least objective, by a general solver of quadratic programs (Clarabel) on w, b and the slacks."""
+    """The least objective, by a general solver (Clarabel) on w, b and the slacks."""
     used = costs > 0.0
     X, codes, costs = X[used], codes[used], costs[used]
     n, d = X.shape

@@ -60,8 +60,8 @@ def _prepared(title: str, X: Any, y: Any, model: Any) -> tuple[Any, ...]:
 
 def _draw_regions(axes: Any, model: Any, classes: np.ndarray, limits: Any) -> None:
     """Tint each class's region and draw the border of each."""
-    across = np.linspace(*limits[0], _STEPS)
-    up = np.linspace(*limits[1], _STEPS)
+    across = np.linspace(limits[0][0], limits[0][1], _STEPS)
+    up = np.linspace(limits[1][0], limits[1][1], _STEPS)
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     codes = np.searchsorted(classes, model.predict(grid)).reshape(_STEPS, _STEPS)
     levels = np.arange(len(classes) + 1) - 0.5

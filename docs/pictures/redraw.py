@@ -5,9 +5,11 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, make_circles, make_moons
+from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
+from separatrix.plots.lifted_regions import save_regions
 from separatrix.plots.linear_rules import save_linear_rules
 from separatrix.plots.machine import save_machine
 from separatrix.plots.path import save_path
@@ -70,7 +72,46 @@ def path(path: Path) -> None:
     save_path(sx.LinearSVMCV(np.geomspace(1e-4, 1e2, 13)).fit(X, y).path_, path)
 
 
+def lifted(path: Path) -> None:
+    """Exclusive or with one product, circles with degree 2, and bumps on two moons."""
+    dice = np.random.default_rng(0)
+    corners = dice.uniform(-1.0, 1.0, size=(120, 2))
+    corners = corners[(abs(corners) > 0.12).all(axis=1)]
+    names = np.array(["one", "other"])
+    circles, inner = make_circles(120, noise=0.06, factor=0.45, random_state=0)
+    moons, upper = make_moons(120, noise=0.12, random_state=0)
+    panels = []
+    for title, X, number, lift in (
+        (
+            "One product",
+            corners,
+            corners.prod(axis=1) > 0,
+            sx.lift.Polynomial(interaction_only=True),
+        ),
+        ("Degree 2", circles, inner, sx.lift.Polynomial(2)),
+        ("Twelve bumps", moons, upper, sx.lift.RadialBasis(12)),
+    ):
+        y = names[number.astype(int)]
+        panels.append((title, X, y, make_pipeline(lift, sx.LinearSVM(C=100.0)).fit(X, y)))
+    save_regions(panels, path)
+
+
+def three_kinds(path: Path) -> None:
+    """Three irises by their petals: each against the rest, in pairs, and directly."""
+    iris = load_iris(as_frame=True)
+    names = ["petal length (cm)", "petal width (cm)"]
+    X, y = iris.data[names].to_numpy(), iris.target_names[iris.target]
+    panels = []
+    for title, kind in (
+        ("Each against the rest", "ovr"),
+        ("Pairs that vote", "ovo"),
+        ("Direct", "direct"),
+    ):
+        panels.append((title, X, y, sx.LinearSVM(multi_class=kind).fit(X, y)))
+    save_regions(panels, path, names)
+
+
 if __name__ == "__main__":
     with mock.patch.dict(os.environ, SOURCE_DATE_EPOCH="0"):  # the same picture, the same file
-        for draw in (witness, hard_margin, soft_margin, outliers, path):
+        for draw in (witness, hard_margin, soft_margin, outliers, path, lifted, three_kinds):
             draw(Path(__file__).with_name(f"{draw.__name__}.svg"))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["LEAST", "UNIT", "Pass", "one_pass", "ways"]
+__all__ = ["LEAST", "UNIT", "Pass", "Total", "blocks", "gamma", "one_pass", "ways"]
 
 UNIT = 2.0**-53
 LEAST = 2.0**-1074
@@ -89,7 +89,7 @@ def _exact_pass(
     biases = np.full((len(rows), 1), bias)
     scores, score_errors = _rounded_sums(*_products(rows, w), biases)
     total, total_errors = _rounded_sums(*(part.T for part in _products(rows, share[:, None])))
-    sizes = (abs(rows).T @ alpha) * (1.0 + _gamma(len(rows) + 4.0))
+    sizes = (abs(rows).T @ alpha) * (1.0 + gamma(len(rows) + 4.0))
     return Pass(signs * scores, score_errors, total, total_errors, 0.0, sizes)
 
 
@@ -118,13 +118,14 @@ def _rounded_sums(*parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return sums, abs(left) * (1.0 + 4.0 * UNIT)
 
 
-class _Total:
+class Total:
     """A sum of vectors whose rounding errors are carried along (Knuth)."""
 
-    def __init__(self, d: int) -> None:
-        self.value, self.carried, self.terms = np.zeros(d), np.zeros(d), 0
+    def __init__(self, shape: int | tuple[int, ...]) -> None:
+        self.value, self.carried, self.terms = np.zeros(shape), np.zeros(shape), 0
 
     def add(self, vector: np.ndarray) -> None:
+        """Add one more vector."""
         moved = self.value + vector
         before = moved - vector
         self.carried += (self.value - before) + (vector - (moved - before))
@@ -140,17 +141,17 @@ def _column_pass(X: Any, signs: np.ndarray, w: np.ndarray, bias: float, alpha: n
     """Bound every column's error by its own absolute sum: for columns of very different sizes."""
     n, d = X.shape
     margins, margin_errors = np.empty(n), np.empty(n)
-    sizes, errors, total = np.zeros(d), np.zeros(d), _Total(d)
+    sizes, errors, total = np.zeros(d), np.zeros(d), Total(d)
     share, size_w = signs * alpha, abs(w)
-    for rows, block, entries in _blocks(X, _ENTRIES_AT_A_TIME):
+    for rows, block, entries in blocks(X, _ENTRIES_AT_A_TIME):
         size = abs(block)
         margins[rows] = signs[rows] * (block @ w + bias)
-        margin_errors[rows] = _gamma(entries + 4.0) * (size @ size_w + abs(bias))
+        margin_errors[rows] = gamma(entries + 4.0) * (size @ size_w + abs(bias))
         if (part := share[rows]).any():
             total.add(block.T @ part)
             absolute = size.T @ abs(part)
             sizes += absolute
-            errors += _gamma(float(rows.stop - rows.start) + 2.0) * absolute
+            errors += gamma(float(rows.stop - rows.start) + 2.0) * absolute
     u = total.value + total.carried
     errors = 1.01 * (errors + total.share * sizes + 2.0 * UNIT * abs(u)) + 8.0 * (n + 2.0) * LEAST
     return Pass(margins, margin_errors + 8.0 * (d + 2.0) * LEAST, u, errors, 0.0, sizes)
@@ -160,28 +161,28 @@ def _sparse_pass(X: Any, signs: np.ndarray, w: np.ndarray, bias: float, alpha: n
     """Bound errors by the lengths of rows: |x|.|w| by Cauchy, sum a |x| by the triangle."""
     n, d = X.shape
     margins, lengths, counts = np.empty(n), np.empty(n), np.diff(X.indptr)
-    most, total = 0.0, _Total(d)
+    most, total = 0.0, Total(d)
     share = signs * alpha
-    for rows, block, _ in _blocks(X, _SPARSE_ENTRIES):
+    for rows, block, _ in blocks(X, _SPARSE_ENTRIES):
         margins[rows] = signs[rows] * (block @ w + bias)
         squares = np.add.reduceat(np.append(block.data * block.data, 0.0), block.indptr[:-1])
         lengths[rows] = np.where(counts[rows] > 0, np.sqrt(squares), 0.0)
         if (part := share[rows]).any():
             total.add(block.T @ part)
             most = max(most, float(rows.stop - rows.start))
-    lengths *= 1.0 + _gamma(float(counts.max(initial=0)) + 4.0)
+    lengths *= 1.0 + gamma(float(counts.max(initial=0)) + 4.0)
     lengths += math.sqrt(LEAST) * (d + 2.0)  # squares that vanished
-    length_w = math.sqrt(float(w @ w)) * (1.0 + _gamma(d + 4.0)) + math.sqrt(LEAST) * (d + 2.0)
-    margin_errors = _gamma(1.0) * (counts + 4.0) * 1.01 * (lengths * length_w + abs(bias))
+    length_w = math.sqrt(float(w @ w)) * (1.0 + gamma(d + 4.0)) + math.sqrt(LEAST) * (d + 2.0)
+    margin_errors = gamma(1.0) * (counts + 4.0) * 1.01 * (lengths * length_w + abs(bias))
     u = total.value + total.carried
     reach = float(alpha @ lengths)
-    spread = 1.01 * (_gamma(most + 2.0) + total.share) * reach + 8.0 * (n + 2.0) * (d + 2.0) * LEAST
+    spread = 1.01 * (gamma(most + 2.0) + total.share) * reach + 8.0 * (n + 2.0) * (d + 2.0) * LEAST
     errors = 2.0 * UNIT * abs(u) + 8.0 * (n + 2.0) * LEAST
     margin_errors += 8.0 * (d + 2.0) * LEAST
     return Pass(margins, margin_errors, u, errors, spread, np.zeros(0))
 
 
-def _blocks(X: Any, entries: int) -> Iterator[tuple[slice, Any, float]]:
+def blocks(X: Any, entries: int) -> Iterator[tuple[slice, Any, float]]:
     """Yield blocks of rows in float64 and how many entries their fullest row has."""
     n, d = X.shape
     if not sp.issparse(X):
@@ -211,5 +212,6 @@ def _blocks(X: Any, entries: int) -> Iterator[tuple[slice, Any, float]]:
         begin = rows.stop
 
 
-def _gamma(terms: float) -> float:
+def gamma(terms: float) -> float:
+    """Return what a sum of so many products may err by, as a share of its absolute terms."""
     return 1.01 * terms * UNIT / (1.0 - terms * UNIT)

@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix.certificates.data_pass import LEAST, UNIT, Pass
 
-__all__ = ["box_around", "dual_from_below", "primal_from_above"]
+__all__ = ["box_around", "dual_from_below", "primal_from_above", "sum_error", "sum_from_above"]
 
 _SUMMANDS = 256
 _TRUSTED = 8.0 * UNIT
@@ -39,7 +39,7 @@ def primal_from_above(
         squares = np.append(ridge * w * w, bias_penalty * bias * bias)
         if not (np.isfinite(lower).all() and np.isfinite(squares).all()):
             return math.inf
-        norm = 0.5 * _sum(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
+        norm = 0.5 * sum_from_above(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
         if np.isinf(costs).any():
             least = float(lower.min())
             if least <= 0.0 or min(1.0, least) ** 2 == 0.0:
@@ -47,7 +47,7 @@ def primal_from_above(
             # Divided by its least margin, w has a margin of 1 on every row.
             return norm / min(1.0, least) ** 2 * (1.0 + 8.0 * UNIT)
         terms = costs[used] * _loss_from_above(loss, lower)
-        total = _sum(terms) * (1.0 + 2.0 * UNIT) + int(used.sum()) * LEAST
+        total = sum_from_above(terms) * (1.0 + 2.0 * UNIT) + int(used.sum()) * LEAST
     return (norm + total) * (1.0 + 2.0 * UNIT)
 
 
@@ -88,7 +88,7 @@ def dual_from_below(
             )
         if not (np.isfinite(squares).all() and math.isfinite(seen.spread)):
             return -math.inf
-        penalty = 0.5 * _sum(squares) * (1.0 + 8.0 * UNIT) + len(squares) * LEAST
+        penalty = 0.5 * sum_from_above(squares) * (1.0 + 8.0 * UNIT) + len(squares) * LEAST
         # The length of u is at most its computed length and the length of its error.
         penalty += seen.spread * (math.sqrt(2.0 * penalty) + seen.spread) * (1.0 + 8.0 * UNIT)
         gain = _gain_from_below(loss, costs, alpha)
@@ -108,16 +108,16 @@ def _gain_from_below(loss: str, costs: np.ndarray, alpha: np.ndarray) -> float:
         terms = c * entropy * (1.0 - 2.0 * _TRUSTED)
         # A share below the least normal number errs by a unit there, times log(1 / share) < 1024.
         terms = np.maximum(0.0, terms - 1024.0 * LEAST * np.maximum(1.0, c))
-        return _sum(terms) - _sum_error(terms)
-    value = _sum(a)
-    value -= _sum_error(a)
+        return sum_from_above(terms) - sum_error(terms)
+    value = sum_from_above(a)
+    value -= sum_error(a)
     if loss == "squared_hinge":
-        spent = _sum(a * (a / (4.0 * c))) * (1.0 + 8.0 * UNIT) + len(a) * LEAST
+        spent = sum_from_above(a * (a / (4.0 * c))) * (1.0 + 8.0 * UNIT) + len(a) * LEAST
         value -= spent + 2.0 * UNIT * abs(value)
     return value
 
 
-def _sum(values: np.ndarray) -> float:
+def sum_from_above(values: np.ndarray) -> float:
     """Return the sum, for values that are not negative from above; inf where it overflows."""
     try:
         return math.fsum(_chunks(values).tolist()) * (1.0 + _CHUNK_ERROR)
@@ -125,9 +125,9 @@ def _sum(values: np.ndarray) -> float:
         return math.inf
 
 
-def _sum_error(values: np.ndarray) -> float:
-    """Return by how much `_sum` may be too large or too small."""
-    return 2.0 * _CHUNK_ERROR * _sum(abs(values))
+def sum_error(values: np.ndarray) -> float:
+    """Return by how much `sum_from_above` may be too large or too small."""
+    return 2.0 * _CHUNK_ERROR * sum_from_above(abs(values))
 
 
 def _chunks(values: np.ndarray) -> np.ndarray:

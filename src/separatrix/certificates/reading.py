@@ -13,7 +13,7 @@ from separatrix.certificates.duality_gap import LOSSES, DualityGap
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 
-__all__ = ["certificate_from_json", "duality_gap_from_json"]
+__all__ = ["about_data", "certificate_from_json", "duality_gap_from_json"]
 
 
 def certificate_from_json(text: str | dict[str, Any]) -> Partition | Separation:
@@ -23,7 +23,7 @@ def certificate_from_json(text: str | dict[str, Any]) -> Partition | Separation:
     """
     whole = json.loads(text) if isinstance(text, str) else text
     try:
-        common = _about(whole)
+        common = about_data(whole)
         about, claim, kind = whole["data"], whole["claim"], whole["kind"]
         if kind == "separation" and "weights" in claim:
             return _separation(claim, common)
@@ -44,7 +44,7 @@ def certificate_from_json(text: str | dict[str, Any]) -> Partition | Separation:
         raise Refused(f"not a well-formed certificate: {error}") from error
 
 
-def _about(whole: dict[str, Any]) -> dict[str, Any]:
+def about_data(whole: dict[str, Any]) -> dict[str, Any]:
     """Return what a certificate says of its data."""
     if whole["format"] != checker.FORMAT:
         raise Refused(f"the format must be {checker.FORMAT!r}")
@@ -78,7 +78,7 @@ def duality_gap_from_json(text: str | dict[str, Any]) -> DualityGap:
     try:
         if whole["kind"] != "duality-gap":
             raise Refused(f"no machine has a certificate of the kind {whole['kind']!r}")
-        return _duality_gap(whole["claim"], _about(whole))
+        return _duality_gap(whole["claim"], about_data(whole))
     except Refused:
         raise
     except (

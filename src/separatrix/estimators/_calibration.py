@@ -73,7 +73,8 @@ def _held_out_scores(
     """
     counts = np.bincount(codes[weights > 0.0], minlength=len(machine.classes_))
     spare = np.flatnonzero((counts[codes] > 1) & (weights > 0.0))
-    scores, held_out = np.zeros((len(y), len(machine.coef_))), np.zeros(len(y), dtype=bool)
+    columns = 1 if len(machine.classes_) == 2 else len(machine.classes_)
+    scores, held_out = np.zeros((len(y), columns)), np.zeros(len(y), dtype=bool)
     if not len(spare):
         return scores, held_out
     folds = StratifiedKFold(

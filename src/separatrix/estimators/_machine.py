@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import DualityGaps, data_of
+from separatrix.certificates.duality_gap import DualityGap, DualityGaps, data_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._proved import Effort, Fitted, Naming, solve_and_prove
@@ -26,6 +26,7 @@ from separatrix.estimators._validate import (
     several_classes,
     training_data,
 )
+from separatrix.estimators._votes import tally
 from separatrix.estimators._watch import CallbackSupport, watching
 from separatrix.estimators._weights import row_weights
 from separatrix.problem.losses import CODES
@@ -49,6 +50,7 @@ class Machine(CallbackSupport, LinearClassifier):
     max_passes: Any
     random_state: Any
     warm_start: Any
+    multi_class: Any
     n_jobs: Any
     verbose: Any
 
@@ -67,21 +69,28 @@ class Machine(CallbackSupport, LinearClassifier):
                 "needs a smooth loss, interior_point the hinge, dual_coordinate one of the hinges. "
                 "Use solver='auto'."
             )
+        one_of("multi_class", self.multi_class, ("ovr", "ovo", "direct"))
         for name in ("max_seconds", "max_passes"):
             if getattr(self, name) is not None:
                 positive(name, getattr(self, name))
 
-    def _pose(
+    def _prepared(
         self, X: Any, y: Any, sample_weight: Any, loss: str
-    ) -> tuple[Any, np.ndarray, list[MachineProblem]]:
-        """Return X, the class numbers, and one problem a machine."""
+    ) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Return X, the class numbers, and the weights of rows."""
         self._check_parameters(loss)
         X, y = training_data(self, X, y)
         refuse_huge(self, X)
         self.classes_, codes = several_classes(self, y)
         weights = row_weights(self, X, codes, sample_weight, self.class_weight)
+        return as_matrix(X), codes, weights
+
+    def _pose(
+        self, X: Any, y: Any, sample_weight: Any, loss: str
+    ) -> tuple[Any, np.ndarray, list[MachineProblem]]:
+        """Return X, the class numbers, and one problem a machine."""
+        X, codes, weights = self._prepared(X, y, sample_weight, loss)
         costs, ridge = self._costs(weights, loss)
-        X = as_matrix(X)
         numbers = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         problems = [
             MachineProblem(
@@ -175,7 +184,9 @@ class Machine(CallbackSupport, LinearClassifier):
         """Return where each machine starts: where the last fit ended, if that fits these data."""
         n, d = problems[0].X.shape
         old = getattr(self, "certificate_", None) if self.warm_start else None
-        machines = [] if old is None else list(getattr(old, "machines", (old,)))
+        machines = list(getattr(old, "machines", (old,)))
+        if not all(isinstance(machine, DualityGap) for machine in machines):
+            return [None] * len(problems)
         if len(machines) != len(problems) or machines[0].n_features != d:
             return [None] * len(problems)
         return [
@@ -198,17 +209,27 @@ class Machine(CallbackSupport, LinearClassifier):
         self.objective_ = _one_or_all([proof.primal for proof in proofs])
         self.dual_objective_ = _one_or_all([proof.dual for proof in proofs])
         self.gap_ = max(proof.gap for proof in proofs)
-        worst = max(machines, key=lambda machine: _BADNESS[machine.status])
+        worst = max(machines, key=lambda machine: BADNESS[machine.status])
         self.status_ = worst.status
         intervals = [machine.bias_interval for machine in machines]
         self.intercept_interval_ = intervals if several else intervals[0]
         if self.status_ is not Status.OPTIMAL:
             warnings.warn(
                 f"{type(self).__name__}: {self.status_.cause}. The gap reached is {self.gap_:.3g}, "
-                f"asked: {self.tol:g}. What to do: {_REMEDIES[self.status_]}.",
+                f"asked: {self.tol:g}. What to do: {REMEDIES[self.status_]}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return ``w.x + b``: a column for each class if there are more than two.
+
+        With one machine a pair the column counts the votes of its class, and to them less than a
+        half is added by the sum of its margins.
+        """
+        scores = super().decision_function(X)
+        pairs = getattr(self.certificate_, "pairs", None)
+        return scores if pairs is None else tally(scores, pairs, len(self.classes_))
 
     @property
     def slack_(self) -> np.ndarray:
@@ -224,8 +245,8 @@ class Machine(CallbackSupport, LinearClassifier):
         return [(word, work if word == "work" else sentence) for word, sentence in facts]
 
 
-_BADNESS = {Status.OPTIMAL: 0, Status.UNPROVED: 1, Status.BUDGET: 2}
-_REMEDIES = {
+BADNESS = {Status.OPTIMAL: 0, Status.UNPROVED: 1, Status.BUDGET: 2}
+REMEDIES = {
     Status.BUDGET: "raise max_seconds or max_passes, or use what is here, whose gap is proved",
     Status.UNPROVED: "raise tol, or divide the largest columns, whose rounding hides the rest",
 }

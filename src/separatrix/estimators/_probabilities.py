@@ -6,15 +6,25 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_expit
+from sklearn.utils.metaestimators import available_if
 
 from separatrix.estimators._base import LinearClassifier
 
 __all__ = ["LogisticProbabilities"]
 
 
+def _has_probabilities(machine: LogisticProbabilities) -> bool:
+    if getattr(machine, "multi_class", "ovr") == "ovo":
+        raise AttributeError(
+            "machines that vote have no probabilities: predict_proba needs multi_class='ovr'."
+        )
+    return True
+
+
 class LogisticProbabilities(LinearClassifier):
     """Predicts probabilities from ``decision_function``."""
 
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return every class's probability; several, each against the rest, are made to add up."""
         scores = self.decision_function(X)
@@ -35,6 +45,7 @@ class LogisticProbabilities(LinearClassifier):
         shares[rows[tied], largest[tied]] = np.nextafter(top[tied], 2.0)
         return np.asarray(shares)
 
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of every probability."""
         scores = self.decision_function(X)

@@ -9,7 +9,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.estimators._calibration import Calibration, held_out_calibration
+from separatrix.estimators._direct import fit_direct
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._pairs import fit_pairs
 from separatrix.estimators._support import SupportVectors
 from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
@@ -54,6 +56,12 @@ class LinearSVM(SupportVectors, Machine):
         Whether to start from the last fit.
     probability : bool
         Whether to calibrate probabilities on five held-out folds (five more fits).
+    multi_class : {"ovr", "ovo", "direct"}
+        More than two classes: each against the rest; one machine a pair, which vote, ties going to
+        the larger sum of margins; or all at once (Crammer and Singer): least
+        ``1/2 sum_k |w_k|^2 + C sum_i s_i max_k (1[k != y_i] + f_k(x_i) - f_y(x_i))``, f_k(x) =
+        w_k.x + b_k, hinge and finite C only. Two classes: ovr and ovo are the same machine, direct
+        is that machine for twice the C.
     n_jobs : int or None
         Threads over classes; None uses every core. The answer does not depend on it.
     verbose : bool
@@ -62,13 +70,14 @@ class LinearSVM(SupportVectors, Machine):
     Attributes
     ----------
     coef_, intercept_, classes_
-        The hyperplane; ``classes_[1]`` is its positive side. One row a class if there are several,
-        each against the rest.
+        The hyperplane; ``classes_[1]`` is its positive side. If there are several classes, one row
+        a class; for ovo one row a pair, (0, 1), (0, 2) and so on, the second one positive.
     support_, dual_coef_, n_support_
         The rows with a multiplier, their multipliers with the sign of their class, and how many of
         each class there are.
     margin_ : float
-        ``1 / |w|``: the distance from the hyperplane at which the margin ends.
+        ``1 / |w|``: the distance from the hyperplane at which the margin ends. An array if there
+        are several machines; for direct, the least of ``1 / |w_k - w_l|``.
     slack_ : array
         By how much each row falls short of the margin.
     objective_, dual_objective_, gap_
@@ -76,7 +85,8 @@ class LinearSVM(SupportVectors, Machine):
     intercept_interval_ : (float, float)
         All b between these are best for w; the middle, or the free support vectors' mean, is taken.
     certificate_ : DualityGap
-        The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes.
+        The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes,
+        `PairGaps` for ovo, `MulticlassGap` for direct.
     status_, n_iter_, n_passes_, solver_
         Why the fit ended, iterations, passes over the rows, and by which road.
 
@@ -106,6 +116,7 @@ class LinearSVM(SupportVectors, Machine):
         random_state: Any = 0,
         warm_start: bool = False,
         probability: bool = False,
+        multi_class: str = "ovr",
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -121,6 +132,7 @@ class LinearSVM(SupportVectors, Machine):
         self.random_state = random_state
         self.warm_start = warm_start
         self.probability = probability
+        self.multi_class = multi_class
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -128,9 +140,14 @@ class LinearSVM(SupportVectors, Machine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVM:
         """Find the hyperplane and prove how close to the best it is."""
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
-        machines, codes = self._fit_machines(X, y, sample_weight, self.loss)
-        self._keep(machines)
-        self._keep_support(machines, codes)
+        if self.multi_class == "direct":
+            fit_direct(self, X, y, sample_weight)
+        elif self.multi_class == "ovo" and len(np.unique(np.asarray(y))) > 2:
+            fit_pairs(self, X, y, sample_weight, self.loss)
+        else:
+            machines, codes = self._fit_machines(X, y, sample_weight, self.loss)
+            self._keep(machines)
+            self._keep_support(machines, codes)
         self._calibration: Calibration | None = None
         if self.probability:
             self._calibration = held_out_calibration(self, X, y, sample_weight)

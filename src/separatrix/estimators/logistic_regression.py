@@ -6,8 +6,11 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from separatrix.errors import SeparationWarning
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._pairs import fit_pairs
 from separatrix.estimators._probabilities import LogisticProbabilities
 from separatrix.estimators._proved import verdict_of
 from separatrix.estimators._watch import with_callbacks
@@ -40,6 +43,8 @@ class LogisticRegression(LogisticProbabilities, Machine):
         The road to the optimum; auto chooses by the shape of X.
     fit_intercept, intercept_penalty, class_weight, max_seconds, max_passes, random_state
         As in `LinearSVM`.
+    multi_class : {"ovr", "ovo"}
+        Each class against the rest, or one machine a pair, which vote (no probabilities then).
     warm_start, n_jobs, verbose
         As in `LinearSVM`.
 
@@ -79,6 +84,7 @@ class LogisticRegression(LogisticProbabilities, Machine):
         max_passes: float | None = None,
         random_state: Any = 0,
         warm_start: bool = False,
+        multi_class: str = "ovr",
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -92,17 +98,28 @@ class LogisticRegression(LogisticProbabilities, Machine):
         self.max_passes = max_passes
         self.random_state = random_state
         self.warm_start = warm_start
+        self.multi_class = multi_class
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Find the hyperplane and prove how close to the best it is."""
+        if self.multi_class == "direct":
+            raise ValueError(
+                "multi_class='direct' is for LinearSVM: the multinomial model is not built. Use "
+                "multi_class='ovr' or 'ovo'."
+            )
+        if self.multi_class == "ovo" and len(np.unique(np.asarray(y))) > 2:
+            machines = fit_pairs(self, X, y, sample_weight, "logistic")
+            found = [one.verdict_ for one in machines if one.verdict_ is not None]
+            self.verdict_: Any = found or None
+            return self
         verdicts: list[Verdict] = []
         self._verdicts = verdicts
-        machines, _ = self._fit_machines(X, y, sample_weight, "logistic")
+        fitted, _ = self._fit_machines(X, y, sample_weight, "logistic")
         del self._verdicts
-        self._keep(machines)
+        self._keep(fitted)
         self.verdict_ = verdicts[0] if len(verdicts) == 1 else verdicts or None
         names = getattr(self, "feature_names_in_", None)
         for verdict in verdicts:

@@ -56,14 +56,15 @@ class KeslerRows(NamedTuple):
 
 def rows_of(problem: SignedProblem | KeslerProblem) -> SignedRows | KeslerRows:
     """Lay a problem out for the loops, without copying its data."""
-    base = _base_rows(problem.X)
+    base = base_rows(problem.X)
     bias = float(problem.fit_intercept)
     if isinstance(problem, KeslerProblem):
         return KeslerRows(base, _read_only(problem.codes), problem.n_classes, bias)
     return SignedRows(base, _read_only(problem.signs), bias)
 
 
-def _base_rows(X: Any) -> DenseRows | SparseRows:
+def base_rows(X: Any) -> DenseRows | SparseRows:
+    """Lay the plain rows of a matrix out for the loops, without copying."""
     if not sp.issparse(X):
         return DenseRows(_read_only(X))
     return SparseRows(

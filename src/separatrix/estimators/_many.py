@@ -1,0 +1,135 @@
+"""What the wrappers for many classes share: fitting copies of one estimator, and their proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from separatrix.estimators._validate import new_data, several_classes, training_data
+
+__all__ = ["ManyClasses"]
+
+Task = tuple[np.ndarray | None, np.ndarray]  # the rows (None for all) and their labels
+
+
+def _can_score(wrapper: ManyClasses) -> bool:
+    inner = getattr(wrapper, "estimators_", [wrapper.estimator])[0]
+    if not (hasattr(inner, "decision_function") or hasattr(inner, "predict_proba")):
+        raise AttributeError(
+            f"{type(inner).__name__} has neither decision_function nor predict_proba, and "
+            f"{type(wrapper).__name__} needs one of them."
+        )
+    return True
+
+
+class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Many classes by copies of a two-class estimator."""
+
+    estimators_: list[Any]
+    classes_: np.ndarray
+    n_features_in_: int
+
+    def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        return tags
+
+    def _labels(self, codes: np.ndarray) -> list[Task]:
+        """Return the rows and the labels of every machine."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ManyClasses:
+        """Fit one copy of the estimator for every machine, in threads."""
+        X, y = training_data(self, X, y)
+        self.classes_, codes = several_classes(self, y)
+        if sample_weight is not None:
+            if not has_fit_parameter(self.estimator, "sample_weight"):
+                raise ValueError(
+                    f"{type(self.estimator).__name__} does not take sample_weight. Leave it out, "
+                    "or repeat rows."
+                )
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        self.estimators_ = self._fitted(X, self._labels(codes), sample_weight)
+        self.certificates_ = [getattr(one, "certificate_", None) for one in self.estimators_]
+        if all(hasattr(one, "n_iter_") for one in self.estimators_):
+            self.n_iter_ = int(max(np.max(one.n_iter_) for one in self.estimators_))
+        return self
+
+    def _fitted(self, X: Any, tasks: Sequence[Task], sample_weight: Any) -> list[Any]:
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0. Use None for every core.")
+
+        def work(task: Task) -> Any:
+            rows, labels = task
+            one = clone(self.estimator)
+            part = X if rows is None else X[rows]
+            if sample_weight is None:
+                return one.fit(part, labels)
+            return one.fit(part, labels, sample_weight if rows is None else sample_weight[rows])
+
+        workers = min(len(tasks), effective_n_jobs(self.n_jobs or -1))
+        if workers == 1:
+            return [work(task) for task in tasks]
+        with ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(work, tasks))
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove the certificate of every machine again from the data."""
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=None
+        )
+        codes = np.searchsorted(self.classes_, np.asarray(y))
+        for proof, (rows, labels) in zip(self.certificates_, self._labels(codes), strict=True):
+            if proof is None or not proof.check(X if rows is None else X[rows], labels):
+                return False
+        return True
+
+    def _margins(self, X: Any) -> np.ndarray:
+        """Return one column a machine: above zero speaks for its second label."""
+        check_is_fitted(self)
+        X = new_data(self, X)
+        return np.column_stack([_margin(one, X) for one in self.estimators_])
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return one column a class."""
+        raise NotImplementedError
+
+    @available_if(_can_score)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return a score for every row and class; for two classes, that of the second."""
+        check_is_fitted(self)
+        if len(self.estimators_) == 1:
+            return self._margins(X)[:, 0]
+        return self._scores(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of every row."""
+        check_is_fitted(self)
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+
+def _margin(one: Any, X: Any) -> np.ndarray:
+    scorer: Callable[[Any], Any] | None = getattr(one, "decision_function", None)
+    if scorer is not None:
+        return np.ravel(scorer(X))
+    return np.asarray(one.predict_proba(X)[:, 1] - 0.5)

@@ -1,0 +1,101 @@
+"""The direct machine of many classes (Crammer and Singer 2001): one objective, and its dual.
+
+    min over w_k, b_k   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
+                        + sum_i c_i max_k (1[k != y_i] + (w_k.x_i + b_k) - (w_y.x_i + b_y))
+
+    max over m          sum_i sum_(k != y_i) m_ik  -  1/2 sum_k |u_k|^2  -  1/(2p) sum_k r_k^2
+    subject to          m_ik >= 0,   sum_k m_ik = c_i,   and  r_k = 0 for every k where p = 0
+    with                a_ik = c_i 1[k = y_i] - m_ik,   u_k = sum_i a_ik x_i,   r_k = sum_i a_ik
+
+Row i has a mass c_i = C s_i to lay on the classes: on its own class while it is told apart with a
+margin of 1 from all others, and otherwise on those that come too near. Every m of the second
+problem bounds every (w, b) of the first from below; at the optimum they meet, and w_k = u_k.
+
+Two classes: at the optimum w_0 = -w_1, and with v = w_1 - w_0 the objective is half that of the
+two-class machine at v with costs 2 c_i (and a bias b = b_1 - b_0 that costs the same p).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from separatrix.problem.multiclass import KeslerProblem
+from separatrix.problem.signed import FloatArray, Matrix, as_matrix
+
+__all__ = ["DirectProblem", "losses_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class DirectProblem:
+    """Rows, their class numbers, what each costs, and what the biases cost (0: nothing).
+
+    >>> problem = DirectProblem(np.array([[2.0], [-1.0]]), np.array([0, 1]), 2, np.ones(2))
+    >>> problem.primal(np.array([[0.25, -0.25]]), np.zeros(2))
+    0.5625
+    >>> problem.dual(np.array([[0.75, 0.25], [0.25, 0.75]]))
+    -0.0625
+    """
+
+    X: Matrix
+    codes: np.ndarray
+    n_classes: int
+    costs: FloatArray
+    fit_intercept: bool = True
+    bias_penalty: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "X", as_matrix(self.X))
+        object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, dtype=np.int64))
+        object.__setattr__(self, "costs", np.ascontiguousarray(self.costs, dtype=np.float64))
+
+    @property
+    def rows(self) -> KeslerProblem:
+        """The same rows and classes as one signed problem."""
+        return KeslerProblem(self.X, self.codes, self.n_classes, self.fit_intercept)
+
+    @property
+    def has_free_bias(self) -> bool:
+        """Whether the biases are there and cost nothing, so that the masses must balance."""
+        return self.fit_intercept and self.bias_penalty == 0.0
+
+    def primal(self, W: FloatArray, bias: FloatArray) -> float:
+        """Return the objective at W (d x K) and the biases."""
+        penalty = self.bias_penalty * float(bias @ bias) if self.fit_intercept else 0.0
+        losses = losses_of(np.asarray(self.X @ W) + bias, self.codes)
+        used = self.costs > 0.0
+        return 0.5 * (float(np.vdot(W, W)) + penalty) + float(self.costs[used] @ losses[used])
+
+    def shares(self, masses: FloatArray) -> FloatArray:
+        """Return a, by which the rows make up the weights: W = X^T a."""
+        shares = -masses
+        own = np.arange(len(self.codes)), self.codes
+        shares[own] = 0.0
+        # Summed over the others, not taken from the cost: then a row adds up to zero exactly.
+        shares[own] = -shares.sum(axis=1)
+        return shares
+
+    def dual(self, masses: FloatArray) -> float:
+        """Return the dual objective; the masses must be feasible (not looked at)."""
+        shares = self.shares(masses)
+        u = np.asarray(self.X.T @ shares)
+        value = float(shares[np.arange(len(self.codes)), self.codes].sum())
+        value -= 0.5 * float(np.vdot(u, u))
+        if self.fit_intercept and self.bias_penalty > 0.0:
+            balance = shares.sum(axis=0)
+            value -= float(balance @ balance) / (2.0 * self.bias_penalty)
+        return value
+
+
+def losses_of(scores: FloatArray, codes: np.ndarray) -> FloatArray:
+    """Return by how much each row falls short of a margin of 1 to the nearest other class.
+
+    >>> losses_of(np.array([[2.0, 0.5, 1.5]]), np.array([0])).tolist()
+    [0.5]
+    """
+    own = np.arange(len(codes)), codes
+    mine = scores[own]
+    raised = scores + 1.0
+    raised[own] = mine
+    return np.asarray(raised.max(axis=1) - mine)

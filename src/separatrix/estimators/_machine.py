@@ -52,9 +52,12 @@ class Machine(CallbackSupport, LinearClassifier):
     n_jobs: Any
     verbose: Any
 
-    def _check_parameters(self, loss: str) -> None:
+    def _check_cost(self) -> None:
         if not (isinstance(self.C, float | np.floating) and math.isinf(self.C) and self.C > 0):
             positive("C", self.C)
+
+    def _check_parameters(self, loss: str) -> None:
+        self._check_cost()
         positive("tol", self.tol)
         positive("intercept_penalty", self.intercept_penalty, zero=True)
         one_of("solver", self.solver, ("auto", *ROADS))
@@ -116,12 +119,22 @@ class Machine(CallbackSupport, LinearClassifier):
         """Return one machine, or one for each class, and the class number of every row."""
         X, codes, problems = self._pose(X, y, sample_weight, loss)
         effort = self._effort()
-        firsts = self._starts(problems)
+        machines = self._solved(X, y, codes, problems, effort, self._starts(problems))
+        return machines, codes
+
+    def _solved(
+        self,
+        X: Any,
+        y: Any,
+        codes: np.ndarray,
+        problems: list[MachineProblem],
+        effort: Effort,
+        firsts: list[Any],
+    ) -> list[Fitted]:
+        """Solve and prove every machine, a thread for each as far as there are cores."""
         names = tuple(str(name) for name in self.classes_)
         data = data_of(X, codes, len(self.classes_), bool(self.fit_intercept))
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0. Use None for every core.")
-        workers = min(len(problems), effective_n_jobs(self.n_jobs or -1))
+        workers = min(len(problems), self._cores())
         with (
             one_thread(),  # so that the number of threads changes no bit
             watching(self, len(problems), X, y) as watch,
@@ -138,8 +151,13 @@ class Machine(CallbackSupport, LinearClassifier):
                 return solve_and_prove(problems[number], effort, naming, firsts[number], report)
 
             numbers = range(len(problems))
-            machines = list(map(work, numbers) if workers == 1 else pool.map(work, numbers))
-        return machines, codes
+            return list(map(work, numbers) if workers == 1 else pool.map(work, numbers))
+
+    def _cores(self) -> int:
+        """Return how many threads may work."""
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0. Use None for every core.")
+        return int(effective_n_jobs(self.n_jobs or -1))
 
     def _effort(self) -> Effort:
         """Return how far to go, the clock running from now."""

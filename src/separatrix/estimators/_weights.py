@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight
 from separatrix.errors import DataError
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["row_weights", "weighted_rows"]
+__all__ = ["class_factors", "row_weights", "weighted_rows"]
 
 
 def weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -41,10 +41,11 @@ def row_weights(
             f"All rows of class {empty!r} have weight zero, and {type(estimator).__name__} needs "
             "every class it is to tell apart. Leave that class out, or weight its rows."
         )
-    return np.asarray(weights * _of_classes(classes, counts, class_weight)[codes])
+    return np.asarray(weights * class_factors(classes, counts, class_weight)[codes])
 
 
-def _of_classes(classes: np.ndarray, counts: np.ndarray, class_weight: Any) -> np.ndarray:
+def class_factors(classes: np.ndarray, counts: np.ndarray, class_weight: Any) -> np.ndarray:
+    """Return the factor of each class, whose rows weigh `counts` together."""
     factors = np.ones(len(classes))
     if class_weight is None:
         return factors

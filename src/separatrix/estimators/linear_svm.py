@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.estimators._calibration import Calibration, held_out_calibration
 from separatrix.estimators._machine import Machine
-from separatrix.estimators._proved import Fitted
+from separatrix.estimators._support import SupportVectors
 from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
 
@@ -23,7 +23,7 @@ def _has_probabilities(machine: LinearSVM) -> bool:
     return True
 
 
-class LinearSVM(Machine):
+class LinearSVM(SupportVectors, Machine):
     """The hyperplane of largest margin, rows inside it being charged for; proved to be the best.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))`` over w and b, with s the sample
@@ -91,11 +91,6 @@ class LinearSVM(Machine):
     True
     """
 
-    support_: np.ndarray
-    dual_coef_: np.ndarray
-    n_support_: np.ndarray
-    margin_: Any
-
     def __init__(
         self,
         C: float = 1.0,
@@ -140,17 +135,6 @@ class LinearSVM(Machine):
         if self.probability:
             self._calibration = held_out_calibration(self, X, y, sample_weight)
         return self
-
-    def _keep_support(self, machines: list[Fitted], codes: np.ndarray) -> None:
-        alpha = np.array([machine.proof.multipliers for machine in machines])
-        self.support_ = np.flatnonzero(alpha.any(axis=0))
-        signs = np.array([machine.signs for machine in machines])
-        self.dual_coef_ = (alpha * signs)[:, self.support_]
-        self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
-        lengths = np.linalg.norm(self.coef_, axis=1)
-        with np.errstate(divide="ignore"):
-            margins = 1.0 / lengths
-        self.margin_ = float(margins[0]) if len(margins) == 1 else margins
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -6,11 +6,9 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from scipy.special import expit, log_expit
-
 from separatrix.errors import SeparationWarning
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._probabilities import LogisticProbabilities
 from separatrix.estimators._proved import verdict_of
 from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.verdict import Verdict
@@ -24,7 +22,7 @@ _SEPARATED = ("separable", "quasi-separable")
 _NEARLY_FREE = 1e6
 
 
-class LogisticRegression(Machine):
+class LogisticRegression(LogisticProbabilities, Machine):
     """Class probabilities from a hyperplane, with proof of how close to the best they are.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i log(1 + exp(-y_i (w.x_i + b)))`` over w and b, with s the
@@ -122,31 +120,3 @@ class LogisticRegression(Machine):
         if verdict.kind not in _SEPARATED:
             return problem
         return replace(problem, costs=_NEARLY_FREE * problem.costs, ridge=1.0)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return every class's probability; several, each against the rest, are made to add up."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        shares = expit(scores)
-        totals = shares.sum(axis=1, keepdims=True)
-        # All classes unlikely: the logarithms still tell them apart.
-        if (totals < np.finfo(float).tiny).any():
-            logs = log_expit(scores)
-            shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-            totals = shares.sum(axis=1, keepdims=True)
-        shares = shares / totals
-        # Several classes may be certain to all digits: the largest is the one predicted.
-        rows, largest = np.arange(len(scores)), scores.argmax(axis=1)
-        top = shares.max(axis=1)
-        tied = (shares == top[:, None]).sum(axis=1) > 1
-        shares[rows[tied], largest[tied]] = np.nextafter(top[tied], 2.0)
-        return np.asarray(shares)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithm of every probability."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([log_expit(-scores), log_expit(scores)])
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))

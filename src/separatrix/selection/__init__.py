@@ -1,1 +1,1 @@
-"""Choosing with honesty: splits, folds, the path over C, and the test set that stays sealed."""
+"""Choosing between machines: folds, the path over C, and what it tells."""

@@ -235,11 +235,10 @@ def _require_consistent(model: Any) -> None:
     features = getattr(model, "n_features_in_", None)
     if type(features) is not int or features < 1:
         raise ModelFileError("the model file does not say how many features there are.")
-    coef, intercept = getattr(model, "coef_", None), getattr(model, "intercept_", None)
-    if coef is None:
+    if getattr(model, "coef_", None) is None:
         return
-    coef, intercept = np.atleast_2d(coef), np.atleast_1d(intercept)
-    classes = getattr(model, "classes_", None)
+    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    classes: Any = getattr(model, "classes_", None)
     count = None if classes is None else 1 if len(classes) == 2 else len(classes)
     if (
         coef.ndim != 2

@@ -1,0 +1,173 @@
+"""What LinearSVMCV and LogisticRegressionCV share: walk the path, choose, fit on all the rows."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from separatrix.estimators._machine import Machine
+from separatrix.estimators._proved import Fitted
+from separatrix.estimators._validate import (
+    one_of,
+    positive,
+    refuse_huge,
+    several_classes,
+    training_data,
+)
+from separatrix.estimators._weights import row_weights
+from separatrix.problem.losses import CODES
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import as_matrix
+from separatrix.selection._cell import Setting, signed_problems
+from separatrix.selection._progress import path_bar
+from separatrix.selection.folds import Fold, folds_of
+from separatrix.selection.path import RULES, FoundPath, Progress, Store, cross_validate
+from separatrix.selection.path_table import PathTable
+from separatrix.selection.refinement import grid
+
+# Of the seconds allowed, the share that the path may use; the rest is for the last fit.
+_FOR_THE_PATH = 0.8
+
+
+class PathMachine(Machine):
+    """A machine whose C is chosen by cross-validation, and which is then fitted on all the rows."""
+
+    Cs: Any
+    cv: Any
+    scoring: Any
+    rule: Any
+    refine: Any
+    max_passes = None
+    warm_start = False
+
+    C_: float
+    path_: PathTable
+
+    @property
+    def C(self) -> float:
+        """The C chosen."""
+        check_is_fitted(self, "C_")
+        return self.C_
+
+    def _check_cost(self) -> None:
+        one_of("rule", self.rule, RULES)
+        if not isinstance(self.refine, bool | np.bool_):
+            positive("refine", self.refine, whole=True, zero=True)
+
+    def _one(self) -> Machine:
+        """Return a machine of the kind whose C is chosen, for scorers to ask."""
+        raise NotImplementedError
+
+    def _fit_path(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        loss: str,
+        store: Store | None,
+        progress: Progress | None,
+    ) -> tuple[list[Fitted], np.ndarray]:
+        """Choose C and return the machines for it, on all the rows, and their class numbers."""
+        self._check_parameters(loss)
+        Cs, given = grid(self.Cs)
+        effort = self._effort()
+        X, y = training_data(self, X, y)
+        refuse_huge(self, X)
+        self.classes_, codes = several_classes(self, y)
+        X = as_matrix(X)
+        weights = np.ones(X.shape[0])
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        all_weights = row_weights(self, X, codes, sample_weight, self.class_weight)
+        seconds = effort.deadline - time.perf_counter()
+        setting = Setting(
+            rows=signed_problems(X, codes, len(self.classes_), bool(self.fit_intercept)),
+            codes=codes,
+            classes=self.classes_,
+            weights=weights,
+            folds=tuple(
+                folds_of(
+                    self.cv, X, codes, self.classes_, weights=weights, groups=groups,
+                    seed=effort.seed,
+                )
+            ),
+            loss=loss,
+            effort=replace(effort, deadline=time.perf_counter() + _FOR_THE_PATH * seconds),
+            bias_penalty=float(self.intercept_penalty),
+            class_weight=self.class_weight,
+            judge=self._judge(X, y, sample_weight),
+        )  # fmt: skip
+        with path_bar(bool(self.verbose) and progress is None) as bar:
+            found = cross_validate(
+                setting,
+                Cs,
+                rounds=0 if given else int(self.refine),
+                stop_early=not given,
+                rule=self.rule,
+                workers=self._cores(),
+                store=store,
+                progress=progress or bar,
+            )
+        self.path_, self.C_ = found.table, found.C
+        self._warn_of_cells(found)
+        costs = setting.costs(self.C_, all_weights)
+        problems = [
+            MachineProblem(rows, costs, CODES[loss], setting.bias_penalty) for rows in setting.rows
+        ]
+        firsts = list(zip(found.start["weights"], found.start["multipliers"], strict=True))
+        return self._solved(X, y, codes, problems, effort, firsts), codes
+
+    def _judge(
+        self, X: Any, y: np.ndarray, sample_weight: Any
+    ) -> Callable[[np.ndarray, Fold], float] | None:
+        """Return what scores the weights of a fold's machines, if not by errors."""
+        if self.scoring is None:
+            return None
+        scorer = check_scoring(self._one(), scoring=self.scoring)
+        score = getattr(scorer, "_score_func", scorer)
+        weighed = sample_weight is not None and "sample_weight" in signature(score).parameters
+
+        def judge(weights: np.ndarray, fold: Fold) -> float:
+            machine = self._one()
+            machine.classes_, machine.n_features_in_ = self.classes_, X.shape[1]
+            machine.coef_, machine.intercept_ = weights[:, 1:], weights[:, 0]
+            rows = np.repeat(np.arange(len(y)), fold.validation.astype(np.int64))
+            if sample_weight is not None:
+                rows = rows[np.asarray(sample_weight)[rows] > 0.0]
+            more = {"sample_weight": np.asarray(sample_weight)[rows]} if weighed else {}
+            value = float(scorer(machine, X[rows], y[rows], **more))
+            if np.isnan(value):
+                raise ValueError(
+                    f"scoring={self.scoring!r} gives no number on one of the folds: it may need "
+                    "every class among the rows that judge."
+                )
+            return value
+
+        return judge
+
+    def _warn_of_cells(self, found: FoundPath) -> None:
+        short = [cell for cell in found.cells if cell["status"] != "optimal"]
+        if short:
+            gap = max(cell["gap"] for cell in short)
+            warnings.warn(
+                f"{type(self).__name__}: {len(short)} of the {len(found.cells)} machines of the "
+                f"path ended with a larger gap than tol={self.tol:g}: up to {gap:.3g}, which is "
+                "proved. What to do: raise max_seconds or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [("C", self.path_.reason), *super()._facts()]

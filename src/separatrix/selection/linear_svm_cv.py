@@ -1,0 +1,122 @@
+"""The support vector machine whose C is chosen by cross-validation over the path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from separatrix.estimators._machine import Machine
+from separatrix.estimators._support import SupportVectors
+from separatrix.estimators._validate import one_of
+from separatrix.estimators._watch import with_callbacks
+from separatrix.estimators.linear_svm import LinearSVM
+from separatrix.selection._path_machine import PathMachine
+from separatrix.selection.path import Progress, Store
+
+__all__ = ["LinearSVMCV"]
+
+
+class LinearSVMCV(SupportVectors, PathMachine):
+    """The hyperplane of largest margin with the C that misjudges fewest held-out rows.
+
+    Every C is tried on every fold, each machine started where its neighbour ended and proved as
+    close to its optimum as `tol` asks; then the machine of the C chosen is fitted on all the rows.
+
+    Parameters
+    ----------
+    Cs : None, int or array of floats
+        None tries 0.01 to 1000 by factors of ten, an int as many values over that range; the
+        neighbourhood of the best is then refined, and an end of the range may be left out where
+        the error has become hopeless. Values given one by one are all tried, and no others.
+    cv : int, splitter or iterable of (rows to train on, rows to judge by)
+        A number asks for stratified folds, shuffled by `random_state`.
+    scoring : None, str or callable
+        None counts errors; otherwise any scorer of scikit-learn, whose mean is to be large.
+    rule : {"best", "one_standard_error"}
+        The C of the best mean; or the smallest C within one standard error of it.
+    refine : bool or int
+        Whether to try the geometric means of the best C and its neighbours, and how often.
+    loss, tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
+        As in `LinearSVM`.
+    max_seconds : float or None
+        A budget for all of it. What is unfinished at its end is left out, or has a larger gap.
+    n_jobs : int or None
+        Threads over folds and values of C; None uses every core. The answer does not depend on it.
+
+    Attributes
+    ----------
+    C_ : float
+        The C chosen.
+    path_ : PathTable
+        One row a C: errors, their spread, support vectors, margin, proved gap, seconds.
+    coef_, intercept_, classes_, support_, certificate_, gap_, status_, ...
+        Of the machine on all the rows, as in `LinearSVM`.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> machine = sx.LinearSVMCV().fit(X[50:], y[50:])
+    >>> machine.C_, machine.path_["validation_error"].min().round(3), machine.gap_ <= 1e-4
+    (1.0, 0.04, True)
+    """
+
+    def __init__(
+        self,
+        Cs: Any = None,
+        *,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        refine: bool | int = True,
+        loss: str = "hinge",
+        tol: float = 1e-4,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        intercept_penalty: float = 0.0,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.refine = refine
+        self.loss = loss
+        self.tol = tol
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_penalty = intercept_penalty
+        self.class_weight = class_weight
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        store: Store | None = None,
+        progress: Progress | None = None,
+    ) -> LinearSVMCV:
+        """Choose C over the folds, fit on all the rows, and prove how close to the best that is.
+
+        `store` keeps finished machines, so that an interrupted fit can be taken up again (see
+        `selection.path`); `progress` is told what is done, of how much, and where.
+        """
+        one_of("loss", self.loss, ("hinge", "squared_hinge"))
+        machines, codes = self._fit_path(X, y, sample_weight, groups, self.loss, store, progress)
+        self._keep(machines)
+        self._keep_support(machines, codes)
+        return self
+
+    def _one(self) -> Machine:
+        return LinearSVM(loss=self.loss)

@@ -1,0 +1,104 @@
+"""Logistic regression whose C is chosen by cross-validation over the path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from separatrix.estimators._machine import Machine
+from separatrix.estimators._probabilities import LogisticProbabilities
+from separatrix.estimators._watch import with_callbacks
+from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.selection._path_machine import PathMachine
+from separatrix.selection.path import Progress, Store
+
+__all__ = ["LogisticRegressionCV"]
+
+
+class LogisticRegressionCV(LogisticProbabilities, PathMachine):
+    """Class probabilities from a hyperplane, with the C that misjudges fewest held-out rows.
+
+    Every C is tried on every fold, each machine started where its neighbour ended and proved as
+    close to its optimum as `tol` asks; then the machine of the C chosen is fitted on all the rows.
+    To choose by the probabilities and not by errors, use ``scoring="neg_log_loss"``.
+
+    Parameters
+    ----------
+    Cs, cv, scoring, rule, refine, max_seconds, n_jobs
+        As in `LinearSVMCV`.
+    tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
+        As in `LogisticRegression`.
+
+    Attributes
+    ----------
+    C_ : float
+        The C chosen.
+    path_ : PathTable
+        One row a C: errors, their spread, proved gap, seconds. (Every row has a multiplier here, so
+        `n_support` counts the rows that train.)
+    coef_, intercept_, classes_, certificate_, gap_, status_, ...
+        Of the machine on all the rows, as in `LogisticRegression`.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> machine = sx.LogisticRegressionCV(scoring="neg_log_loss").fit(X[50:], y[50:])
+    >>> machine.C_, machine.predict_proba(X[50:51]).round(2).tolist()
+    (10.0, [[0.87, 0.13]])
+    """
+
+    def __init__(
+        self,
+        Cs: Any = None,
+        *,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        refine: bool | int = True,
+        tol: float = 1e-4,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        intercept_penalty: float = 0.0,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.refine = refine
+        self.tol = tol
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_penalty = intercept_penalty
+        self.class_weight = class_weight
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        store: Store | None = None,
+        progress: Progress | None = None,
+    ) -> LogisticRegressionCV:
+        """Choose C over the folds, fit on all the rows, and prove how close to the best that is.
+
+        `store` and `progress` are those of `LinearSVMCV.fit`.
+        """
+        machines, _ = self._fit_path(X, y, sample_weight, groups, "logistic", store, progress)
+        self._keep(machines)
+        return self
+
+    def _one(self) -> Machine:
+        return LogisticRegression()

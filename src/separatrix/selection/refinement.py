@@ -1,0 +1,117 @@
+"""Where on the C axis to look: the grid, what stands between its values, and when to give up.
+
+    choose C to minimise   mean over folds f of  error(C, f)
+
+The error over log C is flat or falls to a valley and rises again; between values a factor of ten
+apart there may be a better one, so the two geometric means next to the best are tried too, as the
+lecture finds 0.32 between 0.1 and 1.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from separatrix.estimators._validate import positive
+
+__all__ = ["best_of", "grid", "is_hopeless", "least_within_one_error", "refined"]
+
+_LOWEST, _HIGHEST, _VALUES = 1e-2, 1e3, 6
+# So many standard errors above the best, twice in a row, and an end of the path is given up.
+_HOPELESS = 4.0
+
+
+def grid(Cs: Any) -> tuple[np.ndarray, bool]:
+    """Return the values of C to try, ascending, and whether they were given one by one.
+
+    >>> grid(None)[0].tolist()
+    [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
+    >>> grid([1, 0.5])
+    (array([0.5, 1. ]), True)
+    """
+    if Cs is None:
+        Cs = _VALUES
+    if isinstance(Cs, numbers.Integral) and not isinstance(Cs, bool):
+        positive("Cs", Cs, whole=True)
+        if Cs == 1:
+            return np.ones(1), False
+        values = np.geomspace(_LOWEST, _HIGHEST, int(Cs))
+        # Powers of ten are written as people write them, not with the rounding of a logarithm.
+        return np.array([float(f"{value:.12g}") for value in values]), False
+    try:
+        values = np.unique(np.asarray(Cs, dtype=np.float64).ravel())
+    except (TypeError, ValueError):
+        values = np.zeros(0)
+    if not len(values) or not (np.isfinite(values).all() and (values > 0.0).all()):
+        raise ValueError(
+            "Cs must be a number of values or a list of numbers above 0 and below inf (the hard "
+            f"margin is LinearSVM(C=inf)). Got {Cs!r} instead."
+        )
+    return values, True
+
+
+def refined(Cs: np.ndarray, best: int) -> list[float]:
+    """Return the geometric means of the best value and its neighbours.
+
+    >>> [round(C, 3) for C in refined(np.array([0.1, 1.0, 10.0]), 1)]
+    [0.316, 3.162]
+    >>> [round(C, 3) for C in refined(np.array([0.1, 1.0, 10.0]), 0)]
+    [0.316]
+    """
+    near = [k for k in (best - 1, best + 1) if 0 <= k < len(Cs)]
+    means = [float(np.sqrt(Cs[k]) * np.sqrt(Cs[best])) for k in near]
+    return [C for C in means if C not in Cs]
+
+
+def best_of(losses: np.ndarray) -> int:
+    """Return the row of least mean, the first of equals: the smallest C.
+
+    >>> best_of(np.array([[0.3, 0.3], [0.1, 0.2], [0.2, 0.1]]))
+    1
+    """
+    means = losses.mean(axis=1)
+    return int(np.argmax(means <= means.min() * (1.0 + 1e-12) + 1e-15))
+
+
+def least_within_one_error(losses: np.ndarray) -> int:
+    """Return the first row whose mean is within one standard error of the best row's mean.
+
+    >>> least_within_one_error(np.array([[0.9, 0.9], [0.3, 0.1], [0.2, 0.0]]))
+    1
+    """
+    best = best_of(losses)
+    means = losses.mean(axis=1)
+    return int(np.argmax(means <= means[best] + _standard_error(losses[best])))
+
+
+def is_hopeless(losses: np.ndarray, judged: float) -> bool:
+    """Whether a walk along C may end: its last two values are far worse than its best.
+
+    Far is four standard errors: the larger of those of the two rows compared and of what as many
+    coin throws as rows were `judged` would have. And the last must not be better than the one
+    before it.
+
+    >>> is_hopeless(np.array([[0.10, 0.12], [0.3, 0.31], [0.4, 0.38]]), 1000)
+    True
+    >>> is_hopeless(np.array([[0.10, 0.12], [0.3, 0.31], [0.2, 0.2]]), 1000)
+    False
+    """
+    if len(losses) < 3 or losses.shape[1] < 2:
+        return False
+    best = losses[best_of(losses)]
+    last, before = losses[-1], losses[-2]
+    if last.mean() < before.mean():
+        return False
+    share = float(np.clip(best.mean(), 0.0, 1.0))
+    coins = np.sqrt((share * (1.0 - share) + 1.0 / max(judged, 1.0)) / max(judged, 1.0))
+    for row in (last, before):
+        error = max(_standard_error(best), _standard_error(row), float(coins))
+        if not row.mean() - best.mean() > _HOPELESS * error:
+            return False
+    return True
+
+
+def _standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

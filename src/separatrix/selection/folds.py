@@ -81,9 +81,10 @@ def _stratified(
     rows = np.flatnonzero(weights > 0.0)
     counts = np.bincount(codes[rows], minlength=len(classes))
     least = int(np.argmin(counts))
+    name = classes.tolist()[least]
     if counts[least] < k:
         raise DataError(
-            f"cv={k} folds need {k} rows of every class, and class {classes[least]!r} has "
+            f"cv={k} folds need {k} rows of every class, and class {name!r} has "
             f"{counts[least]}. "
             + (f"Use cv={counts[least]} or fewer" if counts[least] > 1 else "Add rows to it")
             + ", or leave that class out."
@@ -135,7 +136,7 @@ def _refuse_unusable(
 ) -> None:
     present = np.bincount(codes, fold.train * weights, minlength=len(classes)) > 0.0
     if not present.all():
-        absent = classes[int(np.argmin(present))]
+        absent = classes.tolist()[int(np.argmin(present))]
         raise DataError(
             f"Fold {number} has no row of class {absent!r} to train on. Use fewer folds, folds "
             "that are stratified (cv=5), or groups that mix the classes."

@@ -14,6 +14,7 @@ from separatrix.cli.convert import convert
 from separatrix.cli.fit import fit
 from separatrix.cli.info import info
 from separatrix.cli.separable import separable
+from separatrix.cli.study import study
 from separatrix.cli.trace import trace
 from separatrix.cli.verify import verify
 
@@ -49,6 +50,7 @@ def options(
     """Linear classification with proof."""
 
 
+app.command()(study)
 app.command()(info)
 app.command()(convert)
 app.command()(separable)

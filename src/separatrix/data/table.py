@@ -29,6 +29,7 @@ class Table:
 
     ``X`` is dense or CSR; ``classes`` are the distinct labels of ``y`` in order; ``encoding`` turns
     later raw data into the same features; ``notes`` say what was decided or repaired on the way.
+    ``texts`` are the texts themselves, where words are the features.
     """
 
     X: Any
@@ -42,6 +43,7 @@ class Table:
     encoding: Any = None
     notes: list[str] = field(default_factory=list)
     query_ids: NDArray[Any] | None = None
+    texts: Sequence[str] | None = None
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape

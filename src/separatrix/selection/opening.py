@@ -134,6 +134,7 @@ def result_of(
     y_train: Any = None,
     *,
     confidence: float = 0.95,
+    name: str | None = None,
 ) -> TestResult:
     """Let a model meet the rows and count."""
     predicted = np.asarray(model.predict(X))
@@ -146,7 +147,7 @@ def result_of(
     wrong = np.flatnonzero(true != said)
     beside = () if X_train is None else linear_bounds(model, X_train, y_train, confidence)
     return TestResult(
-        model=type(model).__name__,
+        model=name or type(model).__name__,
         errors=len(wrong),
         n=len(y),
         interval=bounds.binomial(len(wrong), len(y), confidence),

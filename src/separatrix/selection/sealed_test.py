@@ -116,8 +116,11 @@ class SealedTest:
         y_train: Any = None,
         *,
         confidence: float = 0.95,
+        name: str | None = None,
     ) -> TestResult:
         """Let the model meet the rows, once, and return what came of it.
+
+        `name` is what the seal remembers the model by; its class's name if None.
 
         With the training data, rows that stand in both are counted, and a linear machine of two
         classes has its VC and margin bounds put beside the estimate.
@@ -132,7 +135,7 @@ class SealedTest:
                 )
             overlap = None if X_train is None else self.overlap(X_train)
             result = result_of(
-                model, self._X, self._y, overlap, X_train, y_train, confidence=confidence
+                model, self._X, self._y, overlap, X_train, y_train, confidence=confidence, name=name
             )
             self._keep(result)
         return result

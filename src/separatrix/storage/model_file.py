@@ -1,23 +1,14 @@
-r"""The model file: ``sx.save(model, "model.sx")``, ``sx.load("model.sx")``. Loading runs no code.
+"""The model file: ``sx.save(model, "model.sx")``, ``sx.load("model.sx")``. Loading runs no code.
 
-    bytes       what
-    0 .. 7      the name of the format, SXMODEL1
-    8 .. 39     SHA-256 of everything else: the name and all that follows
-    40 .. 47    the length of the header, little-endian
-    48 ..       the header: JSON, UTF-8
-    then        the arrays: safetensors, to the end of the file
-
+One piece of ``sealed_bytes``: a JSON header and safetensors arrays under a SHA-256 of everything.
 The header names the estimator by a word from ``ESTIMATORS``, its parameters and fitted values
 (``model_values``), and what turns raw data into features. docs/model_file.md says the rest.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
-import struct
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -28,12 +19,12 @@ import numpy as np
 from separatrix._write_aside import write_whole
 from separatrix.errors import ModelFileError
 from separatrix.storage.model_values import Packer, Unpacker
+from separatrix.storage.sealed_bytes import seal, unseal
 
 __all__ = ["ESTIMATORS", "ModelFile", "load", "read_model", "save"]
 
 MAGIC = b"SXMODEL1"
 FORMAT = 1
-_HASH_AT, _LENGTH_AT, _HEADER_AT = 8, 40, 48
 _NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
 
 # Estimator -> the module that holds it. A file can name these and nothing else.
@@ -45,7 +36,9 @@ ESTIMATORS = {
     "LeastSquares": "separatrix.estimators.least_squares",
     "LinearProgramHalfspace": "separatrix.estimators.linear_program",
     "LinearSVM": "separatrix.estimators.linear_svm",
+    "LinearSVMCV": "separatrix.selection.linear_svm_cv",
     "LogisticRegression": "separatrix.estimators.logistic_regression",
+    "LogisticRegressionCV": "separatrix.selection.logistic_regression_cv",
     "Perceptron": "separatrix.estimators.perceptron",
     "ZeroOne": "separatrix.estimators.zero_one",
 }
@@ -107,8 +100,6 @@ def to_bytes(
     model: Any, *, table: Any = None, rows: Any = None, about: dict[str, Any] | None = None
 ) -> bytes:
     """Return the whole file."""
-    from safetensors.numpy import save as save_arrays
-
     name = type(model).__name__
     if ESTIMATORS.get(name) != type(model).__module__:
         known = ", ".join(ESTIMATORS)
@@ -126,9 +117,7 @@ def to_bytes(
         **_of_table(table),
         "about": _of_source(table) | (about or {}),
     }
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
-    body = struct.pack("<Q", len(text)) + text + save_arrays(packer.arrays)
-    return MAGIC + hashlib.sha256(MAGIC + body).digest() + body
+    return seal(MAGIC, header, packer.arrays)
 
 
 def _of_table(table: Any) -> dict[str, Any]:
@@ -161,7 +150,13 @@ def _of_source(table: Any) -> dict[str, Any]:
 
 def from_bytes(contents: bytes) -> ModelFile:
     """Return what a whole file holds; every fault of it is a `ModelFileError`."""
-    header, arrays = _opened(contents)
+    if not contents.startswith(MAGIC):
+        raise ModelFileError("this is not a model file of Separatrix.")
+    header, arrays = unseal(MAGIC, contents)
+    if header.get("format") != FORMAT:
+        raise ModelFileError(
+            "the model file is of a format that this version does not read. Use a newer Separatrix."
+        )
     try:
         return _built(header, arrays)
     except ModelFileError:
@@ -169,35 +164,6 @@ def from_bytes(contents: bytes) -> ModelFile:
     except Exception as error:
         # Its hash is right, so someone wrote it so: whatever it is, it is no model of ours.
         raise ModelFileError(f"the model file is not well-formed: {error}") from error
-
-
-def _opened(contents: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    from safetensors.numpy import load as load_arrays
-
-    if not contents.startswith(MAGIC):
-        raise ModelFileError("this is not a model file of Separatrix.")
-    digest = hashlib.sha256(MAGIC)
-    digest.update(memoryview(contents)[_LENGTH_AT:])
-    if len(contents) < _HEADER_AT or digest.digest() != contents[_HASH_AT:_LENGTH_AT]:
-        raise ModelFileError(
-            "the file is damaged or was altered: its SHA-256 is not the one it states. "
-            "Get it anew from where it was saved."
-        )
-    (length,) = struct.unpack_from("<Q", contents, _LENGTH_AT)
-    if length > len(contents) - _HEADER_AT:
-        raise ModelFileError("the header is longer than the file.")
-    try:
-        header = json.loads(
-            contents[_HEADER_AT : _HEADER_AT + length].decode("utf-8", "surrogatepass")
-        )
-        arrays = load_arrays(contents[_HEADER_AT + length :])
-    except Exception as error:
-        raise ModelFileError(f"the model file is not well-formed: {error}") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(
-            "the model file is of a format that this version does not read. Use a newer Separatrix."
-        )
-    return header, arrays
 
 
 def _built(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> ModelFile:

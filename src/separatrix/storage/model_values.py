@@ -40,6 +40,7 @@ RECORDS = {
     "Violation": "separatrix.certificates.duality_gap",
     "Witness": "separatrix.estimators.verdict",
 }
+_PATHS = "separatrix.selection.path_table"
 _DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
 _EXACT = 2**53
 
@@ -86,6 +87,14 @@ class Packer:
             ]
             return {"is": "dict", "pairs": pairs}
         name = type(value).__name__
+        if (name, type(value).__module__) == ("PathTable", _PATHS):
+            columns = {key: self._pack_array(value[key], where) for key in value.columns}
+            rest = [value.chosen, value.reason, value.fold_errors, value.notes]
+            return {
+                "is": "path",
+                "columns": columns,
+                "rest": [self.pack(each, where) for each in rest],
+            }
         if RECORDS.get(name) == type(value).__module__ and dataclasses.is_dataclass(value):
             fields = {
                 field.name: self.pack(getattr(value, field.name), f"{where}.{field.name}")
@@ -163,6 +172,13 @@ class Unpacker:
 
         return Verdict.from_json(json.dumps(plain["json"]))
 
+    def _path(self, plain: Any) -> Any:
+        columns = {str(key): self._array(each) for key, each in plain["columns"].items()}
+        chosen, reason, errors, notes = (self.unpack(each) for each in plain["rest"])
+        if not 0 <= chosen < len(columns["C"]):
+            raise ModelFileError("the model file has a path without its choice.")
+        return import_module(_PATHS).PathTable(columns, chosen, reason, errors, notes)
+
     def _dict(self, plain: Any) -> Any:
         return {self.unpack(key): self.unpack(each) for key, each in plain["pairs"]}
 
@@ -173,6 +189,7 @@ class Unpacker:
         "status": _status,
         "verdict": _verdict,
         "dict": _dict,
+        "path": _path,
         "tuple": lambda self, plain: tuple(self.unpack(each) for each in plain["items"]),
         "float": lambda self, plain: float.fromhex(plain["hex"]),
         "integer": lambda self, plain: int(plain["hex"], 16),

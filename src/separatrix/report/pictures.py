@@ -69,9 +69,7 @@ def _path(path: Path) -> list[Picture]:
     support = [row.n_support for row in rows if row.n_support is not None]
     if len(support) == len(rows):
         title = "Support vectors against C"
-        told = (
-            f"{whole(support[0])} at C = {number(at[0])}, {whole(support[-1])} at the end."
-        )
+        told = f"{whole(support[0])} at C = {number(at[0])}, {whole(support[-1])} at the end."
         drawn = draw_path_support(at, support, path.chosen, "path-support", title, told)
         found.append(Picture(drawn, title, "The rows that hold the hyperplane."))
     return found

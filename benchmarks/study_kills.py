@@ -87,7 +87,7 @@ def leftovers(folder: Path) -> list[str]:
 
 
 def disturb(data: Path, folder: Path, rng, folds: int, costs: int, longest: float) -> tuple:
-    """Start, kill after a random time, look. Return whether it finished, and folds before, after."""
+    """Start, kill after a random time, look: did it finish, folds before, folds after."""
     before = finished_folds(folder)
     process = subprocess.Popen(
         command(data, folder, folds, costs), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -72,7 +72,7 @@ def read(source: Any, target: str | int | None = None, **options: Any) -> Table:
     return Table(**_find_reader(source)(source, chosen, None))
 
 
-def read_as(source: Any, encoding: Any, **options: Any) -> Table:
+def read_as(source: Any, encoding: Any, /, **options: Any) -> Table:
     """Read raw data and encode them as training data were; ``y`` is empty where there is none."""
     chosen = ReadOptions(target=encoding.target, **options)
     return Table(**_find_reader(source)(source, chosen, encoding))

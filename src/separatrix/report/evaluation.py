@@ -151,7 +151,7 @@ def mistakes_of(
             row=int(rows[at]),
             true=names[int(codes[at])],
             predicted=names[int(told[at])],
-            score=float(margins[at]),
+            score=float(scores[at] if scores.ndim == 1 else margins[at]),
             excerpt=excerpts.of(int(rows[at])),
         )
         for at in hardest

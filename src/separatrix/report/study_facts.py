@@ -53,8 +53,19 @@ def data_facts(
         sha256=table.sha256,
         kind=table.kind,
         target=table.target,
-        notes=(*table.notes, *_oddities(summary, table)),
+        notes=(
+            *(_without_folders(note, table) for note in table.notes),
+            *_oddities(summary, table),
+        ),
     )
+
+
+def _without_folders(note: str, table: Table) -> str:
+    for part in table.source.split(", "):
+        for folder in (part.rstrip("/"), os.path.dirname(part)):
+            if folder:
+                note = note.replace(f"{folder}/", "")
+    return note
 
 
 def _oddities(found: dict[str, Any], table: Table) -> list[str]:

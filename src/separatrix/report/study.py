@@ -312,9 +312,12 @@ class Study:
                 for one in getattr(machine.certificate_, "machines", (machine.certificate_,))
             ],
         }
-        summary = (
-            {"test_errors": facts.test.errors, "test_rows": facts.test.n} if facts.test else {}
-        )
+        assert facts.test is not None, "the test was opened"
+        summary = {
+            "test_errors": facts.test.errors,
+            "test_rows": facts.test.n,
+            "positive": self.settings.positive,
+        }
         model = to_bytes(machine, table=self.table, rows=self.parts.train, about=summary)
         times = self.settings.times
         write_whole(self.folder / "model.sx", model)

@@ -5,11 +5,12 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 
 import separatrix as sx
 from separatrix.plots.linear_rules import save_linear_rules
 from separatrix.plots.machine import save_machine
+from separatrix.plots.path import save_path
 from separatrix.plots.separability import save_verdict
 
 
@@ -61,7 +62,15 @@ def outliers(path: Path) -> None:
     save_linear_rules(panels, path)
 
 
+def path(path: Path) -> None:
+    """The path over C for breast tissue, with columns of noise beside the real ones."""
+    X, y = load_breast_cancer(return_X_y=True)
+    noise = np.random.default_rng(0).normal(size=(len(X), 120))
+    X = np.hstack([(X - X.mean(axis=0)) / X.std(axis=0), noise])
+    save_path(sx.LinearSVMCV(np.geomspace(1e-4, 1e2, 13)).fit(X, y).path_, path)
+
+
 if __name__ == "__main__":
     with mock.patch.dict(os.environ, SOURCE_DATE_EPOCH="0"):  # the same picture, the same file
-        for draw in (witness, hard_margin, soft_margin, outliers):
+        for draw in (witness, hard_margin, soft_margin, outliers, path):
             draw(Path(__file__).with_name(f"{draw.__name__}.svg"))

@@ -13,6 +13,7 @@ from separatrix import __version__
 from separatrix.cli.convert import convert
 from separatrix.cli.fit import fit
 from separatrix.cli.info import info
+from separatrix.cli.path import path
 from separatrix.cli.predict import predict
 from separatrix.cli.separable import separable
 from separatrix.cli.study import study
@@ -56,6 +57,7 @@ app.command()(info)
 app.command()(convert)
 app.command()(separable)
 app.command()(fit)
+app.command()(path)
 app.command()(predict)
 app.command()(trace)
 app.command()(verify)

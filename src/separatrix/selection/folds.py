@@ -50,7 +50,7 @@ def folds_of(
     weights = np.ones(n) if weights is None else weights
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
         pairs = _stratified(int(cv), codes, classes, weights, groups, seed)
-    elif hasattr(cv, "split"):
+    elif hasattr(cv, "split") and not isinstance(cv, str):
         pairs = cv.split(X, classes[codes], _as_groups(groups, n))
     elif isinstance(cv, Iterable) and not isinstance(cv, str):
         pairs = cv

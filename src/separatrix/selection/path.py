@@ -276,7 +276,7 @@ def _found(walk: _Walk, rule: str, notes: tuple[str, ...]) -> FoundPath:
     columns["seconds"] = _table_of(walk, "seconds").sum(axis=1)
     columns["n_folds"] = np.full(len(Cs), walk.n_folds)
     reason, more = _reason(walk, losses, best, chosen)
-    table = PathTable(columns, chosen, reason, errors, (*notes, *more))
+    table = PathTable(columns, chosen, reason, errors, (*notes, *more), walk.setting.loss)
     start = averaged(walk.setting, [walk.arrays[Cs[best]][f] for f in folds])
     return FoundPath(table, cells, start)
 

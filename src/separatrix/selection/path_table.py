@@ -56,8 +56,9 @@ class PathTable:
         reason: str,
         fold_errors: np.ndarray,
         notes: tuple[str, ...] = (),
+        loss: str = "hinge",
     ) -> None:
-        self._columns = columns
+        self._columns, self.loss = columns, loss
         self.chosen, self.reason, self.notes = chosen, reason, notes
         self.fold_errors = fold_errors
 
@@ -144,6 +145,7 @@ class PathTable:
         """Return everything as plain numbers, lists and texts."""
         return {
             "C": self.C,
+            "loss": self.loss,
             "reason": self.reason,
             "notes": list(self.notes),
             "rows": list(self),

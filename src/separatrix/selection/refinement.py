@@ -72,7 +72,8 @@ def best_of(losses: np.ndarray) -> int:
     1
     """
     means = losses.mean(axis=1)
-    return int(np.argmax(means <= means.min() * (1.0 + 1e-12) + 1e-15))
+    # Equal means may differ by the rounding of their sums.
+    return int(np.argmax(means <= means.min() + 1e-12 * (abs(means.min()) + 1e-3)))
 
 
 def least_within_one_error(losses: np.ndarray) -> int:

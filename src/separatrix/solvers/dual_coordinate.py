@@ -68,6 +68,9 @@ _REFRESH_EVERY = 20  # checks, after which w is computed from alpha afresh
 _UNACCELERATED = 3  # the first updates, whose steps are no guide
 _NEARER = 0.4  # the share of the gap at which a new dual value is worth proving
 _NO_STEP = 1e-13  # steps below this share of |w| are rounding
+# What y.a weighs at first, in squares of a row. With all of one, every step is half as long and
+# texts took up to three times the updates; with less than this the balance is found too late.
+_BIAS_SHARE = 0.03
 _ROUNDING = 1e-8  # the share of a step that the rounding of w may be
 # An update walks over at least so many entries for each entry of w and alpha: it makes several
 # sweeps over few active rows, since accelerating costs the same for few rows as for all.
@@ -188,14 +191,14 @@ def _laid_out(problem: MachineProblem) -> Setup:
 
 
 def _first_weight(problem: MachineProblem, squares: np.ndarray) -> float:
-    """Return s: 1/p for a penalised bias, the mean |x_i|^2 for a free one, 0 for none."""
+    """Return s: 1/p for a penalised bias, a share of the mean |x_i|^2 for a free one, else 0."""
     if not problem.rows.fit_intercept:
         return 0.0
     if problem.bias_penalty > 0.0:
         return 1.0 / problem.bias_penalty
     used = problem.costs > 0.0
     mean = float(squares[used].mean()) if used.any() else 0.0
-    return mean if mean > 0.0 else 1.0
+    return _BIAS_SHARE * mean if mean > 0.0 else 1.0
 
 
 def _transferred(alpha: np.ndarray, problem: MachineProblem) -> np.ndarray:

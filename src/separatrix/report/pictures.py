@@ -18,7 +18,7 @@ __all__ = ["Picture", "draw_pictures"]
 
 _CALIBRATIONS_SHOWN = 6
 # A bound this far above all else would squeeze the rest into a corner.
-_FAR = 4.0
+_FAR = 1.5
 
 
 class Picture(NamedTuple):
@@ -69,9 +69,7 @@ def _path(path: Path) -> list[Picture]:
     support = [row.n_support for row in rows if row.n_support is not None]
     if len(support) == len(rows):
         title = "Support vectors against C"
-        told = (
-            f"{whole(support[0])} at C = {number(at[0])}, {whole(support[-1])} at the end."
-        )
+        told = f"{whole(support[0])} at C = {number(at[0])}, {whole(support[-1])} at the end."
         drawn = draw_path_support(at, support, path.chosen, "path-support", title, told)
         found.append(Picture(drawn, title, "The rows that hold the hyperplane."))
     return found

@@ -17,14 +17,14 @@ _POINTS_SHOWN = 300
 
 
 @contextmanager
-def unit_square(x_label: str, y_label: str, size: float = 400.0) -> Iterator[tuple[Any, Any]]:
+def unit_square(x_label: str, y_label: str, size: float = 380.0) -> Iterator[tuple[Any, Any]]:
     """Give a square of axes from 0 to 100 %, with room for lines that run along an edge."""
     with panel(size, size) as (figure, axes):
         ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=x_label, ylabel=y_label)
         axes.set_xticks(ticks, ["0", "25", "50", "75", "100 %"])
         axes.set_yticks(ticks, ["0", "25", "50", "75", "100 %"])
-        axes.grid(axis="both")
+        axes.grid(visible=True, axis="both")
         axes.tick_params(length=0)
         for side in axes.spines.values():
             side.set_visible(False)
@@ -47,7 +47,7 @@ def plot_curves(
             alpha=0.45 if many else 1.0,
             linewidth=1.2 if many else 2.2,
             linestyle=("-", "--", "-.")[number % 3] if not many else "-",
-            drawstyle="steps-post" if steps else "default",
+            drawstyle="steps-pre" if steps else "default",
             solid_joinstyle="round",
             clip_on=False,
         )

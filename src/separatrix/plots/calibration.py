@@ -32,7 +32,6 @@ def draw_calibration(
         if intervals is not None:
             for x, (low, high) in zip(foretold, intervals, strict=True):
                 axes.plot([x, x], [low, high], color=shade, alpha=0.45, linewidth=2.5)
-        axes.plot(foretold, seen, color=shade, linewidth=1.4)
         axes.scatter(
             foretold, seen, s=25.0 + 190.0 * shares, color=shade, edgecolor=PAPER, linewidth=1.6,
             zorder=4, clip_on=False,

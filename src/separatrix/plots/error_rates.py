@@ -26,7 +26,7 @@ class Rate:
 
 def draw_error_rates(rates: Sequence[Rate], name: str, title: str, description: str) -> str:
     """Draw a row for each rate, from the top down."""
-    with panel(500.0, 58.0 + 34.0 * len(rates)) as (figure, axes):
+    with panel(440.0, 58.0 + 34.0 * len(rates)) as (figure, axes):
         for place, rate in enumerate(rates):
             main = rate.weight == "main"
             colour = ACCENT if main else SOFT
@@ -41,14 +41,15 @@ def draw_error_rates(rates: Sequence[Rate], name: str, title: str, description: 
             else:
                 axes.plot(
                     rate.value, place, "o", markersize=10 if main else 7.5, markerfacecolor=PAPER,
-                    markeredgecolor=colour, markeredgewidth=2.4 if main else 1.8,
+                    markeredgecolor=colour, markeredgewidth=2.4 if main else 1.8, zorder=4,
+                    clip_on=False,
                 )  # fmt: skip
         axes.set_yticks(range(len(rates)), [drawable(rate.label) for rate in rates])
         axes.get_yticklabels()[0].set_color(INK)
         axes.set_ylim(len(rates) - 0.45, -0.55)
         ends = [value for rate in rates for value in (rate.value, rate.high or 0.0)]
         axes.set_xlim(0.0, max(1.04 * max(ends), 1e-3))
-        axes.grid(axis="x")
+        axes.grid(visible=True, axis="x")
         axes.grid(visible=False, axis="y")
         axes.xaxis.set_major_locator(MaxNLocator(6))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.3g} %"))

@@ -29,7 +29,7 @@ def draw_margin_histogram(
         colours = [SOFT]
     else:
         colours = [class_colour(number) for number in range(len(stacks))]
-    with panel(460.0, 280.0) as (figure, axes):
+    with panel(420.0, 260.0) as (figure, axes):
         if ends[0] < 0.0:
             axes.axvspan(ends[0], min(0.0, ends[-1]), color=FAINT, alpha=0.16, linewidth=0.0)
         floor = np.zeros(len(ends) - 1)

@@ -13,7 +13,7 @@ from separatrix.plots._svg import PAPER, as_svg, panel
 
 __all__ = ["draw_path_errors", "draw_path_support"]
 
-_SIZE = (460.0, 320.0)
+_SIZE = (420.0, 300.0)
 
 
 def draw_path_errors(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from separatrix.report.facts import Facts, Margins
-from separatrix.report.words import cut, listed, number, percent, plural, spelled, whole
+from separatrix.report.facts import Facts, Margins, Verdict
+from separatrix.report.words import cut, fixed, listed, number, percent, plural, spelled, whole
 
 __all__ = ["Figure", "answer", "headings", "key_figures"]
 
@@ -63,8 +63,7 @@ def key_figures(facts: Facts) -> list[Figure]:
         ends = (test.rate, test.low, test.high)
         found.append(Figure("Test error", percent(test.rate), sure, "test", ends))
     if (verdict := facts.verdict) is not None:
-        word = _SHORT_KINDS.get(verdict.kind, verdict.kind).capitalize()
-        found.append(Figure("Classes", word, _proof(facts), "separation"))
+        found.append(_separable(verdict))
     if (path := facts.path) is not None:
         row = next((row for row in path.rows if path.chosen == row.C), None)
         detail = "" if row is None else _validated(row.validation_error, row.validation_spread)
@@ -80,12 +79,16 @@ def _validated(error: float, spread: float) -> str:
     return f"validation error {percent(error)}{around}"
 
 
-def _proof(facts: Facts) -> str:
-    verdict = facts.verdict
-    assert verdict is not None, "only called with a verdict"
+def _separable(verdict: Verdict) -> Figure:
     if verdict.each:
         kinds = [part.kind == "separable" for part in verdict.each]
-        return f"{sum(kinds)} of {len(kinds)} classes separable from the rest, proved"
+        value, proof = f"{sum(kinds)} of {len(kinds)}", "classes against the rest, each proved"
+        return Figure("Separable", value, proof, "separation")
+    word = _SHORT_KINDS.get(verdict.kind, verdict.kind).capitalize()
+    return Figure("The classes are", word, _proof(verdict), "separation")
+
+
+def _proof(verdict: Verdict) -> str:
     if verdict.margin is not None and verdict.kind == "separable":
         return f"margin at least {number(verdict.margin)}, proved exactly"
     if verdict.witness_rows or verdict.witness:
@@ -136,7 +139,7 @@ def _separation(facts: Facts) -> str:
 def _path(facts: Facts) -> str:
     if (path := facts.path) is None:
         return ""
-    how = f", by {path.folds}-fold cross-validation" if path.folds else ""
+    how = f", by {path.folds}\u2011fold cross-validation" if path.folds else ""
     return f"C = {number(path.chosen)}{how}"
 
 
@@ -164,7 +167,7 @@ def _features(facts: Facts) -> str:
     loudest = max(group.features, key=lambda part: abs(strength(part.weight, part.standardised)))
     for_whom = group.towards if loudest.weight > 0 else group.against
     whom = f", for {cut(for_whom, _NAME)}" if for_whom else ""
-    return f"{cut(loudest.name, _NAME)} speaks loudest{whom}"
+    return f"Loudest is “{cut(loudest.name, _NAME)}”{whom}"
 
 
 def strength(weight: float, standardised: float | None) -> float:
@@ -221,7 +224,7 @@ def _calibration(facts: Facts) -> str:
         return ""
     if not parts:
         return "Foretold against observed"
-    return f"What it foretells is off by {percent(max(parts))} on average"
+    return f"What it foretells is off by {fixed(100 * max(parts), 1)} points on average"
 
 
 def _margins(facts: Facts) -> str:

@@ -94,6 +94,8 @@ def _templates() -> Environment:
         spelled=words.spelled,
         listed=words.listed,
         cut=words.cut,
+        fixed=words.fixed,
+        rate=words.rate,
     )
     return engine
 

@@ -18,7 +18,7 @@ __all__ = ["Picture", "draw_pictures"]
 
 _CALIBRATIONS_SHOWN = 6
 # A bound this far above all else would squeeze the rest into a corner.
-_FAR = 4.0
+_FAR = 1.5
 
 
 class Picture(NamedTuple):

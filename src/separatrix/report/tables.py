@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from separatrix.plots._style import CLASS_COLOURS
@@ -10,7 +11,7 @@ from separatrix.report.facts import Facts, Feature, Features
 
 __all__ = ["Bar", "BarTable", "Cell", "tables_of"]
 
-CASES_SHOWN = 12
+CASES_SHOWN = 10
 _TWO_SIDED, _FEW_CLASSES, _MANY_CLASSES = 12, 10, 5
 _GROUPS_SHOWN = 20
 _PAIRS_SHOWN = 8
@@ -39,6 +40,7 @@ class Cell(NamedTuple):
     count: int
     share: float
     right: bool
+    shade: float
 
 
 def tables_of(facts: Facts) -> dict[str, Any]:
@@ -49,6 +51,8 @@ def tables_of(facts: Facts) -> dict[str, Any]:
         "standardised": any(
             part.standardised is not None for group in facts.features for part in group.features
         ),
+        "places": _places(facts),
+        "path_places": _path_places(facts),
         "confusion": _confusion(facts),
         "pairs": _pairs(facts, names),
         "support": facts.support[:CASES_SHOWN],
@@ -95,15 +99,35 @@ def _colour(name: str, names: list[str]) -> int:
     return names.index(name) % len(CLASS_COLOURS) if name in names else -1
 
 
+def _places(facts: Facts) -> int:
+    """Return how many places show three digits of the longest bar."""
+    every = [part for group in facts.features for part in group.features]
+    longest = max((abs(strength(f.weight, f.standardised)) for f in every), default=0.0)
+    if not 0.0 < longest < math.inf:
+        return 3
+    return min(9, max(0, 2 - math.floor(math.log10(longest))))
+
+
+def _path_places(facts: Facts) -> int:
+    """Return how many places tell the errors of the path apart."""
+    rows = facts.path.rows if facts.path else ()
+    return 2 if any(0.0 < row.validation_error < 0.01 for row in rows) else 1
+
+
 def _confusion(facts: Facts) -> list[list[Cell]]:
     """Return the matrix with each row as shares of its class; too large a one is not shown."""
     counts = facts.test.confusion if facts.test else ()
     if not counts or len(counts) > _MATRIX_SHOWN:
         return []
     return [
-        [Cell(count, count / max(1, sum(row)), i == j) for j, count in enumerate(row)]
+        [_cell(count, count / max(1, sum(row)), i == j) for j, count in enumerate(row)]
         for i, row in enumerate(counts)
     ]
+
+
+def _cell(count: int, share: float, right: bool) -> Cell:
+    # Few mistakes must be seen too: they are shaded by the root of their share.
+    return Cell(count, share, right, round(100.0 * (share if right else math.sqrt(share)), 1))
 
 
 def _pairs(facts: Facts, names: list[str]) -> list[tuple[int, str, str]]:

@@ -6,10 +6,24 @@ import math
 import re
 from collections.abc import Sequence
 
-__all__ = ["clean", "cut", "listed", "number", "percent", "plural", "seconds", "spelled", "whole"]
+__all__ = [
+    "clean",
+    "cut",
+    "fixed",
+    "listed",
+    "number",
+    "percent",
+    "plural",
+    "rate",
+    "seconds",
+    "spelled",
+    "whole",
+]
 
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _THIN = "\u202f"
+_BLANKS = re.compile(r"[ \t\n\r\f\v]+")
+_COUNTED = 160
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 # Control characters but tab and newline, those that turn the direction of what follows them, and
 # halves of characters that no encoding can write.
@@ -22,7 +36,7 @@ def number(value: float | None, digits: int = 3) -> str:
     """Write a number to so many significant digits.
 
     >>> number(0.31622), number(1234.5), number(-2.5e-9), number(math.inf), number(None)
-    ('0.316', '1,230', '−2.5 × 10⁻⁹', '∞', '–')
+    ('0.316', '1,230', '−2.5\\xa0×\\xa010⁻⁹', '∞', '–')
     """
     if value is None or math.isnan(value):
         return "–"
@@ -37,7 +51,7 @@ def number(value: float | None, digits: int = 3) -> str:
         text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
         mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        text = f"{mantissa} × 10{str(int(power)).translate(_RAISED)}"
+        text = f"{mantissa}\u00a0×\u00a010{str(int(power)).translate(_RAISED)}"
     return text.replace("-", "−")
 
 
@@ -57,6 +71,27 @@ def percent(rate: float | None) -> str:
     else:
         text = f"{share:.2g}"
     return text.replace("-", "−") + _THIN + "%"
+
+
+def fixed(value: float | None, places: int) -> str:
+    """Write a number with so many places, for columns whose points stand in line.
+
+    >>> fixed(-0.106, 3), fixed(1234.0, 0), fixed(None, 2)
+    ('−0.106', '1,234', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return number(value)
+    text = f"{value:,.{places}f}"
+    return "0" if places == 0 and text == "-0" else text.replace("-", "−")
+
+
+def rate(value: float | None, places: int) -> str:
+    """Write a rate as a percentage with so many places.
+
+    >>> rate(0.1234, 1), rate(0.0, 2)
+    ('12.3\\u202f%', '0.00\\u202f%')
+    """
+    return "–" if value is None else f"{fixed(100.0 * value, places)}{_THIN}%"
 
 
 def whole(count: float | None) -> str:
@@ -116,17 +151,21 @@ def listed(words: Sequence[str]) -> str:
 
 
 def cut(text: str, most: int = 280) -> str:
-    """Return a text of at most `most` characters; what is left out is counted.
+    """Return a text of at most `most` characters on one line; what a long one loses is counted.
 
-    >>> cut("a b  c"), cut("word " * 100, 12)
-    ('a b c', 'word word … (490 more characters)')
+    >>> cut("a  b\\nc"), cut("a long name", 6), cut("word " * 100, 163)[-26:]
+    ('a b c', 'a long…', 'rd … (341 more characters)')
     """
-    text = " ".join(clean(text).split())
-    if len(text) <= most:
-        return text
-    kept = text[:most]
-    if " " in kept[most // 2 :]:
+    # A text of megabytes is not read to its end.
+    near = _BLANKS.sub(" ", clean(text[: 4 * most + 40])).strip(" ")
+    if len(near) <= most:
+        return near
+    kept = near[:most]
+    if " " in kept[most // 2 :] and near[most] != " ":
         kept = kept[: kept.rindex(" ")]
+    kept = kept.rstrip(" ")
+    if most < _COUNTED:
+        return f"{kept}…"
     return f"{kept} … ({len(text) - len(kept):,} more characters)"
 
 

@@ -48,7 +48,9 @@ def study(
     positive: Annotated[
         str | None, typer.Option(help="This class against all others, where there are several.")
     ] = None,
-    loss: Annotated[Loss, typer.Option(help="The loss.")] = Loss.HINGE,
+    loss: Annotated[
+        Loss | None, typer.Option(help="The loss; hinge, but logistic on large narrow data.")
+    ] = None,
     costs: Annotated[
         str | None,
         typer.Option("--Cs", help="Values of C with commas between, or how many; 0.01 to 1000."),
@@ -82,7 +84,7 @@ def study(
     from separatrix.report.study import Settings
 
     settings = Settings(
-        loss=loss.value,
+        loss="auto" if loss is None else loss.value,
         Cs=_values(costs),
         folds=folds,
         test_share=_share(test_share),

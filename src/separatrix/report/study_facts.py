@@ -133,7 +133,7 @@ def _digest(text: str) -> str:
 # ---- path and machine
 
 
-def path_facts(table: Any, folds: int, times: bool) -> f.Path:
+def path_facts(table: Any, folds: int, times: bool, remarks: tuple[str, ...]) -> f.Path:
     """Tell the path over C."""
     rows = [
         f.PathRow(
@@ -152,7 +152,7 @@ def path_facts(table: Any, folds: int, times: bool) -> f.Path:
     return f.Path(
         rows=tuple(rows),
         chosen=table.C,
-        reason=" ".join([table.reason, *table.notes]),
+        reason=" ".join([table.reason, *table.notes, *remarks]),
         folds=folds,
         best=rows[int(np.argmin(errors))].C,
         seconds=float(table["seconds"].sum()) if times else None,

@@ -45,7 +45,7 @@ def make_data(path: Path, rows: int = 1200, columns: int = 24, seed: int = 0) ->
 def command(data: Path, folder: Path, folds: int, costs: int) -> list[str]:
     return [
         sys.executable, "-m", "separatrix", "study", str(data), "--target", "label",
-        "--folds", str(folds), "--Cs", str(costs), "--no-times", "-o", str(folder),
+        "--folds", str(folds), "--Cs", str(costs), "--no-times", "-o", folder.name,
     ]  # fmt: skip
 
 
@@ -90,7 +90,10 @@ def disturb(data: Path, folder: Path, rng, folds: int, costs: int, longest: floa
     """Start, kill after a random time, look: did it finish, folds before, folds after."""
     before = finished_folds(folder)
     process = subprocess.Popen(
-        command(data, folder, folds, costs), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        command(data, folder, folds, costs),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=folder.parent,
     )
     moment = rng.uniform(0.0, longest)
     try:
@@ -115,15 +118,20 @@ def run(kills: int, seed: int = 0, folds: int = 6, costs: int = 12, say=print) -
     rng = np.random.default_rng(seed)
     place = Path(tempfile.mkdtemp(prefix="study_kills_"))
     try:
-        data, calm = place / "data.csv", place / "calm"
+        # The report names its folder: all are called the same, each in a place of its own.
+        data, calm = place / "data.csv", place / "calm" / "study"
         make_data(data)
+        calm.parent.mkdir()
         begun = time.perf_counter()
-        subprocess.run(command(data, calm, folds, costs), check=True, capture_output=True)
+        subprocess.run(
+            command(data, calm, folds, costs), check=True, capture_output=True, cwd=calm.parent
+        )
         calm_seconds = time.perf_counter() - begun
         wanted = {name: (calm / name).read_bytes() for name in OUTPUTS}
         done, studies, in_path, kept = 0, 0, 0, 0
         while done < kills:
-            folder = place / f"study_{studies}"
+            folder = place / str(studies) / "study"
+            folder.parent.mkdir()
             finished = False
             while not finished:
                 longest = 1.1 * calm_seconds if done < kills else 1e4

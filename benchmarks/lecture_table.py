@@ -133,7 +133,8 @@ def through_the_study(reading: str, values: str) -> None:
             [
                 sys.executable, "-m", "separatrix", "study", str(data), "-o", str(out),
                 "--test-share", "500",
-                "-O", f"weighting={'binary' if values == 'presence' else 'counts'}", "-O", f"max_features={WORDS}",
+                "-O", "weighting=" + ("binary" if values == "presence" else "counts"),
+                "-O", f"max_features={WORDS}",
                 "-O", f"stop_words={','.join(sorted(STOP_WORDS))}",
             ],
             check=True,

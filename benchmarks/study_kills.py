@@ -114,13 +114,15 @@ def disturb(data: Path, folder: Path, rng, folds: int, costs: int, longest: floa
     return finished, len(before), len(after)
 
 
-def run(kills: int, seed: int = 0, folds: int = 6, costs: int = 12, say=print) -> dict:
+def run(
+    kills: int, seed: int = 0, folds: int = 6, costs: int = 12, rows: int = 9000, say=print
+) -> dict:
     rng = np.random.default_rng(seed)
     place = Path(tempfile.mkdtemp(prefix="study_kills_"))
     try:
         # The report names its folder: all are called the same, each in a place of its own.
         data, calm = place / "data.csv", place / "calm" / "study"
-        make_data(data)
+        make_data(data, rows)
         calm.parent.mkdir()
         begun = time.perf_counter()
         subprocess.run(

@@ -36,9 +36,9 @@ class BarTable(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One cell of the confusion matrix: its count, its share of the true class, its shade."""
+    """One cell of the confusion matrix: its rows, their share of the true class, its shade."""
 
-    count: int
+    rows: int
     share: float
     right: bool
     shade: float

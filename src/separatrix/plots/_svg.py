@@ -15,6 +15,7 @@ from typing import Any
 import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from separatrix.plots._style import ACCENT, CLASS_COLOURS, FAINT, INK, SOFT
 
@@ -81,8 +82,8 @@ class panel:
 
     def __enter__(self) -> tuple[Figure, Any]:
         self._context.__enter__()
-        figure = Figure(figsize=self._size, layout="constrained")
-        figure.get_layout_engine().set(w_pad=0.02, h_pad=0.03)
+        figure = Figure(figsize=self._size)
+        figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.03))
         return figure, figure.add_subplot()
 
     def __exit__(self, *raised: Any) -> None:

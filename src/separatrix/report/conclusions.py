@@ -212,7 +212,7 @@ def _curves(facts: Facts) -> str:
         return ""
     if len(areas) == 1:
         name = cut(facts.curves[0].name, _NAME)
-        return f"A row of {name} outranks another in {percent(areas[0])} of pairs"
+        return f"In {percent(areas[0])} of pairs the row of {name} ranks higher"
     return (
         f"Rows are ranked rightly in {percent(min(areas))} of pairs or more" if areas else "Ranking"
     )

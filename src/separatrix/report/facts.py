@@ -349,7 +349,7 @@ class Facts:
     def to_json(self) -> str:
         """Write all facts; numbers that JSON has no word for are the texts "inf", "-inf", "nan"."""
         whole = {"format": FORMAT, **to_plain(self)}
-        return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False)
+        return json.dumps(whole, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Facts:

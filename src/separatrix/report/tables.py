@@ -12,6 +12,7 @@ from separatrix.report.facts import Facts, Feature, Features
 __all__ = ["Bar", "BarTable", "Cell", "tables_of"]
 
 CASES_SHOWN = 10
+_COLOURS = len(CLASS_COLOURS)
 _TWO_SIDED, _FEW_CLASSES, _MANY_CLASSES = 12, 10, 5
 _GROUPS_SHOWN = 20
 _PAIRS_SHOWN = 8
@@ -27,7 +28,7 @@ class Bar(NamedTuple):
 
 
 class BarTable(NamedTuple):
-    """The features that speak for one class; `colour` is the class's number, or -1."""
+    """The features that speak for one class, in the class's colour."""
 
     name: str
     colour: int
@@ -35,9 +36,9 @@ class BarTable(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One cell of the confusion matrix: its count, its share of the true class, its shade."""
+    """One cell of the confusion matrix: its rows, their share of the true class, its shade."""
 
-    count: int
+    rows: int
     share: float
     right: bool
     shade: float
@@ -58,7 +59,7 @@ def tables_of(facts: Facts) -> dict[str, Any]:
         "support": facts.support[:CASES_SHOWN],
         "most_alpha": max((row.alpha for row in facts.support), default=0.0),
         "mistakes": facts.mistakes[:CASES_SHOWN],
-        "colours": {name: number % len(CLASS_COLOURS) for number, name in enumerate(names)},
+        "colours": {name: k for k, name in enumerate(names)} if len(names) <= _COLOURS else {},
     }
 
 
@@ -71,7 +72,7 @@ def _bars(facts: Facts, names: list[str]) -> list[BarTable]:
         sides = [(group.towards, 1.0), (group.against, -1.0)]
         made = [_side(group, name, sign, names, longest) for name, sign in sides]
         return [table for table in made if table.bars]
-    most = _FEW_CLASSES if len(facts.features) <= len(CLASS_COLOURS) else _MANY_CLASSES
+    most = _FEW_CLASSES if len(facts.features) <= _COLOURS else _MANY_CLASSES
     found = []
     for group in facts.features[:_GROUPS_SHOWN]:
         loudest = _sorted(group.features)[:most]
@@ -96,7 +97,8 @@ def _bar(part: Feature, longest: float, against: bool) -> Bar:
 
 
 def _colour(name: str, names: list[str]) -> int:
-    return names.index(name) % len(CLASS_COLOURS) if name in names else -1
+    # More classes than colours: one tone for all says less, but nothing wrong.
+    return names.index(name) if name in names and len(names) <= _COLOURS else _COLOURS
 
 
 def _places(facts: Facts) -> int:

@@ -228,10 +228,10 @@ def test_a_verdict_that_takes_too_long_is_bounded(monkeypatch):
     told = bounded_verdict.verdict_within(X, y, 300.0)
     assert told.kind == whole.kind == "overlapping"
     assert told.check(X, y)
-    short = bounded_verdict.verdict_within(X, y, 0.0)
+    short = bounded_verdict.verdict_within(X, y, 0.01)
     assert short.kind == "undecided"
     assert short.witness is not None
-    assert "ended after 0 s" in str(short)
+    assert "ended when its time was over" in str(short)
     assert sx.Verdict.from_json(short.to_json()).witness == short.witness
 
 

@@ -24,14 +24,17 @@ _QUICK_ENTRIES = 3_000_000
 _SAMPLE = 4000
 
 
-def verdict_within(X: Any, y: Any, seconds: float) -> Verdict:
-    """Return the verdict on two classes; past the time, what a sample proves."""
-    entries = X.nnz if sparse.issparse(X) else X.size
+def verdict_within(X: Any, y: Any, seconds: float, problems: int = 1) -> Verdict:
+    """Return the verdict on two classes; past the time, what a sample proves.
+
+    `problems` is how many such verdicts there are to be in all.
+    """
+    entries = problems * (X.nnz if sparse.issparse(X) else X.size)
     if entries <= _QUICK_ENTRIES:
         verdict = separability(X, y)
     else:
         text = _judged_apart(X, y, seconds)
-        verdict = _of_sample(X, y, seconds) if text is None else Verdict.from_json(text)
+        verdict = _of_sample(X, y) if text is None else Verdict.from_json(text)
     if X.shape[1] > 1 and entries > _QUICK_ENTRIES:
         # Where coefficients run is a longer work than the verdict itself, and is not told here.
         verdict.infinite = None
@@ -40,6 +43,8 @@ def verdict_within(X: Any, y: Any, seconds: float) -> Verdict:
 
 def _judged_apart(X: Any, y: Any, seconds: float) -> str | None:
     """Judge in a process of its own; None if the time was over first."""
+    if seconds <= 0.0:
+        return None
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_judge, args=(sender, X, y, os.getpid()), daemon=True)
@@ -71,7 +76,7 @@ def _judge(sender: Any, X: Any, y: Any, parent: int) -> None:
     sender.send(verdict.to_json())
 
 
-def _of_sample(X: Any, y: Any, seconds: float) -> Verdict:
+def _of_sample(X: Any, y: Any) -> Verdict:
     rows = np.sort(np.random.default_rng(0).choice(len(y), min(_SAMPLE, len(y)), replace=False))
     found = separability(X[rows], y[rows])
     witness = None
@@ -85,5 +90,5 @@ def _of_sample(X: Any, y: Any, seconds: float) -> Verdict:
         bound=0.0,
         classes=tuple(str(name) for name in np.unique(y)),
         n_rows=len(y),
-        note=f"The search for more was ended after {seconds:g} s.",
+        note="The search for more was ended when its time was over.",
     )

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix import __version__
 from separatrix._write_aside import write_whole
 from separatrix.errors import ModelFileError
 from separatrix.storage.sealed_bytes import seal, unseal
@@ -51,7 +52,8 @@ class Journal:
     def __init__(self, folder: Path, key: str) -> None:
         self.folder, self.key = folder, key
         self.work = folder / ".work"
-        self.mine = self.work / key
+        # Another version may round otherwise: its finished folds are not mixed with these.
+        self.mine = self.work / f"{key}_{__version__}"
         self.mine.mkdir(parents=True, exist_ok=True)
         self.before = self.kept  # folds that an earlier run had finished
         for place in (folder, self.mine, self.seals):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -170,15 +171,23 @@ class Study:
     def _verdicts(self) -> list[Verdict]:
         """Judge the training rows; of several classes, each against all others."""
         numbers = [1] if len(self.names) == 2 else range(len(self.names))
+        deadline = time.monotonic() + self.settings.verdict_seconds
         found = []
         for k in numbers:
             signs = np.where(self.codes_train == k, 1, 0)
-            judged, _ = self.journal.step(f"verdict_{k}", partial(self._judge, signs))
+            judged, _ = self.journal.step(f"verdict_{k}", partial(self._judge, signs, deadline))
             found.append(Verdict.from_json(judged["verdict"]))
         return found
 
-    def _judge(self, signs: np.ndarray) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        verdict = verdict_within(self.X_train, signs, self.settings.verdict_seconds)
+    def _judge(
+        self, signs: np.ndarray, deadline: float
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        verdict = verdict_within(
+            self.X_train,
+            signs,
+            deadline - time.monotonic(),
+            problems=1 if len(self.names) == 2 else len(self.names),
+        )
         return {"verdict": verdict.to_json()}, {}
 
     # ---- machine

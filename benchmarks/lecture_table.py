@@ -105,19 +105,26 @@ def draw(means: np.ndarray, spreads: np.ndarray, chosen: float, path: Path) -> N
     theirs = np.array(list(LECTURE.values()))
     with plt.rc_context(RC):
         figure, (left, right) = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
-        for k, name in ((0, "training error"), (1, "test error")):
+        for k, name, at, shift in (
+            (0, "training error", 2, (10, 6)),
+            (1, "test error", 4, (-6, 16)),
+        ):
             colour = PALETTE[k]
-            left.errorbar(Cs, means[:, k], spreads[:, k], color=colour, capsize=3, label=name)
-            left.plot(Cs, theirs[:, k], "o", mfc="none", mec=colour, label=f"{name}, lecture")
+            left.errorbar(Cs, means[:, k], spreads[:, k], color=colour, capsize=3)
+            left.plot(Cs, theirs[:, k], "o", mfc="none", mec=colour)
+            left.annotate(name, (Cs[at], means[at, k]), xytext=shift, color=colour,
+                          textcoords="offset points", ha="left" if k == 0 else "right")  # fmt: skip
         left.axvline(chosen, color="0.6", lw=1, ls=":")
-        left.annotate(f"chosen: {chosen:.3g}", (chosen, 26), xytext=(6, 0),
+        left.annotate(f"five folds choose {chosen:.3g}", (chosen, 11), xytext=(6, 0),
                       textcoords="offset points", color="0.4")  # fmt: skip
-        left.set(xscale="log", xlabel="C", ylabel="%", title="Errors")
-        right.errorbar(Cs, means[:, 2], spreads[:, 2], color=PALETTE[2], capsize=3, label="ours")
-        right.plot(Cs, theirs[:, 2], "o", mfc="none", mec=PALETTE[2], label="lecture")
-        right.set(xscale="log", xlabel="C", title="Support vectors", ylim=(0, None))
-        left.legend(frameon=False)
-        right.legend(frameon=False)
+        left.set(xscale="log", xlabel="C", ylabel="%", title="Errors", ylim=(-1, 30))
+        right.errorbar(
+            Cs, means[:, 2], spreads[:, 2], color=PALETTE[2], capsize=3,
+            label="mean and spread of the splits",
+        )  # fmt: skip
+        right.plot(Cs, theirs[:, 2], "o", mfc="none", mec=PALETTE[2], label="the lecture's split")
+        right.set(xscale="log", xlabel="C", title="Support vectors", ylim=(0, 2500))
+        right.legend(frameon=False, loc="lower left")
         with written_aside(path) as aside:
             figure.savefig(aside, metadata={"Date": None})
         plt.close(figure)

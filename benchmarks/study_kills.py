@@ -115,7 +115,7 @@ def disturb(data: Path, folder: Path, rng, folds: int, costs: int, longest: floa
 
 
 def run(
-    kills: int, seed: int = 0, folds: int = 6, costs: int = 12, rows: int = 9000, say=print
+    kills: int, seed: int = 0, folds: int = 6, costs: int = 12, rows: int = 5000, say=print
 ) -> dict:
     rng = np.random.default_rng(seed)
     place = Path(tempfile.mkdtemp(prefix="study_kills_"))

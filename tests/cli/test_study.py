@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix._compiled import is_interpreted
 from tests.cli.command import separatrix as run
 
 
@@ -16,8 +17,8 @@ def plain_page(monkeypatch):
 @pytest.fixture
 def clouds(tmp_path):
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(160, 3)).round(4)
-    y = X[:, 0] + 0.5 * rng.normal(size=160) > 0
+    X = rng.normal(size=(60, 3)).round(4)
+    y = X[:, 0] + 0.5 * rng.normal(size=60) > 0
     lines = ["width,height,job,label"]
     for row, label in zip(X, y, strict=True):
         job = "clerk" if row[2] > 0 else "cook"
@@ -48,7 +49,7 @@ def test_study_predict_and_verify_in_one_line_each(clouds, tmp_path):
     assert [line.split(",")[0] for line in lines[1:]] == machine.predict(table.X).tolist()
     scores = [float(line.split(",")[1]) for line in lines[1:]]
     assert scores == machine.decision_function(table.X).tolist()
-    assert "errors in 160 rows with labels" in told.stderr
+    assert "errors in 60 rows with labels" in told.stderr
     as_json = json.loads(run("predict", "-m", model, clouds, "--json").stdout)
     assert [row["class"] for row in as_json["rows"]] == machine.predict(table.X).tolist()
     assert as_json["errors"] == int((machine.predict(table.X) != table.y).sum())
@@ -77,7 +78,7 @@ def test_one_against_all_others_is_proved_too(tmp_path):
     path = tmp_path / "iris.csv"
     rows = [
         ",".join([*map(str, row), iris.target_names[k]])
-        for row, k in zip(iris.data, iris.target, strict=True)
+        for row, k in zip(iris.data[::3], iris.target[::3], strict=True)
     ]
     path.write_text("\n".join(["a,b,c,d,kind", *rows]) + "\n")
     out = tmp_path / "out"
@@ -111,12 +112,13 @@ def test_another_model_on_an_opened_test_is_refused(clouds, tmp_path):
     out = tmp_path / "out"
     common = ["study", clouds, "--target", "label", "-o", out, *QUICK]
     assert run(*common).returncode == 0
-    refused = run(*common, "--loss", "logistic")
+    refused = run(*common, "--loss", "squared_hinge")
     assert refused.returncode == 3
     assert "choose another --seed" in refused.stderr
-    assert run(*common, "--loss", "logistic", "--seed", "1").returncode == 0
+    assert run(*common, "--loss", "squared_hinge", "--seed", "1").returncode == 0
 
 
+@pytest.mark.skipif(is_interpreted(), reason="569 rows are many for interpreted loops")
 def test_without_data_the_embedded_sets_are_studied(tmp_path):
     done = run("study", "-o", tmp_path, *QUICK)
     assert done.returncode == 0, done.stderr

@@ -88,7 +88,7 @@ class Journal:
     @property
     def kept(self) -> int:
         """How many finished folds are on the disk."""
-        return sum(1 for _ in self.mine.glob("cell_*"))
+        return sum(path.suffix != ".part" for path in self.mine.glob("cell_*"))
 
     # ---- steps
 

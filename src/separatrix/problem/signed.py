@@ -6,8 +6,10 @@ rows z are never built: they are X and the signs, looked at together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,6 +50,29 @@ def as_matrix(X: Any) -> Matrix:
     return np.ascontiguousarray(X, dtype=dtype)
 
 
+Found = TypeVar("Found")
+
+
+class Known:
+    """What was computed from X alone, once, for many problems that share it.
+
+    >>> known = Known()
+    >>> known.get("sum", lambda: 1 + 2), known.get("sum", lambda: 1 / 0)
+    (3, 3)
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._found = threading.RLock(), dict[Hashable, Any]()
+
+    def get(self, name: Hashable, make: Callable[[], Found]) -> Found:
+        """Return what was made under this name; make it where it was not."""
+        with self._lock:
+            if name not in self._found:
+                self._found[name] = make()
+            found: Found = self._found[name]
+            return found
+
+
 @dataclass(frozen=True, eq=False)
 class SignedProblem:
     """Find w with ``w.z_i > 0`` for every row.
@@ -63,10 +88,15 @@ class SignedProblem:
     X: Matrix
     signs: FloatArray
     fit_intercept: bool = True
+    known: Known | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "X", as_matrix(self.X))
         object.__setattr__(self, "signs", np.ascontiguousarray(self.signs, dtype=np.float64))
+
+    def once(self, name: Hashable, make: Callable[[], Found]) -> Found:
+        """Return what `make` computes from X; where problems share X, that of the first of them."""
+        return make() if self.known is None else self.known.get(name, make)
 
     @property
     def n_samples(self) -> int:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,11 @@ from separatrix.estimators._proved import Effort, Fitted, Naming, solve_and_prov
 from separatrix.estimators._weights import class_factors
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import Known, SignedProblem
 from separatrix.selection.folds import Fold
 from separatrix.solvers._drive import Status
 
-__all__ = ["Arrays", "Cancelled", "Facts", "Setting", "signed_problems", "solve_cell"]
+__all__ = ["Arrays", "Cancelled", "Facts", "Setting", "averaged", "signed_problems", "solve_cell"]
 
 Facts = dict[str, Any]
 Arrays = dict[str, np.ndarray]
@@ -77,7 +77,10 @@ def signed_problems(
 ) -> tuple[SignedProblem, ...]:
     """Return the signed rows of each machine: one for two classes, else one a class."""
     numbers = [1] if n_classes == 2 else range(n_classes)
-    return tuple(SignedProblem(X, np.where(codes == k, 1.0, -1.0), fit_intercept) for k in numbers)
+    known = Known()  # what all folds and values of C need of X is computed once
+    return tuple(
+        SignedProblem(X, np.where(codes == k, 1.0, -1.0), fit_intercept, known) for k in numbers
+    )
 
 
 def solve_cell(setting: Setting, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
@@ -151,8 +154,3 @@ def averaged(setting: Setting, cells: list[Arrays]) -> Arrays:
         "weights": np.mean([cell["weights"] for cell in cells], axis=0),
         "multipliers": total / np.maximum(trained, 1),
     }
-
-
-def until(setting: Setting, deadline: float) -> Setting:
-    """Return the same setting with another end of time."""
-    return replace(setting, effort=replace(setting.effort, deadline=deadline))

@@ -108,6 +108,8 @@ class _Walk:
         self.running: dict[Future[tuple[Facts, Arrays]], tuple[float, int]] = {}
         self.done: list[float] = []  # the values of C that count, ascending
         self.finished = self.planned = 0
+        self.first = np.nan  # the C that is solved for, roughly if need be, when time is out
+        self.out_of_time = False
 
     # ---- what is known
 
@@ -127,6 +129,12 @@ class _Walk:
         """Whether every fold of this C is finished."""
         return len(self.facts.get(C, ())) == self.n_folds
 
+    def is_cut_short(self, C: float) -> bool:
+        """Whether time ran out on a machine of this C: its errors are no measure of C."""
+        short = any(facts["status"] == "budget" for facts in self.facts[C].values())
+        self.out_of_time |= short
+        return short
+
     def accept(self, C: float) -> None:
         """Count this C; only the best one's arrays are kept from now on."""
         self.done = sorted([*self.done, C])
@@ -140,6 +148,7 @@ class _Walk:
     def outwards(self, Cs: list[float], stop_early: bool) -> tuple[str, ...]:
         """Go from the middle of the grid to both ends; say where an end was left out."""
         middle = (len(Cs) - 1) // 2
+        self.first = Cs[middle]
         sides = {+1: Cs[middle:], -1: Cs[middle::-1]}
         place = {C: (side, k) for side, line in sides.items() for k, C in enumerate(line)}
         ends = dict.fromkeys(sides, len(Cs))
@@ -164,6 +173,9 @@ class _Walk:
                     k = next_row[side]
                     if not self.is_whole(line[k]):
                         break
+                    if self.is_cut_short(line[k]):
+                        ends[side] = k
+                        break
                     self.accept(line[k])
                     next_row[side] += 1
                     if stop_early and is_hopeless(self.losses(line[: k + 1]), self.judged):
@@ -171,7 +183,7 @@ class _Walk:
                         self.planned -= (len(line) - k - 1) * self.n_folds
 
         self.run(begin, following, judge)
-        return _notes(sides, self.done)
+        return _notes(sides, self.done, self.out_of_time)
 
     def around(self, Cs: list[float]) -> None:
         """Solve for these values too, each started from the best."""
@@ -182,7 +194,7 @@ class _Walk:
         cells: list[CellToDo] = [(C, f, start.get(f)) for C in Cs for f in range(self.n_folds)]
         self.run(cells, lambda C, fold, arrays: [], lambda: None)
         for C in Cs:
-            if self.is_whole(C):
+            if self.is_whole(C) and not self.is_cut_short(C):
                 self.accept(C)
 
     @property
@@ -208,7 +220,9 @@ class _Walk:
                     self.keep(C, fold, *stored)
                     judge()
                     ready += following(C, fold, stored[1])
-                elif time.perf_counter() < self.setting.effort.deadline or not self.facts:
+                elif time.perf_counter() >= self.setting.effort.deadline and self.first != C:
+                    self.out_of_time = True
+                else:
                     future = self.pool.submit(solve_cell, self.setting, C, fold, first)
                     self.running[future] = (C, fold)
             if not self.running:
@@ -239,18 +253,17 @@ class _Walk:
         self.pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _notes(sides: dict[int, list[float]], done: list[float]) -> tuple[str, ...]:
+def _notes(sides: dict[int, list[float]], done: list[float], out_of_time: bool) -> tuple[str, ...]:
     """Say which values of C were left out, and on which side."""
     notes = []
     for side, line in sides.items():
         left = sorted(C for C in line if C not in done)
         if left:
             names = ", ".join(f"{C:.4g}" for C in left)
-            last = max(done, key=lambda C: side * C) if done else float("nan")
-            where = "above" if side > 0 else "below"
-            notes.append(
-                f"Left out, {where} {last:.4g} where the error had become hopeless: C = {names}."
-            )
+            last = max(done, key=lambda C: side * C)
+            where = f"{'above' if side > 0 else 'below'} {last:.4g}"
+            why = "for want of time" if out_of_time else "where the error had become hopeless"
+            notes.append(f"Left out, {where} {why}: C = {names}.")
     return tuple(notes)
 
 

@@ -172,9 +172,9 @@ def start(
 
 def _laid_out(problem: MachineProblem) -> Setup:
     given = rows_of(problem.rows).base
-    fold = folded(problem.X, given)
+    fold = problem.rows.once("folded", lambda: folded(problem.X, given))
     base = given if fold is None else fold.base
-    squares = squares_of(base, problem.X.shape[0])
+    squares = problem.rows.once("squares", lambda: squares_of(base, problem.X.shape[0])).copy()
     used = problem.costs > 0.0
     if problem.loss == HINGE:
         upper, diagonal = problem.costs, np.empty(0)

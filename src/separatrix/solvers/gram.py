@@ -22,7 +22,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dgeqrf, dormqr
 
 from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
+from separatrix.problem.signed import FloatArray, Known, Matrix, SignedProblem
 from separatrix.solvers._drive import Status
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._threads import one_thread
@@ -83,12 +83,14 @@ def reduced(problem: MachineProblem) -> tuple[MachineProblem, Span]:
     True
     """
     X, centre = problem.X, problem.has_free_bias
+    is_large = sp.issparse(X) and X.shape[0] * X.shape[1] > _SMALL
+    make = _by_gram_matrix if is_large else _by_qr
     with one_thread():
-        if sp.issparse(X) and X.shape[0] * X.shape[1] > _SMALL:
-            rows, span = _by_gram_matrix(X, centre)
-        else:
-            rows, span = _by_qr(X, centre)
-    signed = SignedProblem(rows, problem.signs, problem.rows.fit_intercept)
+        rows, span = problem.rows.once(("gram", centre), lambda: make(X, centre))
+    known = None
+    if problem.rows.known is not None:
+        known = problem.rows.known.get(("of the narrow rows", centre), Known)
+    signed = SignedProblem(rows, problem.signs, problem.rows.fit_intercept, known)
     return replace(problem, rows=signed), span
 
 

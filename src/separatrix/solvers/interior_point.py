@@ -72,7 +72,9 @@ def start(
         _first_claims(state, first)
         if state.gap <= tol or not len(used):
             return state
-        rows = scaled_rows(problem.rows, problem.has_free_bias).only(used)
+        centre = problem.has_free_bias
+        known = problem.rows.once(("scaled", centre), lambda: scaled_rows(problem.rows, centre))
+        rows = known.only(used)
         state.passes += 2.0
         has_bias = problem.rows.fit_intercept
         quadratic = np.append(1.0 / rows.scale**2, problem.bias_penalty if has_bias else 1.0)

@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from separatrix.plots._svg import THEME
 from separatrix.report.facts import Data, Facts, Verdict
 from separatrix.report.page import SECTIONS, render_report, write_report
 from tests.report.examples import HOSTILE, facts_of, hostile
@@ -179,3 +180,27 @@ def test_a_failed_writing_leaves_the_old_page(tmp_path, monkeypatch):
         write_report(facts_of(), target)
     assert target.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def luminance(colour):
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_can_be_read_in_light_and_dark():
+    schemes = re.findall(r":root \{(.*?)\n *\}", render_report(Facts("t")), flags=re.DOTALL)
+    themes = [dict(re.findall(r"(--[a-z0-9-]+): (#[0-9a-f]{6})", text)) for text in schemes[:2]]
+    assert luminance(themes[0]["--paper"]) > 0.8 > 0.1 > luminance(themes[1]["--paper"])
+    for theme in themes:
+        assert set(THEME.values()) <= set(theme)
+        grounds = [theme[name] for name in ("--paper", "--wash", "--accent-wash")]
+        for name in ("--ink", "--soft", "--accent"):
+            assert min(contrast(theme[name], ground) for ground in grounds) >= 4.5
+        for number in range(6):
+            assert contrast(theme[f"--class-{number}"], theme["--paper"]) >= 3.0

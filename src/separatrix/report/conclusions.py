@@ -75,7 +75,7 @@ def key_figures(facts: Facts) -> list[Figure]:
 
 
 def _validated(error: float, spread: float) -> str:
-    around = f" ± {percent(spread)}" if spread else ""
+    around = f"\u00a0±\u00a0{percent(spread)}" if spread else ""
     return f"validation error {percent(error)}{around}"
 
 
@@ -233,7 +233,7 @@ def _margins(facts: Facts) -> str:
     inside = share_below(facts.margins, "test", 1.0)
     if inside is None:
         return "How far rows lie from the hyperplane"
-    return f"{percent(inside)} of test rows lie inside the margin or beyond"
+    return f"{percent(inside)} of test rows lie inside the margin or on the wrong side"
 
 
 def share_below(margins: Margins, part: str, limit: float) -> float | None:

@@ -65,7 +65,7 @@ def _path(path: Path) -> list[Picture]:
         title,
         told,
     )
-    found = [Picture(drawn, title, f"The band is {path.spread} of validation. Ringed: chosen.")]
+    found = [Picture(drawn, title, f"Band: {path.spread}. Ring: the C chosen.")]
     support = [row.n_support for row in rows if row.n_support is not None]
     if len(support) == len(rows):
         title = "Support vectors against C"

@@ -33,11 +33,9 @@ HOSTILE = (
     "<script>alert(1)</script>",
     "\"quoted\" 'names' & <b>bold</b>",
     "</svg></style></title><img src=x onerror=alert(1)>",
-    "{{ 7 * 7 }} {% raw %} ${jndi} $x_1$",
-    "\u202eesrever\u2066 שלום \u200f",
+    "{{ 7 * 7 }} {% raw %} ${jndi} $x_1$ javascript:alert(1) http://example.org/x.js",
     "W" * 10_000,
-    "😀👩‍👩‍👧 漢字 \x00\x07\ud800",
-    "javascript:alert(1) http://example.org/x.js",
+    "\u202eesrever\u2066 שלום \u200f 😀👩‍👩‍👧 漢字 \x00\x07\ud800",
     "",
 )
 
@@ -123,4 +121,7 @@ def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm")
 
 def hostile(word):
     """Return facts in which every text is `word`; the classes still differ."""
-    return replace(facts_of((f"{word}a", f"{word}b"), word, word), answer=word)
+    facts = facts_of((f"{word}a", f"{word}b"), word, word)
+    # The figures left out hold no text of the data, and take their time.
+    path = replace(facts.path, rows=facts.path.rows[2:3])
+    return replace(facts, answer=word, path=path, margins=replace(facts.margins, edges=()))

@@ -1,9 +1,11 @@
+import math
 import re
 from dataclasses import fields, replace
 from html.parser import HTMLParser
 
 import pytest
 
+from separatrix.plots._svg import THEME
 from separatrix.report.facts import Data, Facts, Verdict
 from separatrix.report.page import SECTIONS, render_report, write_report
 from tests.report.examples import HOSTILE, facts_of, hostile
@@ -75,7 +77,7 @@ def check(text):
 
 
 @pytest.mark.parametrize(
-    "names", [("no", "yes"), ("a", "b", "c"), tuple("abcdefgh"), tuple(f"c{k}" for k in range(40))]
+    "names", [("no", "yes"), ("a", "b", "c"), tuple(f"c{k}" for k in range(9))]
 )
 def test_a_whole_page(names):
     text = render_report(facts_of(names))
@@ -140,6 +142,22 @@ def test_every_part_may_be_absent():
         assert "A study of" in check(render_report(without)).text
 
 
+def test_a_proof_that_does_not_hold_is_not_claimed():
+    whole = replace(facts_of(), curves=(), calibration=(), margins=None)
+    held = check(render_report(whole)).text
+    assert "No hyperplane does better by more than" in held
+    assert "did not hold" not in held
+    machine = replace(whole.machine, checked=False)
+    verdict = replace(whole.verdict, checked=False)
+    broken = check(render_report(replace(whole, machine=machine, verdict=verdict))).text
+    assert "No hyperplane does better by more than" not in broken
+    assert "certificate of the machine did not hold" in broken
+    assert "Take this verdict for a guess" in broken
+    assert "prove it exactly" not in broken
+    unbounded = replace(whole, machine=replace(machine, gap=math.inf, checked=None))
+    assert "LinearSVM, without a proof" in check(render_report(unbounded)).text
+
+
 def test_an_absent_part_has_neither_section_nor_place_in_the_contents():
     page = check(render_report(replace(facts_of(), curves=(), test=None, mistakes=())))
     assert not {"curves", "test", "errors"} & set(page.ids)
@@ -179,3 +197,27 @@ def test_a_failed_writing_leaves_the_old_page(tmp_path, monkeypatch):
         write_report(facts_of(), target)
     assert target.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def luminance(colour):
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_can_be_read_in_light_and_dark():
+    schemes = re.findall(r":root \{(.*?)\n *\}", render_report(Facts("t")), flags=re.DOTALL)
+    themes = [dict(re.findall(r"(--[a-z0-9-]+): (#[0-9a-f]{6})", text)) for text in schemes[:2]]
+    assert luminance(themes[0]["--paper"]) > 0.8 > 0.1 > luminance(themes[1]["--paper"])
+    for theme in themes:
+        assert set(THEME.values()) <= set(theme)
+        grounds = [theme[name] for name in ("--paper", "--wash", "--accent-wash")]
+        for name in ("--ink", "--soft", "--accent"):
+            assert min(contrast(theme[name], ground) for ground in grounds) >= 4.5
+        for number in range(6):
+            assert contrast(theme[f"--class-{number}"], theme["--paper"]) >= 3.0

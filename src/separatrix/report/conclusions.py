@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-from separatrix.report.facts import Facts, Margins, Verdict
+from separatrix.report.facts import Facts, Machine, Margins, Verdict
 from separatrix.report.words import cut, fixed, listed, number, percent, plural, spelled, whole
 
 __all__ = ["Figure", "answer", "headings", "key_figures"]
@@ -68,15 +69,20 @@ def key_figures(facts: Facts) -> list[Figure]:
         row = next((row for row in path.rows if path.chosen == row.C), None)
         detail = "" if row is None else _validated(row.validation_error, row.validation_spread)
         found.append(Figure("C chosen", number(path.chosen), detail, "path"))
-    if (machine := facts.machine) is not None and machine.gap is not None:
-        left = "of the objective is the most that is left to gain, proved"
+    if (machine := facts.machine) is not None and _has_gap(machine):
+        left = "of the objective is the most that is left to gain"
+        left += ", proved" if machine.checked is not False else "; the proof did not hold"
         found.append(Figure("Optimality gap", f"≤ {number(machine.gap, 2)}", left, "machine"))
     return found
 
 
 def _validated(error: float, spread: float) -> str:
-    around = f" ± {percent(spread)}" if spread else ""
+    around = f"\u00a0±\u00a0{percent(spread)}" if spread else ""
     return f"validation error {percent(error)}{around}"
+
+
+def _has_gap(machine: Machine) -> bool:
+    return machine.gap is not None and math.isfinite(machine.gap)
 
 
 def _separable(verdict: Verdict) -> Figure:
@@ -89,6 +95,8 @@ def _separable(verdict: Verdict) -> Figure:
 
 
 def _proof(verdict: Verdict) -> str:
+    if verdict.checked is False:
+        return "but its proof did not hold"
     if verdict.margin is not None and verdict.kind == "separable":
         return f"margin at least {number(verdict.margin)}, proved exactly"
     if verdict.witness_rows or verdict.witness:
@@ -146,8 +154,10 @@ def _path(facts: Facts) -> str:
 def _machine(facts: Facts) -> str:
     if (machine := facts.machine) is None:
         return ""
-    if machine.gap is None:
-        return machine.name
+    if not _has_gap(machine):
+        return f"{machine.name}, without a proof"
+    if machine.checked is False:
+        return "The certificate of the machine did not hold"
     return f"No hyperplane does better by more than {number(machine.gap, 2)} of the objective"
 
 
@@ -233,7 +243,7 @@ def _margins(facts: Facts) -> str:
     inside = share_below(facts.margins, "test", 1.0)
     if inside is None:
         return "How far rows lie from the hyperplane"
-    return f"{percent(inside)} of test rows lie inside the margin or beyond"
+    return f"{percent(inside)} of test rows lie inside the margin or on the wrong side"
 
 
 def share_below(margins: Margins, part: str, limit: float) -> float | None:

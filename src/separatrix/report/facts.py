@@ -1,7 +1,8 @@
 """Every fact of a study, as plain data: what the page tells and what ``--json`` prints.
 
 A fact that a study has not found is None or empty, and the page leaves its part out. Texts are as
-they stand in the data: escaping is the page's work.
+they stand in the data: escaping is the page's work. The file is long because it is a list: one
+dataclass a part, and nothing else.
 
 >>> facts = Facts(title="Iris", data=Data(source="iris", n_rows=150, n_features=4))
 >>> Facts.from_json(facts.to_json()) == facts

@@ -95,6 +95,7 @@ def _templates() -> Environment:
         listed=words.listed,
         cut=words.cut,
         fixed=words.fixed,
+        opened=words.opened,
         rate=words.rate,
     )
     return engine

@@ -18,7 +18,7 @@ __all__ = ["Picture", "draw_pictures"]
 
 _CALIBRATIONS_SHOWN = 6
 # A bound this far above all else would squeeze the rest into a corner.
-_FAR = 1.5
+_FAR, _FAR_BASELINE = 1.5, 4.0
 
 
 class Picture(NamedTuple):
@@ -65,7 +65,7 @@ def _path(path: Path) -> list[Picture]:
         title,
         told,
     )
-    found = [Picture(drawn, title, f"The band is {path.spread} of validation. Ringed: chosen.")]
+    found = [Picture(drawn, title, f"Band: {path.spread}. Ring: the C chosen.")]
     support = [row.n_support for row in rows if row.n_support is not None]
     if len(support) == len(rows):
         title = "Support vectors against C"
@@ -87,7 +87,9 @@ def _rates(facts: Facts) -> list[Picture]:
             rates.append(Rate("validation", row.validation_error, low, high))
     if facts.machine and facts.machine.training_errors is not None and facts.machine.n_rows:
         rates.append(Rate("training", facts.machine.training_errors / facts.machine.n_rows))
-    if test.baseline is not None:
+    seen = max(test.high, *(rate.value for rate in rates))
+    near = test.baseline is not None and test.baseline <= _FAR_BASELINE * seen
+    if test.baseline is not None and near:
         rates.append(Rate("largest class", test.baseline))
     scale = max(test.high, *(rate.value for rate in rates))
     for bound in facts.bounds:
@@ -101,7 +103,8 @@ def _rates(facts: Facts) -> list[Picture]:
     title = "Share of rows judged wrongly"
     note = f"The bar of the test is its exact {percent(test.confidence)} interval."
     if test.baseline is not None:
-        note += " Largest class: the error of always naming it."
+        always = "Always naming the largest class would err on"
+        note += f" {always} {percent(test.baseline)}{'' if near else ', far to the right'}."
     return [Picture(draw_error_rates(rates, "test-rates", title, told), title, note)]
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "fixed",
     "listed",
     "number",
+    "opened",
     "percent",
     "plural",
     "rate",
@@ -167,6 +168,16 @@ def cut(text: str, most: int = 280) -> str:
     if most < _COUNTED:
         return f"{kept}…"
     return f"{kept} … ({len(text) - len(kept):,} more characters)"
+
+
+def opened(text: str) -> str:
+    """Return a sentence with its first letter large, if it begins with a word in small letters.
+
+    >>> opened("proved: no better"), opened("iPhone"), opened("--loss"), opened("C = 1")
+    ('Proved: no better', 'iPhone', '--loss', 'C = 1')
+    """
+    first = text.split(" ", 1)[0]
+    return text[:1].upper() + text[1:] if first.rstrip(":,;.").islower() else text
 
 
 def clean(text: str) -> str:

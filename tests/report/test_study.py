@@ -9,6 +9,7 @@ from sklearn.metrics import roc_auc_score
 import separatrix as sx
 from separatrix.data.embedded import iris
 from separatrix.report import bounded_verdict
+from separatrix.report.conclusions import headings
 from separatrix.report.facts import Facts
 from separatrix.report.journal import Busy, Journal, alone_in
 from separatrix.report.study import OUTPUTS, Settings, Study, study
@@ -245,6 +246,18 @@ def test_a_verdict_that_takes_too_long_is_bounded(monkeypatch):
     assert short.witness is not None
     assert "ended when its time was over" in str(short)
     assert sx.Verdict.from_json(short.to_json()).witness == short.witness
+
+
+def test_a_verdict_out_of_time_is_told_as_far_as_it_is_proved(tmp_path, monkeypatch):
+    whole = iris()
+    rows = np.flatnonzero(whole.y != "setosa")
+    table = dataclasses.replace(whole, X=whole.X[rows][:, :2], y=whole.y[rows])
+    monkeypatch.setattr(bounded_verdict, "_QUICK_ENTRIES", 10)
+    facts = study(table, tmp_path, dataclasses.replace(QUICK, verdict_seconds=0.0))
+    assert facts.verdict.kind == "undecided"
+    assert facts.verdict.checked is None
+    assert facts.verdict.sentence.startswith("Not separable;")
+    assert headings(facts)["separation"] == "No hyperplane can separate the classes"
 
 
 def test_facts_that_are_not_finite_come_back(tmp_path):

@@ -17,7 +17,7 @@ IRIS = load_iris()
 X, Y = IRIS.data, IRIS.target_names[IRIS.target]
 PAIR = Y != "virginica"
 MODELS = {
-    "delta rule": (sx.DeltaRule, True),
+    "delta rule": (lambda: sx.DeltaRule(max_updates=300), True),
     "fisher": (sx.Fisher, False),
     "fisher of two": (sx.Fisher, True),
     "plug-in": (sx.GaussianPlugIn, False),

@@ -91,7 +91,14 @@ def _separable(verdict: Verdict) -> Figure:
         value, proof = f"{sum(kinds)} of {len(kinds)}", "classes against the rest, each proved"
         return Figure("Separable", value, proof, "separation")
     word = _SHORT_KINDS.get(verdict.kind, verdict.kind).capitalize()
+    if _is_refuted(verdict):
+        word = "Not separable"
     return Figure("The classes are", word, _proof(verdict), "separation")
+
+
+def _is_refuted(verdict: Verdict) -> bool:
+    """Whether rows prove that nothing separates, though the kind of overlap is open."""
+    return verdict.kind == "undecided" and bool(verdict.witness_rows or verdict.witness)
 
 
 def _proof(verdict: Verdict) -> str:
@@ -141,6 +148,8 @@ def _separation(facts: Facts) -> str:
             return "Every class can be separated from the rest"
         count = spelled(sum(kinds)).capitalize()
         return f"{count} of {spelled(len(kinds))} classes can be separated from the rest"
+    if _is_refuted(verdict):
+        return _KINDS["overlapping"]
     return _KINDS.get(verdict.kind, verdict.kind)
 
 

@@ -292,7 +292,8 @@ class Study:
         for k, verdict in enumerate(verdicts):
             number = 1 if len(verdicts) == 1 else k
             signs = np.where(self.codes_train == number, 1, 0)
-            checked = verdict.check(self.X_train, signs) if check else None
+            told_with_proof = check and verdict.certificate is not None
+            checked = verdict.check(self.X_train, signs) if told_with_proof else None
             one = told.verdict_facts(verdict, rows, labels, self.excerpts, checked)
             each.append(dataclasses.replace(one, name=self.names[number]))
         if len(each) == 1:

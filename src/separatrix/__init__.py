@@ -29,16 +29,20 @@ _HOME = {
     "OneVsOne": "separatrix.estimators.one_vs_one",
     "OneVsRest": "separatrix.estimators.one_vs_rest",
     "Perceptron": "separatrix.estimators.perceptron",
+    "SealedTest": "separatrix.selection.sealed_test",
     "SeparationWarning": "separatrix.errors",
     "Table": "separatrix.data.table",
     "Verdict": "separatrix.estimators.verdict",
     "ZeroOne": "separatrix.estimators.zero_one",
     "bounds": "separatrix.certificates.bounds",
     "lift": "separatrix.estimators.lift",
+    "load": "separatrix.storage.model_file",
     "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",
+    "save": "separatrix.storage.model_file",
     "separability": "separatrix.estimators.separability",
     "shatter": "separatrix.estimators.shatter",
+    "split": "separatrix.selection.split",
 }
 
 __all__ = ["__version__"]

@@ -34,7 +34,7 @@ def n_classes_of(problem: Problem) -> int:
     return problem.n_classes if isinstance(problem, KeslerProblem) else 2
 
 
-def _pieces(X: Any) -> Iterable[Any]:
+def canonical_pieces(X: Any) -> Iterable[Any]:
     """Yield blocks of rows as canonical CSR, so that dense data need no full copy."""
     n = X.shape[0]
     entries = X.nnz if sp.issparse(X) else X.size
@@ -68,7 +68,7 @@ def sha256(problem: Problem) -> str:
 def _stretches(X: Any) -> Iterable[Any]:
     """Yield short stretches of rows: dense ones as they are, sparse ones as canonical CSR."""
     if sp.issparse(X):
-        yield from _pieces(X)
+        yield from canonical_pieces(X)
     else:
         step = max(1, _ENTRIES_AT_A_TIME // max(1, X.shape[1]))
         for begin in range(0, X.shape[0], step):
@@ -96,7 +96,7 @@ def row_of(X: Any, number: int) -> Row:
 def as_checker_data(problem: Problem) -> Data:
     """Return all the data as the checker wants them: for small data and for tests."""
     rows: list[Row] = []
-    for piece in _pieces(problem.X):
+    for piece in canonical_pieces(problem.X):
         for begin, end in zip(piece.indptr[:-1], piece.indptr[1:], strict=True):
             rows.append((piece.indices[begin:end].tolist(), piece.data[begin:end].tolist()))
     return Data(rows, codes_of(problem).tolist(), problem.X.shape[1], n_classes_of(problem))

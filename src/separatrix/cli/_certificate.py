@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from separatrix._write_aside import write_whole
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
@@ -34,13 +35,4 @@ def certificate_of_file(proof: Any, table: Table, data: Sequence[str]) -> dict[s
 
 def write_aside(path: Path, text: str) -> None:
     """Write beside the name and rename, so that no half-written file carries it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(path.name + ".part")
-    try:
-        with open(aside, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_whole(path, (text + "\n").encode())

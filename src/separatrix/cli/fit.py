@@ -63,7 +63,10 @@ def fit(
         Path | None, typer.Option(help="Write the proof here (two classes).")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Draw two features: .svg, .png or .pdf.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="The model file, .sx; or a picture of two features, .svg .png .pdf."
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", help="Print nothing but errors.")] = False,
     as_json: reading.AsJson = False,
@@ -135,7 +138,11 @@ def _write(
     if certificate is not None:
         proof = certificate_of_file(machine.certificate_, table, data)
         write_aside(certificate, json.dumps(proof, indent=1))
-    if out is not None:
+    if out is not None and out.suffix == ".sx":
+        from separatrix.storage.model_file import save
+
+        save(machine, out, table=table)
+    elif out is not None:
         from separatrix.plots.machine import save_machine
 
         save_machine(machine, table.X, table.y, out, [str(n) for n in table.feature_names])

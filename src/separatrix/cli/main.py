@@ -14,7 +14,9 @@ from separatrix.cli.convert import convert
 from separatrix.cli.fit import fit
 from separatrix.cli.info import info
 from separatrix.cli.path import path
+from separatrix.cli.predict import predict
 from separatrix.cli.separable import separable
+from separatrix.cli.study import study
 from separatrix.cli.trace import trace
 from separatrix.cli.verify import verify
 
@@ -50,11 +52,13 @@ def options(
     """Linear classification with proof."""
 
 
+app.command()(study)
 app.command()(info)
 app.command()(convert)
 app.command()(separable)
 app.command()(fit)
 app.command()(path)
+app.command()(predict)
 app.command()(trace)
 app.command()(verify)
 

@@ -14,7 +14,7 @@ _ENTRIES = 2_000_000
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="The certificate, as JSON.")],
+    certificate: Annotated[Path, typer.Argument(help="The certificate, as JSON, or a model file.")],
     data: reading.Data,
     target: reading.Target = None,
     kind: reading.Kind = None,
@@ -31,6 +31,9 @@ def verify(
     from separatrix.certificates import checker
     from separatrix.cli.separable import two_labels
 
+    if certificate.suffix == ".sx":
+        _verify_model(certificate, data, encoding, no_header, positive, as_json)
+        return
     whole = json.loads(certificate.read_text(encoding="utf-8"))
     if isinstance(whole, dict) and isinstance(whole.get("certificate"), dict):
         whole = whole["certificate"]  # a verdict holds its certificate
@@ -40,12 +43,68 @@ def verify(
         proved, sentence = True, _check(whole, table.X, labels)
     except checker.Refused as reason:
         proved, sentence = False, str(reason)
+    _tell(proved, sentence, as_json)
+
+
+def _tell(proved: bool, sentence: str, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"proved": proved, "sentence": sentence}, indent=1))
     else:
         typer.echo(f"{'proved' if proved else 'refused'}: {sentence}")
     if not proved:
         raise typer.Exit(1)
+
+
+def _verify_model(
+    path: Path,
+    data: list[str],
+    encoding: str | None,
+    no_header: bool,
+    positive: str | None,
+    as_json: bool,
+) -> None:
+    """Prove the machine of a model file again, on the rows it says it was trained on."""
+    from separatrix.certificates.duality_gap import DualityGap, DualityGaps
+    from separatrix.storage.model_file import read_model
+
+    whole = read_model(path)
+    proof = getattr(whole.model, "certificate_", None)
+    if whole.encoding is None or not isinstance(proof, DualityGap | DualityGaps):
+        raise typer.BadParameter(f"{path} does not hold a proof about a data file.")
+    source: Any = data[0] if len(data) == 1 else [Path(each) for each in data]
+    options = {"encoding": encoding, "header": False if no_header else None}
+    table = whole.encoding.transform(source, **options)
+    X, labels = table.X, _against(table.y, positive or whole.about.get("positive"))
+    if whole.rows is not None:
+        if not len(labels) or whole.rows.max(initial=0) >= len(labels):
+            _tell(False, "these data have fewer rows than the model was trained on", as_json)
+        X, labels = X[whole.rows], labels[whole.rows]
+    _require_weights(whole.model, proof)
+    proved = proof.check(X, labels)
+    _tell(proved, str(proof).removeprefix("proved: ") if proved else _NOT_THESE, as_json)
+
+
+def _against(y: Any, positive: str | None) -> Any:
+    """Return the labels; with a positive class, those that a study against all others has."""
+    import numpy as np
+
+    if positive is None:
+        return y
+    return np.array([positive if str(name) == positive else f"not {positive}" for name in y])
+
+
+def _require_weights(model: Any, proof: Any) -> None:
+    """The weights that predict must be those that are proved."""
+    import numpy as np
+
+    proofs = getattr(proof, "machines", (proof,))
+    for row, one in enumerate(proofs):
+        known = np.array_equal(model.coef_[row], one.weights[1:])
+        if not known or (one.intercept and model.intercept_[row] != one.weights[0]):
+            _tell(False, "the weights of the model are not those of its certificate", False)
+
+
+_NOT_THESE = "the claim does not hold for these data"
 
 
 def _check(whole: Any, X: Any, labels: Any) -> str:

@@ -59,8 +59,9 @@ def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
         raise DataError("there is no column of features beside the target", file=file, line=1)
     prose = _column_of_prose(features, file, options, notes)
     encoding: Any
-    if prose is not None:
-        learned, X = fit_text(_texts_of(prose), text_options(options), options.max_features)
+    texts = None if prose is None else _texts_of(prose)
+    if prose is not None and texts is not None:
+        learned, X = fit_text(texts, text_options(options), options.max_features)
         encoding = replace(learned, column=prose.name, target=target.name, classes=labels)
     else:
         encoding, said = fit_encoding(
@@ -70,7 +71,8 @@ def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
         X, _ = encoding.apply(columns, len(y))
         notes += said
     return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes,
-            "target": target.name, "encoding": encoding, "notes": notes}  # fmt: skip
+            "target": target.name, "encoding": encoding, "notes": notes,
+            "texts": texts}  # fmt: skip
 
 
 def text_options(options: ReadOptions) -> TextEncoding:

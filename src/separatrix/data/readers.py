@@ -220,7 +220,8 @@ def _texts(documents: Documents, options: ReadOptions, encoding: Any) -> Fields:
     else:
         X = _of_kind(encoding, TextEncoding).encode(documents.texts)
     return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes_of(y),
-            "encoding": encoding, "notes": documents.notes}  # fmt: skip
+            "encoding": encoding, "notes": documents.notes,
+            "texts": documents.texts}  # fmt: skip
 
 
 _BY_KIND = {

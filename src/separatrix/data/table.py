@@ -29,6 +29,7 @@ class Table:
 
     ``X`` is dense or CSR; ``classes`` are the distinct labels of ``y`` in order; ``encoding`` turns
     later raw data into the same features; ``notes`` say what was decided or repaired on the way.
+    ``texts`` are the texts themselves, where words are the features.
     """
 
     X: Any
@@ -42,6 +43,7 @@ class Table:
     encoding: Any = None
     notes: list[str] = field(default_factory=list)
     query_ids: NDArray[Any] | None = None
+    texts: Sequence[str] | None = None
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape
@@ -70,7 +72,7 @@ def read(source: Any, target: str | int | None = None, **options: Any) -> Table:
     return Table(**_find_reader(source)(source, chosen, None))
 
 
-def read_as(source: Any, encoding: Any, **options: Any) -> Table:
+def read_as(source: Any, encoding: Any, /, **options: Any) -> Table:
     """Read raw data and encode them as training data were; ``y`` is empty where there is none."""
     chosen = ReadOptions(target=encoding.target, **options)
     return Table(**_find_reader(source)(source, chosen, encoding))

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from separatrix.estimators._validate import training_data
 
-__all__ = ["Calibration", "held_out_calibration"]
+__all__ = ["Calibration", "fitted_slopes", "held_out_calibration"]
 
 _FOLDS = 5
 _FLATTEST, _STEEPEST = 1e-6, 1e6
@@ -49,9 +49,13 @@ def held_out_calibration(machine: Any, X: Any, y: Any, sample_weight: Any) -> Ca
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     codes = np.searchsorted(machine.classes_, y)
     scores, held_out = _held_out_scores(machine, X, y, codes, weights)
-    if not held_out.any():
+    return fitted_slopes(scores[held_out], codes[held_out], weights[held_out])
+
+
+def fitted_slopes(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Calibration:
+    """Fit the slopes to scores, a column a machine, of rows that the machines had not seen."""
+    if not len(scores):
         return Calibration(1.0, 1.0)
-    scores, codes, weights = scores[held_out], codes[held_out], weights[held_out]
     if scores.shape[1] > 1:
         at = np.arange(len(codes))
         slope = _slope(lambda a: -weights @ log_softmax(a * scores, axis=1)[at, codes])

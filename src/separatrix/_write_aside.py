@@ -1,0 +1,54 @@
+"""Files that are there whole or not at all: written aside, brought to the disk, then renamed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["create_whole", "write_whole"]
+
+
+def write_whole(path: str | os.PathLike[str], contents: bytes) -> None:
+    """Put the contents under this name; whoever looks sees the old file or the new one."""
+    path = Path(path)
+    aside = path.with_name(path.name + ".part")
+    try:
+        _write(aside, contents)
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+    _settle(path.parent)
+
+
+def create_whole(path: str | os.PathLike[str], contents: bytes) -> None:
+    """As `write_whole`, but refuse with FileExistsError where the name is taken, even just now."""
+    path = Path(path)
+    aside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        _write(aside, contents)
+        os.link(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+    _settle(path.parent)
+
+
+def _write(path: Path, contents: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(contents)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _settle(folder: Path) -> None:
+    """Bring the new name itself to the disk, where the system lets a folder be opened."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)

@@ -1,0 +1,221 @@
+"""``separatrix study``: the whole journey in one command, and a report at its end."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from separatrix.cli import _reading as reading
+from separatrix.cli.fit import Loss
+
+if TYPE_CHECKING:
+    from separatrix.data.table import Table
+    from separatrix.report.facts import Facts
+
+_INTERRUPTED = 130
+
+
+class Rule(StrEnum):
+    """How C is chosen on the path."""
+
+    BEST = "best"
+    ONE_STANDARD_ERROR = "one_standard_error"
+
+
+def study(
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="A file, a folder, or one file per class; breast cancer and iris if left out."
+        ),
+    ] = None,
+    target: reading.Target = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder for the report and all else.")
+    ] = Path("study"),
+    kind: reading.Kind = None,
+    no_header: reading.NoHeader = False,
+    drop: reading.Drop = None,
+    encoding: reading.Encoding = None,
+    option: reading.Option = None,
+    positive: Annotated[
+        str | None, typer.Option(help="This class against all others, where there are several.")
+    ] = None,
+    loss: Annotated[
+        Loss | None, typer.Option(help="The loss; hinge, but logistic on large narrow data.")
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option("--Cs", help="Values of C with commas between, or how many; 0.01 to 1000."),
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of cross-validation.")] = 5,
+    test_share: Annotated[
+        float, typer.Option(help="The share of the rows kept for the test.")
+    ] = 0.2,
+    by_time: Annotated[
+        bool, typer.Option("--by-time", help="Rows stand in order of time: test on the last.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="For the split and the folds.")] = 0,
+    rule: Annotated[Rule, typer.Option(help="How C is chosen.")] = Rule.BEST,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Weigh the classes alike, however many rows.")
+    ] = False,
+    tol: Annotated[float, typer.Option("--tol", "-e", help="The relative gap to prove.")] = 1e-4,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="The most seconds for the path and the last fit.")
+    ] = None,
+    verdict_seconds: Annotated[
+        float, typer.Option(help="The most seconds for the verdict on large data.")
+    ] = 60.0,
+    title: Annotated[str, typer.Option(help="The title of the report.")] = "",
+    no_times: Annotated[
+        bool, typer.Option("--no-times", help="Leave times out: same data, same bytes.")
+    ] = False,
+    as_json: reading.AsJson = False,
+) -> None:
+    """Read, seal a test set, judge, choose C, fit, prove, test once, and write a report."""
+    from separatrix.report.study import Settings
+
+    settings = Settings(
+        loss="auto" if loss is None else loss.value,
+        Cs=_values(costs),
+        folds=folds,
+        test_share=_share(test_share),
+        seed=seed,
+        rule=rule.value,
+        tol=tol,
+        balanced=balanced,
+        by_time=by_time,
+        positive=positive,
+        max_seconds=max_seconds,
+        verdict_seconds=verdict_seconds,
+        title=title,
+        times=not no_times,
+    )
+    if data:
+        table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
+        _one(table, out, settings, data, as_json)
+        return
+    if target is not None:
+        raise typer.BadParameter("--target needs DATA: the embedded sets have their labels.")
+    from separatrix.data.embedded import breast_cancer, iris
+
+    for table, name in ((breast_cancer(), "breast_cancer"), (iris(), "iris")):
+        _one(table, out / name, settings, [], as_json)
+
+
+def _one(table: Table, out: Path, settings: Any, data: list[str], as_json: bool) -> None:
+    """Study one table, and say what came of it or how to go on."""
+    from separatrix.report.study import Study
+
+    work = Study(table, out, settings, _commands(table, out, data), None)
+    try:
+        with _shown(work):
+            facts = work.run()
+    except KeyboardInterrupt:
+        kept = work.journal.kept if hasattr(work, "journal") else 0
+        typer.echo(
+            f"Interrupted: {kept} finished folds are kept in {out / '.work'}; the same command "
+            "goes on from there.",
+            err=True,
+        )
+        raise typer.Exit(_INTERRUPTED) from None
+    if work.journal.before and not as_json:
+        typer.echo(f"Went on from {work.journal.before} finished folds.", err=True)
+    if as_json:
+        typer.echo(facts.to_json())
+        return
+    for line in _lines(facts, out):
+        typer.echo(line)
+
+
+def _lines(facts: Facts, out: Path) -> list[str]:
+    assert facts.data
+    assert facts.verdict
+    assert facts.path
+    assert facts.machine
+    assert facts.test
+    test, machine = facts.test, facts.machine
+    lines = [
+        f"{facts.title}: {facts.data.n_rows:,} rows, {facts.data.n_features:,} features, "
+        f"{len(facts.data.classes)} classes; {test.n:,} rows sealed for the test",
+        f"verdict: {facts.verdict.sentence}",
+        f"path: {facts.path.reason}",
+        f"machine: {machine.name}, C = {machine.C:.4g}; {machine.proof}",
+        f"test, opened once: {test.errors} errors in {test.n:,} rows, {100 * test.rate:.2f} % "
+        f"({100 * test.confidence:g} %: {100 * test.low:.2f} to {100 * test.high:.2f} %)",
+    ]
+    if test.duplicates:
+        lines.append(f"note: {test.duplicates} test rows also stand in the training data")
+    if facts.next_steps:
+        lines.append(f"next: {facts.next_steps[0]}")
+    return [*lines, f"Report: {out / 'report.html'}"]
+
+
+def _commands(table: Table, out: Path, data: list[str]) -> tuple[Any, ...]:
+    from separatrix.report.facts import Command
+
+    if not data or table.encoding is None:
+        return ()
+    said = sys.argv[1:] if sys.argv[1:2] == ["study"] else ["study", *data]
+    return (
+        Command("does this study again", shlex.join(["separatrix", *said])),
+        Command(
+            "judges new rows", f"separatrix predict -m {shlex.quote(str(out / 'model.sx'))} NEW"
+        ),
+        Command(
+            "proves the machine again from the data",
+            shlex.join(["separatrix", "verify", str(out / "model.sx"), *data]),
+        ),
+    )
+
+
+def _values(text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(
+            f"--Cs must be numbers with commas between. Got {text!r}."
+        ) from None
+    if len(numbers) == 1 and numbers[0] == int(numbers[0]) and "," not in text and "." not in text:
+        return int(numbers[0])
+    return numbers
+
+
+def _share(share: float) -> float | int:
+    """Below 1 a share, from 2 on a count."""
+    if 0.0 < share < 1.0:
+        return share
+    if share >= 2 and share == int(share):
+        return int(share)
+    raise typer.BadParameter(f"--test-share must lie between 0 and 1, or be a count. Got {share}.")
+
+
+@contextlib.contextmanager
+def _shown(work: Any) -> Iterator[None]:
+    """Show how far the study is, on a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
+        console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+    task = bar.add_task("reading", total=1)
+    with bar:
+        work.progress = lambda what, done, total: bar.update(
+            task, description=what, completed=done, total=total
+        )
+        yield

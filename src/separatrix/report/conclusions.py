@@ -1,0 +1,265 @@
+"""What each part of a study comes to, in a few plain words: the page's headings and its opening."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from separatrix.report.facts import Facts, Machine, Margins, Verdict
+from separatrix.report.words import cut, fixed, listed, number, percent, plural, spelled, whole
+
+__all__ = ["Figure", "answer", "headings", "key_figures"]
+
+_NAME = 40
+_KINDS = {
+    "separable": "A hyperplane separates the classes",
+    "quasi-separable": "A hyperplane separates the classes, but for rows on its edge",
+    "overlapping": "No hyperplane can separate the classes",
+    "undecided": "Whether a hyperplane separates the classes is undecided",
+}
+_SHORT_KINDS = {"quasi-separable": "almost separable"}
+
+
+class Figure(NamedTuple):
+    """One of the figures of the opening: a number, what it is, and how sure it is."""
+
+    label: str
+    value: str
+    detail: str
+    section: str
+    interval: tuple[float, float, float] | None = None
+
+
+def answer(facts: Facts) -> str:
+    """Return the answer of the whole study in one sentence."""
+    if facts.answer:
+        return facts.answer
+    names = [cut(part.name, _NAME) for part in facts.data.classes] if facts.data else []
+    if len(names) == 2:
+        who = f"A hyperplane tells {names[0]} from {names[1]}"
+    elif 2 < len(names) <= 4:
+        who = f"{spelled(len(names)).capitalize()} hyperplanes tell {listed(names)} apart"
+    elif names:
+        who = f"{spelled(len(names)).capitalize()} classes are told apart"
+    else:
+        who = "The classes are told apart"
+    if facts.test is not None:
+        errors = plural(facts.test.errors, "error")
+        rows = plural(facts.test.n, "row")
+        return (
+            f"{who} with {errors if facts.test.errors else 'no error'} in {rows} it had never seen."
+        )
+    if facts.path is not None and facts.path.rows:
+        best = min(row.validation_error for row in facts.path.rows)
+        return f"{who} with a validation error of {percent(best)}."
+    return f"{_KINDS[facts.verdict.kind]}." if facts.verdict else f"{who}."
+
+
+def key_figures(facts: Facts) -> list[Figure]:
+    """Return up to four figures, each with its uncertainty."""
+    found = []
+    if (test := facts.test) is not None:
+        span = f"{percent(test.low)} to {percent(test.high)}"
+        sure = f"{span} with {percent(test.confidence)} confidence"
+        ends = (test.rate, test.low, test.high)
+        found.append(Figure("Test error", percent(test.rate), sure, "test", ends))
+    if (verdict := facts.verdict) is not None:
+        found.append(_separable(verdict))
+    if (path := facts.path) is not None:
+        row = next((row for row in path.rows if path.chosen == row.C), None)
+        detail = "" if row is None else _validated(row.validation_error, row.validation_spread)
+        found.append(Figure("C chosen", number(path.chosen), detail, "path"))
+    if (machine := facts.machine) is not None and _has_gap(machine):
+        left = "of the objective is the most that is left to gain"
+        left += ", proved" if machine.checked is not False else "; the proof did not hold"
+        found.append(Figure("Optimality gap", f"≤ {number(machine.gap, 2)}", left, "machine"))
+    return found
+
+
+def _validated(error: float, spread: float) -> str:
+    around = f"\u00a0±\u00a0{percent(spread)}" if spread else ""
+    return f"validation error {percent(error)}{around}"
+
+
+def _has_gap(machine: Machine) -> bool:
+    return machine.gap is not None and math.isfinite(machine.gap)
+
+
+def _separable(verdict: Verdict) -> Figure:
+    if verdict.each:
+        kinds = [part.kind == "separable" for part in verdict.each]
+        value, proof = f"{sum(kinds)} of {len(kinds)}", "classes against the rest, each proved"
+        return Figure("Separable", value, proof, "separation")
+    word = _SHORT_KINDS.get(verdict.kind, verdict.kind).capitalize()
+    if _is_refuted(verdict):
+        word = "Not separable"
+    return Figure("The classes are", word, _proof(verdict), "separation")
+
+
+def _is_refuted(verdict: Verdict) -> bool:
+    """Whether rows prove that nothing separates, though the kind of overlap is open."""
+    return verdict.kind == "undecided" and bool(verdict.witness_rows or verdict.witness)
+
+
+def _proof(verdict: Verdict) -> str:
+    if verdict.checked is False:
+        return "but its proof did not hold"
+    if verdict.margin is not None and verdict.kind == "separable":
+        return f"margin at least {number(verdict.margin)}, proved exactly"
+    if verdict.witness_rows or verdict.witness:
+        return f"{plural(verdict.witness_rows or len(verdict.witness), 'row')} prove it exactly"
+    return "proved exactly" if verdict.kind != "undecided" else "no proof either way"
+
+
+def headings(facts: Facts) -> dict[str, str]:
+    """Return the conclusion of every section that has something to tell."""
+    makers = {
+        "data": _data,
+        "separation": _separation,
+        "path": _path,
+        "machine": _machine,
+        "test": _test,
+        "features": _features,
+        "support": _support,
+        "errors": _errors,
+        "curves": _curves,
+        "calibration": _calibration,
+        "margins": _margins,
+        "next": lambda f: "What to try next" if f.next_steps else "",
+        "commands": lambda f: "Check it yourself" if f.commands else "",
+    }
+    found = {name: make(facts) for name, make in makers.items()}
+    return {name: heading for name, heading in found.items() if heading}
+
+
+def _data(facts: Facts) -> str:
+    if (data := facts.data) is None:
+        return ""
+    shape = f"{plural(data.n_rows, 'row')}, {plural(data.n_features, 'feature')}"
+    return f"{shape}, {spelled(len(data.classes))} classes" if data.classes else shape
+
+
+def _separation(facts: Facts) -> str:
+    if (verdict := facts.verdict) is None:
+        return ""
+    if verdict.each:
+        kinds = [part.kind == "separable" for part in verdict.each]
+        if all(kinds):
+            return "Every class can be separated from the rest"
+        count = spelled(sum(kinds)).capitalize()
+        return f"{count} of {spelled(len(kinds))} classes can be separated from the rest"
+    if _is_refuted(verdict):
+        return _KINDS["overlapping"]
+    return _KINDS.get(verdict.kind, verdict.kind)
+
+
+def _path(facts: Facts) -> str:
+    if (path := facts.path) is None:
+        return ""
+    how = f", by {path.folds}\u2011fold cross-validation" if path.folds else ""
+    return f"C = {number(path.chosen)}{how}"
+
+
+def _machine(facts: Facts) -> str:
+    if (machine := facts.machine) is None:
+        return ""
+    if not _has_gap(machine):
+        return f"{machine.name}, without a proof"
+    if machine.checked is False:
+        return "The certificate of the machine did not hold"
+    return f"No hyperplane does better by more than {number(machine.gap, 2)} of the objective"
+
+
+def _test(facts: Facts) -> str:
+    if (test := facts.test) is None:
+        return ""
+    errors = plural(test.errors, "error") if test.errors else "No error"
+    return f"{errors} in {plural(test.n, 'row')} it had never seen"
+
+
+def _features(facts: Facts) -> str:
+    if not facts.features or not any(group.features for group in facts.features):
+        return ""
+    if len(facts.features) > 1:
+        return "What speaks for each class"
+    group = facts.features[0]
+    loudest = max(group.features, key=lambda part: abs(strength(part.weight, part.standardised)))
+    for_whom = group.towards if loudest.weight > 0 else group.against
+    whom = f", for {cut(for_whom, _NAME)}" if for_whom else ""
+    return f"Loudest is “{cut(loudest.name, _NAME)}”{whom}"
+
+
+def strength(weight: float, standardised: float | None) -> float:
+    """Return what a feature is ranked by."""
+    return weight if standardised is None else standardised
+
+
+def _support(facts: Facts) -> str:
+    if not facts.support:
+        return ""
+    machine = facts.machine
+    if machine is None or machine.n_support is None:
+        return "The rows that hold the hyperplane"
+    rows = facts.split.train if facts.split else machine.n_rows
+    of = f" of {whole(rows)}" if rows else ""
+    what = "the hyperplanes" if machine.n_machines > 1 else "the hyperplane"
+    return f"{whole(machine.n_support)}{of} rows hold {what}"
+
+
+def _errors(facts: Facts) -> str:
+    confusion = facts.test.confusion if facts.test else ()
+    if not confusion:
+        return "The hardest mistakes" if facts.mistakes else ""
+    pairs = [
+        (count, i, j)
+        for i, row in enumerate(confusion)
+        for j, count in enumerate(row)
+        if i != j and count
+    ]
+    if not pairs:
+        return "It never erred on the test rows"
+    most = max(pairs)
+    names = [cut(part.name, _NAME) for part in facts.data.classes] if facts.data else []
+    if sum(pair[0] == most[0] for pair in pairs) > 1 or len(names) != len(confusion):
+        return "Where it errs"
+    return f"Most often it takes {names[most[1]]} for {names[most[2]]}"
+
+
+def _curves(facts: Facts) -> str:
+    areas = [curve.auc for curve in facts.curves if curve.auc is not None]
+    if not facts.curves:
+        return ""
+    if len(areas) == 1:
+        name = cut(facts.curves[0].name, _NAME)
+        return f"In {percent(areas[0])} of pairs the row of {name} ranks higher"
+    return (
+        f"Rows are ranked rightly in {percent(min(areas))} of pairs or more" if areas else "Ranking"
+    )
+
+
+def _calibration(facts: Facts) -> str:
+    parts = [part.error for part in facts.calibration if part.error is not None]
+    if not facts.calibration:
+        return ""
+    if not parts:
+        return "Foretold against observed"
+    return f"What it foretells is off by {fixed(100 * max(parts), 1)} points on average"
+
+
+def _margins(facts: Facts) -> str:
+    if facts.margins is None:
+        return ""
+    inside = share_below(facts.margins, "test", 1.0)
+    if inside is None:
+        return "How far rows lie from the hyperplane"
+    return f"{percent(inside)} of test rows lie inside the margin or on the wrong side"
+
+
+def share_below(margins: Margins, part: str, limit: float) -> float | None:
+    """Return the share of rows of a part below a limit, if a bin ends there."""
+    if limit not in margins.edges:
+        return None
+    bins = margins.edges.index(limit)
+    counts = [group.counts for group in margins.counts if group.part == part]
+    total = sum(sum(group) for group in counts)
+    return sum(sum(group[:bins]) for group in counts) / total if total else None

@@ -1,0 +1,363 @@
+"""Every fact of a study, as plain data: what the page tells and what ``--json`` prints.
+
+A fact that a study has not found is None or empty, and the page leaves its part out. Texts are as
+they stand in the data: escaping is the page's work. The file is long because it is a list: one
+dataclass a part, and nothing else.
+
+>>> facts = Facts(title="Iris", data=Data(source="iris", n_rows=150, n_features=4))
+>>> Facts.from_json(facts.to_json()) == facts
+True
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from separatrix.report.plain import from_plain, to_plain
+
+__all__ = [
+    "Bin",
+    "Bound",
+    "Calibration",
+    "ClassCount",
+    "Command",
+    "Curve",
+    "Data",
+    "Facts",
+    "Feature",
+    "Features",
+    "Machine",
+    "MadeWith",
+    "Margins",
+    "MarginsOf",
+    "Mistake",
+    "OpenedTest",
+    "Path",
+    "PathRow",
+    "Reading",
+    "Split",
+    "Support",
+    "Verdict",
+    "WitnessRow",
+]
+
+FORMAT = "separatrix-facts-1"
+
+
+@dataclass(frozen=True)
+class MadeWith:
+    """The program; the date is left out where the same facts must give the same bytes."""
+
+    version: str
+    date: str | None = None
+
+
+@dataclass(frozen=True)
+class ClassCount:
+    """A class by name, and its rows: all of them, those trained on, those kept for the test."""
+
+    name: str
+    count: int
+    train: int | None = None
+    test: int | None = None
+
+
+@dataclass(frozen=True)
+class Data:
+    """What was read. The order of the classes is that of every other part."""
+
+    source: str
+    n_rows: int
+    n_features: int
+    classes: tuple[ClassCount, ...] = ()
+    sha256: str = ""
+    kind: str = ""
+    target: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Split:
+    """How rows were set aside; `how` is a sentence."""
+
+    train: int
+    test: int
+    how: str = ""
+    seed: int | None = None
+    validation: int | None = None
+
+
+@dataclass(frozen=True)
+class WitnessRow:
+    """One row of a proof that nothing separates; the multiplier is in words, for it may be long."""
+
+    row: int
+    multiplier: str
+    label: str = ""
+    excerpt: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Can a hyperplane separate the classes? `name` says which against which, where there are many.
+
+    `kind` is "separable", "quasi-separable", "overlapping" or "undecided". Of more than two
+    classes, `each` holds a verdict for every class against all others.
+    """
+
+    kind: str
+    sentence: str
+    name: str = ""
+    margin: float | None = None
+    witness: tuple[WitnessRow, ...] = ()
+    witness_rows: int = 0
+    checked: bool | None = None
+    certificate: str = ""
+    each: tuple[Verdict, ...] = ()
+
+
+@dataclass(frozen=True)
+class PathRow:
+    """One C of the path; errors are rates, and what the spread is, `Path.spread` says."""
+
+    C: float
+    validation_error: float
+    validation_spread: float = 0.0
+    training_error: float | None = None
+    n_support: float | None = None
+    margin: float | None = None
+    gap: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Path:
+    """The path over C and the choice made on it; `measure` names what validation measured."""
+
+    rows: tuple[PathRow, ...]
+    chosen: float
+    reason: str = ""
+    folds: int | None = None
+    measure: str = "error"
+    spread: str = "one standard error"
+    best: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine fitted at the end. `certificate` is its SHA-256, `proof` its one sentence.
+
+    Of several machines (one a class), `gap` is the largest and the objectives are sums.
+    """
+
+    name: str
+    loss: str
+    C: float
+    objective: float | None = None
+    dual_objective: float | None = None
+    gap: float | None = None
+    tol: float | None = None
+    status: str = ""
+    n_support: int | None = None
+    n_rows: int | None = None
+    margin: float | None = None
+    training_errors: int | None = None
+    n_machines: int = 1
+    scaling: str = ""
+    certificate: str = ""
+    proof: str = ""
+    checked: bool | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class OpenedTest:
+    """The sealed test, opened once. Rows of `confusion` are the true classes, in order."""
+
+    n: int
+    errors: int
+    rate: float
+    low: float
+    high: float
+    confidence: float = 0.95
+    confusion: tuple[tuple[int, ...], ...] = ()
+    duplicates: int | None = None
+    duplicate_rows: tuple[int, ...] = ()
+    baseline: float | None = None
+    sealed: str = ""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on the error on new rows; at 1 or more it says nothing, and the page says so."""
+
+    name: str
+    value: float
+    assumptions: tuple[str, ...] = ()
+    confidence: float | None = None
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A weight; `standardised` is the weight times the column's standard deviation."""
+
+    name: str
+    weight: float
+    standardised: float | None = None
+
+
+@dataclass(frozen=True)
+class Features:
+    """The most telling features of one hyperplane: positive weights speak for `towards`."""
+
+    towards: str
+    features: tuple[Feature, ...]
+    against: str = ""
+    intercept: float | None = None
+    total: int | None = None
+    nonzero: int | None = None
+
+
+@dataclass(frozen=True)
+class Support:
+    """A training row that holds the hyperplane; `margin` is y (w.x + b)."""
+
+    row: int
+    label: str
+    alpha: float
+    margin: float | None = None
+    excerpt: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """ROC and precision-recall of one class against the rest, on the test rows."""
+
+    name: str
+    false_positive_rate: tuple[float, ...] = ()
+    true_positive_rate: tuple[float, ...] = ()
+    auc: float | None = None
+    recall: tuple[float, ...] = ()
+    precision: tuple[float, ...] = ()
+    average_precision: float | None = None
+    prevalence: float | None = None
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Test rows of like score: what was foretold, what came true, and its interval."""
+
+    predicted: float
+    observed: float
+    count: int
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Do scores mean what they say? `how` says how scores became probabilities."""
+
+    name: str
+    bins: tuple[Bin, ...]
+    how: str = ""
+    brier: float | None = None
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class MarginsOf:
+    """Counts of one class in one part ("train" or "test"), one for each bin."""
+
+    part: str
+    name: str
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How far rows lie from the hyperplane, on their own side (positive) or the wrong one.
+
+    `unit` says what 1 is. Rows beyond the ends are counted in the first and the last bin.
+    """
+
+    edges: tuple[float, ...]
+    counts: tuple[MarginsOf, ...]
+    unit: str = "y (w.x + b)"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A test row on the wrong side; the hardest first. `row` counts as the data file does."""
+
+    row: int
+    true: str
+    predicted: str
+    score: float | None = None
+    excerpt: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the path says of bias and variance.
+
+    `kind` is "underfitting", "overfitting", "balanced" or "flat"; the other two sentences are about
+    the ends of the path.
+    """
+
+    kind: str
+    sentence: str
+    low_end: str = ""
+    high_end: str = ""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line to type, and what it does."""
+
+    does: str
+    line: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that a study found."""
+
+    title: str
+    question: str = ""
+    answer: str = ""
+    made_with: MadeWith | None = None
+    data: Data | None = None
+    split: Split | None = None
+    verdict: Verdict | None = None
+    path: Path | None = None
+    reading: Reading | None = None
+    machine: Machine | None = None
+    test: OpenedTest | None = None
+    bounds: tuple[Bound, ...] = ()
+    features: tuple[Features, ...] = ()
+    support: tuple[Support, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    calibration: tuple[Calibration, ...] = ()
+    margins: Margins | None = None
+    mistakes: tuple[Mistake, ...] = ()
+    next_steps: tuple[str, ...] = ()
+    commands: tuple[Command, ...] = ()
+
+    def to_json(self) -> str:
+        """Write all facts; numbers that JSON has no word for are the texts "inf", "-inf", "nan"."""
+        whole = {"format": FORMAT, **to_plain(self)}
+        return json.dumps(whole, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Facts:
+        """Read facts; what is not one of them is refused by name."""
+        whole = json.loads(text)
+        if not isinstance(whole, dict) or whole.pop("format", None) != FORMAT:
+            raise ValueError(f"not the facts of a study: the format must be {FORMAT!r}")
+        facts = from_plain(cls, whole, "facts")
+        assert isinstance(facts, cls), "from_plain makes what it is asked for"
+        return facts

@@ -1,0 +1,160 @@
+"""What a study has finished, kept on disk, so that a study that was ended goes on where it was.
+
+The folder of a study holds `.work` while it runs: one file for every finished step and every
+finished fold, each written aside, brought to the disk and renamed, so that it is whole or not
+there. Its name is a hash of the data and the settings: other settings start afresh. A file that is
+damaged all the same is made again. `.work/seals` stays: it keeps which test rows were opened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix import __version__
+from separatrix._write_aside import write_whole
+from separatrix.errors import ModelFileError
+from separatrix.storage.sealed_bytes import seal, unseal
+
+__all__ = ["Busy", "Journal", "alone_in", "key_of"]
+
+_CELL = b"SXCELL_1"
+_STEP = b"SXSTEP_1"
+_KEY_LENGTH = 16
+
+
+class Busy(ValueError):
+    """Another study works in the folder."""
+
+
+def key_of(parts: dict[str, Any]) -> str:
+    """Return the name of the work on these data with these settings.
+
+    >>> key_of({"C": 1}) == key_of({"C": 1}), key_of({"C": 1}) == key_of({"C": 2})
+    (True, False)
+    """
+    text = json.dumps(parts, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_KEY_LENGTH]
+
+
+class Journal:
+    """Finished steps and folds of one study; also the `store` of its path over C."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self.folder, self.key = folder, key
+        self.work = folder / ".work"
+        # Another version may round otherwise: its finished folds are not mixed with these.
+        self.mine = self.work / f"{key}_{__version__}"
+        self.mine.mkdir(parents=True, exist_ok=True)
+        self.before = self.kept  # folds that an earlier run had finished
+        for place in (folder, self.mine, self.seals):
+            for half in place.glob("*.part"):
+                half.unlink(missing_ok=True)
+
+    @property
+    def seals(self) -> Path:
+        """Where the openings of test sets are kept."""
+        return self.work / "seals"
+
+    # ---- folds
+
+    def _cell(self, key: tuple[str, int]) -> Path:
+        return self.mine / f"cell_{key[0]}_{key[1]}"
+
+    def get(self, key: tuple[str, int]) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+        """Return a finished fold, or None."""
+        found = _read(self._cell(key), _CELL)
+        if found is None:
+            return None
+        return _restored(found[0]), found[1]
+
+    def put(
+        self, key: tuple[str, int], facts: dict[str, Any], arrays: dict[str, np.ndarray]
+    ) -> None:
+        """Keep a finished fold."""
+        self.mine.mkdir(parents=True, exist_ok=True)
+        whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        write_whole(self._cell(key), seal(_CELL, _plain(facts), whole))
+
+    @property
+    def kept(self) -> int:
+        """How many finished folds are on the disk."""
+        return sum(path.suffix != ".part" for path in self.mine.glob("cell_*"))
+
+    # ---- steps
+
+    def step(
+        self, name: str, work: Callable[[], tuple[dict[str, Any], dict[str, np.ndarray]]]
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return what a step gave before, or do it now and keep it."""
+        path = self.mine / f"step_{name}"
+        found = _read(path, _STEP)
+        if found is not None:
+            return found
+        header, arrays = work()
+        write_whole(path, seal(_STEP, header, arrays))
+        return header, arrays
+
+    def close(self) -> None:
+        """The study is finished: only the openings of test sets stay."""
+        for place in self.work.iterdir():
+            if place != self.seals and place.is_dir():
+                shutil.rmtree(place, ignore_errors=True)
+
+
+def _read(path: Path, name: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+    try:
+        header, arrays = unseal(name, path.read_bytes())
+    except (OSError, ModelFileError):
+        return None
+    return header, {key: np.asarray(array) for key, array in arrays.items()}
+
+
+def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return facts that JSON can hold: a float that is not finite is written by its name."""
+    plain: dict[str, Any] = {}
+    for key, value in facts.items():
+        value = value.item() if hasattr(value, "item") else value
+        endless = isinstance(value, float) and not math.isfinite(value)
+        plain[key] = {"float": repr(value)} if endless else value
+    return plain
+
+
+def _restored(plain: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: float(value["float"]) if isinstance(value, dict) and "float" in value else value
+        for key, value in plain.items()
+    }
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other studies out of the folder; the lock goes with the process, however it ends."""
+    work = folder / ".work"
+    work.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        yield
+        return
+    handle = os.open(work / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Busy(
+                f"another study is at work in {folder}. Wait for it, or choose another folder."
+            ) from None
+        yield
+        (work / "lock").unlink(missing_ok=True)
+    finally:
+        os.close(handle)

@@ -1,0 +1,114 @@
+"""Facts become one HTML page: no network, no script, light, dark and on paper.
+
+Texts from the data are escaped by the template engine, everywhere and without exception; the only
+markup it lets through are the figures, which are drawn here and hold no text of the data but their
+descriptions, escaped too. A policy in the page forbids scripts and outside loads as a second wall.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from separatrix.plots._save import written_aside
+from separatrix.report import words
+from separatrix.report.conclusions import answer, headings, key_figures
+from separatrix.report.facts import Facts
+from separatrix.report.pictures import draw_pictures
+from separatrix.report.tables import tables_of
+
+__all__ = ["render_report", "write_report"]
+
+# Section -> the few words that name it in the contents.
+SECTIONS = {
+    "data": "The data",
+    "separation": "Separation",
+    "path": "The path over C",
+    "machine": "The machine",
+    "test": "The sealed test",
+    "features": "Weights",
+    "support": "Support vectors",
+    "errors": "Mistakes",
+    "curves": "Ranking",
+    "calibration": "Calibration",
+    "margins": "Margins",
+    "next": "Next",
+    "commands": "Reproduce",
+}
+
+
+def write_report(facts: Facts, path: str | os.PathLike[str]) -> Path:
+    """Write the page of a study; the file appears under its name only when it is whole."""
+    page = render_report(facts).encode("utf-8")
+    with written_aside(path) as aside, open(aside, "wb") as file:
+        file.write(page)
+        file.flush()
+        os.fsync(file.fileno())
+    return Path(path)
+
+
+def render_report(facts: Facts) -> str:
+    """Return the page; the same facts give the same text."""
+    pictures = {
+        section: [picture._replace(svg=Markup(picture.svg)) for picture in found]
+        for section, found in draw_pictures(facts).items()
+    }
+    conclusions = headings(facts)
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(
+            facts=facts,
+            answer=answer(facts),
+            figures=key_figures(facts),
+            headings=conclusions,
+            sections={name: words_ for name, words_ in SECTIONS.items() if name in conclusions},
+            pictures=pictures,
+            tables=tables_of(facts),
+            style=_style(),
+        )
+    )
+
+
+@cache
+def _templates() -> Environment:
+    engine = Environment(
+        loader=PackageLoader("separatrix.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalize,
+    )
+    engine.filters.update(
+        number=words.number,
+        percent=words.percent,
+        whole=words.whole,
+        plural=words.plural,
+        seconds=words.seconds,
+        spelled=words.spelled,
+        listed=words.listed,
+        cut=words.cut,
+        fixed=words.fixed,
+        opened=words.opened,
+        rate=words.rate,
+    )
+    return engine
+
+
+def _finalize(value: Any) -> Any:
+    """Make every text that goes into the page one that a page can hold."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return words.clean(value)
+    return value
+
+
+@cache
+def _style() -> Markup:
+    source, _, _ = PackageLoader("separatrix.report").get_source(_templates(), "style.css")
+    return Markup(source)

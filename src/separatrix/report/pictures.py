@@ -1,0 +1,190 @@
+"""The figures of a page, each as an SVG element with a title and a description in words."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from separatrix.plots.calibration import draw_calibration
+from separatrix.plots.error_rates import Rate, draw_error_rates
+from separatrix.plots.margin_histogram import draw_margin_histogram
+from separatrix.plots.path_panels import draw_path_errors, draw_path_support
+from separatrix.plots.precision_recall import draw_precision_recall
+from separatrix.plots.roc import draw_roc
+from separatrix.report.facts import Facts, Path
+from separatrix.report.words import clean, cut, number, percent, plural, whole
+
+__all__ = ["Picture", "draw_pictures"]
+
+_CALIBRATIONS_SHOWN = 6
+# A bound this far above all else would squeeze the rest into a corner.
+_FAR, _FAR_BASELINE = 1.5, 4.0
+
+
+class Picture(NamedTuple):
+    """An SVG element, the words above it, and what stands below it."""
+
+    svg: str
+    title: str
+    note: str = ""
+
+
+def draw_pictures(facts: Facts) -> dict[str, list[Picture]]:
+    """Return the pictures of every section that has any."""
+    return {
+        "path": _path(facts.path) if facts.path else [],
+        "test": _rates(facts),
+        "curves": _curves(facts),
+        "calibration": _calibration(facts),
+        "margins": _margins(facts),
+    }
+
+
+def _path(path: Path) -> list[Picture]:
+    rows = [row for row in path.rows if 0.0 < row.C < math.inf]
+    rows.sort(key=lambda row: row.C)
+    if len(rows) < 2 or not 0.0 < path.chosen < math.inf:
+        return []
+    at = [row.C for row in rows]
+    training = [row.training_error for row in rows if row.training_error is not None]
+    best = min(rows, key=lambda row: row.validation_error)
+    told = (
+        f"Validation error against C from {number(at[0])} to {number(at[-1])}: "
+        f"{percent(rows[0].validation_error)} at the left end, least at C = {number(best.C)} with "
+        f"{percent(best.validation_error)}, {percent(rows[-1].validation_error)} at the right end. "
+        f"C = {number(path.chosen)} is marked as chosen."
+    )
+    title = "Error against C"
+    drawn = draw_path_errors(
+        at,
+        [row.validation_error for row in rows],
+        [row.validation_spread for row in rows],
+        training if len(training) == len(rows) else None,
+        path.chosen,
+        "path-errors",
+        title,
+        told,
+    )
+    found = [Picture(drawn, title, f"Band: {path.spread}. Ring: the C chosen.")]
+    support = [row.n_support for row in rows if row.n_support is not None]
+    if len(support) == len(rows):
+        title = "Support vectors against C"
+        told = f"{whole(support[0])} at C = {number(at[0])}, {whole(support[-1])} at the end."
+        drawn = draw_path_support(at, support, path.chosen, "path-support", title, told)
+        found.append(Picture(drawn, title, "The rows that hold the hyperplane."))
+    return found
+
+
+def _rates(facts: Facts) -> list[Picture]:
+    if (test := facts.test) is None:
+        return []
+    rates = [Rate("test", test.rate, test.low, test.high, "main")]
+    if facts.path is not None:
+        row = next((row for row in facts.path.rows if facts.path.chosen == row.C), None)
+        if row is not None:
+            low = max(0.0, row.validation_error - row.validation_spread)
+            high = row.validation_error + row.validation_spread
+            rates.append(Rate("validation", row.validation_error, low, high))
+    if facts.machine and facts.machine.training_errors is not None and facts.machine.n_rows:
+        rates.append(Rate("training", facts.machine.training_errors / facts.machine.n_rows))
+    seen = max(test.high, *(rate.value for rate in rates))
+    near = test.baseline is not None and test.baseline <= _FAR_BASELINE * seen
+    if test.baseline is not None and near:
+        rates.append(Rate("largest class", test.baseline))
+    scale = max(test.high, *(rate.value for rate in rates))
+    for bound in facts.bounds:
+        if bound.value < min(1.0, _FAR * scale):
+            rates.append(Rate(f"{cut(bound.name, 16)} bound", bound.value, weight="bound"))
+    told = "; ".join(
+        f"{rate.label} {percent(rate.value)}"
+        + (f" ({percent(rate.low)} to {percent(rate.high)})" if rate.low is not None else "")
+        for rate in rates
+    )
+    title = "Share of rows judged wrongly"
+    note = f"The bar of the test is its exact {percent(test.confidence)} interval."
+    if test.baseline is not None:
+        always = "Always naming the largest class would err on"
+        note += f" {always} {percent(test.baseline)}{'' if near else ', far to the right'}."
+    return [Picture(draw_error_rates(rates, "test-rates", title, told), title, note)]
+
+
+def _curves(facts: Facts) -> list[Picture]:
+    found = []
+    # Of two classes the one curve is that of the second, and takes its colour.
+    first = 1 if len(facts.curves) == 1 else 0
+    roc = [c for c in facts.curves if len(c.false_positive_rate) > 1]
+    if roc:
+        title = "ROC: found against false alarms"
+        told = "; ".join(f"{cut(c.name, 60)}: area {number(c.auc)}" for c in roc)
+        points = [(c.false_positive_rate, c.true_positive_rate) for c in roc]
+        found.append(Picture(draw_roc(points, "curves-roc", title, clean(told), first), title))
+    recall = [c for c in facts.curves if len(c.recall) > 1]
+    if recall:
+        title = "Precision against recall"
+        told = "; ".join(
+            f"{cut(c.name, 60)}: average precision {number(c.average_precision)}" for c in recall
+        )
+        pairs = [_rising(c.recall, c.precision) for c in recall]
+        guess = recall[0].prevalence if len(recall) == 1 else None
+        drawn = draw_precision_recall(pairs, "curves-recall", title, clean(told), guess, first)
+        found.append(Picture(drawn, title))
+    return found
+
+
+def _rising(
+    recall: tuple[float, ...], precision: tuple[float, ...]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the points in the order of recall, for some write them downwards."""
+    return (recall, precision) if recall[0] <= recall[-1] else (recall[::-1], precision[::-1])
+
+
+def _calibration(facts: Facts) -> list[Picture]:
+    found = []
+    for number_of, part in enumerate(facts.calibration[:_CALIBRATIONS_SHOWN]):
+        bins = [one for one in part.bins if one.count > 0]
+        if not bins:
+            continue
+        intervals = [
+            (one.low, one.high) for one in bins if one.low is not None and one.high is not None
+        ]
+        name = cut(part.name, 60)
+        told = "; ".join(
+            f"foretold {percent(one.predicted)}, observed {percent(one.observed)} in "
+            f"{plural(one.count, 'row')}"
+            for one in bins
+        )
+        drawn = draw_calibration(
+            [one.predicted for one in bins],
+            [one.observed for one in bins],
+            [one.count for one in bins],
+            intervals if len(intervals) == len(bins) else None,
+            1 if len(facts.calibration) == 1 else number_of,
+            f"calibration-{number_of}",
+            f"Calibration of {name}",
+            told,
+        )
+        found.append(Picture(drawn, name))
+    return found
+
+
+def _margins(facts: Facts) -> list[Picture]:
+    if (margins := facts.margins) is None or len(margins.edges) < 2:
+        return []
+    found = []
+    for part, title in (("train", "Training rows"), ("test", "Test rows")):
+        counts = [group.counts for group in margins.counts if group.part == part]
+        if not any(sum(group) for group in counts):
+            continue
+        total = sum(sum(group) for group in counts)
+        ends = number(margins.edges[0]), number(margins.edges[-1])
+        told = f"{plural(total, 'row')}, margins from {ends[0]} to {ends[1]}."
+        drawn = draw_margin_histogram(
+            margins.edges,
+            counts,
+            f"margins-{part}",
+            f"Margins: {title.lower()}",
+            told,
+            margins.unit,
+        )
+        found.append(Picture(drawn, title))
+    return found

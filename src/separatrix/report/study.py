@@ -1,0 +1,393 @@
+"""The main job: data in; verdict, path, certified machine, honest test and report out.
+
+    choose C     minimise over C   the mean validation error over the folds of the training rows
+    fit          minimise          1/2 |w|^2 + C sum loss   on all training rows, with proof
+    test         once              on rows that had no part in either
+
+Every finished step and fold is kept (`journal`), so that a study that was ended goes on where it
+was, and ends with the same bytes, apart from times.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix import __version__
+from separatrix._write_aside import write_whole
+from separatrix.certificates.canonical import sha256
+from separatrix.certificates.duality_gap import data_of
+from separatrix.data.summary import summarise
+from separatrix.data.table import Table
+from separatrix.errors import ContaminatedTestError, DataError, ModelFileError
+from separatrix.estimators.verdict import Verdict
+from separatrix.report import facts as f
+from separatrix.report import study_facts as told
+from separatrix.report.advice import next_steps, reading_of
+from separatrix.report.bounded_verdict import verdict_within
+from separatrix.report.evaluation import calibration_of, curves_of, margins_of, mistakes_of
+from separatrix.report.excerpts import Excerpts
+from separatrix.report.journal import Journal, alone_in, key_of
+from separatrix.selection.chosen_machine import chosen_machine
+from separatrix.selection.opening import TestResult
+from separatrix.selection.path_table import PathTable
+from separatrix.selection.sealed_test import SealedTest
+from separatrix.selection.split import Parts, split
+from separatrix.storage.model_file import from_bytes, to_bytes
+
+__all__ = ["OUTPUTS", "Settings", "Study", "study"]
+
+OUTPUTS = ("report.html", "model.sx", "certificate.json", "path.csv", "study.json")
+_CHECKED_ENTRIES = 20_000_000
+_LARGE_ENTRIES, _WIDE = 3_000_000, 2000
+Progress = Callable[[str, float, float], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a study may be told."""
+
+    loss: str = "auto"
+    Cs: tuple[float, ...] | int | None = None
+    folds: int = 5
+    test_share: float = 0.2
+    seed: int = 0
+    rule: str = "best"
+    tol: float = 1e-4
+    balanced: bool = False
+    by_time: bool = False
+    positive: str | None = None
+    max_seconds: float | None = None
+    verdict_seconds: float = 60.0
+    title: str = ""
+    times: bool = True
+
+
+def study(
+    table: Table,
+    folder: str | Path,
+    settings: Settings | None = None,
+    *,
+    commands: tuple[f.Command, ...] = (),
+    progress: Progress | None = None,
+) -> f.Facts:
+    """Study a table and leave report, model, certificate, path and facts in the folder."""
+    return Study(table, Path(folder), settings or Settings(), commands, progress).run()
+
+
+class Study:
+    """One study: its rows, its journal, and the steps in order."""
+
+    def __init__(
+        self,
+        table: Table,
+        folder: Path,
+        settings: Settings,
+        commands: tuple[f.Command, ...] = (),
+        progress: Progress | None = None,
+    ) -> None:
+        self.table, self.folder = table, folder
+        self.settings, self.remarks = _with_loss(settings, table)
+        self.commands, self.progress = commands, progress
+        self.y = _labels(table.y, settings.positive)
+        self.classes, self.codes = np.unique(self.y, return_inverse=True)
+        self.names = [str(name) for name in self.classes.tolist()]
+        self.parts: Parts = split(
+            self.y,
+            test=settings.test_share,
+            times="order" if settings.by_time else None,
+            seed=settings.seed,
+        )
+        X, train, test = table.X, self.parts.train, self.parts.test
+        self.X_train, self.y_train, self.codes_train = X[train], self.y[train], self.codes[train]
+        self.X_test, self.y_test, self.codes_test = X[test], self.y[test], self.codes[test]
+        self.excerpts = Excerpts(X, table.feature_names, table.texts)
+        self.journal: Journal
+
+    @property
+    def key(self) -> str:
+        """The name of this work: other data or settings have another."""
+        data = data_of(self.table.X, self.codes, max(2, len(self.names)), True)
+        chosen = {
+            name: value
+            for name, value in dataclasses.asdict(self.settings).items()
+            if name not in ("title", "times", "verdict_seconds")
+        }
+        return key_of({"data": sha256(data), "classes": self.names, "settings": chosen})
+
+    def run(self) -> f.Facts:
+        """Do what is not done yet, and write everything."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with alone_in(self.folder):
+            self.journal = Journal(self.folder, self.key)
+            seal = self._sealed()
+            self._say("verdict", 0, 1)
+            verdicts = self._verdicts()
+            machine, path = self._machine()
+            self._say("test", 0, 1)
+            result = seal.result or seal.open(
+                machine, self.X_train, self.y_train, name=self._name_of(machine)
+            )
+            self._say("report", 0, 1)
+            facts = self._facts(verdicts, machine, path, result)
+            self._write(facts, verdicts, machine, path)
+            self.journal.close()
+        return facts
+
+    def _say(self, what: str, done: float, total: float) -> None:
+        if self.progress is not None:
+            self.progress(what, done, total)
+
+    # ---- the test, sealed
+
+    def _sealed(self) -> SealedTest:
+        """Seal the test rows; refuse at once where another model has met them."""
+        rows = data_of(self.X_test, self.codes_test, max(2, len(self.names)), True)
+        state = self.journal.seals / f"{sha256(rows)[:16]}.json"
+        seal = SealedTest(self.X_test, self.y_test, state=state)
+        if seal.result is not None and not seal.result.model.endswith(self.journal.key):
+            raise ContaminatedTestError(
+                f"the test rows of this split were opened in {self.folder} before, by "
+                f"{seal.result.model}. What is chosen after that needs a test set of its own: "
+                "choose another --seed. To repeat that study, use its settings."
+            )
+        return seal
+
+    def _name_of(self, machine: Any) -> str:
+        return f"{type(machine).__name__}(C={machine.C:.6g}), study {self.journal.key}"
+
+    # ---- verdict
+
+    def _verdicts(self) -> list[Verdict]:
+        """Judge the training rows; of several classes, each against all others."""
+        numbers = [1] if len(self.names) == 2 else range(len(self.names))
+        deadline = time.monotonic() + self.settings.verdict_seconds
+        found = []
+        for k in numbers:
+            signs = np.where(self.codes_train == k, 1, 0)
+            judged, _ = self.journal.step(f"verdict_{k}", partial(self._judge, signs, deadline))
+            found.append(Verdict.from_json(judged["verdict"]))
+        return found
+
+    def _judge(
+        self, signs: np.ndarray, deadline: float
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        verdict = verdict_within(
+            self.X_train,
+            signs,
+            deadline - time.monotonic(),
+            problems=1 if len(self.names) == 2 else len(self.names),
+        )
+        return {"verdict": verdict.to_json()}, {}
+
+    # ---- machine
+
+    def _machine(self) -> tuple[Any, PathTable]:
+        """Choose C and fit on all training rows; both are kept until the end."""
+        kept = self.journal.mine / "machine.sx"
+        try:
+            whole = from_bytes(kept.read_bytes())
+            header, arrays = self.journal.step("path", _gone)
+            return whole.model, _path_of(header, arrays)
+        except (OSError, ModelFileError, _Gone):
+            pass
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            machine, path = self._chosen()
+        notes = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
+        path.notes = (*path.notes, *notes)
+        arrays = {name: path[name] for name in path.columns}
+        told_so = {"chosen": path.chosen, "reason": path.reason, "notes": list(path.notes)}
+        told_so["columns"] = list(path.columns)
+        self.journal.step("path", lambda: (told_so, arrays | {"folds": path.fold_errors}))
+        write_whole(kept, to_bytes(machine))
+        return machine, path
+
+    def _chosen(self) -> tuple[Any, PathTable]:
+        settings = self.settings
+        return chosen_machine(
+            self.X_train,
+            self.y_train,
+            loss=settings.loss,
+            Cs=settings.Cs,
+            folds=settings.folds,
+            rule=settings.rule,
+            tol=settings.tol,
+            class_weight="balanced" if settings.balanced else None,
+            seed=settings.seed,
+            max_seconds=settings.max_seconds,
+            store=self.journal,
+            progress=lambda done, total, text: self._say(f"path: {text}", done, total),
+        )
+
+    # ---- facts
+
+    def _facts(
+        self, verdicts: list[Verdict], machine: Any, path: PathTable, result: TestResult
+    ) -> f.Facts:
+        table, parts, names = self.table, self.parts, self.names
+        self.excerpts.importance = abs(machine.coef_).max(axis=0)
+        train_scores = machine.decision_function(self.X_train)
+        test_scores = machine.decision_function(self.X_test)
+        entries = getattr(table.X, "nnz", table.X.size)
+        small = entries <= _CHECKED_ENTRIES
+        facts = f.Facts(
+            title=self.settings.title or told.source_of(table),
+            question=_question(names, table),
+            made_with=f.MadeWith(__version__),
+            data=told.data_facts(table, summarise(table), names, self.codes, parts),
+            split=f.Split(
+                len(parts.train), len(parts.test), f"The test holds {parts.how}.",
+                None if self.settings.by_time else self.settings.seed,
+            ),
+            verdict=self._verdict_facts(verdicts, small),
+            path=told.path_facts(path, self.settings.folds, self.settings.times, self.remarks),
+            machine=told.machine_facts(
+                machine, self.X_train, self.y_train,
+                machine.certificate_.check(self.X_train, self.y_train) if small else None,
+            ),
+            test=told.test_facts(result, parts.test, self.y_train),
+            bounds=tuple(
+                f.Bound(bound.name, bound.value, bound.assumptions, bound.confidence, str(bound))
+                for bound in result.bounds
+            ),
+            features=told.feature_facts(machine, self.X_train, table.feature_names, names),
+            support=told.support_facts(
+                machine, self.X_train, self.codes_train, parts.train, names, self.excerpts
+            ),
+            curves=curves_of(test_scores, self.codes_test, names),
+            calibration=calibration_of(
+                machine.predict_proba(self.X_test), self.codes_test, names,
+                "The machine's own probabilities." if self.settings.loss == "logistic" else
+                "Slopes fitted to the scores of held-out folds.",
+            ),
+            margins=margins_of(
+                {
+                    "train": (train_scores, self.codes_train),
+                    "test": (test_scores, self.codes_test),
+                },
+                names,
+            ),
+            mistakes=mistakes_of(test_scores, self.codes_test, parts.test, names, self.excerpts),
+            commands=self.commands,
+        )  # fmt: skip
+        assert facts.path is not None, "it was given above"
+        facts = dataclasses.replace(facts, reading=reading_of(facts.path))
+        steps = next_steps(facts, table.kind, self.settings)
+        return dataclasses.replace(facts, next_steps=steps)
+
+    def _verdict_facts(self, verdicts: list[Verdict], check: bool) -> f.Verdict:
+        rows, labels = self.parts.train, self.y
+        each = []
+        for k, verdict in enumerate(verdicts):
+            number = 1 if len(verdicts) == 1 else k
+            signs = np.where(self.codes_train == number, 1, 0)
+            told_with_proof = check and verdict.certificate is not None
+            checked = verdict.check(self.X_train, signs) if told_with_proof else None
+            one = told.verdict_facts(verdict, rows, labels, self.excerpts, checked)
+            each.append(dataclasses.replace(one, name=self.names[number]))
+        if len(each) == 1:
+            return dataclasses.replace(each[0], name="")
+        kinds = [one.kind for one in each]
+        alone = [one.name for one in each if one.kind == "separable"]
+        worst = next(kind for kind in _WORST_FIRST if kind in kinds)
+        sentence = (
+            f"{len(alone)} of {len(each)} classes can be separated from all others"
+            + (f": {', '.join(alone)}." if alone else ".")
+        )  # fmt: skip
+        return f.Verdict(kind=worst, sentence=sentence, each=tuple(each))
+
+    # ---- files
+
+    def _write(
+        self, facts: f.Facts, verdicts: list[Verdict], machine: Any, path: PathTable
+    ) -> None:
+        from separatrix.report.page import render_report
+
+        certificate = {
+            "format": "separatrix-study-certificates-1",
+            "training_rows": self.parts.train.tolist(),
+            "verdict": [json.loads(verdict.to_json()) for verdict in verdicts],
+            "machine": [
+                json.loads(one.to_json())
+                for one in getattr(machine.certificate_, "machines", (machine.certificate_,))
+            ],
+        }
+        assert facts.test is not None, "the test was opened"
+        summary = {
+            "test_errors": facts.test.errors,
+            "test_rows": facts.test.n,
+            "positive": self.settings.positive,
+        }
+        model = to_bytes(machine, table=self.table, rows=self.parts.train, about=summary)
+        times = self.settings.times
+        write_whole(self.folder / "model.sx", model)
+        write_whole(self.folder / "certificate.json", (json.dumps(certificate) + "\n").encode())
+        write_whole(self.folder / "path.csv", _csv_of(path, times).encode())
+        write_whole(self.folder / "report.html", render_report(facts).encode())
+        # Last of all: where it is, the study is whole.
+        write_whole(self.folder / "study.json", (facts.to_json() + "\n").encode())
+
+
+def _with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ...]]:
+    """Settle the loss: the hinge, or on large narrow data the one that is ten times faster."""
+    if settings.loss != "auto":
+        return settings, ()
+    entries = getattr(table.X, "nnz", table.X.size)
+    if entries <= _LARGE_ENTRIES or table.X.shape[1] > _WIDE:
+        return dataclasses.replace(settings, loss="hinge"), ()
+    remark = (
+        f"The data are large ({entries:,} values), so the loss is logistic; --loss hinge asks for "
+        "the support vector machine, which takes about ten times as long."
+    )
+    return dataclasses.replace(settings, loss="logistic"), (remark,)
+
+
+class _Gone(Exception):
+    """A step was not kept."""
+
+
+def _gone() -> Any:
+    raise _Gone
+
+
+def _path_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathTable:
+    columns = {name: arrays[name] for name in header["columns"]}
+    notes = tuple(header["notes"])
+    return PathTable(columns, header["chosen"], header["reason"], arrays["folds"], notes)
+
+
+def _csv_of(path: PathTable, times: bool) -> str:
+    names = [name for name in path.columns if times or name != "seconds"]
+    lines = [",".join([*names, "chosen"])]
+    for number, row in enumerate(path):
+        lines.append(",".join([*(repr(row[name]) for name in names), f"{number == path.chosen:d}"]))
+    return "\n".join(lines) + "\n"
+
+
+_WORST_FIRST = ("overlapping", "undecided", "quasi-separable", "separable")
+
+
+def _labels(y: np.ndarray, positive: str | None) -> np.ndarray:
+    if positive is None:
+        return y
+    chosen = np.array([str(label) == positive for label in y.tolist()])
+    if not chosen.any():
+        known = ", ".join(str(name) for name in np.unique(y)[:12])
+        raise DataError(f"there is no class {positive!r}; the classes are {known}.")
+    return np.where(chosen, positive, f"not {positive}")
+
+
+def _question(names: list[str], table: Table) -> str:
+    who = f"{names[0]} from {names[1]}" if len(names) == 2 else f"{len(names)} classes apart"
+    return f"Can a hyperplane in {table.X.shape[1]:,} features tell {who}?"

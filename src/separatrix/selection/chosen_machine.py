@@ -1,0 +1,80 @@
+"""C chosen over the path, and the machine for it as a plain one, its scores calibrated on folds.
+
+The folds of the path have scored every training row by a machine that had not met it: their scores
+at the chosen C give the slopes of the probabilities, and no further fit is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.estimators._calibration import Calibration, fitted_slopes
+from separatrix.estimators.linear_svm import LinearSVM
+from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.problem.signed import as_matrix
+from separatrix.selection.folds import folds_of
+from separatrix.selection.linear_svm_cv import LinearSVMCV
+from separatrix.selection.logistic_regression_cv import LogisticRegressionCV
+from separatrix.selection.path import Progress, Store
+from separatrix.selection.path_table import PathTable
+
+__all__ = ["chosen_machine"]
+
+
+def chosen_machine(
+    X: Any,
+    y: np.ndarray,
+    *,
+    loss: str,
+    Cs: Any,
+    folds: int,
+    rule: str,
+    tol: float,
+    class_weight: Any,
+    seed: int,
+    max_seconds: float | None,
+    store: Store,
+    progress: Progress | None = None,
+) -> tuple[Any, PathTable]:
+    """Choose C by cross-validation, fit on all rows, and return the machine and the path."""
+    common: dict[str, Any] = {"tol": tol, "class_weight": class_weight, "random_state": seed}
+    choosing: dict[str, Any] = {"cv": folds, "rule": rule, "max_seconds": max_seconds, **common}
+    if loss == "logistic":
+        searched: Any = LogisticRegressionCV(Cs, **choosing)
+    else:
+        searched = LinearSVMCV(Cs, loss=loss, **choosing)
+    searched.fit(X, y, store=store, progress=progress)
+    C, path = searched.C_, searched.path_
+    if loss == "logistic":
+        machine: Any = LogisticRegression(C, **common)
+    else:
+        machine = LinearSVM(C, loss=loss, probability=True, **common)
+        machine._calibration = _calibration(X, y, C, folds, seed, store)
+    own = {*searched.get_params(deep=False), "C_", "path_"}
+    for name, value in vars(searched).items():
+        if name not in own:
+            setattr(machine, name, value)
+    return machine, path
+
+
+def _calibration(
+    X: Any, y: np.ndarray, C: float, folds: int, seed: int, store: Store
+) -> Calibration:
+    """Fit slopes to the scores that each row has from the fold it was held out of."""
+    X = as_matrix(X)
+    classes, codes = np.unique(y, return_inverse=True)
+    scores, held_out = [], []
+    for number, fold in enumerate(folds_of(folds, X, codes, classes, seed=seed)):
+        kept = store.get((C.hex(), number))
+        if kept is None:
+            continue
+        rows = np.flatnonzero(fold.validation > 0.0)
+        weights = kept[1]["weights"]
+        scores.append(X[rows] @ weights[:, 1:].T + weights[:, 0])
+        held_out.append(codes[rows])
+    if not scores:
+        return Calibration(1.0, 1.0)
+    told, known = np.concatenate(scores), np.concatenate(held_out)
+    return fitted_slopes(told, known, np.ones(len(known)))

@@ -1,0 +1,193 @@
+"""What came of opening a sealed test set, with the bounds that stand beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from separatrix.certificates import bounds
+from separatrix.certificates.bound_results import Bound, Interval
+from separatrix.errors import DataError
+from separatrix.problem.signed import as_matrix
+
+__all__ = ["Overlap", "TestResult", "linear_bounds", "result_of"]
+
+_ROWS_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """Rows of the test set that stand in the training data too, and the first that equals each."""
+
+    rows: NDArray[np.int64]
+    train_rows: NDArray[np.int64]
+    n: int
+
+    @property
+    def count(self) -> int:
+        """How many rows of the test set that is."""
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        """Name the rows."""
+        if not self.count:
+            return f"None of the {self.n} test rows stands in the training data."
+        shown = ", ".join(str(row) for row in self.rows[:_ROWS_SHOWN])
+        more = f" and {self.count - _ROWS_SHOWN} more" if self.count > _ROWS_SHOWN else ""
+        return f"{self.count} of {self.n} test rows also stand in the training data: {shown}{more}."
+
+
+@dataclass(frozen=True, eq=False)
+class TestResult:
+    """Errors on rows that the model had not met, with the exact interval of the error rate.
+
+    `confusion` has true classes as rows and predicted ones as columns, in the order of `classes`;
+    `wrong` numbers the rows in error. `overlap` numbers those that stand in the training data.
+    `bounds` hold for every rule of the class at once and are wide; the interval is for this one.
+    """
+
+    __test__ = False  # pytest would take it for a test
+
+    model: str
+    errors: int
+    n: int
+    interval: Interval
+    classes: tuple[str, ...]
+    confusion: NDArray[np.int64]
+    wrong: NDArray[np.int64]
+    overlap: NDArray[np.int64] | None = None
+    bounds: tuple[Bound, ...] = ()
+
+    @property
+    def rate(self) -> float:
+        """The error rate seen."""
+        return self.errors / self.n
+
+    @property
+    def fresh(self) -> Interval | None:
+        """The interval from the rows alone that do not stand in the training data."""
+        if self.overlap is None or len(self.overlap) == self.n:
+            return None
+        errors = len(np.setdiff1d(self.wrong, self.overlap))
+        n = self.n - len(self.overlap)
+        return bounds.binomial(errors, n, self.interval.confidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON, that say the same."""
+        return {
+            "model": self.model,
+            "errors": self.errors,
+            "n": self.n,
+            "confidence": self.interval.confidence,
+            "classes": list(self.classes),
+            "confusion": self.confusion.tolist(),
+            "wrong": self.wrong.tolist(),
+            "overlap": None if self.overlap is None else self.overlap.tolist(),
+            "bounds": [
+                {**bound.__dict__, "assumptions": list(bound.assumptions)} for bound in self.bounds
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> TestResult:
+        """Return the result that plain data describe."""
+        try:
+            return cls(
+                str(plain["model"]),
+                int(plain["errors"]),
+                int(plain["n"]),
+                bounds.binomial(plain["errors"], plain["n"], plain["confidence"]),
+                tuple(str(name) for name in plain["classes"]),
+                np.array(plain["confusion"], dtype=np.int64),
+                np.array(plain["wrong"], dtype=np.int64),
+                None if plain["overlap"] is None else np.array(plain["overlap"], dtype=np.int64),
+                tuple(
+                    Bound(**{**bound, "assumptions": tuple(bound["assumptions"])})
+                    for bound in plain["bounds"]
+                ),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"this is not the result of a test: {error}.") from error
+
+    def __str__(self) -> str:
+        """Say the rate, its interval, and what stands against them."""
+        lines = [f"{self.model}: {self.interval}"]
+        fresh = self.fresh
+        if self.overlap is not None and len(self.overlap):
+            lines.append(str(Overlap(self.overlap, self.overlap, self.n)))
+            if fresh is not None:
+                lines.append(f"Without them: {fresh.errors} errors in {fresh.n} rows.")
+        lines += [f"{bound.name}: {bound}" for bound in self.bounds]
+        return "\n".join(lines)
+
+
+def result_of(
+    model: Any,
+    X: Any,
+    y: NDArray[Any],
+    overlap: Overlap | None,
+    X_train: Any = None,
+    y_train: Any = None,
+    *,
+    confidence: float = 0.95,
+    name: str | None = None,
+) -> TestResult:
+    """Let a model meet the rows and count."""
+    predicted = np.asarray(model.predict(X))
+    if predicted.shape != y.shape:
+        raise DataError(f"the model gave {predicted.shape} answers for {len(y)} rows.")
+    classes = np.unique(np.concatenate([np.asarray(getattr(model, "classes_", y)), y, predicted]))
+    true, said = np.searchsorted(classes, y), np.searchsorted(classes, predicted)
+    confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
+    np.add.at(confusion, (true, said), 1)
+    wrong = np.flatnonzero(true != said)
+    beside = () if X_train is None else linear_bounds(model, X_train, y_train, confidence)
+    return TestResult(
+        model=name or type(model).__name__,
+        errors=len(wrong),
+        n=len(y),
+        interval=bounds.binomial(len(wrong), len(y), confidence),
+        classes=tuple(str(name) for name in classes.tolist()),
+        confusion=confusion,
+        wrong=wrong,
+        overlap=None if overlap is None else overlap.rows,
+        bounds=beside,
+    )
+
+
+def linear_bounds(model: Any, X: Any, y: Any, confidence: float = 0.95) -> tuple[Bound, ...]:
+    """Return the VC and the margin bound of a hyperplane, from its training rows.
+
+    None for several classes, whose machines are not one halfspace.
+    """
+    from dataclasses import replace
+
+    weights = np.atleast_2d(np.asarray(getattr(model, "coef_", np.zeros((0, 0)))))
+    if weights.shape[0] != 1 or weights.shape[1] == 0:
+        return ()
+    X = as_matrix(X)
+    n, features = X.shape
+    errors = int(np.count_nonzero(np.asarray(model.predict(X)) != np.asarray(y)))
+    free = bool(getattr(model, "fit_intercept", True))
+    dimension = bounds.halfspace_dimension(features, free)
+    found = [replace(bounds.vc(errors, n, dimension, confidence), name="Vapnik's bound")]
+    length = float(np.linalg.norm(weights))
+    if length > 0.0:
+        signs = np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
+        inside = int(np.count_nonzero(signs * model.decision_function(X) < 1.0))
+        radius = float(np.sqrt(_squares(X).max()))
+        if radius > 0.0:
+            bound = bounds.margin(inside, n, radius, 1.0 / length, features, confidence)
+            found.append(replace(bound, name="the margin bound"))
+    return tuple(found)
+
+
+def _squares(X: Any) -> NDArray[np.float64]:
+    """Return the squared length of each row."""
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)

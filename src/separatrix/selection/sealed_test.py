@@ -1,0 +1,246 @@
+"""A test set that is looked at once.
+
+The error of one fixed rule on rows it has not met is a binomial count, and its interval is exact:
+that holds for the first model that meets the rows, not for the best of many that did. So the set
+stays sealed until a model is chosen, opens once, and remembers that it did.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix._write_aside import create_whole
+from separatrix.certificates.canonical import sha256
+from separatrix.certificates.duality_gap import data_of
+from separatrix.errors import ContaminatedTestError, DataError
+from separatrix.problem.signed import as_matrix
+from separatrix.selection.opening import Overlap, TestResult, result_of
+from separatrix.selection.row_matches import matching_rows
+
+__all__ = ["SealedTest"]
+
+FORMAT = "separatrix-sealed-test-1"
+
+
+class _Seal:
+    """What all copies of one test set share: whether it was opened, and what was seen."""
+
+    def __init__(self, identity: str, fingerprint: str) -> None:
+        self.identity, self.fingerprint = identity, fingerprint
+        self.result: TestResult | None = None
+        self.lock = threading.Lock()
+
+
+# Every seal of this process by its identity: reading a saved one back gives no second chance.
+_SEALS: dict[str, _Seal] = {}
+
+
+class SealedTest:
+    """Rows kept for the end: ``open(model)`` works once, and every later opening is refused.
+
+    Parameters
+    ----------
+    X, y : rows and labels
+    state : path or None
+        A file that appears with the opening and keeps it: while it is there, no process opens
+        these rows again.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> test = sx.SealedTest([[0.0], [1.0], [5.0]], ["low", "high", "high"])
+    >>> machine = sx.LinearSVM().fit([[0.0], [2.0], [3.0]], ["low", "low", "high"])
+    >>> result = test.open(machine)
+    >>> result.errors, result.n, result.wrong.tolist()
+    (1, 3, [1])
+    >>> test.open(machine)
+    Traceback (most recent call last):
+    separatrix.errors.ContaminatedTestError: this test set was opened before, with LinearSVM...
+    """
+
+    def __init__(self, X: Any, y: Any, *, state: str | os.PathLike[str] | None = None) -> None:
+        self._X, self._y = as_matrix(X), np.asarray(y)
+        if self._y.ndim != 1 or len(self._y) != self._X.shape[0] or not len(self._y):
+            raise DataError(
+                f"a test set needs a label for each row: X has shape {self._X.shape}, y "
+                f"{self._y.shape}."
+            )
+        self._state = None if state is None else Path(state)
+        self._seal = _Seal(uuid.uuid4().hex, self._fingerprint())
+        _SEALS[self._seal.identity] = self._seal
+        if self._state is not None and self._state.exists():
+            self._seal.result = self._read_state()
+
+    def _fingerprint(self) -> str:
+        """Return the SHA-256 of rows and labels, names of classes included."""
+        classes, codes = np.unique(self._y, return_inverse=True)
+        names = json.dumps([str(name) for name in classes.tolist()])
+        data = data_of(self._X, codes, max(2, len(classes)), True)
+        return f"{sha256(data)}:{names}"
+
+    @property
+    def n(self) -> int:
+        """How many rows there are; that may be known."""
+        return len(self._y)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a model has met these rows."""
+        return self.result is not None
+
+    @property
+    def result(self) -> TestResult | None:
+        """What was seen when the set was opened, or None while it is sealed."""
+        if self._seal.result is None and self._state is not None and self._state.exists():
+            self._seal.result = self._read_state()
+        return self._seal.result
+
+    def overlap(self, X_train: Any) -> Overlap:
+        """Find the rows that also stand in the training data; this does not open the set."""
+        matches = matching_rows(self._X, X_train)
+        rows = np.flatnonzero(matches >= 0)
+        return Overlap(rows=rows, train_rows=matches[rows], n=self.n)
+
+    def open(
+        self,
+        model: Any,
+        X_train: Any = None,
+        y_train: Any = None,
+        *,
+        confidence: float = 0.95,
+        name: str | None = None,
+    ) -> TestResult:
+        """Let the model meet the rows, once, and return what came of it.
+
+        `name` is what the seal remembers the model by; its class's name if None.
+
+        With the training data, rows that stand in both are counted, and a linear machine of two
+        classes has its VC and margin bounds put beside the estimate.
+        """
+        if (X_train is None) != (y_train is None):
+            raise ValueError("give both X_train and y_train, or neither.")
+        with self._seal.lock:
+            self._refuse_if_open()
+            if self._fingerprint() != self._seal.fingerprint:
+                raise ContaminatedTestError(
+                    "the rows of this test set were changed after it was sealed."
+                )
+            overlap = None if X_train is None else self.overlap(X_train)
+            result = result_of(
+                model, self._X, self._y, overlap, X_train, y_train, confidence=confidence, name=name
+            )
+            self._keep(result)
+        return result
+
+    def _refuse_if_open(self) -> None:
+        seen = self.result
+        if seen is not None:
+            raise ContaminatedTestError(
+                f"this test set was opened before, with {seen.model} ({seen.errors} errors in "
+                f"{seen.n} rows). What is chosen after looking at it needs a test set of its own: "
+                "use the result that is there (.result), or seal rows that no model has met."
+            )
+
+    def _keep(self, result: TestResult) -> None:
+        """Remember the opening, on disk first: a result that is lost was never seen."""
+        if self._state is not None:
+            try:
+                create_whole(self._state, self._text(result).encode())
+            except FileExistsError:
+                self._refuse_if_open()
+                raise
+        self._seal.result = result
+
+    # ---- saving
+
+    def _text(self, result: TestResult | None) -> str:
+        whole = {
+            "format": FORMAT,
+            "identity": self._seal.identity,
+            "fingerprint": self._seal.fingerprint,
+            "result": None if result is None else result.to_dict(),
+        }
+        return json.dumps(whole, indent=1)
+
+    def to_json(self) -> str:
+        """Write the seal, not the rows: what was sealed, and the opening if there was one."""
+        return self._text(self.result)
+
+    @classmethod
+    def from_json(cls, text: str, X: Any, y: Any) -> SealedTest:
+        """Join the saved seal with its rows; others than those that were sealed are refused."""
+        whole = _checked(text)
+        test = cls(X, y)
+        del _SEALS[test._seal.identity]
+        if whole["fingerprint"] != test._seal.fingerprint:
+            raise ContaminatedTestError("these are not the rows that were sealed.")
+        test._seal.identity = whole["identity"]
+        test._seal = _SEALS.setdefault(whole["identity"], test._seal)
+        if test._seal.result is None and whole["result"] is not None:
+            test._seal.result = TestResult.from_dict(whole["result"])
+        return test
+
+    def _read_state(self) -> TestResult | None:
+        assert self._state is not None, "only called with a state file"
+        whole = _checked(self._state.read_text(encoding="utf-8"))
+        if whole["fingerprint"] != self._seal.fingerprint:
+            raise ContaminatedTestError(
+                f"{self._state} keeps the opening of other rows than these."
+            )
+        return None if whole["result"] is None else TestResult.from_dict(whole["result"])
+
+    def __copy__(self) -> SealedTest:
+        """Return the same set: a copy is no second chance."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SealedTest:
+        """Return the same set: a copy is no second chance."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle an opened set, or one whose state is in a file; refuse a sealed one."""
+        if self._state is not None:
+            return _restored, (self._X, self._y, self._state, None)
+        if not self.is_open:
+            raise TypeError(
+                "a SealedTest cannot be pickled while it is sealed: each copy could be opened "
+                "once. Give it a state file, SealedTest(X, y, state='test.seal')."
+            )
+        return _restored, (self._X, self._y, None, self.to_json())
+
+    def __repr__(self) -> str:
+        """Say whether it is sealed; never what is inside."""
+        if self.result is None:
+            return f"SealedTest({self.n} rows, sealed)"
+        return f"SealedTest({self.n} rows, opened with {self.result.model})"
+
+
+def _restored(
+    X: Any, y: NDArray[Any], state: Path | None, text: str | None
+) -> SealedTest:  # what pickle calls
+    return SealedTest(X, y, state=state) if text is None else SealedTest.from_json(text, X, y)
+
+
+def _checked(text: str) -> dict[str, Any]:
+    try:
+        whole = json.loads(text)
+        sound = (
+            isinstance(whole, dict)
+            and whole.get("format") == FORMAT
+            and isinstance(whole.get("identity"), str)
+            and isinstance(whole.get("fingerprint"), str)
+            and "result" in whole
+        )
+    except ValueError:
+        sound = False
+    if not sound:
+        raise DataError("this is not the seal of a test set.")
+    return dict(whole)

@@ -1,0 +1,127 @@
+"""Facts as a study would find them, for the page to be tried on."""
+
+import math
+from dataclasses import replace
+
+from separatrix.report.facts import (
+    Bin,
+    Bound,
+    Calibration,
+    ClassCount,
+    Command,
+    Curve,
+    Data,
+    Facts,
+    Feature,
+    Features,
+    Machine,
+    MadeWith,
+    Margins,
+    MarginsOf,
+    Mistake,
+    OpenedTest,
+    Path,
+    PathRow,
+    Reading,
+    Split,
+    Support,
+    Verdict,
+    WitnessRow,
+)
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "\"quoted\" 'names' & <b>bold</b>",
+    "</svg></style></title><img src=x onerror=alert(1)>",
+    "{{ 7 * 7 }} {% raw %} ${jndi} $x_1$ javascript:alert(1) http://example.org/x.js",
+    "W" * 10_000,
+    "\u202eesrever\u2066 שלום \u200f 😀👩‍👩‍👧 漢字 \x00\x07\ud800",
+    "",
+)
+
+
+def counts(names):
+    return tuple(ClassCount(name, 50 + k, 40, 10 + k) for k, name in enumerate(names))
+
+
+def curve(name):
+    rising = tuple(k / 10 for k in range(11))
+    return Curve(
+        name, rising, tuple(math.sqrt(v) for v in rising), 0.91, rising, rising[::-1], 0.8, 0.4
+    )
+
+
+def path():
+    rows = [
+        PathRow(C, 0.1 + 0.02 * abs(k - 2), 0.01, 0.12 - 0.02 * k, 90 - 9 * k, 1.0 / C, 1e-7, 0.1)
+        for k, C in enumerate((0.01, 0.1, 1.0, 10.0, 100.0))
+    ]
+    return Path(tuple(rows), 1.0, "C = 1 had the least validation error.", 5, best=1.0, seconds=2.5)
+
+
+def verdict(names):
+    rows = tuple(WitnessRow(k, f"{3 + k}", names[k % len(names)], "a row") for k in range(3))
+    if len(names) == 2:
+        return Verdict("overlapping", "No hyperplane separates them.", "", None, rows, 3, True)
+    each = tuple(
+        Verdict("separable", "yes", name, 0.25)
+        if k == 0
+        else Verdict("overlapping", "no", name, None, rows, 3)
+        for k, name in enumerate(names)
+    )
+    return Verdict("overlapping", "One of them can be cut off.", each=each)
+
+
+def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm"):
+    """Return facts with every part there is, in which names and texts are those given."""
+    K = len(names)
+    edges = tuple(-2.0 + 0.5 * k for k in range(11))
+    parts = [
+        MarginsOf(part, name, tuple(range(10))) for part in ("train", "test") for name in names
+    ]
+    bins = (Bin(0.1, 0.0, 12, 0.0, 0.26), Bin(0.8, 0.75, 20, 0.5, 0.92))
+    groups = names[1:] if K == 2 else names
+    weights = tuple(Feature(f"{feature} {k}", (-1) ** k / (k + 1), 0.5 / (k + 1)) for k in range(9))
+    return Facts(
+        title=f"A study of {text}",
+        question=f"Can they be told apart: {text}?",
+        made_with=MadeWith("0.1.0", "15 November 2026"),
+        data=Data(
+            text, 50 * K, 9, counts(names), "ab" * 32, "table", feature, (text, "A note.")
+        ),
+        split=Split(40 * K, 10 * K, "Drawn class by class.", 7),
+        verdict=verdict(names),
+        path=path(),
+        reading=Reading("balanced", "In between.", "Underfits.", "Overfits."),
+        machine=Machine(
+            "LinearSVM", "hinge", 1.0, 12.5, 12.4999, 1e-7, 1e-4, "optimal", 31, 40 * K, 0.4, 3,
+            1 if K == 2 else K, "none", "cd" * 32, "proved: nothing is better", True, 0.02,
+        ),
+        test=OpenedTest(
+            10 * K, 3, 0.15, 0.03, 0.38, 0.95,
+            tuple(tuple(8 if i == j else 1 for j in range(K)) for i in range(K)),
+            2, (4, 9), 0.5, "Opened once.",
+        ),
+        bounds=(
+            Bound("VC", 1.4, ("rows are independent",), 0.95),
+            Bound("margin", 0.4, (text,), 0.95, text),
+        ),
+        features=tuple(
+            Features(name, weights, names[0] if K == 2 else "", 0.1, 9, 8) for name in groups
+        ),
+        support=tuple(Support(k, names[k % K], 1.0, 0.3, text) for k in range(20)),
+        curves=tuple(curve(name) for name in groups),
+        calibration=tuple(Calibration(name, bins, "By Platt.", 0.1, 0.03) for name in groups),
+        margins=Margins(edges, tuple(parts)),
+        mistakes=tuple(Mistake(k, names[0], names[1], -0.5, text) for k in range(20)),
+        next_steps=(text, "Try more rows."),
+        commands=(Command("Once more", f"separatrix study '{text}'"),),
+    )  # fmt: skip
+
+
+def hostile(word):
+    """Return facts in which every text is `word`; the classes still differ."""
+    facts = facts_of((f"{word}a", f"{word}b"), word, word)
+    # The figures left out hold no text of the data, and take their time.
+    path = replace(facts.path, rows=facts.path.rows[2:3])
+    return replace(facts, answer=word, path=path, margins=replace(facts.margins, edges=()))

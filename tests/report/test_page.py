@@ -1,0 +1,223 @@
+import math
+import re
+from dataclasses import fields, replace
+from html.parser import HTMLParser
+
+import pytest
+
+from separatrix.plots._svg import THEME
+from separatrix.report.facts import Data, Facts, Verdict
+from separatrix.report.page import SECTIONS, render_report, write_report
+from tests.report.examples import HOSTILE, facts_of, hostile
+
+VOID = {"meta", "br", "img", "col", "hr", "input", "link"}
+
+
+class Page(HTMLParser):
+    """Reads a page and remembers its elements, ids, references and texts; tags must match."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.ids, self.targets, self.texts = [], [], [], [], []
+        self.levels, self.attributes = [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        given = dict(attrs)
+        assert len(given) == len(attrs), f"an attribute twice in <{tag}>"
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.ids += [given["id"]] if "id" in given else []
+        if re.fullmatch("h[1-6]", tag):
+            self.levels.append(int(tag[1]))
+        for name in ("href", "src", "xlink:href", "action", "data", "srcset", "poster"):
+            if name in given:
+                self.targets.append(given[name])
+        for name in ("aria-labelledby", "aria-describedby"):
+            self.targets += [f"#{part}" for part in given.get(name, "").split()]
+        for value in given.values():
+            self.targets += re.findall(r"url\(([^)]*)\)", value or "")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+def check(text):
+    """Assert what holds of every page, and return it read."""
+    page = Page(text)
+    assert text.startswith("<!DOCTYPE html>")
+    assert len(text.encode()) < 1_000_000
+    assert len(page.ids) == len(set(page.ids))
+    assert all(target.startswith("#") and target[1:] in page.ids for target in page.targets)
+    assert not {"script", "iframe", "object", "embed", "link", "img", "form"} & set(page.tags)
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    # Nothing is loaded: no address stands in the markup or the style.
+    assert "@import" not in text
+    assert page.levels[0] == 1
+    assert page.levels.count(1) == 1
+    assert all(b <= a + 1 for a, b in zip(page.levels, page.levels[1:], strict=False))
+    assert text.count('role="img"') == text.count("<desc")
+    assert "None" not in page.text.replace("None of", "")
+    return page
+
+
+@pytest.mark.parametrize(
+    "names", [("no", "yes"), ("a", "b", "c"), tuple(f"c{k}" for k in range(9))]
+)
+def test_a_whole_page(names):
+    text = render_report(facts_of(names))
+    page = check(text)
+    assert set(SECTIONS) <= set(page.ids)
+    assert "Content-Security-Policy" in text
+    assert "default-src 'none'" in text
+    assert "http" not in text.replace('http-equiv="Content-Security-Policy"', "")
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    for words in ("3 errors in", "95 %", "C = 1", "15 November 2026", "Seed 7"):
+        assert words in page.text
+    # Figures follow the scheme: no colour of their own.
+    drawings = "".join(re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL))
+    assert not re.findall(r"(?:fill|stroke)[:=]\s*\"?#", drawings)
+    assert "var(--ink)" in drawings
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+def test_hostile_texts_stay_text(word):
+    text = render_report(hostile(word))
+    page = check(text)
+    assert "<script" not in text.lower()
+    assert "<img" not in text
+    assert "49 " not in page.text[:2000]
+    for forbidden in "\u202e\u2066\x00\x07\ud800":
+        assert forbidden not in text
+    text.encode("utf-8")
+    if word.startswith(("<script", '"quoted', "</svg")):
+        assert word in page.text
+    # A word without end is cut, and what is left out is counted.
+    assert ("more characters)" in text) == (len(word) > 1000)
+    assert not re.search("W{1001}", text)
+
+
+def test_the_same_facts_give_the_same_bytes(tmp_path):
+    facts = facts_of(("a", "b", "c"))
+    write_report(facts, tmp_path / "one.html")
+    again = Facts.from_json(facts.to_json())
+    assert write_report(again, tmp_path / "two.html") == tmp_path / "two.html"
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["one.html", "two.html"]
+
+
+PARTS = [part for part in fields(Facts) if part.name != "title"]
+
+
+def test_every_part_may_stand_alone():
+    whole = facts_of()
+    check(render_report(Facts("Nothing but a title")))
+    for part in PARTS:
+        alone = Facts("Alone", **{part.name: getattr(whole, part.name)})
+        assert "Alone" in check(render_report(alone)).text
+
+
+def test_every_part_may_be_absent():
+    # Figures take their time, and are drawn in the other tests.
+    whole = replace(facts_of(), curves=(), calibration=(), margins=None)
+    whole = replace(whole, path=replace(whole.path, rows=whole.path.rows[:1]))
+    for part in PARTS:
+        without = replace(whole, **{part.name: part.default})
+        assert "A study of" in check(render_report(without)).text
+
+
+def test_a_proof_that_does_not_hold_is_not_claimed():
+    whole = replace(facts_of(), curves=(), calibration=(), margins=None)
+    held = check(render_report(whole)).text
+    assert "No hyperplane does better by more than" in held
+    assert "did not hold" not in held
+    machine = replace(whole.machine, checked=False)
+    verdict = replace(whole.verdict, checked=False)
+    broken = check(render_report(replace(whole, machine=machine, verdict=verdict))).text
+    assert "No hyperplane does better by more than" not in broken
+    assert "certificate of the machine did not hold" in broken
+    assert "Take this verdict for a guess" in broken
+    assert "prove it exactly" not in broken
+    unbounded = replace(whole, machine=replace(machine, gap=math.inf, checked=None))
+    assert "LinearSVM, without a proof" in check(render_report(unbounded)).text
+
+
+def test_an_absent_part_has_neither_section_nor_place_in_the_contents():
+    page = check(render_report(replace(facts_of(), curves=(), test=None, mistakes=())))
+    assert not {"curves", "test", "errors"} & set(page.ids)
+    assert "The sealed test" not in page.text
+    assert "Ranking" not in page.text
+
+
+@pytest.mark.parametrize("kind", ["separable", "quasi-separable", "overlapping", "undecided"])
+def test_verdicts_in_words(kind):
+    facts = Facts("t", data=Data("s", 4, 2), verdict=Verdict(kind, "As it is.", margin=0.5))
+    text = check(render_report(facts)).text
+    assert ("margin at least 0.5" in text) == (kind == "separable")
+    assert ("undecided" in text.lower()) == (kind == "undecided")
+
+
+def test_a_page_of_long_data_stays_small():
+    words = "very long words in a long text " * 100
+    names = tuple(f"class {k} {words}" for k in range(40))
+    facts = facts_of(names, words, words)
+    many = tuple(k / 5_000 for k in range(5_001))
+    curves = tuple(
+        replace(c, false_positive_rate=many, true_positive_rate=many) for c in facts.curves
+    )
+    path = replace(facts.path, rows=facts.path.rows * 100)
+    facts = replace(
+        facts, curves=curves, path=path, mistakes=facts.mistakes * 50, support=facts.support * 50
+    )
+    assert len(facts.to_json()) > 5_000_000
+    check(render_report(facts))
+
+
+def test_a_failed_writing_leaves_the_old_page(tmp_path, monkeypatch):
+    target = tmp_path / "report.html"
+    target.write_text("old")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        write_report(facts_of(), target)
+    assert target.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def luminance(colour):
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_can_be_read_in_light_and_dark():
+    schemes = re.findall(r":root \{(.*?)\n *\}", render_report(Facts("t")), flags=re.DOTALL)
+    themes = [dict(re.findall(r"(--[a-z0-9-]+): (#[0-9a-f]{6})", text)) for text in schemes[:2]]
+    assert luminance(themes[0]["--paper"]) > 0.8 > 0.1 > luminance(themes[1]["--paper"])
+    for theme in themes:
+        assert set(THEME.values()) <= set(theme)
+        grounds = [theme[name] for name in ("--paper", "--wash", "--accent-wash")]
+        for name in ("--ink", "--soft", "--accent"):
+            assert min(contrast(theme[name], ground) for ground in grounds) >= 4.5
+        for number in range(6):
+            assert contrast(theme[f"--class-{number}"], theme["--paper"]) >= 3.0

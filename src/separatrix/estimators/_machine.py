@@ -50,7 +50,7 @@ class Machine(CallbackSupport, LinearClassifier):
     max_passes: Any
     random_state: Any
     warm_start: Any
-    multi_class: Any
+    multi_class: Any = "ovr"  # where there is no such parameter
     n_jobs: Any
     verbose: Any
 

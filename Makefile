@@ -9,8 +9,8 @@ export MPLBACKEND := Agg
 
 .PHONY: run test test-compiled test-interpreted check bench fuzz docs lock clean
 
-run: $(READY)  ## set up, then find, replay and prove a hyperplane on embedded data
-	$(BIN)/separatrix trace --method kozinec --epsilon 0.05 --out out/trace.svg
+run: $(READY)  ## set up, then the main job on embedded data: two studies and their reports
+	$(BIN)/separatrix study -o out/study
 
 test: $(READY)  ## the whole suite, compiled, and at the same time interpreted for coverage
 	$(MAKE) --jobs=2 --output-sync=target test-compiled test-interpreted
@@ -33,6 +33,8 @@ bench: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.separability
 	$(BIN)/python -m benchmarks.machines
+	$(BIN)/python -m benchmarks.path
+	$(BIN)/python -m benchmarks.lecture_table --picture docs/pictures/lecture_table.svg
 	$(BIN)/python -m benchmarks.closed_forms
 	$(BIN)/python -m benchmarks.zero_one
 

@@ -228,7 +228,7 @@ class Machine(CallbackSupport, LinearClassifier):
         half is added by the sum of its margins.
         """
         scores = super().decision_function(X)
-        pairs = getattr(self.certificate_, "pairs", None)
+        pairs = getattr(getattr(self, "certificate_", None), "pairs", None)
         return scores if pairs is None else tally(scores, pairs, len(self.classes_))
 
     @property

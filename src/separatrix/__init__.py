@@ -17,6 +17,7 @@ _HOME = {
     "DeltaRule": "separatrix.estimators.delta_rule",
     "Fisher": "separatrix.estimators.fisher",
     "GaussianPlugIn": "separatrix.estimators.gaussian_plug_in",
+    "KernelSVM": "separatrix.estimators.kernel_svm",
     "Kozinec": "separatrix.estimators.kozinec",
     "LeastSquares": "separatrix.estimators.least_squares",
     "LinearProgramHalfspace": "separatrix.estimators.linear_program",

@@ -25,7 +25,7 @@ from separatrix.solvers.kernel_rows import spans_of
 from separatrix.solvers.smo import CURVED, FIRST, SECOND, STEPS, pair_steps
 from separatrix.solvers.working_set import choose_rows, violation
 
-__all__ = ["State", "advance", "resume", "start"]
+__all__ = ["State", "advance", "current", "pair_of", "resume", "start", "violation"]
 
 _SHARE = 0.1  # how far a chunk lowers its violation
 _STEPS_A_ROW = 20
@@ -72,6 +72,7 @@ class State:
     counts: np.ndarray = field(default_factory=lambda: np.zeros(4, dtype=np.int64), repr=False)
     before: np.ndarray = field(default_factory=lambda: np.zeros(2), repr=False)
     kept: Any = field(default=None, repr=False)  # the last chunk's rows and kernel values
+    scores: np.ndarray | None = field(default=None, repr=False)  # K(a y) as a proof computed it
 
     @property
     def w(self) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import new_data, refuse_huge, training_data
@@ -36,15 +36,21 @@ class KernelClassifier(LinearClassifier):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _kernel_data(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    def _kernel_data(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray]:
         """Return X and y, checked; settle the kernel's parameters."""
         given = sp.issparse(X) and isinstance(self.kernel, str) and self.kernel == "precomputed"
         if given:
             raise TypeError("A precomputed kernel must be a dense array. Use K.toarray().")
         X, y = training_data(self, X, y)
         refuse_huge(self, X)
-        self.kernel_ = kernel_of(self.kernel, X, self.gamma, self.degree, self.coef0)
         X = as_matrix(X)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            weights = weights if weights.any() else None
+        self.kernel_ = kernel_of(self.kernel, X, self.gamma, self.degree, self.coef0, weights)
         if self.kernel_.name == "precomputed":
             check_gram(X, len(y))
         return X, y

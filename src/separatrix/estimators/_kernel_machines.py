@@ -14,19 +14,22 @@ from separatrix.certificates.kernel_gap import KernelGap, prove_kernel_gap, smal
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
-from separatrix.solvers import chunking
-from separatrix.solvers._drive import NO_LIMIT, Status, go_on
+from separatrix.solvers import chunking, factored_kernel
+from separatrix.solvers._drive import Status, go_on
 from separatrix.solvers.balance import balanced
 from separatrix.solvers.bias import hinge_bias_interval
 from separatrix.solvers.kernel_rows import kernel_rows
 
 __all__ = ["KernelData", "KernelEffort", "KernelFitted", "Task", "solve_kernel_machines"]
 
+_LEAST_FACTORED_TOL = 1e-10
 _AIM = 0.9  # of the tolerance: what float32 hides must fit into the rest
 _ATTEMPTS = 5
 _SMALL, _SMALL_TOL = 300, 1e-11
 _FIRST_SLICE = 1 << 14
-_HARD_STEPS = 5_000_000
+# A chunk's rows settle in tens of steps each; so many more mean that pairs get nowhere.
+_FEW_STEPS, _FEW_STEPS_A_ROW = 5_000, 200
+_MANY_STEPS, _MANY_STEPS_A_ROW = 100_000, 1_000
 _ENTRIES_TOGETHER = 1 << 23
 
 
@@ -84,6 +87,7 @@ class _Run:
     state: Any
     status: Status
     alpha: np.ndarray  # of all rows, balanced
+    is_positive: bool  # the kernel, by theory
     proof: KernelGap | None = None
     gaps: tuple[float, ...] = ()
 
@@ -98,7 +102,10 @@ def solve_kernel_machines(
     together = max(1, _ENTRIES_TOGETHER // len(tasks[0].signs))
     fitted = []
     for begin in range(0, len(tasks), together):
-        runs = [_first_run(task, rows, effort) for task in tasks[begin : begin + together]]
+        runs = [
+            _first_run(task, rows, effort, bool(data.kernel.is_positive))
+            for task in tasks[begin : begin + together]
+        ]
         fitted += _proved(runs, data, effort, proving, pool)
     return fitted
 
@@ -109,20 +116,28 @@ def _inner_tolerance(effort: KernelEffort, n_rows: int) -> float:
     return _AIM * tol
 
 
-def _first_run(task: Task, rows: Any, effort: KernelEffort) -> _Run:
+def _first_run(task: Task, rows: Any, effort: KernelEffort, is_positive: bool) -> _Run:
     machine = task.machine()
     tol = _inner_tolerance(effort, len(machine.signs))
     state = chunking.start(machine, kernel_rows=rows, tol=tol)
-    run = _Run(task, machine, state, Status.BUDGET, np.zeros(len(task.signs)))
+    run = _Run(task, machine, state, Status.BUDGET, np.zeros(len(task.signs)), is_positive)
     _go_on(run, effort)
     return run
 
 
 def _go_on(run: _Run, effort: KernelEffort) -> None:
     seconds = effort.deadline - time.perf_counter()
-    budget = _HARD_STEPS if run.machine.is_hard else NO_LIMIT
+    n = len(run.machine.signs)
+    small = n <= factored_kernel.MOST_ROWS and run.is_positive and run.state.kernel_rows.is_whole
+    budget = _FEW_STEPS + _FEW_STEPS_A_ROW * n if small else _MANY_STEPS + _MANY_STEPS_A_ROW * n
     run.status = go_on(chunking, run.state, budget, seconds, slice_size=_FIRST_SLICE)
     alpha, _ = chunking.current(run.state)  # a budget may end inside a chunk
+    if small and run.status is Status.BUDGET and time.perf_counter() < effort.deadline:
+        K = run.state.kernel_rows.block(run.machine.members)
+        tol = max(run.state.tol, _LEAST_FACTORED_TOL)
+        better = factored_kernel.solve_factored(run.machine, K, tol, effort.deadline)
+        if better is not None:
+            alpha, run.status = better, Status.SETTLED
     run.state.kept = None
     run.alpha[run.machine.members] = balanced(alpha, run.machine.signs, run.machine.costs)
 
@@ -157,7 +172,7 @@ def _prove(run: _Run, data: KernelData, proving: KernelRowsInProof, scores: Scor
     smallest = math.nan
     if not data.kernel.is_positive:
         smallest = smallest_eigenvalue(proving, np.flatnonzero(run.alpha))
-    run.proof = prove_kernel_gap(
+    proof = prove_kernel_gap(
         kernel=data.kernel,
         signs=task.signs,
         costs=task.costs,
@@ -173,6 +188,9 @@ def _prove(run: _Run, data: KernelData, proving: KernelRowsInProof, scores: Scor
         classes=data.classes,
     )
     run.state.scores = g[members]
+    run.gaps = (*run.gaps, proof.gap)
+    if run.proof is None or not run.proof.gap <= proof.gap:
+        run.proof = proof  # rounding may make a later one worse
 
 
 def _best_bias(machine: KernelMachine, alpha: np.ndarray, g: np.ndarray) -> float:
@@ -191,7 +209,6 @@ def _judge(run: _Run, effort: KernelEffort) -> None:
     """Say how the run ended, now that its gap is proved."""
     proof = run.proof
     assert proof is not None
-    run.gaps = (*run.gaps, proof.gap)
     if not proof.is_convex:
         run.status = Status.STATIONARY if run.status is not Status.BUDGET else run.status
     elif run.status is Status.NOT_SEPARABLE:

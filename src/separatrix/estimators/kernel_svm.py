@@ -157,7 +157,7 @@ class KernelSVM(KernelClassifier):
         one_of("multi_class", self.multi_class, ("ovo", "ovr"))
         if self.n_jobs == 0:
             raise ValueError("n_jobs must not be 0. Use None for every core.")
-        X, y = self._kernel_data(X, y)
+        X, y = self._kernel_data(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
         return X, codes, row_weights(self, X, codes, sample_weight, self.class_weight)
 

@@ -111,11 +111,13 @@ class Kernel:
         return values
 
 
-def kernel_of(kernel: Any, X: Any, gamma: Any, degree: Any, coef0: Any) -> Kernel:
+def kernel_of(
+    kernel: Any, X: Any, gamma: Any, degree: Any, coef0: Any, weights: np.ndarray | None = None
+) -> Kernel:
     """Return the kernel that the parameters of an estimator describe, or say what is wrong.
 
     `gamma` may be "scale", 1 / (columns * variance of X), or "auto", 1 / columns, as in
-    scikit-learn's SVC.
+    scikit-learn's SVC; with sample weights, the variance is that of so many copies.
     """
     if callable(kernel):
         return Kernel("callable", function=kernel)
@@ -130,10 +132,10 @@ def kernel_of(kernel: Any, X: Any, gamma: Any, degree: Any, coef0: Any) -> Kerne
         raise ValueError(f"degree must be a whole number, at least 0. Got {degree!r} instead.")
     if not (isinstance(coef0, numbers.Real) and math.isfinite(float(coef0))):
         raise ValueError(f"coef0 must be a finite number. Got {coef0!r} instead.")
-    return Kernel(kernel, gamma_of(gamma, X), int(degree) if kernel == "poly" else 3, float(coef0))
+    return Kernel(kernel, gamma_of(gamma, X, weights), int(degree) if kernel == "poly" else 3, float(coef0))
 
 
-def gamma_of(gamma: Any, X: Any) -> float:
+def gamma_of(gamma: Any, X: Any, weights: np.ndarray | None = None) -> float:
     """Return gamma as a number.
 
     >>> gamma_of("scale", np.array([[0.0, 2.0]])), gamma_of("auto", np.zeros((3, 4)))
@@ -143,7 +145,7 @@ def gamma_of(gamma: Any, X: Any) -> float:
     if isinstance(gamma, str) and gamma in ("scale", "auto"):
         if gamma == "auto":
             return 1.0 / d
-        variance = _variance(X)
+        variance = _variance(X, weights)
         # A constant X has no scale; scikit-learn takes 1 then.
         return 1.0 / (d * variance) if variance > 0.0 else 1.0
     if not (
@@ -178,13 +180,19 @@ def check_gram(X: Any, n_rows: int) -> float:
     return most
 
 
-def _variance(X: Any) -> float:
-    if not sp.issparse(X):
+def _variance(X: Any, weights: np.ndarray | None) -> float:
+    if weights is None and not sp.issparse(X):
         return float(np.asarray(X, dtype=np.float64).var())
-    size = X.shape[0] * X.shape[1]
-    mean = float(X.data.sum(dtype=np.float64)) / size
-    square = float(np.square(X.data, dtype=np.float64).sum()) / size
-    return max(0.0, square - mean * mean)
+    n, d = X.shape
+    weights = np.ones(n) if weights is None else weights / weights.max()
+    size = d * float(weights.sum())
+    X = X.astype(np.float64, copy=False)
+    mean = float((weights @ X).sum()) / size
+    if sp.issparse(X):
+        counted = np.repeat(weights, np.diff(X.indptr))
+        zeros = size - float(counted.sum())
+        return (float(counted @ np.square(X.data - mean)) + zeros * mean * mean) / size
+    return float((weights @ np.square(X - mean)).sum()) / size
 
 
 def _products(A: Any, B: Any) -> np.ndarray:

@@ -42,6 +42,8 @@ def kernel_rows(
 class WholeRows:
     """The whole kernel matrix in memory."""
 
+    is_whole = True
+
     def __init__(
         self, matrix: np.ndarray, pool: ThreadPoolExecutor | None = None, computed: int = 0
     ) -> None:
@@ -85,6 +87,8 @@ class WholeRows:
 
 class CachedRows(WholeRows):
     """The rows used last; others are computed when they are asked for."""
+
+    is_whole = False
 
     def __init__(
         self,

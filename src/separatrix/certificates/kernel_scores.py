@@ -8,6 +8,7 @@ to eight units in the last place, and a kernel given as a function or a matrix i
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +21,13 @@ import scipy.sparse as sp
 from separatrix.certificates.data_pass import LEAST, UNIT
 from separatrix.problem.kernels import Kernel
 
-__all__ = ["KernelRowsInProof", "Scores", "kernel_scores"]
+__all__ = ["Expected", "KernelRowsInProof", "Scores", "kernel_scores"]
 
-_HEIGHT, _WIDTH = 256, 512
+_HEIGHT, _WIDTH, _NARROW = 256, 512, 256
+_UNIT_32 = 2.0**-24
+# A claim takes four times the error, and the bias may yet move a little.
+_ROOM, _ROOM_FOR_BIAS = 4.1, 1e-2
+_LARGEST_32 = 1e15
 _TRUSTED = 8.0 * UNIT
 _TASKS = 16
 
@@ -57,6 +62,16 @@ class KernelRowsInProof:
             if kernel.name == "rbf":
                 self.X = self.X - self.X.mean(axis=0)
             self.squares = np.einsum("ij,ij->i", self.X, self.X)
+
+    @property
+    def can_be_float32(self) -> bool:
+        """Whether float32 values are worth computing and cannot overflow."""
+        if self.kernel.name in ("callable", "precomputed", "sigmoid"):
+            return False
+        reach = self.kernel.gamma * float(self.squares.max(initial=0.0)) + abs(self.kernel.coef0)
+        largest = {"rbf": reach, "linear": reach / self.kernel.gamma}
+        with np.errstate(over="ignore"):
+            return bool(largest.get(self.kernel.name, np.float64(reach) ** self.kernel.degree) < _LARGEST_32)
 
     def values(self, left: np.ndarray, right: Right) -> np.ndarray:
         """Return the kernel's values of rows `left` with the rows of `right`."""
@@ -98,33 +113,44 @@ class KernelRowsInProof:
         turned = part.toarray().T if dense_enough else part.T
         return Right(rows, np.ascontiguousarray(turned) if dense_enough else turned, self.squares[rows])
 
-    def bounds(self, support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return, for every row, bounds on the error and the size of its values with `support`."""
-        kernel, d = self.kernel, float(self.X.shape[1])
+    def bounds(self, support: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return, for every row, bounds on values with `support` computed with rounding `unit`.
+
+        They are: the error, the error as a share of the value, and the value's size.
+        """
+        kernel, d, none = self.kernel, float(self.X.shape[1]), np.zeros(self.n)
         if self.is_given:
-            return _given_bounds(self.X, support)
-        if kernel.name == "callable":
-            return np.full(self.n, np.nan), np.full(self.n, np.nan)
-        inner = _gamma(d + 2.0)
-        squares = self.squares * (1.0 + inner) + (d + 2.0) * LEAST
+            error, size = _given_bounds(self.X, support)
+            return error, none, size
+        inner = _gamma(d + 6.0, unit)
+        squares = self.squares * (1.0 + _gamma(d + 2.0)) + (d + 2.0) * LEAST
         largest = float(squares[support].max(initial=0.0))
         if kernel.name == "rbf":
-            exponent = kernel.gamma * (2.0 * inner + 16.0 * UNIT) * (squares + largest)
+            exponent = kernel.gamma * (2.0 * inner + 24.0 * unit) * (squares + largest)
             with np.errstate(over="ignore"):
-                error = np.expm1(exponent) * (1.0 + _TRUSTED) + 2.0 * _TRUSTED
-            return error + LEAST, np.ones(self.n) + error
+                share = np.expm1(exponent) * (1.0 + 8.0 * unit) + 16.0 * unit
+            return none + 2.0**-100, share, np.ones(self.n)
         reach = np.sqrt(squares * largest) * (1.0 + 4.0 * UNIT) + math.sqrt(LEAST)
         if kernel.name == "linear":
-            return inner * reach, reach * (1.0 + inner)
+            return inner * reach, none, reach * (1.0 + inner)
         size = kernel.gamma * reach + abs(kernel.coef0)
-        wrong = kernel.gamma * inner * reach + 4.0 * UNIT * size
+        wrong = kernel.gamma * inner * reach + 6.0 * unit * size
         if kernel.name == "sigmoid":
-            return wrong + _TRUSTED, np.ones(self.n) + wrong
+            return wrong + 8.0 * unit, none, np.ones(self.n)
         with np.errstate(over="ignore", invalid="ignore"):
             whole, degree = size + wrong, kernel.degree
-            rounded = 2.0 * degree * UNIT * whole**degree
+            rounded = 2.0 * degree * unit * whole**degree
             moved = degree * wrong * whole ** max(degree - 1, 0)
-            return (rounded + moved) * 1.01 + LEAST, whole**degree * 1.01
+            return (rounded + moved) * 1.01 + LEAST, none, whole**degree * 1.01
+
+    def in_float32(self) -> KernelRowsInProof:
+        """Return the same rows with float32 values, for rows that need no more."""
+        other = copy.copy(self)
+        other.X, other.squares = self.X.astype(np.float32), self.squares.astype(np.float32)
+        kernel = self.kernel
+        gamma, coef0 = np.float32(kernel.gamma), np.float32(kernel.coef0)
+        other.kernel = Kernel(kernel.name, gamma, kernel.degree, coef0)  # type: ignore[arg-type]
+        return other
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,19 +175,71 @@ def _given_bounds(X: np.ndarray, support: np.ndarray) -> tuple[np.ndarray, np.nd
     return error, size
 
 
-def kernel_scores(rows: KernelRowsInProof, shares: np.ndarray, workers: int = 1) -> Scores:
-    """Return the scores of every row for every column of `shares`, one a machine."""
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Where margins are expected: signs (0: not in the machine) and biases, a column a machine."""
+
+    signs: np.ndarray
+    biases: np.ndarray
+
+    def are_clear(self, values: np.ndarray, errors: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return which rows have margins above 1 by so much that their errors do not matter."""
+        signs = self.signs[rows]
+        margins = signs * (values + self.biases)
+        clear = margins - _ROOM * errors > 1.0 + _ROOM_FOR_BIAS * (1.0 + abs(self.biases))
+        return np.asarray((clear | (signs == 0.0)).all(axis=1))
+
+
+def kernel_scores(
+    rows: KernelRowsInProof,
+    shares: np.ndarray,
+    workers: int = 1,
+    expected: Expected | None = None,
+) -> Scores:
+    """Return the scores of every row for every column of `shares`, one a machine.
+
+    Rows without a share matter only if their margin is below 1. Where `expected` says how margins
+    come about, such rows are computed in float32 first, and in float64 only where that, with its
+    error bounded, leaves it open.
+    """
     n, machines = shares.shape
     support = np.flatnonzero(shares.any(axis=1))
     others = np.setdiff1d(np.arange(n), support)
-    values, largest = np.zeros((n, machines)), np.zeros(n)
+    scores = Scores(np.zeros((n, machines)), np.zeros((n, machines)))
     parts = [support[k : k + _WIDTH] for k in range(0, len(support), _WIDTH)]
-    rights = [rows.right(part) for part in parts]
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        rights = [rows.right(part) for part in parts]
+        largest = _between(rows, shares, parts, rights, scores, workers)
+        total = abs(shares).sum(axis=0)
+        if expected is not None and rows.can_be_float32 and len(others):
+            others = _screened(rows, shares, support, others, scores, expected, workers)
+        _beyond(rows, shares, parts, rights, others, scores.values, largest, workers)
+        wrong, share, size = rows.bounds(support, UNIT)
+        if rows.kernel.name == "callable":
+            wrong, size = _TRUSTED * largest, largest
+        terms = _WIDTH + _TASKS + len(support) / _WIDTH + 4.0
+        wrong = wrong + share * size
+        errors = np.outer(wrong + _gamma(terms) * (size + wrong), total) * 1.01 + LEAST
+        exact = np.concatenate([support, others])
+        scores.errors[exact] = errors[exact] * (1.0 + _gamma(n + 2.0))
+    return scores
+
+
+def _between(
+    rows: KernelRowsInProof,
+    shares: np.ndarray,
+    parts: list[np.ndarray],
+    rights: list[Right],
+    scores: Scores,
+    workers: int,
+) -> np.ndarray:
+    """Add up values between support rows, each block for both its sides; return sizes."""
+    sizes = np.zeros(rows.n)
+    support = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
     is_function = rows.kernel.name == "callable"
 
-    def between(task: int) -> tuple[np.ndarray, np.ndarray]:
-        """Add up values between support rows, each block for both its sides."""
-        total, most = np.zeros((len(support), machines)), np.zeros(len(support))
+    def work(task: int) -> tuple[np.ndarray, np.ndarray]:
+        total, most = np.zeros((len(support), shares.shape[1])), np.zeros(len(support))
         for i in range(task, len(parts), _TASKS):
             at = slice(i * _WIDTH, i * _WIDTH + len(parts[i]))
             for j in range(i + 1):
@@ -171,40 +249,75 @@ def kernel_scores(rows: KernelRowsInProof, shares: np.ndarray, workers: int = 1)
                 if j < i:
                     total[beside] += block.T @ shares[parts[i]]
                 if is_function:
-                    size = abs(block)
-                    most[at] = np.maximum(most[at], size.max(axis=1))
-                    most[beside] = np.maximum(most[beside], size.max(axis=0))
+                    most[at] = np.maximum(most[at], abs(block).max(axis=1))
+                    most[beside] = np.maximum(most[beside], abs(block).max(axis=0))
         return total, most
 
-    def beyond(begin: int) -> None:
-        """Add up values of rows that carry nothing with those that do."""
+    for total, most in _each(work, range(min(_TASKS, len(parts))), workers):
+        scores.values[support] += total
+        sizes[support] = np.maximum(sizes[support], most)
+    return sizes
+
+
+def _beyond(
+    rows: KernelRowsInProof,
+    shares: np.ndarray,
+    parts: list[np.ndarray],
+    rights: list[Right],
+    others: np.ndarray,
+    values: np.ndarray,
+    sizes: np.ndarray,
+    workers: int,
+) -> None:
+    """Add up values of rows that carry nothing with those that do."""
+
+    def work(begin: int) -> None:
         left = others[begin : begin + _HEIGHT]
-        total = np.zeros((len(left), machines))
+        total = np.zeros((len(left), shares.shape[1]))
         for part, right in zip(parts, rights, strict=True):
             block = rows.values(left, right)
             total += block @ shares[part]
-            if is_function:
-                largest[left] = np.maximum(largest[left], abs(block).max(axis=1))
+            if rows.kernel.name == "callable":
+                sizes[left] = np.maximum(sizes[left], abs(block).max(axis=1))
         values[left] = total
 
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        for total, most in _each(between, range(min(_TASKS, len(parts))), workers):
-            values[support] += total
-            largest[support] = np.maximum(largest[support], most)
-        _each(beyond, range(0, len(others), _HEIGHT), workers)
-        errors = _score_errors(rows, shares, support, largest)
-    return Scores(values, errors)
+    _each(work, range(0, len(others), _HEIGHT), workers)
 
 
-def _score_errors(
-    rows: KernelRowsInProof, shares: np.ndarray, support: np.ndarray, largest: np.ndarray
+def _screened(
+    rows: KernelRowsInProof,
+    shares: np.ndarray,
+    support: np.ndarray,
+    others: np.ndarray,
+    scores: Scores,
+    expected: Expected,
+    workers: int,
 ) -> np.ndarray:
-    wrong, size = rows.bounds(support)
-    if rows.kernel.name == "callable":
-        wrong, size = _TRUSTED * largest, largest
+    """Settle in float32 the rows whose margins are clear; return the others."""
+    small = rows.in_float32()
+    machines = shares.shape[1]
+    both = np.hstack([shares, abs(shares)]).astype(np.float32)
+    parts = [support[k : k + _NARROW] for k in range(0, len(support), _NARROW)]
+    rights = [small.right(part) for part in parts]
+    wrong, share, size = rows.bounds(support, _UNIT_32)
+    # Shares are rounded to float32, and so are the sums over a block.
+    summing = _gamma(_NARROW + 4.0, _UNIT_32)
     total = abs(shares).sum(axis=0) * (1.0 + _gamma(len(shares) + 2.0))
-    terms = _WIDTH + _TASKS + len(support) / _WIDTH + 4.0
-    return np.outer(wrong + _gamma(terms) * (size + wrong), total) * 1.01 + LEAST
+    relative = share[:, None] + summing * (1.0 + share[:, None])
+
+    def work(begin: int) -> np.ndarray:
+        left = others[begin : begin + _HEIGHT]
+        sums = np.zeros((len(left), 2 * machines))
+        for part, right in zip(parts, rights, strict=True):
+            sums += small.values(left, right) @ both[part]
+        values, sizes = sums[:, :machines], sums[:, machines:]
+        if small.kernel.name != "rbf":
+            sizes = np.outer(size[left], total)
+        errors = 1.1 * relative[left] * sizes + 1.01 * np.outer(wrong[left], total)
+        scores.values[left], scores.errors[left] = values, errors
+        return left[~expected.are_clear(values, errors, left)]
+
+    return np.concatenate(_each(work, range(0, len(others), _HEIGHT), workers))
 
 
 def _each(work: Callable[[int], Any], items: Any, workers: int) -> list[Any]:
@@ -214,5 +327,5 @@ def _each(work: Callable[[int], Any], items: Any, workers: int) -> list[Any]:
         return list(pool.map(work, items))
 
 
-def _gamma(terms: float) -> float:
-    return 1.01 * terms * UNIT / (1.0 - terms * UNIT)
+def _gamma(terms: float, unit: float = UNIT) -> float:
+    return 1.01 * terms * unit / (1.0 - terms * unit)

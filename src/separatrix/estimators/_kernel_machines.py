@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.kernel_gap import KernelGap, prove_kernel_gap, smallest_eigenvalue
-from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
+from separatrix.certificates.kernel_scores import (
+    Expected,
+    KernelRowsInProof,
+    Scores,
+    kernel_scores,
+)
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers import chunking, factored_kernel
@@ -87,7 +92,6 @@ class _Run:
     state: Any
     status: Status
     alpha: np.ndarray  # of all rows, balanced
-    is_positive: bool  # the kernel, by theory
     proof: KernelGap | None = None
     gaps: tuple[float, ...] = ()
 
@@ -103,8 +107,7 @@ def solve_kernel_machines(
     fitted = []
     for begin in range(0, len(tasks), together):
         runs = [
-            _first_run(task, rows, effort, bool(data.kernel.is_positive))
-            for task in tasks[begin : begin + together]
+            _first_run(task, rows, data, effort) for task in tasks[begin : begin + together]
         ]
         fitted += _proved(runs, data, effort, proving, pool)
     return fitted
@@ -116,24 +119,25 @@ def _inner_tolerance(effort: KernelEffort, n_rows: int) -> float:
     return _AIM * tol
 
 
-def _first_run(task: Task, rows: Any, effort: KernelEffort, is_positive: bool) -> _Run:
+def _first_run(task: Task, rows: Any, data: KernelData, effort: KernelEffort) -> _Run:
     machine = task.machine()
     tol = _inner_tolerance(effort, len(machine.signs))
     state = chunking.start(machine, kernel_rows=rows, tol=tol)
-    run = _Run(task, machine, state, Status.BUDGET, np.zeros(len(task.signs)), is_positive)
-    _go_on(run, effort)
+    run = _Run(task, machine, state, Status.BUDGET, np.zeros(len(task.signs)))
+    _go_on(run, data, effort)
     return run
 
 
-def _go_on(run: _Run, effort: KernelEffort) -> None:
+def _go_on(run: _Run, data: KernelData, effort: KernelEffort) -> None:
     seconds = effort.deadline - time.perf_counter()
     n = len(run.machine.signs)
-    small = n <= factored_kernel.MOST_ROWS and run.is_positive and run.state.kernel_rows.is_whole
+    small = n <= factored_kernel.MOST_ROWS and bool(data.kernel.is_positive)
     budget = _FEW_STEPS + _FEW_STEPS_A_ROW * n if small else _MANY_STEPS + _MANY_STEPS_A_ROW * n
     run.status = go_on(chunking, run.state, budget, seconds, slice_size=_FIRST_SLICE)
     alpha, _ = chunking.current(run.state)  # a budget may end inside a chunk
     if small and run.status is Status.BUDGET and time.perf_counter() < effort.deadline:
-        K = run.state.kernel_rows.block(run.machine.members)
+        rows = data.X[run.machine.members]
+        K = data.kernel.block(rows, rows)
         tol = max(run.state.tol, _LEAST_FACTORED_TOL)
         better = factored_kernel.solve_factored(run.machine, K, tol, effort.deadline)
         if better is not None:
@@ -152,7 +156,11 @@ def _proved(
     waiting = runs
     for attempt in range(_ATTEMPTS):
         shares = np.column_stack([run.task.signs * run.alpha for run in waiting])
-        scores = kernel_scores(proving, shares, effort.workers)
+        expected = None
+        if attempt == 0:  # later ones go on from these scores, and need them all
+            signs = np.column_stack([run.task.signs for run in waiting])
+            expected = Expected(signs, np.array([run.state.bias for run in waiting]))
+        scores = kernel_scores(proving, shares, effort.workers, expected)
         for k, run in enumerate(waiting):
             column = Scores(scores.values[:, k : k + 1], scores.errors[:, k : k + 1])
             _prove(run, data, proving, column)
@@ -233,7 +241,7 @@ def _continue(
         state.size = min(state.size, state.kernel_rows.capacity)
         state.last = state.last[:0]
     chunking.resume(state, run.alpha[members], state.scores, tol)
-    _go_on(run, effort)
+    _go_on(run, data, effort)
 
 
 def _finished(run: _Run) -> KernelFitted:

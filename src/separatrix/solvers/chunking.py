@@ -28,6 +28,7 @@ from separatrix.solvers.working_set import choose_rows, violation
 __all__ = ["State", "advance", "current", "pair_of", "resume", "start", "violation"]
 
 _SHARE = 0.1  # how far a chunk lowers its violation
+_SHARE_OF_ALL = 0.01  # and one that holds all rows
 _STEPS_A_ROW = 20
 _BIAS_NEAR = 30.0  # the best bias is sought when the gap is within so many tolerances
 _LEAST_VIOLATION = 1e-14
@@ -205,7 +206,7 @@ def _open(state: State) -> None:
         alpha=alpha.copy(),
         f=f,
         first_alpha=alpha,
-        target=_SHARE * (high - low),
+        target=(_SHARE if len(state.f) > state.size else _SHARE_OF_ALL) * (high - low),
         steps_left=_STEPS_A_ROW * len(rows),
     )
 

@@ -24,7 +24,7 @@ from separatrix.solvers.kernel_sources import source_of
 __all__ = ["CachedRows", "WholeRows", "kernel_rows"]
 
 _STRETCH = 1024
-_SMALL = 2048
+_SMALL, _SMALL_PRECISE = 600, 2048
 
 
 def kernel_rows(
@@ -34,15 +34,13 @@ def kernel_rows(
     n = X.shape[0]
     if kernel.name == "precomputed":
         return WholeRows(np.asarray(X), pool)
-    if n <= _SMALL and 8 * n * n <= cache_bytes:
+    if n <= (_SMALL_PRECISE if precise else _SMALL) and 8 * n * n <= cache_bytes:
         return WholeRows(kernel.block(X, X), pool, computed=n * n)
     return CachedRows(source_of(kernel, X, precise), kernel.diagonal(X), cache_bytes, pool)
 
 
 class WholeRows:
     """The whole kernel matrix in memory."""
-
-    is_whole = True
 
     def __init__(
         self, matrix: np.ndarray, pool: ThreadPoolExecutor | None = None, computed: int = 0
@@ -87,8 +85,6 @@ class WholeRows:
 
 class CachedRows(WholeRows):
     """The rows used last; others are computed when they are asked for."""
-
-    is_whole = False
 
     def __init__(
         self,

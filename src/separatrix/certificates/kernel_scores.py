@@ -25,19 +25,30 @@ __all__ = ["Expected", "KernelRowsInProof", "Scores", "kernel_scores"]
 
 _HEIGHT, _WIDTH, _NARROW = 256, 512, 256
 _UNIT_32 = 2.0**-24
-# A claim takes four times the error, and the bias may yet move a little.
-_ROOM, _ROOM_FOR_BIAS = 4.1, 1e-2
-_LARGEST_32 = 1e15
+# The bias may yet move a little.
+_ROOM, _ROOM_FOR_BIAS = 1.01, 1e-3
+_DEEP = 64  # float32 products are added up over so many columns at a time
+_LARGEST_SHARE = 0.05
+_TRIAL, _TOO_MANY = 4, 0.4
 _TRUSTED = 8.0 * UNIT
 _TASKS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """One column of scores a machine, and by how much each may be wrong."""
+    """One column of scores a machine, and by how much each may be wrong.
+
+    Rows that are `clear` have margins above 1 for certain, errors (of float32) included.
+    """
 
     values: np.ndarray
     errors: np.ndarray
+    clear: np.ndarray
+
+    def of(self, machine: int) -> Scores:
+        """Return the scores of one machine."""
+        one = slice(machine, machine + 1)
+        return Scores(self.values[:, one], self.errors[:, one], self.clear)
 
 
 class KernelRowsInProof:
@@ -63,16 +74,6 @@ class KernelRowsInProof:
                 self.X = self.X - self.X.mean(axis=0)
             self.squares = np.einsum("ij,ij->i", self.X, self.X)
 
-    @property
-    def can_be_float32(self) -> bool:
-        """Whether float32 values are worth computing and cannot overflow."""
-        if self.kernel.name in ("callable", "precomputed", "sigmoid"):
-            return False
-        reach = self.kernel.gamma * float(self.squares.max(initial=0.0)) + abs(self.kernel.coef0)
-        largest = {"rbf": reach, "linear": reach / self.kernel.gamma}
-        with np.errstate(over="ignore"):
-            return bool(largest.get(self.kernel.name, np.float64(reach) ** self.kernel.degree) < _LARGEST_32)
-
     def values(self, left: np.ndarray, right: Right) -> np.ndarray:
         """Return the kernel's values of rows `left` with the rows of `right`."""
         kernel = self.kernel
@@ -80,9 +81,7 @@ class KernelRowsInProof:
             return np.asarray(self.X[np.ix_(left, right.rows)], dtype=np.float64)
         if kernel.name == "callable":
             return kernel.block(self.X[left], right.turned)
-        values = self.X[left] @ right.turned
-        if sp.issparse(values):
-            values = values.toarray()
+        values = self._products(self.X[left], right.turned)
         if kernel.name == "rbf":
             values *= 2.0
             values -= self.squares[left][:, None]
@@ -102,6 +101,17 @@ class KernelRowsInProof:
                     values *= base
         return np.asarray(values)
 
+    def _products(self, left: Any, turned: Any) -> np.ndarray:
+        """Return products of rows; in float32 over a few columns at a time, to bound the error."""
+        d = left.shape[1]
+        if left.dtype == np.float64 or d <= _DEEP or sp.issparse(left):
+            values = left @ turned
+            return np.asarray(values.toarray() if sp.issparse(values) else values)
+        values = left[:, :_DEEP] @ turned[:_DEEP]
+        for begin in range(_DEEP, d, _DEEP):
+            values += left[:, begin : begin + _DEEP] @ turned[begin : begin + _DEEP]
+        return np.asarray(values)
+
     def right(self, rows: np.ndarray) -> Right:
         """Return rows laid out as the right-hand side of products."""
         if self.is_given:
@@ -111,37 +121,35 @@ class KernelRowsInProof:
         part = self.X[rows]
         dense_enough = sp.issparse(part) and part.shape[1] <= 4096
         turned = part.toarray().T if dense_enough else part.T
-        return Right(rows, np.ascontiguousarray(turned) if dense_enough else turned, self.squares[rows])
+        return Right(
+            rows, np.ascontiguousarray(turned) if dense_enough else turned, self.squares[rows]
+        )
 
-    def bounds(self, support: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return, for every row, bounds on values with `support` computed with rounding `unit`.
-
-        They are: the error, the error as a share of the value, and the value's size.
-        """
-        kernel, d, none = self.kernel, float(self.X.shape[1]), np.zeros(self.n)
+    def bounds(self, support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return, for every row, bounds on the error and the size of its values with `support`."""
+        kernel, d = self.kernel, float(self.X.shape[1])
         if self.is_given:
-            error, size = _given_bounds(self.X, support)
-            return error, none, size
-        inner = _gamma(d + 6.0, unit)
+            return _given_bounds(self.X, support)
+        inner = _gamma(d + 6.0)
         squares = self.squares * (1.0 + _gamma(d + 2.0)) + (d + 2.0) * LEAST
         largest = float(squares[support].max(initial=0.0))
         if kernel.name == "rbf":
-            exponent = kernel.gamma * (2.0 * inner + 24.0 * unit) * (squares + largest)
+            exponent = kernel.gamma * (2.0 * inner + 24.0 * UNIT) * (squares + largest)
             with np.errstate(over="ignore"):
-                share = np.expm1(exponent) * (1.0 + 8.0 * unit) + 16.0 * unit
-            return none + 2.0**-100, share, np.ones(self.n)
+                share = np.expm1(exponent) * (1.0 + 8.0 * UNIT) + 16.0 * UNIT
+            return share + LEAST, np.ones(self.n)
         reach = np.sqrt(squares * largest) * (1.0 + 4.0 * UNIT) + math.sqrt(LEAST)
         if kernel.name == "linear":
-            return inner * reach, none, reach * (1.0 + inner)
+            return inner * reach, reach * (1.0 + inner)
         size = kernel.gamma * reach + abs(kernel.coef0)
-        wrong = kernel.gamma * inner * reach + 6.0 * unit * size
+        wrong = kernel.gamma * inner * reach + 6.0 * UNIT * size
         if kernel.name == "sigmoid":
-            return wrong + 8.0 * unit, none, np.ones(self.n)
+            return wrong + 8.0 * UNIT, np.ones(self.n)
         with np.errstate(over="ignore", invalid="ignore"):
             whole, degree = size + wrong, kernel.degree
-            rounded = 2.0 * degree * unit * whole**degree
+            rounded = 2.0 * degree * UNIT * whole**degree
             moved = degree * wrong * whole ** max(degree - 1, 0)
-            return (rounded + moved) * 1.01 + LEAST, none, whole**degree * 1.01
+            return (rounded + moved) * 1.01 + LEAST, whole**degree * 1.01
 
     def in_float32(self) -> KernelRowsInProof:
         """Return the same rows with float32 values, for rows that need no more."""
@@ -205,22 +213,23 @@ def kernel_scores(
     n, machines = shares.shape
     support = np.flatnonzero(shares.any(axis=1))
     others = np.setdiff1d(np.arange(n), support)
-    scores = Scores(np.zeros((n, machines)), np.zeros((n, machines)))
+    scores = Scores(np.zeros((n, machines)), np.zeros((n, machines)), np.zeros(n, dtype=bool))
     parts = [support[k : k + _WIDTH] for k in range(0, len(support), _WIDTH)]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         rights = [rows.right(part) for part in parts]
         largest = _between(rows, shares, parts, rights, scores, workers)
         total = abs(shares).sum(axis=0)
-        if expected is not None and rows.can_be_float32 and len(others):
+        if expected is not None and rows.kernel.name == "rbf" and len(support):
             others = _screened(rows, shares, support, others, scores, expected, workers)
         _beyond(rows, shares, parts, rights, others, scores.values, largest, workers)
-        wrong, share, size = rows.bounds(support, UNIT)
+        wrong, size = rows.bounds(support)
         if rows.kernel.name == "callable":
             wrong, size = _TRUSTED * largest, largest
         terms = _WIDTH + _TASKS + len(support) / _WIDTH + 4.0
-        wrong = wrong + share * size
         errors = np.outer(wrong + _gamma(terms) * (size + wrong), total) * 1.01 + LEAST
         exact = np.concatenate([support, others])
+        scores.clear[:] = True
+        scores.clear[exact] = False
         scores.errors[exact] = errors[exact] * (1.0 + _gamma(n + 2.0))
     return scores
 
@@ -293,31 +302,46 @@ def _screened(
     expected: Expected,
     workers: int,
 ) -> np.ndarray:
-    """Settle in float32 the rows whose margins are clear; return the others."""
-    small = rows.in_float32()
-    machines = shares.shape[1]
-    both = np.hstack([shares, abs(shares)]).astype(np.float32)
+    """Settle in float32 the rows whose margins are clear; return the others.
+
+    With E_ij = c (|x_i|^2 + |x_j|^2) bounding the error of the exponent, values err by at most
+    E_ij + 20 u of themselves, so sums of values, plain and times |x_j|^2, bound the scores' errors.
+    """
+    small, machines, squares = rows.in_float32(), shares.shape[1], rows.squares
+    size = abs(shares)
+    columns = np.hstack([shares, size, size * squares[:, None]]).astype(np.float32)
     parts = [support[k : k + _NARROW] for k in range(0, len(support), _NARROW)]
     rights = [small.right(part) for part in parts]
-    wrong, share, size = rows.bounds(support, _UNIT_32)
+    terms = d = float(rows.X.shape[1])
+    if sp.issparse(rows.X):
+        terms = float(np.diff(rows.X.indptr).max(initial=0))
+    elif d > _DEEP:
+        terms = _DEEP + d / _DEEP + 1.0
+    share = rows.kernel.gamma * (2.0 * _gamma(terms + 6.0, _UNIT_32) + 26.0 * _UNIT_32)
     # Shares are rounded to float32, and so are the sums over a block.
-    summing = _gamma(_NARROW + 4.0, _UNIT_32)
-    total = abs(shares).sum(axis=0) * (1.0 + _gamma(len(shares) + 2.0))
-    relative = share[:, None] + summing * (1.0 + share[:, None])
+    rest = _gamma(_NARROW + 6.0, _UNIT_32) + 20.0 * _UNIT_32
+    if share * 2.0 * float(squares.max(initial=0.0)) > _LARGEST_SHARE:
+        return others
 
     def work(begin: int) -> np.ndarray:
         left = others[begin : begin + _HEIGHT]
-        sums = np.zeros((len(left), 2 * machines))
+        sums = np.zeros((len(left), 3 * machines))
         for part, right in zip(parts, rights, strict=True):
-            sums += small.values(left, right) @ both[part]
-        values, sizes = sums[:, :machines], sums[:, machines:]
-        if small.kernel.name != "rbf":
-            sizes = np.outer(size[left], total)
-        errors = 1.1 * relative[left] * sizes + 1.01 * np.outer(wrong[left], total)
+            sums += small.values(left, right) @ columns[part]
+        values, plain, weighted = np.hsplit(sums, 3)
+        errors = (share * squares[left][:, None] + rest) * plain + share * weighted
+        errors *= 1.2  # for second orders, and for sums that are themselves rounded
+        errors += 2.0**-100
         scores.values[left], scores.errors[left] = values, errors
         return left[~expected.are_clear(values, errors, left)]
 
-    return np.concatenate(_each(work, range(0, len(others), _HEIGHT), workers))
+    first = range(0, min(len(others), _TRIAL * _HEIGHT), _HEIGHT)
+    open_rows = np.concatenate(_each(work, first, workers))
+    tried = min(len(others), _TRIAL * _HEIGHT)
+    if len(open_rows) > _TOO_MANY * tried:
+        return np.concatenate([open_rows, others[tried:]])
+    later = _each(work, range(tried, len(others), _HEIGHT), workers)
+    return np.concatenate([open_rows, *later])
 
 
 def _each(work: Callable[[int], Any], items: Any, workers: int) -> list[Any]:

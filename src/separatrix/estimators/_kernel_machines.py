@@ -106,9 +106,7 @@ def solve_kernel_machines(
     together = max(1, _ENTRIES_TOGETHER // len(tasks[0].signs))
     fitted = []
     for begin in range(0, len(tasks), together):
-        runs = [
-            _first_run(task, rows, data, effort) for task in tasks[begin : begin + together]
-        ]
+        runs = [_first_run(task, rows, data, effort) for task in tasks[begin : begin + together]]
         fitted += _proved(runs, data, effort, proving, pool)
     return fitted
 
@@ -162,8 +160,7 @@ def _proved(
             expected = Expected(signs, np.array([run.state.bias for run in waiting]))
         scores = kernel_scores(proving, shares, effort.workers, expected)
         for k, run in enumerate(waiting):
-            column = Scores(scores.values[:, k : k + 1], scores.errors[:, k : k + 1])
-            _prove(run, data, proving, column)
+            _prove(run, data, proving, scores.of(k))
             _judge(run, effort)
         waiting = [run for run in waiting if run.status is Status.UNPROVED]
         if not waiting or attempt == _ATTEMPTS - 1:
@@ -235,9 +232,7 @@ def _continue(
     tol = 0.5 * _inner_tolerance(effort, len(members))
     helped = len(run.gaps) < 2 or run.gaps[-1] < 0.3 * run.gaps[-2]
     if not helped and state.kernel_rows.is_float32:
-        state.kernel_rows = kernel_rows(
-            data.kernel, data.X, effort.cache_bytes, pool, precise=True
-        )
+        state.kernel_rows = kernel_rows(data.kernel, data.X, effort.cache_bytes, pool, precise=True)
         state.size = min(state.size, state.kernel_rows.capacity)
         state.last = state.last[:0]
     chunking.resume(state, run.alpha[members], state.scores, tol)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 import warnings
@@ -83,7 +84,8 @@ class KernelSVM(KernelClassifier):
     Examples
     --------
     >>> import separatrix as sx
-    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], ["same", "same", "differ", "differ"]
+    >>> X = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    >>> y = ["same", "same", "differ", "differ"]
     >>> machine = sx.KernelSVM(C=10.0, kernel="rbf", gamma=1.0).fit(X, y)
     >>> machine.predict(X).tolist()
     ['same', 'same', 'differ', 'differ']
@@ -293,8 +295,6 @@ def _taken(X: Any, order: np.ndarray, kernel: str) -> Any:
 
 def _in_given_order(proof: Any, order: np.ndarray | None) -> Any:
     """Return the proof with its rows as they were given, not sorted by class."""
-    import dataclasses
-
     if order is None:
         return proof
     back = np.empty(len(order), dtype=np.int64)

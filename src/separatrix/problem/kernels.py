@@ -86,7 +86,9 @@ class Kernel:
         if self.name == "precomputed":
             return np.asarray(np.diagonal(X), dtype=np.float64).copy()
         if self.name == "callable":
-            return np.array([float(self._called(X[i : i + 1], X[i : i + 1])[0, 0]) for i in range(n)])
+            return np.array(
+                [float(self._called(X[i : i + 1], X[i : i + 1])[0, 0]) for i in range(n)]
+            )
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             squares = _squares(X)
             if self.name == "linear":
@@ -127,12 +129,14 @@ def kernel_of(
     if kernel in ("linear", "precomputed"):
         return Kernel(kernel)
     if kernel == "poly" and not (
-        isinstance(degree, numbers.Integral) and not isinstance(degree, bool) and degree >= 0
+        isinstance(degree, numbers.Integral) and not isinstance(degree, bool) and int(degree) >= 0
     ):
         raise ValueError(f"degree must be a whole number, at least 0. Got {degree!r} instead.")
     if not (isinstance(coef0, numbers.Real) and math.isfinite(float(coef0))):
         raise ValueError(f"coef0 must be a finite number. Got {coef0!r} instead.")
-    return Kernel(kernel, gamma_of(gamma, X, weights), int(degree) if kernel == "poly" else 3, float(coef0))
+    return Kernel(
+        kernel, gamma_of(gamma, X, weights), int(degree) if kernel == "poly" else 3, float(coef0)
+    )
 
 
 def gamma_of(gamma: Any, X: Any, weights: np.ndarray | None = None) -> float:
@@ -152,7 +156,7 @@ def gamma_of(gamma: Any, X: Any, weights: np.ndarray | None = None) -> float:
         isinstance(gamma, numbers.Real)
         and not isinstance(gamma, bool)
         and math.isfinite(float(gamma))
-        and gamma > 0.0
+        and float(gamma) > 0.0
     ):
         raise ValueError(
             f"gamma must be 'scale', 'auto' or a number above 0. Got {gamma!r} instead. A gamma of "
@@ -174,7 +178,7 @@ def check_gram(X: Any, n_rows: int) -> float:
         most = max(most, float(abs(X[part] - X[:, part].T).max(initial=0.0)))
     if most > _ASYMMETRY * largest:
         raise ValueError(
-            f"Precomputed matrix must be symmetric: K[i, j] and K[j, i] differ by up to {most:.3g}. "
+            f"Precomputed matrix must be symmetric: K[i, j] and K[j, i] differ by {most:.3g}. "
             "Use (K + K.T) / 2 if that is rounding; otherwise it is not a kernel."
         )
     return most

@@ -248,8 +248,8 @@ def _measure(state: State) -> None:
             state.status = Status.NOT_SEPARABLE
             return
     elif state.gap <= _BIAS_NEAR * state.tol:
-        ends = list(hinge_bias_interval(f + machine.signs, machine.signs, machine.costs))
-        best = float(np.clip(state.bias, *ends))
+        least, most = hinge_bias_interval(f + machine.signs, machine.signs, machine.costs)
+        best = min(max(state.bias, least), most)
         state.bias, state.primal = best, machine.primal(alpha, f, best)
     if state.gap <= state.tol:
         state.status = Status.OPTIMAL

@@ -39,9 +39,7 @@ def solve_factored(
     if not kept.any():
         return None
     rows = directions[:, kept] * np.sqrt(sizes[kept])
-    problem = MachineProblem(
-        SignedProblem(rows, machine.signs[used]), machine.costs[used], HINGE
-    )
+    problem = MachineProblem(SignedProblem(rows, machine.signs[used]), machine.costs[used], HINGE)
     run = MachineRun(problem, "interior_point", tol=tol)
     run.go_on(tol, deadline)
     alpha = np.zeros(len(machine.costs))

@@ -11,6 +11,7 @@ Memory in all: the cache, one float32 copy of the data, and one chunk of at most
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -163,10 +164,7 @@ def spans_of(members: np.ndarray) -> list[Span]:
     """
     breaks = np.flatnonzero(np.diff(members) != 1) + 1
     edges = [0, *breaks.tolist(), len(members)]
-    return [
-        (int(members[a]), int(members[b - 1]) + 1, a)
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    return [(int(members[a]), int(members[b - 1]) + 1, a) for a, b in itertools.pairwise(edges)]
 
 
 def stretches(spans: Iterable[Span], width: int) -> list[Span]:

@@ -143,7 +143,7 @@ class SparseSource(_Float32Source):
         store: np.ndarray,
     ) -> None:
         X = self._X
-        loop = tiles.fill_narrow if self._is_narrow else tiles.fill_wide
+        loop: Any = tiles.fill_narrow if self._is_narrow else tiles.fill_wide
         loop(
             *self._shape,
             X.data,

@@ -84,20 +84,20 @@ def fill_narrow(  # type: ignore[no-untyped-def]
             part[:] = _ZERO
             k, stop = starts[rows[r]], starts[rows[r] + 1]
             while k + 4 <= stop:
-                a, b = across[indices[k]], across[indices[k + 1]]
-                c, d = across[indices[k + 2]], across[indices[k + 3]]
+                # As locals, since the loop below might otherwise write over them.
+                u, v, w, z = values[k], values[k + 1], values[k + 2], values[k + 3]
+                a = across[indices[k], column : column + width]
+                b = across[indices[k + 1], column : column + width]
+                c = across[indices[k + 2], column : column + width]
+                d = across[indices[k + 3], column : column + width]
                 for j in range(width):
-                    part[j] += (
-                        values[k] * a[column + j]
-                        + values[k + 1] * b[column + j]
-                        + values[k + 2] * c[column + j]
-                        + values[k + 3] * d[column + j]
-                    )
+                    part[j] += u * a[j] + v * b[j] + w * c[j] + z * d[j]
                 k += 4
             while k < stop:
-                a = across[indices[k]]
+                u = values[k]
+                a = across[indices[k], column : column + width]
                 for j in range(width):
-                    part[j] += values[k] * a[column + j]
+                    part[j] += u * a[j]
                 k += 1
             out = store[slots[r], column : column + width]
             finish(kind, gamma, coef0, degree, part, left_squares[r], squares, out, powers)

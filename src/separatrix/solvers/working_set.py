@@ -38,7 +38,7 @@ def choose_rows(
         return np.flatnonzero(machine.costs > 0.0)
     grows, falls = movable(machine, alpha)
     taken = np.zeros(n, dtype=bool)
-    kept = last[: size // 2]
+    kept = last[: min(size // 2, size - 2)]  # the worst of either end must find room
     taken[kept] = True
     half = (size - len(kept)) // 2
     low = _least(np.where(grows & ~taken, f, np.inf), half)

@@ -28,7 +28,8 @@ _UNIT_32 = 2.0**-24
 # The bias may yet move a little.
 _ROOM, _ROOM_FOR_BIAS = 1.01, 1e-3
 _DEEP = 64  # float32 products are added up over so many columns at a time
-_LARGEST_SHARE = 0.05
+_LARGEST_SHARE, _VANISHED = 0.05, 1e-18
+_LEAST_32, _MOST_32 = 1e-12, 1e12  # between these, nothing here leaves the range of float32
 _TRIAL, _TOO_MANY = 4, 0.4
 _TRUSTED = 8.0 * UNIT
 _TASKS = 16
@@ -219,7 +220,7 @@ def kernel_scores(
         rights = [rows.right(part) for part in parts]
         largest = _between(rows, shares, parts, rights, scores, workers)
         total = abs(shares).sum(axis=0)
-        if expected is not None and rows.kernel.name == "rbf" and len(support):
+        if expected is not None and rows.kernel.name == "rbf" and len(support) and len(others):
             others = _screened(rows, shares, support, others, scores, expected, workers)
         _beyond(rows, shares, parts, rights, others, scores.values, largest, workers)
         wrong, size = rows.bounds(support)
@@ -307,11 +308,7 @@ def _screened(
     With E_ij = c (|x_i|^2 + |x_j|^2) bounding the error of the exponent, values err by at most
     E_ij + 20 u of themselves, so sums of values, plain and times |x_j|^2, bound the scores' errors.
     """
-    small, machines, squares = rows.in_float32(), shares.shape[1], rows.squares
-    size = abs(shares)
-    columns = np.hstack([shares, size, size * squares[:, None]]).astype(np.float32)
-    parts = [support[k : k + _NARROW] for k in range(0, len(support), _NARROW)]
-    rights = [small.right(part) for part in parts]
+    machines, squares = shares.shape[1], rows.squares
     terms = d = float(rows.X.shape[1])
     if sp.issparse(rows.X):
         terms = float(np.diff(rows.X.indptr).max(initial=0))
@@ -320,8 +317,14 @@ def _screened(
     share = rows.kernel.gamma * (2.0 * _gamma(terms + 6.0, _UNIT_32) + 26.0 * _UNIT_32)
     # Shares are rounded to float32, and so are the sums over a block.
     rest = _gamma(_NARROW + 6.0, _UNIT_32) + 20.0 * _UNIT_32
-    if share * 2.0 * float(squares.max(initial=0.0)) > _LARGEST_SHARE:
+    reach, weight = float(squares.max(initial=0.0)), abs(shares)
+    in_range = _LEAST_32 < reach < _MOST_32 and _LEAST_32 < float(weight.max()) < _MOST_32
+    if not (in_range and share * 2.0 * reach <= _LARGEST_SHARE):
         return others
+    small = rows.in_float32()
+    columns = np.hstack([shares, weight, weight * squares[:, None]]).astype(np.float32)
+    parts = [support[k : k + _NARROW] for k in range(0, len(support), _NARROW)]
+    rights = [small.right(part) for part in parts]
 
     def work(begin: int) -> np.ndarray:
         left = others[begin : begin + _HEIGHT]
@@ -331,7 +334,7 @@ def _screened(
         values, plain, weighted = np.hsplit(sums, 3)
         errors = (share * squares[left][:, None] + rest) * plain + share * weighted
         errors *= 1.2  # for second orders, and for sums that are themselves rounded
-        errors += 2.0**-100
+        errors += _VANISHED  # values and shares below the least float32
         scores.values[left], scores.errors[left] = values, errors
         return left[~expected.are_clear(values, errors, left)]
 

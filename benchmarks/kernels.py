@@ -23,6 +23,7 @@ from benchmarks._report import SHARED, header
 from separatrix.problem.kernels import Kernel
 
 CACHE = 1000
+WITH_LIBSVM = True
 RESULTS = Path(__file__).with_name("out") / "kernels.json"
 kept = []
 
@@ -55,11 +56,11 @@ def timed(work):
     return time.perf_counter() - wall, time.process_time() - cpu, result
 
 
-def dual_of(kernel, X, support, share, workers_rows=2000):
+def dual_of(kernel, X, support, share, rows=2000):
     """The dual objective of multipliers with signs, in float64."""
     part, total = X[support], 0.0
-    for begin in range(0, len(support), workers_rows):
-        at = slice(begin, begin + workers_rows)
+    for begin in range(0, len(support), rows):
+        at = slice(begin, begin + rows)
         total += share[at] @ (kernel.block(part[at], part) @ share)
     return abs(share).sum() - 0.5 * total
 
@@ -73,7 +74,8 @@ def libsvm(X, y, C, kernel):
         return None
     rows = sp.csr_matrix(X)
     kind = {"rbf": 2, "poly": 1, "linear": 0}[kernel.name]
-    options = f"-s 0 -t {kind} -c {C} -g {kernel.gamma!r} -d {kernel.degree} -r {kernel.coef0} -m {CACHE} -q"
+    shape = f"-t {kind} -g {kernel.gamma!r} -d {kernel.degree} -r {kernel.coef0}"
+    options = f"-s 0 {shape} -c {C} -m {CACHE} -q"
     problem = svm_problem(np.asarray(y, dtype=float), rows)
     parameter = svm_parameter(options)
     wall, cpu, model = timed(lambda: svm_train(problem, parameter))
@@ -82,7 +84,7 @@ def libsvm(X, y, C, kernel):
     return wall, cpu, support, share
 
 
-def compare(name, X, y, C, with_libsvm=True, **settings):
+def compare(name, X, y, C, **settings):
     """Print one line: ours, SVC and LIBSVM."""
     wall, cpu, machine = timed(
         lambda: sx.KernelSVM(C, tol=1e-3, cache_size=CACHE, **settings).fit(X, y)
@@ -94,7 +96,7 @@ def compare(name, X, y, C, with_libsvm=True, **settings):
     share = theirs.dual_coef_
     share = share.toarray()[0] if sp.issparse(share) else share[0]
     reached = dual_of(kernel, X, theirs.support_, share)
-    other = libsvm(X, y, C, kernel) if with_libsvm else None
+    other = libsvm(X, y, C, kernel) if WITH_LIBSVM else None
     best = max(machine.dual_objective_, reached)
     listing = "-"
     if other is not None:
@@ -109,7 +111,15 @@ def compare(name, X, y, C, with_libsvm=True, **settings):
         flush=True,
     )
     kept.append(
-        dict(case=name, C=C, wall=wall, cpu=cpu, svc=their_wall, svc_cpu=their_cpu, peak=peak)
+        {
+            "case": name,
+            "C": C,
+            "wall": wall,
+            "cpu": cpu,
+            "svc": their_wall,
+            "svc_cpu": their_cpu,
+            "peak": peak,
+        }
     )
 
 
@@ -142,7 +152,15 @@ def case_digits(quick):
         f"\ndigits, one against one: ours {ours[0]:.3f} s ({ours[1]:.3f} CPU), SVC {theirs[0]:.3f} "
         f"({theirs[1]:.3f} CPU): {theirs[0] / ours[0]:.2g}x ({theirs[1] / ours[1]:.2g}x)"
     )
-    kept.append(dict(case="digits", wall=ours[0], cpu=ours[1], svc=theirs[0], svc_cpu=theirs[1]))
+    kept.append(
+        {
+            "case": "digits",
+            "wall": ours[0],
+            "cpu": ours[1],
+            "svc": theirs[0],
+            "svc_cpu": theirs[1],
+        }
+    )
 
 
 CASES = {
@@ -157,7 +175,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", choices=list(CASES), default=list(CASES))
     parser.add_argument("--quick", action="store_true", help="fewer rows")
+    parser.add_argument("--no-libsvm", action="store_true", help="beside scikit-learn's SVC only")
     chosen = parser.parse_args()
+    global WITH_LIBSVM
+    WITH_LIBSVM = not chosen.no_libsvm
     header("Kernel machines", ["numpy", "numba", "scikit-learn"])
     begun = time.perf_counter()
     X, y = synthetic(2500)

@@ -33,6 +33,7 @@ _STEPS_A_ROW = 20
 _BIAS_NEAR = 30.0  # the best bias is sought when the gap is within so many tolerances
 _LEAST_VIOLATION = 1e-14
 _NO_MARGIN = 1e-6
+_FURTHEST = 1e3
 _FLATTEST = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-14}
 
 
@@ -228,7 +229,18 @@ def _close(state: State) -> None:
         state.status = Status.SETTLED
         return
     _add(state, rows, steps)
+    if state.machine.is_hard:
+        _stretch(state)
     _measure(state)
+
+
+def _stretch(state: State) -> None:
+    """Go to the best point of the ray through alpha, which nothing bounds: far, if it has none."""
+    square, total = state.machine.square(state.alpha, state.f), float(state.alpha.sum())
+    factor = min(total / square, _FURTHEST) if square > 0.0 else _FURTHEST
+    if factor > 1.0:
+        state.alpha *= factor
+        state.f = factor * (state.f + state.machine.signs) - state.machine.signs
 
 
 def _add(state: State, rows: np.ndarray, steps: np.ndarray) -> None:

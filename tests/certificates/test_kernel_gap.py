@@ -111,7 +111,8 @@ def test_bounds_bracket_the_optimum_whoever_proposes():
             scores=kernel_scores(rows, (signs * alpha)[:, None]),
             n_features=3,
         )
-        assert proof.dual <= best * (1 + 1e-9) and best <= proof.primal * (1 + 1e-9)
+        assert proof.dual <= best * (1 + 1e-9)
+        assert best <= proof.primal * (1 + 1e-9)
         assert_allclose(proof.dual, naive.dual(K, signs, alpha), rtol=1e-9)
         expected = naive.primal(K, signs, costs, alpha, proof.bias)
         assert_allclose(proof.primal, expected, rtol=1e-9)
@@ -127,13 +128,17 @@ def test_a_certificate_survives_its_file(kernel):
     X, y, machine = fitted(kernel=kernel)
     text = machine.certificate_.to_json()
     again = kernel_gap_from_json(text)
-    assert again.check(X, y) and again.check(sp.csr_array(X), y)
-    assert again.to_json() == text and again.gap == machine.gap_
-    assert not again.check(X + 1e-9, y) and not again.check(X, -y) and not again.check(X[1:], y[1:])
+    assert again.check(X, y)
+    assert again.check(sp.csr_array(X), y)
+    assert again.to_json() == text
+    assert again.gap == machine.gap_
+    assert not again.check(X + 1e-9, y)
+    assert not again.check(X, -y)
+    assert not again.check(X[1:], y[1:])
 
 
 def _forgeries(proof):
-    i, j = np.flatnonzero(proof.multipliers)[:2]
+    i = np.flatnonzero(proof.multipliers)[0]
     moved, larger = proof.multipliers.copy(), proof.multipliers.copy()
     moved[i] *= 0.9
     larger[i] = 2.0 * proof.costs[i] + 1.0
@@ -191,8 +196,12 @@ def test_a_kernel_that_is_not_positive_gets_no_bound():
     with pytest.warns(UserWarning, match="the kernel is not positive"):
         machine = sx.KernelSVM(kernel="sigmoid", gamma=2.0, coef0=-3.0).fit(X, y)
     proof = machine.certificate_
-    assert not proof.is_convex and proof.gap == math.inf and machine.status_ == "stationary"
-    assert proof.holds and proof.violation < 1.0 and proof.check(X, y)
+    assert not proof.is_convex
+    assert proof.gap == math.inf
+    assert machine.status_ == "stationary"
+    assert proof.holds
+    assert proof.violation < 1.0
+    assert proof.check(X, y)
     assert "not positive" in str(proof)
     assert not dataclasses.replace(proof, violation=0.0).check(X, y)
     # A claim of convexity is not believed either.
@@ -204,7 +213,9 @@ def test_several_machines_are_checked_together():
     y = np.digitize(X[:, 0], [-0.4, 0.4])
     for way in ("ovo", "ovr"):
         proof = sx.KernelSVM(multi_class=way).fit(X, y).certificate_
-        assert proof.holds and proof.check(X, y) and len(proof.machines) == 3
+        assert proof.holds
+        assert proof.check(X, y)
+        assert len(proof.machines) == 3
         swapped = dataclasses.replace(proof, machines=proof.machines[::-1])
         assert not swapped.check(X, y)
         bad = dataclasses.replace(proof.machines[1], dual=proof.machines[1].primal * 1.1)

@@ -86,7 +86,8 @@ def test_the_dual_objective_is_that_of_svc(name):
         assert machine.certificate_.check(data, y)
         if name != "sigmoid" or machine.certificate_.is_convex:
             assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
-            assert machine.status_ == "optimal" and machine.gap_ <= 1e-8
+            assert machine.status_ == "optimal"
+            assert machine.gap_ <= 1e-8
             assert_allclose(machine.dual_objective_, ours, rtol=1e-9, atol=1e-12)
             scores, sure = machine.decision_function(data), 1e-3
             agree = np.sign(scores) == np.sign(peer.decision_function(X))
@@ -145,7 +146,8 @@ def test_several_classes(way):
     names = np.array(["a", "b", "c"])[y]
     machine = sx.KernelSVM(multi_class=way, tol=1e-6).fit(X, names)
     scores = machine.decision_function(X)
-    assert scores.shape == (150, 3) and machine.dual_coef_.shape[0] == 3
+    assert scores.shape == (150, 3)
+    assert machine.dual_coef_.shape[0] == 3
     assert (machine.classes_[scores.argmax(axis=1)] == machine.predict(X)).all()
     assert (machine.predict(X) == names).mean() > 0.95
     assert machine.certificate_.check(X, names)
@@ -174,11 +176,13 @@ def test_more_rows_than_a_chunk_and_threads_change_no_bit():
             (machine.dual_coef_.tobytes(), machine.intercept_.tobytes(), machine.objective_)
         )
     assert found[0] == found[1] == found[2]
-    assert machine.gap_ <= 1e-6 and machine.n_passes_ > 3
+    assert machine.gap_ <= 1e-6
+    assert machine.n_passes_ > 3
     theirs = dual_of(machine, X, spread(peer, len(X)))
     assert_allclose(machine.dual_objective_, theirs, rtol=1e-6)
     small = sx.KernelSVM(C=5.0, tol=1e-4, cache_size=1.0).fit(X, y)  # a hundred rows
-    assert small.gap_ <= 1e-4 and small.certificate_.check(X, y)
+    assert small.gap_ <= 1e-4
+    assert small.certificate_.check(X, y)
     sparse = sx.KernelSVM(C=5.0, tol=1e-4).fit(sp.csr_array(X), y)
     assert_allclose(sparse.dual_objective_, theirs, rtol=1e-4)
 
@@ -187,7 +191,8 @@ def test_more_rows_than_a_chunk_and_threads_change_no_bit():
 def test_digits_one_against_one():
     X, y = load_digits(return_X_y=True)
     machine, peer = sx.KernelSVM(tol=1e-4).fit(X, y), SVC(tol=1e-4).fit(X, y)
-    assert len(machine.certificate_.machines) == 45 and machine.gap_ <= 1e-4
+    assert len(machine.certificate_.machines) == 45
+    assert machine.gap_ <= 1e-4
     assert (machine.predict(X) == peer.predict(X)).mean() > 0.999
 
 
@@ -195,7 +200,8 @@ def test_the_hard_margin_in_the_kernels_space():
     X, y = make_circles(40, factor=0.3, random_state=0)
     machine = sx.KernelSVM(np.inf, kernel="poly", degree=2, coef0=1.0, gamma=1.0).fit(X, y)
     margins = np.where(y == 1, 1.0, -1.0) * machine.decision_function(X)
-    assert margins.min() >= 1.0 - 1e-3 and machine.gap_ <= 1e-3
+    assert margins.min() >= 1.0 - 1e-3
+    assert machine.gap_ <= 1e-3
     assert machine.certificate_.check(X, y)
     with pytest.raises(sx.NotSeparableError, match="hard margin in the kernel's space"):
         sx.KernelSVM(np.inf, kernel="linear").fit(X, y)
@@ -208,7 +214,7 @@ UGLY = {
     "huge gamma": ({"gamma": 1e12}, lambda X: X),
     "tiny gamma": ({"gamma": 1e-12}, lambda X: X),
     "constant columns": ({}, lambda X: np.column_stack([X, np.full(len(X), 1e5)])),
-    "all columns constant": ({}, lambda X: np.ones_like(X)),
+    "all columns constant": ({}, np.ones_like),
     "huge values": ({}, lambda X: 1e90 * X),
     "tiny values": ({}, lambda X: 1e-90 * X),
     "one huge column": ({}, lambda X: X * [1e8, 1.0]),
@@ -244,7 +250,8 @@ def test_ugly_data_end_with_a_proof_or_a_warning(name):
 def test_a_class_of_one_row():
     X, y = [[0.0], [1.0], [2.0], [9.0]], ["many", "many", "many", "one"]
     machine = sx.KernelSVM(C=10.0).fit(X, y)
-    assert machine.predict(X).tolist() == y and machine.certificate_.check(X, y)
+    assert machine.predict(X).tolist() == y
+    assert machine.certificate_.check(X, y)
     three = sx.KernelSVM(C=10.0).fit(X, ["a", "a", "b", "c"])
     assert three.predict(X).tolist() == ["a", "a", "b", "c"]
 
@@ -286,7 +293,9 @@ def test_a_budget_ends_with_what_is_proved():
     X, y = rng.normal(size=(3000, 5)), np.arange(3000) % 2
     with pytest.warns(ConvergenceWarning, match="The gap reached is"):
         machine = sx.KernelSVM(1e4, tol=1e-9, max_seconds=1e-9).fit(X, y)
-    assert machine.status_ == "budget" and machine.certificate_.holds and machine.gap_ > 1e-9
+    assert machine.status_ == "budget"
+    assert machine.certificate_.holds
+    assert machine.gap_ > 1e-9
     assert machine.certificate_.check(X, y)
 
 
@@ -294,10 +303,11 @@ def test_nothing_given_is_changed_and_a_fit_survives_pickling():
     X, y = make_moons(50, noise=0.2, random_state=0)
     before = X.copy()
     machine = sx.KernelSVM().fit(X, y)
-    assert (X == before).all()
+    assert (before == X).all()
     again = pickle.loads(pickle.dumps(machine))
     assert (again.decision_function(X) == machine.decision_function(X)).all()
-    assert "proved: no machine" in str(machine) and "support" in machine._repr_html_()
+    assert "proved: no machine" in str(machine)
+    assert "support" in machine._repr_html_()
 
 
 def test_the_replay_is_the_fit():
@@ -306,7 +316,9 @@ def test_the_replay_is_the_fit():
     K = naive.kernel_matrix("rbf", X, X, 1.0 / (2 * X.var()))
     signs = np.where(y == 1, 1.0, -1.0)
     duals = [naive.dual(K, signs, frame.alpha) for frame in frames]
-    assert (np.diff(duals) > -1e-12).all() and frames[-1].gap <= 1e-3
-    assert frames[1].pair != (-1, -1) and frames[-1].status == "optimal"
+    assert (np.diff(duals) > -1e-12).all()
+    assert frames[-1].gap <= 1e-3
+    assert frames[1].pair != (-1, -1)
+    assert frames[-1].status == "optimal"
     with pytest.raises(ValueError, match="two classes"):
         sx.replay(sx.KernelSVM(), X, np.arange(40) % 3)

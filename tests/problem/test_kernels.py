@@ -67,7 +67,7 @@ def test_a_matrix_must_be_square_and_symmetric():
         check_gram(np.ones((3, 4)), 3)
     K = np.eye(3)
     K[0, 1] = 0.5
-    with pytest.raises(ValueError, match="must be symmetric: .* differ by 0.5"):
+    with pytest.raises(ValueError, match=r"must be symmetric: .* differ by 0\.5"):
         check_gram(K, 3)
     assert check_gram(np.eye(3), 3) == 0.0
 

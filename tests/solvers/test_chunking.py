@@ -1,5 +1,6 @@
 """SMO in chunks against the slow version; rows, tiles and the cache against the whole matrix."""
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -54,7 +55,8 @@ def test_the_dual_is_that_of_the_slow_version(kernel):
         best = naive.dual(K, machine.signs, slow)
         assert status in (Status.OPTIMAL, Status.SETTLED)
         assert_allclose(naive.dual(K, machine.signs, state.alpha), best, rtol=1e-7)
-        assert (state.alpha >= 0.0).all() and (state.alpha <= machine.costs).all()
+        assert (state.alpha >= 0.0).all()
+        assert (state.alpha <= machine.costs).all()
         assert abs(machine.signs @ state.alpha) <= 1e-9 * (1.0 + state.alpha.sum())
         assert_allclose(state.f, K @ (machine.signs * state.alpha) - machine.signs, atol=1e-8)
         primal = naive.primal(K, machine.signs, machine.costs, state.alpha, state.bias)
@@ -101,7 +103,8 @@ def test_the_cache_keeps_within_its_bound_and_returns_the_same_rows():
     kernel = Kernel("rbf", 0.3)
     exact = kernel.block(X, X)
     cache = CachedRows(BlockSource(kernel, X), np.ones(n), 10 * n * 8)
-    assert cache.capacity == 10 and cache.store.nbytes == 10 * n * 8
+    assert cache.capacity == 10
+    assert cache.store.nbytes == 10 * n * 8
     for _ in range(30):
         rows = rng.permutation(n)[: rng.integers(1, 11)]
         assert_allclose(cache.store[cache.fetch(rows)], exact[rows], atol=1e-12)
@@ -122,7 +125,8 @@ def test_small_chunks_and_a_small_cache_reach_the_same_optimum():
     for capacity, size in ((150, 20), (12, 64), (2, 2)):
         cache = CachedRows(BlockSource(kernel, X), np.ones(150), capacity * 150 * 8)
         state, status = solved(machine, cache, 1e-6, size=size)
-        assert status is Status.OPTIMAL and state.size == min(size, capacity)
+        assert status is Status.OPTIMAL
+        assert state.size == min(size, capacity)
         assert_allclose(state.dual, whole.dual, rtol=2e-6)
 
 
@@ -208,9 +212,10 @@ def test_a_replay_shows_every_pair():
     state, _ = solved(machine, rows, 1e-3)
     frames = list(replay_pairs(machine, rows, 1e-3))
     assert [frame.update for frame in frames] == list(range(state.updates + 1))
-    assert frames[0].pair == (-1, -1) and frames[-1].status is not None
+    assert frames[0].pair == (-1, -1)
+    assert frames[-1].status is not None
     assert frames[-1].gap <= 1e-2
-    for before, after in zip(frames[:-1], frames[1:], strict=True):
+    for before, after in itertools.pairwise(frames):
         i, j = after.pair
         assert after.before == (before.alpha[i], before.alpha[j])
         assert after.after == (after.alpha[i], after.alpha[j])

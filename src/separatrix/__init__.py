@@ -17,6 +17,8 @@ _HOME = {
     "DeltaRule": "separatrix.estimators.delta_rule",
     "Fisher": "separatrix.estimators.fisher",
     "GaussianPlugIn": "separatrix.estimators.gaussian_plug_in",
+    "KernelKozinec": "separatrix.estimators.kernel_perceptron",
+    "KernelPerceptron": "separatrix.estimators.kernel_perceptron",
     "KernelSVM": "separatrix.estimators.kernel_svm",
     "Kozinec": "separatrix.estimators.kozinec",
     "LeastSquares": "separatrix.estimators.least_squares",

@@ -64,21 +64,19 @@ def _draw(axes: Any, title: str, X: np.ndarray, y: np.ndarray, machine: Any) -> 
         for k in range(len(classes)):
             inside = (regions == k).astype(float).reshape(mesh.shape[:2])
             axes.contour(across, up, inside, levels=[0.5], colors=INK, linewidths=1.2)
-    axes.pcolormesh(
-        across,
-        up,
+    axes.imshow(
         regions.reshape(mesh.shape[:2]),
+        extent=(*limits[0], *limits[1]),
+        origin="lower",
+        aspect="auto",
         cmap=ListedColormap(CLASS_COLOURS[: len(classes)]),
         vmin=-0.5,
         vmax=len(classes) - 0.5,
         alpha=0.13,
-        shading="nearest",
-        linewidth=0,
-        rasterized=True,
     )
     draw_points(axes, X, codes, classes)
     support = X[machine.support_]
     axes.scatter(*support.T, s=62, facecolor="none", edgecolor=INK, linewidth=0.8, zorder=5)
     axes.set(xlim=limits[0], ylim=limits[1])
     axes.set_title(f"{plain(title)}: {len(support)} support vectors")
-    axes.legend(frameon=True, framealpha=0.85, edgecolor="none", fontsize=8, loc="upper left")
+    axes.legend(frameon=True, framealpha=0.85, edgecolor="none", fontsize=8)

@@ -20,6 +20,7 @@ _HOME = {
     "KernelKozinec": "separatrix.estimators.kernel_perceptron",
     "KernelPerceptron": "separatrix.estimators.kernel_perceptron",
     "KernelSVM": "separatrix.estimators.kernel_svm",
+    "KernelSVMCV": "separatrix.selection.kernel_svm_cv",
     "Kozinec": "separatrix.estimators.kozinec",
     "LeastSquares": "separatrix.estimators.least_squares",
     "LinearProgramHalfspace": "separatrix.estimators.linear_program",

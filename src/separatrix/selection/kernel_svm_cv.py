@@ -104,16 +104,16 @@ class KernelSVMCV(KernelSVM):
             positive("every one of Cs", C)
         if not len(self.Cs) or not len(self.gammas):
             raise ValueError("Cs and gammas must hold at least one value each.")
-        self.C, self.gamma = self.Cs[0], self.gammas[0]
-        self.path_ = self._path(X, y, sample_weight)
-        order = np.lexsort((self.path_["C"], self.path_["mean_error"].round(12)))
-        self.C_ = float(self.path_["C"][order[0]])
-        self.gamma_ = float(self.path_["gamma"][order[0]])
-        self.C, self.gamma = self.C_, self.gamma_
+        given = self.C, self.gamma  # of the parent, and no parameters of this one
         try:
+            self.path_ = self._path(X, y, sample_weight)
+            order = np.lexsort((self.path_["C"], self.path_["mean_error"].round(12)))
+            self.C_ = float(self.path_["C"][order[0]])
+            self.gamma_ = float(self.path_["gamma"][order[0]])
+            self.C, self.gamma = self.C_, self.gamma_
             super().fit(X, y, sample_weight)
         finally:
-            self.C, self.gamma = 1.0, "scale"  # as they were: no parameters of this one
+            self.C, self.gamma = given
         return self
 
     def _path(self, X: Any, y: Any, sample_weight: Any) -> dict[str, np.ndarray]:

@@ -27,6 +27,7 @@ _HEIGHT, _WIDTH, _NARROW = 256, 512, 256
 _UNIT_32 = 2.0**-24
 # The bias may yet move a little.
 _ROOM, _ROOM_FOR_BIAS = 1.01, 1e-3
+_WORTH_SCREENING = 1 << 22  # entries
 _DEEP = 64  # float32 products are added up over so many columns at a time
 _LARGEST_SHARE, _VANISHED = 0.05, 1e-18
 _LEAST_32, _MOST_32 = 1e-12, 1e12  # between these, nothing here leaves the range of float32
@@ -220,7 +221,8 @@ def kernel_scores(
         rights = [rows.right(part) for part in parts]
         largest = _between(rows, shares, parts, rights, scores, workers)
         total = abs(shares).sum(axis=0)
-        if expected is not None and rows.kernel.name == "rbf" and len(support) and len(others):
+        worth_it = 0 < len(support) * len(others) >= _WORTH_SCREENING
+        if expected is not None and rows.kernel.name == "rbf" and worth_it:
             others = _screened(rows, shares, support, others, scores, expected, workers)
         _beyond(rows, shares, parts, rights, others, scores.values, largest, workers)
         wrong, size = rows.bounds(support)

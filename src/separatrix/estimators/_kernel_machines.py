@@ -36,6 +36,7 @@ _FIRST_SLICE = 1 << 14
 _FEW_STEPS, _FEW_STEPS_A_ROW = 5_000, 200
 _MANY_STEPS, _MANY_STEPS_A_ROW = 100_000, 1_000
 _ENTRIES_TOGETHER = 1 << 23
+_ALL_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,9 @@ def solve_kernel_machines(
     """Return the machines, each solved to the tolerance asked for or to the end of the budget."""
     hard = any(np.isinf(task.costs).any() for task in tasks)
     rows = kernel_rows(data.kernel, data.X, effort.cache_bytes, pool, precise=hard)
+    n = data.X.shape[0]
+    if len(tasks) > 2 and rows.capacity == n <= _ALL_AT_ONCE:
+        rows.fetch(np.arange(n))  # every machine will ask for most of them
     proving = KernelRowsInProof(data.kernel, data.X)
     together = max(1, _ENTRIES_TOGETHER // len(tasks[0].signs))
     fitted = []

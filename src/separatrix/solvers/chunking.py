@@ -28,7 +28,7 @@ from separatrix.solvers.working_set import choose_rows, violation
 __all__ = ["State", "advance", "current", "pair_of", "resume", "start", "violation"]
 
 _SHARE = 0.1  # how far a chunk lowers its violation
-_SHARE_OF_ALL = 0.01  # and one that holds all rows
+_SHARE_OF_ALL = 0.001  # and one that holds all rows
 _STEPS_A_ROW = 20
 _BIAS_NEAR = 30.0  # the best bias is sought when the gap is within so many tolerances
 _LEAST_VIOLATION = 1e-14
@@ -259,7 +259,7 @@ def _measure(state: State) -> None:
         if _has_no_margin(state):
             state.status = Status.NOT_SEPARABLE
             return
-    elif state.gap <= _BIAS_NEAR * state.tol:
+    elif state.tol < state.gap <= _BIAS_NEAR * state.tol:
         least, most = hinge_bias_interval(f + machine.signs, machine.signs, machine.costs)
         best = min(max(state.bias, least), most)
         state.bias, state.primal = best, machine.primal(alpha, f, best)

@@ -25,6 +25,7 @@ from separatrix.solvers.kernel_sources import source_of
 __all__ = ["CachedRows", "WholeRows", "kernel_rows"]
 
 _STRETCH = 1024
+_WORTH_THREADS = 1 << 17
 _SMALL, _SMALL_PRECISE = 600, 2048
 
 
@@ -73,10 +74,12 @@ class WholeRows:
         self._each(
             lambda part: add_rows(self.store, slots, steps, part[0], part[1], f, part[2]),
             stretches(spans, 2 * _STRETCH),
+            len(rows) * len(f),
         )
 
-    def _each(self, work: Callable[[Any], Any], parts: list[Any]) -> None:
-        if self._pool is None or len(parts) < 2:
+    def _each(self, work: Callable[[Any], Any], parts: list[Any], entries: int) -> None:
+        """Do the work of all parts, in threads where it is worth it."""
+        if self._pool is None or len(parts) < 2 or entries < _WORTH_THREADS:
             for part in parts:
                 work(part)
         else:
@@ -120,6 +123,7 @@ class CachedRows(WholeRows):
             self._each(
                 lambda part: self._source.fill(missing, part[0], part[1], slots, self.store),
                 stretches([(0, n, 0)], _STRETCH),
+                len(missing) * n,
             )
             self.computed += len(missing) * n
         return self._slot_of[rows]
@@ -148,7 +152,7 @@ class CachedRows(WholeRows):
 
         parts = [(True, there[k : k + 256]) for k in range(0, len(there), 256)]
         parts += [(False, missing[k : k + 128]) for k in range(0, len(missing), 128)]
-        self._each(work, parts)
+        self._each(work, parts, m * m if len(there) else 8 * m * m)
         self.computed += len(missing) * m
         return values
 

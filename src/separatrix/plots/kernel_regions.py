@@ -68,6 +68,7 @@ def _draw(axes: Any, title: str, X: np.ndarray, y: np.ndarray, machine: Any) -> 
         regions.reshape(mesh.shape[:2]),
         extent=(*limits[0], *limits[1]),
         origin="lower",
+        interpolation="none",
         aspect="auto",
         cmap=ListedColormap(CLASS_COLOURS[: len(classes)]),
         vmin=-0.5,

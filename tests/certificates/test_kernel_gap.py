@@ -3,11 +3,13 @@
 import dataclasses
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
 from tests.naive import smo as naive
 
@@ -218,6 +220,10 @@ def test_several_machines_are_checked_together():
         assert proof.holds
         assert proof.check(X, y)
         assert len(proof.machines) == 3
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            bent = sx.KernelSVM(kernel="sigmoid", gamma=0.3, multi_class=way).fit(X, y)
+        assert bent.certificate_.check(X, y)
         swapped = dataclasses.replace(proof, machines=proof.machines[::-1])
         assert not swapped.check(X, y)
         bad = dataclasses.replace(proof.machines[1], dual=proof.machines[1].primal * 1.1)

@@ -191,7 +191,6 @@ def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
     shares = np.column_stack([s * m.multipliers for s, m in zip(signs, machines, strict=True)])
     rows = KernelRowsInProof(first.kernel, X)
     scores = kernel_scores(rows, shares)
-    least = _least_eigenvalue(rows, shares)
     for k, machine in enumerate(machines):
         again = prove_kernel_gap(
             kernel=machine.kernel,
@@ -200,12 +199,12 @@ def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
             alpha=machine.multipliers,
             bias=machine.bias,
             scores=scores.of(k),
-            smallest=least,
+            smallest=_least_eigenvalue(rows, machine.multipliers),
             curved=machine.curved,
             n_features=X.shape[1],
             wider=0.0,
         )
-        if again.is_convex != machine.is_convex or not machine.holds:
+        if not machine.holds or (machine.is_convex and not again.is_convex):
             return False
         if machine.is_convex and not (
             again.primal <= machine.primal and again.dual >= machine.dual
@@ -248,10 +247,10 @@ def signs_of(codes: np.ndarray, positive: int, negative: int) -> np.ndarray:
     return np.where(codes == positive, 1.0, np.where(codes == negative, -1.0, 0.0))
 
 
-def _least_eigenvalue(rows: KernelRowsInProof, shares: np.ndarray) -> float:
+def _least_eigenvalue(rows: KernelRowsInProof, alpha: np.ndarray) -> float:
     if rows.kernel.is_positive:
         return math.nan
-    return smallest_eigenvalue(rows, np.flatnonzero(shares.any(axis=1)))
+    return smallest_eigenvalue(rows, np.flatnonzero(alpha))
 
 
 def smallest_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:

@@ -47,6 +47,7 @@ class KernelData:
     X: Any
     fingerprint: Future[str]
     classes: tuple[str, ...]
+    order: np.ndarray | None = None  # which row as given each one is, where they are sorted
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,10 @@ def _prove(run: _Run, data: KernelData, proving: KernelRowsInProof, scores: Scor
     bias = _best_bias(run.machine, run.alpha[members], g[members])
     smallest = math.nan
     if not data.kernel.is_positive:
-        smallest = smallest_eigenvalue(proving, np.flatnonzero(run.alpha))
+        support = np.flatnonzero(run.alpha)
+        if data.order is not None:  # as given, so that a check takes the same sample
+            support = support[np.argsort(data.order[support])]
+        smallest = smallest_eigenvalue(proving, support)
     proof = prove_kernel_gap(
         kernel=data.kernel,
         signs=task.signs,

@@ -136,7 +136,7 @@ class KernelSVM(KernelClassifier):
             # The fingerprint is made meanwhile; it needs the data and nothing else.
             fingerprint = pool.submit(sha256, data_of(X, codes, len(names), True))
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
-            data = KernelData(self.kernel_, sorted_X, fingerprint, names)
+            data = KernelData(self.kernel_, sorted_X, fingerprint, names, order)
             at = slice(None) if order is None else order
             tasks = [
                 Task(k, rest, signs, np.where(signs != 0.0, costs[at], 0.0))

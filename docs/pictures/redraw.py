@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_circles, make_m
 from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
+from separatrix.plots.kernel_regions import save_kernel_regions
 from separatrix.plots.lifted_regions import save_regions
 from separatrix.plots.linear_rules import save_linear_rules
 from separatrix.plots.machine import save_machine
@@ -111,7 +112,30 @@ def three_kinds(path: Path) -> None:
     save_regions(panels, path, names)
 
 
+def kernel_regions(path: Path) -> None:
+    """What no line parts: XOR, circles, moons, and three irises."""
+    rng = np.random.default_rng(0)
+    corners = np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], 15, axis=0)
+    xor = corners + 0.16 * rng.normal(size=corners.shape)
+    parity = np.where(np.arange(60) < 30, "same", "differ")
+    circles, ring = make_circles(90, factor=0.45, noise=0.09, random_state=0)
+    moons, moon = make_moons(90, noise=0.17, random_state=0)
+    iris = load_iris()
+    square = {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 1.0}
+    panels = [
+        ("XOR, degree 2", xor, parity, square),
+        ("Circles, degree 2", circles, np.where(ring, "inner", "outer"), square),
+        ("Moons, rbf", moons, np.where(moon, "lower", "upper"), {"gamma": 2.0}),
+        ("Irises, rbf, one against one", iris.data[:, 2:], iris.target_names[iris.target], {}),
+    ]
+    save_kernel_regions(
+        [(title, X, y, sx.KernelSVM(**settings).fit(X, y)) for title, X, y, settings in panels],
+        path,
+    )
+
+
 if __name__ == "__main__":
     with mock.patch.dict(os.environ, SOURCE_DATE_EPOCH="0"):  # the same picture, the same file
-        for draw in (witness, hard_margin, soft_margin, outliers, path, lifted, three_kinds):
+        draws = (witness, hard_margin, soft_margin, outliers, path)
+        for draw in (*draws, lifted, three_kinds, kernel_regions):
             draw(Path(__file__).with_name(f"{draw.__name__}.svg"))

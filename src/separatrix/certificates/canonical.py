@@ -55,13 +55,13 @@ def sha256(problem: Problem) -> str:
     digest = hashlib.sha256(b"separatrix-data-1\n")
     digest.update(np.array(shape, dtype="<i8").tobytes())
     digest.update(codes.astype("<i8").tobytes())
-    counts = np.concatenate([np.zeros(1, "<i8"), *(_entries(b)[0] for b in _stretches(X))])
+    counts = np.concatenate([np.zeros(1, "<i8"), *(_counts(b) for b in _stretches(X))])
     digest.update(np.cumsum(counts, dtype="<i8").tobytes())
     # Columns come before values, so the data are gone over again instead of kept in two forms.
     for block in _stretches(X):
-        digest.update(np.ascontiguousarray(_entries(block)[1], dtype="<i8").data)
+        digest.update(np.ascontiguousarray(_columns(block), dtype="<i8").data)
     for block in _stretches(X):
-        digest.update(np.ascontiguousarray(_entries(block)[2], dtype="<f8").data)
+        digest.update(np.ascontiguousarray(_values(block), dtype="<f8").data)
     return digest.hexdigest()
 
 
@@ -75,15 +75,26 @@ def _stretches(X: Any) -> Iterable[Any]:
             yield X[begin : begin + step]
 
 
-def _entries(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return how many entries each row has, their columns, and their values."""
+def _counts(block: Any) -> np.ndarray:
+    """Return how many entries each row has."""
+    return np.diff(block.indptr) if sp.issparse(block) else np.count_nonzero(block, axis=1)
+
+
+def _columns(block: Any) -> np.ndarray:
+    """Return the columns of the entries, row by row."""
     if sp.issparse(block):
-        return np.diff(block.indptr), block.indices, block.data
-    if block.all():
-        rows, d = block.shape
-        return np.full(rows, d), np.tile(np.arange(d), rows), np.ravel(block)
-    there = block != 0.0
-    return np.count_nonzero(there, axis=1), np.nonzero(there)[1], block[there]
+        return np.asarray(block.indices)
+    rows, d = block.shape
+    everywhere = np.tile(np.arange(d), rows)
+    return everywhere if block.all() else everywhere[np.ravel(block) != 0.0]
+
+
+def _values(block: Any) -> np.ndarray:
+    """Return the entries, row by row."""
+    if sp.issparse(block):
+        return np.asarray(block.data)
+    flat = np.ravel(block)
+    return flat if block.all() else flat[flat != 0.0]
 
 
 def row_of(X: Any, number: int) -> Row:

@@ -18,7 +18,8 @@ def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
 
     Frames hold the current weights ``[intercept, features...]``, the row used, the errors on all
     rows, the margin ``min w.z / |w|`` and an upper bound on the margin of any hyperplane. The
-    estimator itself is left as it is. Time budgets are not applied.
+    estimator itself is left as it is. Time budgets are not applied. Kernel machines yield frames of
+    their own, with the pair of rows used and their multipliers before and after.
 
     >>> import separatrix as sx
     >>> X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]
@@ -29,6 +30,9 @@ def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
     2 [0.0, 0.2, 1.1] 1
     3 [0.2, 0.5, 1.0] 0
     """
+    if hasattr(estimator, "_replay"):
+        frames: Iterator[Any] = clone(estimator)._replay(X, y)
+        return frames
     if not hasattr(estimator, "_run"):
         raise TypeError(f"{type(estimator).__name__} has no updates to replay.")
     return _frames(clone(estimator)._run(X, y))

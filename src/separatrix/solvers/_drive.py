@@ -68,6 +68,12 @@ class Status(StrEnum):
         True,
     )
     OPTIMAL = ("optimal", "the optimum is reached, to the tolerance asked", "", True)
+    STATIONARY = (
+        "stationary",
+        "the kernel is not positive: a stationary point is reached, and better ones may exist",
+        "choose other kernel parameters (a smaller gamma or coef0 for sigmoid), or the rbf kernel",
+        True,
+    )
     NOT_SEPARABLE = (
         "not separable",
         "no hyperplane puts every row strictly on its own side, and that is proved",

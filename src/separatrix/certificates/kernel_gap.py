@@ -1,0 +1,372 @@
+"""How far a kernel machine is from the best there is, proved from the data alone.
+
+    objective at (a, b)    1/2 N + sum_i c_i max(0, 1 - y_i (g_i + b))      from above
+    lower bound            sum_i a_i - 1/2 N                                from below
+
+with g_i = sum_j a_j y_j K(x_j, x_i) and N = sum_i a_i y_i g_i = |w|^2. The second bounds the first
+for every machine if 0 <= a_i <= c_i, the balance sum_i y_i a_i is exactly zero, and the kernel is
+positive. Where it is not (sigmoid, or values that show it), no bound exists and only this is
+claimed: a stationary point, no pair of multipliers being out of order by more than `violation`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.canonical import sha256
+from separatrix.certificates.data_pass import UNIT
+from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
+from separatrix.certificates.separation import certificate_json
+from separatrix.problem.kernels import Kernel
+from separatrix.problem.signed import as_matrix
+
+__all__ = ["KernelGap", "KernelGaps", "prove_kernel_gap", "smallest_eigenvalue"]
+
+_SLACK = 1e-12
+# Claims are this many rounding bounds wider than need be, so that another order of sums finds them
+# true: what it computes is within one bound of the truth, and it adds one of its own.
+_WIDER = 3.0
+_SAMPLE = 256
+_NEGATIVE = -1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class KernelGap:
+    """The least objective lies between `dual` and `primal`: proved, rounding included.
+
+    `multipliers` and `bias` are the machine, `costs` C times each row's weight. Class `positive` is
+    set against class `negative`, or against all others where that is -1. `smallest` is the least
+    eigenvalue of a sample of kernel values, as a share of the largest: NaN where theory makes it
+    needless.
+    """
+
+    primal: float
+    dual: float
+    violation: float
+    kernel: Kernel
+    bias: float
+    multipliers: np.ndarray
+    costs: np.ndarray
+    positive: int
+    negative: int
+    smallest: float
+    curved: bool  # whether the solver met negative curvature
+    data_sha256: str
+    n_rows: int
+    n_features: int
+    classes: tuple[str, ...]
+    intercept: bool = True
+    margins: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether the kernel is positive, or was not seen to be otherwise."""
+        if self.kernel.is_positive:
+            return True
+        return not self.curved and not self.smallest < _NEGATIVE
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the proof takes for granted."""
+        said = []
+        if self.kernel.name in ("rbf", "sigmoid"):
+            said.append("exp and tanh are right to eight units in the last place")
+        if self.kernel.name == "callable":
+            said.append("values of the kernel function are right to eight units in the last place")
+        if not self.kernel.is_positive:
+            said.append("the kernel is positive, which theory does not say and no value refuted")
+        return tuple(said)
+
+    @property
+    def gap(self) -> float:
+        """(primal - dual) / primal, rounded up; inf where nothing bounds the best from below."""
+        if not self.is_convex or not (math.isfinite(self.primal) and math.isfinite(self.dual)):
+            return math.inf
+        if self.primal == 0.0:
+            return 0.0
+        return max(0.0, math.nextafter((self.primal - self.dual) / self.primal, math.inf))
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is a claim at all: both bounds, or a stationary point."""
+        return math.isfinite(self.gap if self.is_convex else self.violation)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove the claim again from the data; other data are refused."""
+        return _check_all((self,), X, y)
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md."""
+        rows = np.flatnonzero(self.multipliers)
+        same = bool((self.costs == self.costs[0]).all())
+        claim = {
+            "kernel": {
+                "name": self.kernel.name,
+                "gamma": float(self.kernel.gamma).hex(),
+                "degree": self.kernel.degree,
+                "coef0": float(self.kernel.coef0).hex(),
+            },
+            "positive": self.positive,
+            "negative": self.negative,
+            "costs": [_hex(v) for v in (self.costs[:1] if same else self.costs).tolist()],
+            "bias": float(self.bias).hex(),
+            "rows": rows.tolist(),
+            "multipliers": [value.hex() for value in self.multipliers[rows].tolist()],
+            "curved": self.curved,
+            "smallest": _hex(self.smallest),
+            "primal": _hex(self.primal),
+            "dual": _hex(self.dual),
+            "violation": _hex(self.violation),
+        }
+        return certificate_json("kernel-gap", self, claim)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if not self.is_convex:
+            return (
+                "the kernel is not positive, so only this is proved: no pair of multipliers is out "
+                f"of order by more than {self.violation:.2g}; better machines may exist"
+            )
+        if not self.holds:
+            return "not proved: one of the two bounds is not finite"
+        said = f" (assuming that {' and that '.join(self.assumptions)})" if self.assumptions else ""
+        return (
+            f"proved: no machine with this kernel lowers the objective, {self.primal:.9g}, by more "
+            f"than {self.gap:.2g} of it (the least is at least {self.dual:.9g}){said}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class KernelGaps:
+    """One certificate a machine, where there are several classes."""
+
+    machines: tuple[KernelGap, ...]
+
+    @property
+    def gap(self) -> float:
+        """The largest gap of any machine."""
+        return max(machine.gap for machine in self.machines)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every machine has its claim."""
+        return all(machine.holds for machine in self.machines)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove every machine's claim again."""
+        k = len(np.unique(np.asarray(y)))
+        pairs = [(machine.positive, machine.negative) for machine in self.machines]
+        rest = [(i, -1) for i in range(k)]
+        each = [(j, i) for i in range(k) for j in range(i + 1, k)]
+        return pairs in (rest, each) and _check_all(self.machines, X, y)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if not all(machine.is_convex for machine in self.machines):
+            return str(next(m for m in self.machines if not m.is_convex))
+        return (
+            f"proved: no machine with this kernel lowers the objective of any of the "
+            f"{len(self.machines)} machines by more than {self.gap:.2g} of it"
+        )
+
+
+def _hex(value: float) -> str:
+    return str(value) if not math.isfinite(value) else float(value).hex()
+
+
+def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    X = as_matrix(X)
+    first = machines[0]
+    if not all(_fits(machine, first, X, codes, len(classes)) for machine in machines):
+        return False
+    if sha256(data_of(X, codes, len(classes), True)) != first.data_sha256:
+        return False
+    signs = [signs_of(codes, machine.positive, machine.negative) for machine in machines]
+    shares = np.column_stack([s * m.multipliers for s, m in zip(signs, machines, strict=True)])
+    rows = KernelRowsInProof(first.kernel, X)
+    scores = kernel_scores(rows, shares)
+    for k, machine in enumerate(machines):
+        again = prove_kernel_gap(
+            kernel=machine.kernel,
+            signs=signs[k],
+            costs=machine.costs,
+            alpha=machine.multipliers,
+            bias=machine.bias,
+            scores=scores.of(k),
+            smallest=_least_eigenvalue(rows, machine.multipliers),
+            curved=machine.curved,
+            n_features=X.shape[1],
+            wider=0.0,
+        )
+        if not machine.holds or (machine.is_convex and not again.is_convex):
+            return False
+        if machine.is_convex and not (
+            again.primal <= machine.primal and again.dual >= machine.dual
+        ):
+            return False
+        if not again.violation <= machine.violation:
+            return False
+    return True
+
+
+def _fits(machine: KernelGap, first: KernelGap, X: Any, codes: np.ndarray, n_classes: int) -> bool:
+    """Whether the claim is one that can be made of such data."""
+    n, d = X.shape
+    k = len(machine.classes)
+    named = 0 <= machine.positive < k and -1 <= machine.negative < k
+    if not (named and k == n_classes and k >= 2 and machine.positive != machine.negative):
+        return False
+    if k == 2 and (machine.positive, machine.negative) not in ((1, -1), (1, 0)):
+        return False
+    left_out = np.zeros(n, dtype=bool)
+    if machine.negative >= 0:
+        left_out = (codes != machine.positive) & (codes != machine.negative)
+    costs = machine.costs
+    return (
+        (n, d) == (machine.n_rows, machine.n_features)
+        and machine.multipliers.shape == costs.shape == (n,)
+        and machine.kernel == first.kernel
+        and machine.data_sha256 == first.data_sha256
+        and (machine.kernel.name != "precomputed" or n == d)
+        and machine.kernel.gamma > 0.0
+        and bool((costs >= 0.0).all() and (costs > 0.0).any() and not costs[left_out].any())
+        and math.isfinite(machine.bias)
+    )
+
+
+def signs_of(codes: np.ndarray, positive: int, negative: int) -> np.ndarray:
+    """Return +1 for the positive class, -1 for the negative one (-1: every other), else 0."""
+    if negative < 0:
+        return np.where(codes == positive, 1.0, -1.0)
+    return np.where(codes == positive, 1.0, np.where(codes == negative, -1.0, 0.0))
+
+
+def _least_eigenvalue(rows: KernelRowsInProof, alpha: np.ndarray) -> float:
+    if rows.kernel.is_positive:
+        return math.nan
+    return smallest_eigenvalue(rows, np.flatnonzero(alpha))
+
+
+def smallest_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
+    """Return the least eigenvalue of values among up to 256 rows, over the largest in size."""
+    if len(support) == 0:
+        return math.nan
+    places = np.unique(np.linspace(0, len(support) - 1, _SAMPLE).astype(int))
+    sample = support[places]
+    values = rows.values(sample, rows.right(sample))
+    if not np.isfinite(values).all():
+        return math.nan
+    spectrum = np.linalg.eigvalsh(0.5 * (values + values.T))
+    largest = float(abs(spectrum).max())
+    return float(spectrum[0]) / largest if largest > 0.0 else 0.0
+
+
+def prove_kernel_gap(
+    *,
+    kernel: Kernel,
+    signs: np.ndarray,
+    costs: np.ndarray,
+    alpha: np.ndarray,
+    bias: float,
+    scores: Scores,
+    n_features: int,
+    smallest: float = math.nan,
+    curved: bool = False,
+    positive: int = 1,
+    negative: int = -1,
+    data_sha256: str = "",
+    classes: tuple[str, ...] = ("0", "1"),
+    wider: float = _WIDER,
+) -> KernelGap:
+    """Compute both bounds from one column of scores, rounding outwards."""
+    g, errors = scores.values[:, 0], scores.errors[:, 0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        margins = signs * (g + bias)
+        # Another check computes clear rows in float64: their claim need not be wider.
+        wider_by = np.where(scores.clear, 1.0, 1.0 + wider)
+        off = (errors + 2.0 * UNIT * (abs(g) + abs(bias) + 1.0)) * wider_by
+        primal, dual = _objectives(signs, costs, alpha, g, margins, off)
+        if math.isfinite(primal):
+            slack = _SLACK if wider else 0.0
+            primal, dual = primal * (1.0 + slack), dual - slack * primal
+        violation = _violation(signs, costs, alpha, g, off)
+    return KernelGap(
+        primal=primal,
+        dual=dual,
+        violation=violation,
+        kernel=kernel,
+        bias=bias,
+        multipliers=alpha,
+        costs=costs,
+        positive=positive,
+        negative=negative,
+        smallest=smallest,
+        curved=curved,
+        data_sha256=data_sha256,
+        n_rows=len(alpha),
+        n_features=n_features,
+        classes=classes,
+        margins=margins,
+    )
+
+
+def _objectives(
+    signs: np.ndarray,
+    costs: np.ndarray,
+    alpha: np.ndarray,
+    g: np.ndarray,
+    margins: np.ndarray,
+    off: np.ndarray,
+) -> tuple[float, float]:
+    used = costs > 0.0
+    feasible = (
+        np.isfinite(alpha).all()
+        and (alpha >= 0.0).all()
+        and (alpha <= costs).all()
+        and not alpha[signs == 0.0].any()
+        and math.fsum((signs * alpha).tolist()) == 0.0  # rounded once: zero only if it is zero
+    )
+    if not (np.isfinite(g).all() and np.isfinite(off).all()):
+        return math.inf, -math.inf
+    a = alpha[alpha > 0.0]
+    square = _sum((signs * alpha * g)[alpha > 0.0]) + _sum((alpha * off)[alpha > 0.0])
+    square = max(0.0, square + 4.0 * UNIT * _sum((alpha * abs(g))[alpha > 0.0]))
+    lower = (margins - off)[used]
+    total = _sum(a) * (1.0 - 4.0 * UNIT)
+    if np.isinf(costs).any():
+        least = min(1.0, float(lower.min()))
+        primal = 0.5 * square / least**2 * (1.0 + 8.0 * UNIT) if least > 0.0 else math.inf
+        dual = 0.5 * total * (total / square) if square > 0.0 else -math.inf
+    else:
+        short = costs[used] * np.maximum(0.0, 1.0 - lower)
+        primal = (0.5 * square + _sum(short) * (1.0 + 4.0 * UNIT)) * (1.0 + 4.0 * UNIT)
+        dual = total - 0.5 * square
+    dual -= 4.0 * UNIT * (abs(dual) + square)
+    return primal, dual if feasible else -math.inf
+
+
+def _violation(
+    signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, g: np.ndarray, off: np.ndarray
+) -> float:
+    """Return by how much a row that may fall stands above one that may grow, at the most."""
+    f = g - signs
+    above, below = alpha > 0.0, alpha < costs
+    grows = np.where(signs > 0.0, below, above & (signs < 0.0))
+    falls = np.where(signs > 0.0, above, below & (signs < 0.0))
+    if not (grows.any() and falls.any()):
+        return 0.0
+    return max(0.0, float((f + off)[falls].max()) - float((f - off)[grows].min()))
+
+
+def _sum(values: np.ndarray) -> float:
+    """Return the sum, rounded once."""
+    try:
+        return math.fsum(values.tolist())
+    except (OverflowError, ValueError):
+        return math.inf

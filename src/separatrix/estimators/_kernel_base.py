@@ -1,0 +1,95 @@
+"""What every kernel classifier here shares: its kernel, its rows, and predicting with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._validate import new_data, refuse_huge, training_data
+from separatrix.problem.kernels import Kernel, check_gram, kernel_of
+from separatrix.problem.signed import as_matrix
+
+__all__ = ["KernelClassifier", "kernel_scores_of"]
+
+_ENTRIES_AT_A_TIME = 1 << 21
+
+
+class KernelClassifier(LinearClassifier):
+    """A classifier by ``sum_i s_i K(x_i, x) + b``: linear in the space of the kernel."""
+
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+
+    support_: np.ndarray
+    support_vectors_: Any
+    dual_coef_: np.ndarray
+    kernel_: Kernel
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _kernel_data(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray]:
+        """Return X and y, checked; settle the kernel's parameters."""
+        given = sp.issparse(X) and isinstance(self.kernel, str) and self.kernel == "precomputed"
+        if given:
+            raise TypeError("A precomputed kernel must be a dense array. Use K.toarray().")
+        X, y = training_data(self, X, y)
+        refuse_huge(self, X)
+        X = as_matrix(X)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            weights = weights if weights.any() else None
+        self.kernel_ = kernel_of(self.kernel, X, self.gamma, self.degree, self.coef0, weights)
+        if self.kernel_.name == "precomputed":
+            check_gram(X, len(y))
+        return X, y
+
+    def _keep_support(self, X: Any, shares: np.ndarray) -> None:
+        """Keep the rows that carry something; `shares` has one row a machine."""
+        self.support_ = np.flatnonzero(shares.any(axis=0))
+        self.dual_coef_ = shares[:, self.support_].copy()
+        # A precomputed kernel has no rows to keep; scikit-learn keeps an empty array there.
+        given = self.kernel_.name == "precomputed"
+        self.support_vectors_ = np.empty((0, 0)) if given else X[self.support_]
+
+    def _machine_scores(self, X: Any) -> np.ndarray:
+        """Return the score of every row by every machine."""
+        check_is_fitted(self)
+        X = as_matrix(new_data(self, X))
+        return kernel_scores_of(
+            self.kernel_, X, self.support_, self.support_vectors_, self.dual_coef_
+        ) + np.asarray(self.intercept_)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of every row: positive for the second class."""
+        return self._machine_scores(X).ravel()
+
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "dual_coef_")
+
+
+def kernel_scores_of(
+    kernel: Kernel, X: Any, support: np.ndarray, vectors: Any, shares: np.ndarray
+) -> np.ndarray:
+    """Return sum_i s_i K(x_i, x) for every row x, a column for each row of `shares`."""
+    n = X.shape[0]
+    if kernel.name == "precomputed":
+        return np.asarray(X[:, support], dtype=np.float64) @ shares.T
+    scores = np.empty((n, len(shares)))
+    step = max(1, _ENTRIES_AT_A_TIME // max(1, len(support)))
+    for begin in range(0, n, step):
+        part = slice(begin, begin + step)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores[part] = kernel.block(X[part], vectors) @ shares.T if len(support) else 0.0
+    return scores

@@ -1,0 +1,174 @@
+"""The perceptron and Kozinec's algorithm in the space of a kernel, as scikit-learn classifiers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.estimators._kernel_base import KernelClassifier
+from separatrix.estimators._validate import positive, two_classes
+from separatrix.solvers import kernel_kozinec, kernel_perceptron
+from separatrix.solvers._drive import Status, go_on
+from separatrix.solvers._threads import one_thread
+from separatrix.solvers.kernel_rows import kernel_rows
+
+__all__ = ["KernelKozinec", "KernelPerceptron"]
+
+
+class _KernelRule(KernelClassifier):
+    """What both rules share: one row of the kernel matrix an update, and no proof."""
+
+    max_updates: Any
+    max_seconds: Any
+    cache_size: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _fit(self, X: Any, y: Any, method: Any, **settings: Any) -> Any:
+        positive("max_updates", self.max_updates, whole=True)
+        positive("cache_size", self.cache_size)
+        if self.max_seconds is not None:
+            positive("max_seconds", self.max_seconds)
+        X, y = self._kernel_data(X, y)
+        self.classes_, signs = two_classes(self, y)
+        cache = int(float(self.cache_size) * 2**20)
+        with one_thread():
+            rows = kernel_rows(self.kernel_, X, cache, None, precise=True)
+            state = method.start(signs, kernel_rows=rows, **settings)
+            seconds = np.inf if self.max_seconds is None else float(self.max_seconds)
+            self.status_ = go_on(method, state, self.max_updates, seconds)
+        share = signs * state.alpha
+        self._keep_support(X, share[None, :])
+        self.intercept_ = np.array([float(share.sum())])
+        self.n_iter_, self.n_passes_ = state.updates, state.passes
+        self.certificate_ = None
+        if self.status_ not in (Status.SEPARATED, Status.EPSILON):
+            self._warn(f"{self.status_.cause}.")
+        return state
+
+
+class KernelPerceptron(_KernelRule):
+    """Count the rows it stumbles on until it stumbles no more, in the space of a kernel.
+
+    ``sum_i a_i y_i (K(x_i, x) + 1)``, where a counts mistakes. Ends when every row is strictly on
+    its own side, which some kernels (rbf on different rows) always allow.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0
+        As for `KernelSVM`.
+    max_updates : int
+        How many mistakes to make at most.
+    max_seconds : float or None
+        A further budget.
+    cache_size : float
+        Megabytes for rows of the kernel matrix.
+
+    Attributes
+    ----------
+    support_, support_vectors_, dual_coef_, intercept_, classes_
+        The rows used, how often (with the sign of their class), and the bias.
+    status_, n_iter_, n_passes_
+        Why the run ended, its mistakes, and its passes over the rows.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
+    >>> machine = sx.KernelPerceptron(kernel="rbf", gamma=1.0).fit(X, y)
+    >>> machine.predict(X).tolist(), str(machine.status_)
+    ([0, 0, 1, 1], 'separated')
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        max_updates: int = 100_000,
+        max_seconds: float | None = None,
+        cache_size: float = 500.0,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.max_updates = max_updates
+        self.max_seconds = max_seconds
+        self.cache_size = cache_size
+
+    def fit(self, X: Any, y: Any) -> KernelPerceptron:
+        """Go round the rows until none is on the wrong side."""
+        self._fit(X, y, kernel_perceptron)
+        return self
+
+
+class KernelKozinec(_KernelRule):
+    """Find a separating hyperplane in the space of a kernel, or one of nearly the largest margin.
+
+    Parameters
+    ----------
+    epsilon : float or None
+        None stops at the first hyperplane that separates. A number goes on until the margin is
+        within epsilon of the largest there is (in homogeneous coordinates of the kernel's space).
+    kernel, degree, gamma, coef0, cache_size
+        As for `KernelSVM`.
+    max_updates : int
+        How many updates to make at most.
+    max_seconds : float or None
+        A further budget.
+
+    Attributes
+    ----------
+    support_, support_vectors_, dual_coef_, intercept_, classes_
+        The rows used, their convex coefficients (with the sign of their class), and the bias.
+    margin_bounds_ : (float, float)
+        The largest margin of any hyperplane lies between these, computed in floating point.
+    status_, n_iter_, n_passes_
+        Why the run ended, and its updates, each of which looks at all rows.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
+    >>> machine = sx.KernelKozinec(epsilon=0.01, kernel="rbf", gamma=1.0).fit(X, y)
+    >>> machine.predict(X).tolist(), [round(bound, 2) for bound in machine.margin_bounds_]
+    ([0, 0, 1, 1], [0.31, 0.32])
+    """
+
+    margin_bounds_: tuple[float, float]
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        max_updates: int = 100_000,
+        max_seconds: float | None = None,
+        cache_size: float = 500.0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.max_updates = max_updates
+        self.max_seconds = max_seconds
+        self.cache_size = cache_size
+
+    def fit(self, X: Any, y: Any) -> KernelKozinec:
+        """Move to the point of the hull nearest the origin, segment by segment."""
+        if self.epsilon is not None:
+            positive("epsilon", self.epsilon)
+        state = self._fit(X, y, kernel_kozinec, epsilon=self.epsilon)
+        self.margin_bounds_ = state.bounds
+        return self

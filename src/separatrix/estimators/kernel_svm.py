@@ -1,0 +1,324 @@
+"""The kernel machine as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix.certificates.canonical import sha256
+from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.kernel_gap import KernelGaps, signs_of
+from separatrix.errors import DataError, NotSeparableError
+from separatrix.estimators._kernel_base import KernelClassifier
+from separatrix.estimators._kernel_machines import (
+    KernelData,
+    KernelEffort,
+    KernelFitted,
+    Task,
+    solve_kernel_machines,
+)
+from separatrix.estimators._validate import one_of, positive, several_classes
+from separatrix.estimators._weights import row_weights
+from separatrix.solvers import pair_replay
+from separatrix.solvers._drive import Status
+from separatrix.solvers._threads import one_thread
+from separatrix.solvers.kernel_rows import kernel_rows
+
+__all__ = ["KernelSVM"]
+
+
+class KernelSVM(KernelClassifier):
+    """The machine of largest margin in the space of a kernel; proved to be the best.
+
+    Minimises ``1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i (w.phi(x_i) + b))`` over w and b, where
+    ``phi(x).phi(z) = K(x, z)`` and s are the sample weights: the objective of scikit-learn's SVC.
+    Works on chunks of about a thousand rows whose kernel values are computed together.
+
+    Parameters
+    ----------
+    C : float
+        What a row inside the margin costs; inf for the hard margin in the kernel's space.
+    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or function
+        ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``, ``tanh(gamma x.z + coef0)``,
+        ``x.z``, a square matrix in place of X, or ``function(A, B)`` that returns a matrix.
+    degree, gamma, coef0
+        The kernel's parameters; gamma may be "scale", 1 / (columns * variance), or "auto",
+        1 / columns.
+    tol : float
+        Stop when (objective - lower bound) <= tol * objective, and that is proved.
+    cache_size : float
+        Megabytes for rows of the kernel matrix.
+    class_weight : None, "balanced" or dict
+        Factors on the sample weights, by class.
+    max_seconds : float or None
+        A budget. Where it ends the fit, the best point so far, its gap, and a warning remain.
+    multi_class : {"ovo", "ovr"}
+        Several classes: each against each, with votes, or each against the rest.
+    n_jobs : int or None
+        Threads over kernel values; None uses every core. The answer does not depend on it.
+
+    Attributes
+    ----------
+    support_, support_vectors_, dual_coef_, n_support_
+        The rows with a multiplier, themselves, their multipliers with the sign of their class (one
+        row a machine), and how many of each class there are.
+    intercept_, classes_
+        One intercept a machine; ``classes_[1]`` is the positive side of two classes. One-vs-one
+        machines stand in the order (0, 1), (0, 2), ... (1, 2), ..., the later class positive.
+    objective_, dual_objective_, gap_
+        The objective, a lower bound on any, and their relative difference: proved.
+    certificate_ : KernelGap
+        The proof; ``certificate_.check(X, y)`` proves it again. `KernelGaps` for several classes.
+    status_, n_iter_, n_passes_
+        Why the fit ended, pair steps, and chunks.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    >>> y = ["same", "same", "differ", "differ"]
+    >>> machine = sx.KernelSVM(C=10.0, kernel="rbf", gamma=1.0).fit(X, y)
+    >>> machine.predict(X).tolist()
+    ['same', 'same', 'differ', 'differ']
+    >>> machine.certificate_.check(X, y)
+    True
+    """
+
+    n_support_: np.ndarray
+    objective_: Any
+    dual_objective_: Any
+    gap_: float
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        cache_size: float = 500.0,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.max_seconds = max_seconds
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVM:
+        """Find the machine and prove how close to the best it is."""
+        X, codes, weights = self._pose(X, y, sample_weight)
+        effort = self._effort()
+        costs = self._costs(weights)
+        order = self._order(codes)
+        names = self._class_names()
+        with one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
+            # The fingerprint is made meanwhile; it needs the data and nothing else.
+            fingerprint = pool.submit(sha256, data_of(X, codes, len(names), True))
+            sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
+            data = KernelData(self.kernel_, sorted_X, fingerprint, names, order)
+            at = slice(None) if order is None else order
+            tasks = [
+                Task(k, rest, signs, np.where(signs != 0.0, costs[at], 0.0))
+                for k, rest in self._pairs()
+                for signs in [signs_of(codes[at], k, rest)]
+            ]
+            machines = solve_kernel_machines(data, tasks, effort, pool)
+        self._keep(X, codes, machines, order)
+        return self
+
+    # ---- posing
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        if not (isinstance(self.C, float | np.floating) and math.isinf(self.C) and self.C > 0):
+            positive("C", self.C)
+        positive("tol", self.tol)
+        positive("cache_size", self.cache_size)
+        if self.max_seconds is not None:
+            positive("max_seconds", self.max_seconds)
+        one_of("multi_class", self.multi_class, ("ovo", "ovr"))
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0. Use None for every core.")
+        X, y = self._kernel_data(X, y, sample_weight)
+        self.classes_, codes = several_classes(self, y)
+        return X, codes, row_weights(self, X, codes, sample_weight, self.class_weight)
+
+    def _costs(self, weights: np.ndarray) -> np.ndarray:
+        if np.isinf(self.C):
+            return np.where(weights > 0.0, np.inf, 0.0)
+        with np.errstate(over="ignore", under="ignore"):
+            costs = self.C * weights
+        if not np.isfinite(costs).all():
+            raise DataError("C times a row's weight is beyond the largest number. Lower C.")
+        if ((weights > 0.0) & (costs == 0.0)).any():
+            raise DataError("C times a row's weight is below the least number. Raise C.")
+        return costs
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        """Return the machines as (class, class it is set against), -1 standing for the rest."""
+        k = len(self.classes_)
+        if k == 2:
+            return [(1, -1)]
+        if self.multi_class == "ovr":
+            return [(i, -1) for i in range(k)]
+        return [(j, i) for i in range(k) for j in range(i + 1, k)]
+
+    def _order(self, codes: np.ndarray) -> np.ndarray | None:
+        """Return rows by class where machines take two classes each, so that theirs are runs."""
+        if len(self.classes_) == 2 or self.multi_class == "ovr":
+            return None
+        return np.argsort(codes, kind="stable")
+
+    def _effort(self) -> KernelEffort:
+        seconds = np.inf if self.max_seconds is None else float(self.max_seconds)
+        return KernelEffort(
+            tol=float(self.tol),
+            cache_bytes=int(float(self.cache_size) * 2**20),
+            workers=int(effective_n_jobs(self.n_jobs or -1)),
+            deadline=time.perf_counter() + seconds,
+        )
+
+    # ---- what a fit leaves
+
+    def _keep(
+        self, X: Any, codes: np.ndarray, machines: list[KernelFitted], order: np.ndarray | None
+    ) -> None:
+        proofs = tuple(_in_given_order(machine.proof, order) for machine in machines)
+        several = len(proofs) > 1
+        worst = max(machines, key=lambda machine: _BADNESS[machine.status])
+        self.status_ = worst.status
+        if self.status_ is Status.NOT_SEPARABLE:
+            raise NotSeparableError(
+                "C=inf asks for a hard margin in the kernel's space, and none was found: if there "
+                "is one, it is lost in rounding. Rows of different classes may be equal. Use a "
+                "finite C, which lets rows stand inside the margin, or a larger gamma or degree."
+            )
+        self.certificate_ = KernelGaps(proofs) if several else proofs[0]
+        self.objective_ = _one_or_all([proof.primal for proof in proofs])
+        self.dual_objective_ = _one_or_all([proof.dual for proof in proofs])
+        self.gap_ = max(proof.gap for proof in proofs)
+        self.intercept_ = np.array([proof.bias for proof in proofs])
+        self.n_iter_ = max(machine.updates for machine in machines)
+        self.n_passes_ = float(max(machine.rounds for machine in machines))
+        signs = [signs_of(codes, proof.positive, proof.negative) for proof in proofs]
+        shares = np.array([s * p.multipliers for s, p in zip(signs, proofs, strict=True)])
+        self._keep_support(X, shares)
+        self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
+        if self.status_ is not Status.OPTIMAL:
+            self._tell(proofs)
+
+    def _tell(self, proofs: tuple[Any, ...]) -> None:
+        if self.status_ is Status.STATIONARY:
+            reached = f"No pair is out of order by more than {max(p.violation for p in proofs):.3g}"
+        else:
+            reached = f"The gap reached is {self.gap_:.3g}, asked: {self.tol:g}"
+        warnings.warn(
+            f"{type(self).__name__}: {self.status_.cause}. {reached}. What to do: "
+            f"{_REMEDIES.get(self.status_, self.status_.remedy)}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return scores: one a row for two classes, otherwise one a class.
+
+        For one-vs-one they are votes, with the sum of scores, brought below a third, to part ties.
+        """
+        scores = self._machine_scores(X)
+        if scores.shape[1] == 1:
+            return scores.ravel()
+        if self.multi_class == "ovr":
+            return scores
+        return votes(scores, self._pairs(), len(self.classes_))
+
+    def _facts(self) -> list[tuple[str, str]]:
+        work = f"{self.n_iter_:,} pair steps in {self.n_passes_:,.0f} chunks"
+        support = f"{len(self.support_):,} rows"
+        facts = [(a, work if a == "work" else b) for a, b in super()._facts()]
+        return [*facts, ("support", support)]
+
+    # ---- replay
+
+    def _replay(self, X: Any, y: Any) -> Iterator[pair_replay.PairFrame]:
+        """Yield the start and every pair step that `fit` makes until it first looks for a proof."""
+        X, codes, weights = self._pose(X, y, None)
+        if len(self.classes_) > 2:
+            raise ValueError("A replay needs two classes: leave the others out.")
+        effort = self._effort()
+        task = Task(1, -1, signs_of(codes, 1, -1), self._costs(weights))
+        rows = kernel_rows(
+            self.kernel_, X, effort.cache_bytes, None, precise=bool(np.isinf(self.C))
+        )
+        return pair_replay.replay_pairs(task.machine(), rows, effort.tol)
+
+
+def votes(scores: np.ndarray, pairs: list[tuple[int, int]], n_classes: int) -> np.ndarray:
+    """Return the votes of every class, ties parted by the sum of scores.
+
+    >>> votes(np.array([[1.0, 1.0, -2.0]]), [(1, 0), (2, 0), (2, 1)], 3).argmax(axis=1)
+    array([1])
+    """
+    won = np.zeros((len(scores), n_classes))
+    sure = np.zeros((len(scores), n_classes))
+    for k, (above, below) in enumerate(pairs):
+        up = scores[:, k] > 0.0
+        won[:, above] += up
+        won[:, below] += ~up
+        sure[:, above] += scores[:, k]
+        sure[:, below] -= scores[:, k]
+    return won + sure / (3.0 * (abs(sure) + 1.0))
+
+
+def _taken(X: Any, order: np.ndarray, kernel: str) -> Any:
+    return X[order][:, order] if kernel == "precomputed" else X[order]
+
+
+def _in_given_order(proof: Any, order: np.ndarray | None) -> Any:
+    """Return the proof with its rows as they were given, not sorted by class."""
+    if order is None:
+        return proof
+    back = np.empty(len(order), dtype=np.int64)
+    back[order] = np.arange(len(order))
+    return dataclasses.replace(
+        proof,
+        multipliers=proof.multipliers[back],
+        costs=proof.costs[back],
+        margins=proof.margins[back],
+    )
+
+
+_BADNESS = {
+    Status.OPTIMAL: 0,
+    Status.UNPROVED: 1,
+    Status.STATIONARY: 2,
+    Status.BUDGET: 3,
+    Status.NOT_SEPARABLE: 4,
+}
+_REMEDIES = {
+    Status.BUDGET: "raise max_seconds, or use what is here, whose gap is proved",
+    Status.UNPROVED: "raise tol, or divide the largest columns, whose rounding hides the rest",
+}
+
+
+def _one_or_all(values: list[float]) -> Any:
+    return values[0] if len(values) == 1 else np.array(values)

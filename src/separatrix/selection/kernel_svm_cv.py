@@ -1,0 +1,185 @@
+"""Which C, and which gamma, for the kernel machine: cross-validated, then fitted on all rows.
+
+For each gamma the rows of the kernel matrix are computed over all the data and shared by all folds
+and machines: a fold leaves rows out by giving them the cost 0. For each fold C goes upwards, each
+machine starting from the last one's multipliers, which stay feasible; the scores of the rows left
+out are there at no cost, since f is kept for every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.certificates.kernel_gap import signs_of
+from separatrix.estimators._validate import positive
+from separatrix.estimators.kernel_svm import KernelSVM, votes
+from separatrix.problem.kernel_machine import KernelMachine
+from separatrix.problem.kernels import kernel_of
+from separatrix.solvers import chunking
+from separatrix.solvers._drive import go_on
+from separatrix.solvers._threads import one_thread
+from separatrix.solvers.kernel_rows import kernel_rows
+
+__all__ = ["KernelSVMCV"]
+
+_MOST_STEPS_A_ROW = 1_000
+
+
+class KernelSVMCV(KernelSVM):
+    """`KernelSVM` with C and gamma chosen by cross-validation; the fit on all rows is proved.
+
+    Parameters
+    ----------
+    Cs : sequence of float
+        The costs to try.
+    gammas : sequence
+        The kernel's gammas to try: numbers, "scale" or "auto" (of all rows).
+    cv : int or splitter
+        Folds; the number of stratified ones, or anything scikit-learn takes.
+    kernel, degree, coef0, tol, cache_size, class_weight, max_seconds, multi_class, n_jobs
+        As for `KernelSVM`; `max_seconds` is for the last fit.
+
+    Attributes
+    ----------
+    C_, gamma_
+        The pair of least mean validation error; of equals the smallest C, then the first gamma.
+    path_ : dict of arrays
+        One entry for each gamma and C: ``gamma``, ``C``, ``mean_error`` and ``spread`` of the
+        validation error over folds, mean ``support`` vectors, and the largest ``gap`` (in floating
+        point; the last fit's is proved).
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(80, noise=0.2, random_state=0)
+    >>> machine = sx.KernelSVMCV(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0]).fit(X, y)
+    >>> machine.gamma_, len(machine.path_["C"]), machine.certificate_.check(X, y)
+    (1.0, 6, True)
+    """
+
+    path_: dict[str, np.ndarray]
+
+    def __init__(
+        self,
+        Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
+        *,
+        gammas: Sequence[Any] = ("scale",),
+        cv: Any = 5,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        cache_size: float = 500.0,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            kernel=kernel,
+            degree=degree,
+            coef0=coef0,
+            tol=tol,
+            cache_size=cache_size,
+            class_weight=class_weight,
+            max_seconds=max_seconds,
+            multi_class=multi_class,
+            n_jobs=n_jobs,
+        )
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVMCV:
+        """Choose C and gamma, then find the machine on all rows and prove it."""
+        for C in self.Cs:
+            positive("every one of Cs", C)
+        if not len(self.Cs) or not len(self.gammas):
+            raise ValueError("Cs and gammas must hold at least one value each.")
+        given = self.C, self.gamma  # of the parent, and no parameters of this one
+        try:
+            self.path_ = self._path(X, y, sample_weight)
+            order = np.lexsort((self.path_["C"], self.path_["mean_error"].round(12)))
+            self.C_ = float(self.path_["C"][order[0]])
+            self.gamma_ = float(self.path_["gamma"][order[0]])
+            self.C, self.gamma = self.C_, self.gamma_
+            super().fit(X, y, sample_weight)
+        finally:
+            self.C, self.gamma = given
+        return self
+
+    def _path(self, X: Any, y: Any, sample_weight: Any) -> dict[str, np.ndarray]:
+        X, codes, weights = self._pose(X, y, sample_weight)
+        copies = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        folds = list(check_cv(self.cv, codes, classifier=True).split(X, codes))
+        effort = self._effort()
+        rows_of_path = []
+        with one_thread(), ThreadPoolExecutor(effort.workers) as pool:
+            for gamma in self.gammas:
+                kernel = kernel_of(self.kernel, X, gamma, self.degree, self.coef0, copies)
+                rows = kernel_rows(kernel, X, effort.cache_bytes, pool)
+                found = np.array([self._fold(rows, codes, weights, *fold) for fold in folds])
+                for k, C in enumerate(sorted(self.Cs)):
+                    errors, support, gaps = found[:, k].T
+                    spread = errors.std(ddof=1) if len(errors) > 1 else 0.0
+                    rows_of_path.append(
+                        (kernel.gamma, C, errors.mean(), spread, support.mean(), gaps.max())
+                    )
+        columns = np.array(rows_of_path, dtype=float).T
+        names = ("gamma", "C", "mean_error", "spread", "support", "gap")
+        return dict(zip(names, columns, strict=True))
+
+    def _fold(
+        self, rows: Any, codes: np.ndarray, weights: np.ndarray, train: Any, test: Any
+    ) -> list[tuple[float, float, float]]:
+        """Return validation error, support vectors and gap of every C, going upwards."""
+        kept = np.zeros(len(codes))
+        kept[train] = weights[train]
+        members = np.arange(len(codes))
+        states: list[Any] = []
+        found = []
+        for C in sorted(self.Cs):
+            for number, (one, other) in enumerate(self._pairs()):
+                signs = signs_of(codes, one, other)
+                machine = KernelMachine(signs, np.where(signs != 0.0, C * kept, 0.0), members)
+                if len(states) == number:
+                    states.append(chunking.start(machine, kernel_rows=rows, tol=float(self.tol)))
+                else:
+                    states[number].machine = machine
+                    g = states[number].f + signs
+                    chunking.resume(states[number], states[number].alpha, g, float(self.tol))
+                go_on(chunking, states[number], 100_000 + _MOST_STEPS_A_ROW * len(codes))
+                states[number].kept = None
+            found.append(self._judged(states, codes, weights, test))
+        return found
+
+    def _judged(
+        self, states: list[Any], codes: np.ndarray, weights: np.ndarray, test: np.ndarray
+    ) -> tuple[float, float, float]:
+        scores = np.column_stack([s.f[test] + s.machine.signs[test] + s.bias for s in states])
+        if scores.shape[1] == 1:
+            predicted = (scores[:, 0] > 0.0).astype(int)
+        elif self.multi_class == "ovr":
+            predicted = scores.argmax(axis=1)
+        else:
+            predicted = votes(scores, self._pairs(), len(self.classes_)).argmax(axis=1)
+        weight = weights[test]
+        total = float(weight.sum())
+        wrong = float(weight @ (predicted != codes[test])) / total if total > 0.0 else 0.0
+        used = np.any([state.alpha > 0.0 for state in states], axis=0)
+        return wrong, float(used.sum()), max(state.gap for state in states)
+
+    def best_machine(self) -> KernelSVM:
+        """Return an unfitted `KernelSVM` with the C and gamma chosen."""
+        check_is_fitted(self)
+        names = KernelSVM().get_params()
+        settings = {name: value for name, value in self.get_params().items() if name in names}
+        return clone(KernelSVM(**{**settings, "C": self.C_, "gamma": self.gamma_}))

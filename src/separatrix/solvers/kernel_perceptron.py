@@ -1,0 +1,82 @@
+"""The perceptron in the space of a kernel.
+
+    find  a >= 0   with   y_i (sum_j a_j y_j K(x_j, x_i) + sum_j a_j y_j) > 0   for every row i
+
+The perceptron's weights are a sum of the rows it stumbled on, so counting how often each was used
+(a) is the same as adding the row up: w.z_i = y_i sum_j a_j y_j (K(x_j, x_i) + 1), the 1 being the
+bias. Novikoff's bound on the number of mistakes holds in the kernel's space as anywhere.
+
+One update: the next row, in the order of the data, that is not strictly on its own side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from separatrix._compiled import compiled
+from separatrix.solvers._drive import Status
+
+__all__ = ["State", "advance", "start"]
+
+
+@dataclass
+class State:
+    """A run in progress: counts of mistakes, and every row's score."""
+
+    signs: np.ndarray
+    kernel_rows: Any
+    alpha: np.ndarray
+    scores: np.ndarray
+    updates: int = 0
+    cursor: int = 0
+    visits: int = 0
+    row: int = -1
+    spans: list[tuple[int, int, int]] = field(default_factory=list, repr=False)
+
+    @property
+    def w(self) -> np.ndarray:
+        """The counts: `_drive` looks whether they are finite."""
+        return self.alpha
+
+    @property
+    def passes(self) -> float:
+        """How many times all rows were visited."""
+        return self.visits / len(self.signs)
+
+
+def start(signs: np.ndarray, *, kernel_rows: Any) -> State:
+    """Begin with no mistakes."""
+    n = len(signs)
+    return State(signs, kernel_rows, np.zeros(n), np.zeros(n), spans=[(0, n, 0)])
+
+
+def advance(state: State, budget: int) -> Status | None:
+    """Make at most `budget` updates."""
+    n = len(state.signs)
+    while True:
+        row = int(next_mistake(state.scores, state.signs, state.cursor))
+        if row < 0:
+            return Status.SEPARATED
+        if budget == 0:
+            return None
+        state.visits += (row - state.cursor) % n + 1
+        state.alpha[row] += 1.0
+        step = np.array([state.signs[row]])
+        state.kernel_rows.add(np.array([row]), step, state.spans, state.scores)
+        state.scores += state.signs[row]
+        state.updates, state.row, state.cursor = state.updates + 1, row, (row + 1) % n
+        budget -= 1
+
+
+@compiled
+def next_mistake(scores, signs, cursor):  # type: ignore[no-untyped-def]
+    """Return the first row from `cursor` on that is not strictly on its side, or -1."""
+    n = scores.shape[0]
+    for k in range(n):
+        row = (cursor + k) % n
+        if not signs[row] * scores[row] > 0.0:
+            return row
+    return -1

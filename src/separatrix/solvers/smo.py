@@ -1,0 +1,83 @@
+"""Sequential minimal optimisation: two multipliers at a time.
+
+    max over a   sum_i a_i - 1/2 sum_ij a_i y_i a_j y_j K_ij
+    subject to   0 <= a_i <= c_i,   sum_i y_i a_i = 0
+
+The balance lets no multiplier move alone, so a pair does: y_i a_i grows and y_j a_j falls by the
+same t. With f_i = sum_j a_j y_j K_ij - y_i the dual's slope along the pair is f_j - f_i and its
+curvature K_ii + K_jj - 2 K_ij, so the best t is their quotient, cut at the box. Row i is the one
+with the least f among those that may grow, row j the one whose step gains most (second-order
+choice: Fan, Chen and Lin 2005). Optimal when no row that may fall has f above one that may grow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix._compiled import compiled
+
+__all__ = ["CURVED", "STEPS", "pair_steps"]
+
+# Places in `counts`.
+STEPS, CURVED, FIRST, SECOND = range(4)
+# Curvature below this share of K_ii + K_jj is rounding, or a kernel that is not positive.
+_NEGATIVE = -1e-4
+
+
+@compiled
+def pair_steps(K, flattest, diagonal, signs, costs, alpha, f, target, budget, counts, before):  # type: ignore[no-untyped-def]
+    """Make up to `budget` steps on the rows of K; return whether the violation is below `target`.
+
+    `counts` receives the steps made, those that met negative curvature, and the last pair;
+    `before` the multipliers of that pair before its step.
+    """
+    m = alpha.shape[0]
+    made = 0
+    while True:
+        first, least, most = -1, np.inf, -np.inf
+        for k in range(m):
+            positive = signs[k] > 0.0
+            if f[k] < least and (alpha[k] < costs[k] if positive else alpha[k] > 0.0):
+                first, least = k, f[k]
+            if f[k] > most and (alpha[k] > 0.0 if positive else alpha[k] < costs[k]):
+                most = f[k]
+        if first < 0 or not most - least > target:
+            return True
+        if made == budget:
+            return False
+        row, own = K[first], diagonal[first]
+        second, best = -1, 0.0
+        for k in range(m):
+            slope = f[k] - least
+            if slope > 0.0:
+                curvature = max(own + diagonal[k] - 2.0 * row[k], flattest * (own + diagonal[k]))
+                curvature = max(curvature, 1e-300)
+                gain = slope * slope / curvature
+                if gain > best and (alpha[k] > 0.0 if signs[k] > 0.0 else alpha[k] < costs[k]):
+                    second, best = k, gain
+        if second < 0:
+            return True
+        other, both = K[second], own + diagonal[second]
+        curvature = own + diagonal[second] - 2.0 * row[second]
+        if curvature < _NEGATIVE * abs(both) or both < 0.0:
+            counts[CURVED] += 1
+        curvature = max(curvature, flattest * both, 1e-300)
+        step = (f[second] - least) / curvature
+        room_i = costs[first] - alpha[first] if signs[first] > 0.0 else alpha[first]
+        room_j = alpha[second] if signs[second] > 0.0 else costs[second] - alpha[second]
+        step = min(step, room_i, room_j)
+        counts[FIRST], counts[SECOND] = first, second
+        before[0], before[1] = alpha[first], alpha[second]
+        # At the box exactly, so that a row there is seen to be there.
+        if step == room_i:
+            alpha[first] = costs[first] if signs[first] > 0.0 else 0.0
+        else:
+            alpha[first] += signs[first] * step
+        if step == room_j:
+            alpha[second] = 0.0 if signs[second] > 0.0 else costs[second]
+        else:
+            alpha[second] -= signs[second] * step
+        for k in range(m):
+            f[k] += step * (row[k] - other[k])
+        made += 1
+        counts[STEPS] += 1

@@ -1,0 +1,231 @@
+"""The proof of a kernel machine: what it says is true, and forgeries are refused."""
+
+import dataclasses
+import json
+import math
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from tests.amounts import cases
+from tests.naive import smo as naive
+
+import separatrix as sx
+from separatrix.certificates import kernel_scores as kernel_scores_module
+from separatrix.certificates.checker import Refused
+from separatrix.certificates.kernel_gap import prove_kernel_gap
+from separatrix.certificates.kernel_reading import kernel_gap_from_json
+from separatrix.certificates.kernel_scores import Expected, KernelRowsInProof, kernel_scores
+from separatrix.problem.kernels import Kernel
+
+KERNELS = [
+    Kernel("rbf", 0.7),
+    Kernel("linear"),
+    Kernel("poly", 0.5, 3, 1.0),
+    Kernel("sigmoid", 0.1, 3, -0.5),
+]
+
+
+def posed(seed, n=40):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) * (rng.random((n, 3)) < 0.8)
+    signs = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+    signs[:2] = [-1.0, 1.0]
+    return X, signs
+
+
+def long_scores(kernel, X, share):
+    """Scores in extended precision, every value by its formula."""
+    X = X.astype(np.longdouble)
+    if kernel.name == "rbf":
+        K = np.exp(-np.longdouble(kernel.gamma) * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    else:
+        K = X @ X.T
+        if kernel.name != "linear":
+            K = np.longdouble(kernel.gamma) * K + np.longdouble(kernel.coef0)
+            K = np.tanh(K) if kernel.name == "sigmoid" else K**kernel.degree
+    return K @ share.astype(np.longdouble)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_scores_are_right_to_within_their_errors(kernel, make):
+    for seed in cases(40):
+        rng = np.random.default_rng(seed)
+        X, signs = posed(seed)
+        X = X * 10.0 ** rng.integers(-3, 3)
+        share = signs * rng.random(40) * (rng.random(40) < 0.5)
+        scores = kernel_scores(KernelRowsInProof(kernel, make(X)), share[:, None])
+        exact = long_scores(kernel, X, share)
+        assert (abs(scores.values[:, 0] - exact) <= scores.errors[:, 0]).all()
+        assert scores.errors.max() <= 1e-9 * (1.0 + abs(exact).max() + abs(share).sum())
+
+
+def test_float32_scores_are_right_to_within_their_errors(monkeypatch):
+    monkeypatch.setattr(kernel_scores_module, "_WORTH_SCREENING", 1)
+    for seed in cases(20):
+        rng = np.random.default_rng(seed)
+        n, d = 60, 3 + 100 * (seed % 2)
+        X = rng.normal(size=(n, d)) + 100.0 * (seed % 3)
+        signs = rng.choice([-1.0, 1.0], size=n)
+        share = signs * rng.random(n) * (rng.random(n) < 0.5)
+        kernel, data = Kernel("rbf", 0.5 / d), X if seed % 2 else sp.csr_array(X)
+        rows = KernelRowsInProof(kernel, data)
+        plain = kernel_scores(rows, share[:, None])
+        # A bias far out makes every margin clear, for rows of one sign.
+        expected = Expected(np.ones((n, 1)), np.array([50.0]))
+        screened = kernel_scores(rows, share[:, None], expected=expected)
+        exact = long_scores(kernel, X, share)
+        if seed % 2 or seed % 3 == 0:  # sparse rows are not centred: 100 is too far for float32
+            assert screened.clear.sum() == (share == 0.0).sum()
+        off = abs(screened.values[:, 0] - exact)
+        assert (off <= screened.errors[:, 0]).all()
+        assert (screened.errors >= plain.errors).all()
+
+
+def test_the_number_of_threads_changes_no_bit():
+    X, signs = posed(0, 1300)
+    share = np.where(np.arange(1300) % 2, signs, 0.0)[:, None]
+    rows = KernelRowsInProof(KERNELS[0], X)
+    found = [kernel_scores(rows, share, workers) for workers in (1, 2, 3)]
+    assert len({scores.values.tobytes() for scores in found}) == 1
+
+
+def test_bounds_bracket_the_optimum_whoever_proposes():
+    for seed in cases(30):
+        X, signs = posed(seed, 16)
+        kernel = KERNELS[seed % 3]
+        K = kernel.block(X, X)
+        costs = np.random.default_rng(seed).integers(1, 4, size=16).astype(float)
+        best = naive.dual(K, signs, naive.smo(K, signs, costs))
+        rng = np.random.default_rng(seed)
+        alpha = np.zeros(16)
+        i, j = np.flatnonzero(signs > 0)[0], np.flatnonzero(signs < 0)[0]
+        alpha[[i, j]] = 0.25
+        rows = KernelRowsInProof(kernel, X)
+        proof = prove_kernel_gap(
+            kernel=kernel,
+            signs=signs,
+            costs=costs,
+            alpha=alpha,
+            bias=float(rng.normal()),
+            scores=kernel_scores(rows, (signs * alpha)[:, None]),
+            n_features=3,
+        )
+        assert proof.dual <= best * (1 + 1e-9)
+        assert best <= proof.primal * (1 + 1e-9)
+        assert_allclose(proof.dual, naive.dual(K, signs, alpha), rtol=1e-9)
+        expected = naive.primal(K, signs, costs, alpha, proof.bias)
+        assert_allclose(proof.primal, expected, rtol=1e-9)
+
+
+def fitted(seed=0, **settings):
+    X, signs = posed(seed)
+    return X, signs, sx.KernelSVM(**settings).fit(X, signs)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_a_certificate_survives_its_file(kernel):
+    X, y, machine = fitted(kernel=kernel)
+    text = machine.certificate_.to_json()
+    again = kernel_gap_from_json(text)
+    assert again.check(X, y)
+    assert again.check(sp.csr_array(X), y)
+    assert again.to_json() == text
+    assert again.gap == machine.gap_
+    assert not again.check(X + 1e-9, y)
+    assert not again.check(X, -y)
+    assert not again.check(X[1:], y[1:])
+
+
+def _forgeries(proof):
+    i = np.flatnonzero(proof.multipliers)[0]
+    moved, larger = proof.multipliers.copy(), proof.multipliers.copy()
+    moved[i] *= 0.9
+    larger[i] = 2.0 * proof.costs[i] + 1.0
+    far = proof.bias + 1.0
+    yield "a smaller objective", {"primal": proof.primal * (1 - 1e-3)}
+    yield "a larger bound", {"dual": proof.dual * (1 + 1e-6) + 1e-6}
+    yield "no balance", {"multipliers": moved}
+    yield "beyond the box", {"multipliers": larger}
+    yield "below the box", {"multipliers": -proof.multipliers}
+    yield "not a number", {"multipliers": proof.multipliers * np.nan}
+    yield "another bias", {"bias": far}
+    yield "other costs", {"costs": proof.costs * 1.5}
+    yield "no costs", {"costs": proof.costs * 0.0}
+    yield "another kernel", {"kernel": dataclasses.replace(proof.kernel, gamma=2.0)}
+    yield "the other class", {"positive": 0}
+    yield "against itself", {"negative": 1}
+    yield "a smaller violation", {"violation": -1.0}
+    yield "an infinite bound", {"dual": -math.inf}
+
+
+def test_forgeries_are_refused():
+    X, y, machine = fitted(C=2.0, tol=1e-6)
+    proof = machine.certificate_
+    assert proof.check(X, y)
+    for name, change in _forgeries(proof):
+        assert not dataclasses.replace(proof, **change).check(X, y), name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": [0, 0]},
+        {"rows": [-1]},
+        {"rows": [0.5]},
+        {"costs": []},
+        {"costs": ["-0x1.0p+0"]},
+        {"kernel": {"name": "magic", "gamma": "0x1p+0", "degree": 3, "coef0": "0x0p+0"}},
+        {"kernel": {"name": "rbf", "gamma": "0x0p+0", "degree": 3, "coef0": "0x0p+0"}},
+        {"kernel": {"name": "callable", "gamma": "0x1p+0", "degree": 3, "coef0": "0x0p+0"}},
+        {"positive": "1"},
+        {"curved": 0},
+        {"bias": None},
+    ],
+)
+def test_malformed_files_are_refused(change):
+    _, _, machine = fitted()
+    whole = json.loads(machine.certificate_.to_json())
+    whole["claim"].update(change)
+    with pytest.raises(Refused):
+        kernel_gap_from_json(whole)
+
+
+def test_a_kernel_that_is_not_positive_gets_no_bound():
+    X, y = posed(3)
+    with pytest.warns(UserWarning, match="the kernel is not positive"):
+        machine = sx.KernelSVM(kernel="sigmoid", gamma=2.0, coef0=-3.0).fit(X, y)
+    proof = machine.certificate_
+    assert not proof.is_convex
+    assert proof.gap == math.inf
+    assert machine.status_ == "stationary"
+    assert proof.holds
+    assert proof.violation < 1.0
+    assert proof.check(X, y)
+    assert "not positive" in str(proof)
+    assert not dataclasses.replace(proof, violation=0.0).check(X, y)
+    # A claim of convexity is not believed either.
+    assert not dataclasses.replace(proof, curved=False, smallest=0.0).check(X, y)
+
+
+def test_several_machines_are_checked_together():
+    X, _ = posed(0)
+    y = np.digitize(X[:, 0], [-0.4, 0.4])
+    for way in ("ovo", "ovr"):
+        proof = sx.KernelSVM(multi_class=way).fit(X, y).certificate_
+        assert proof.holds
+        assert proof.check(X, y)
+        assert len(proof.machines) == 3
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            bent = sx.KernelSVM(kernel="sigmoid", gamma=0.3, multi_class=way).fit(X, y)
+        assert bent.certificate_.check(X, y)
+        swapped = dataclasses.replace(proof, machines=proof.machines[::-1])
+        assert not swapped.check(X, y)
+        bad = dataclasses.replace(proof.machines[1], dual=proof.machines[1].primal * 1.1)
+        forged = dataclasses.replace(proof, machines=(proof.machines[0], bad, proof.machines[2]))
+        assert not forged.check(X, y)

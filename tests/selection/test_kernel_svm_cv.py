@@ -1,0 +1,55 @@
+"""KernelSVMCV against folds fitted one by one."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_iris, make_moons
+from sklearn.model_selection import StratifiedKFold
+
+import separatrix as sx
+from separatrix._compiled import is_interpreted
+
+
+@pytest.mark.skipif(is_interpreted(), reason="dozens of fits: too slow interpreted")
+@pytest.mark.parametrize("way", ["two", "ovo", "ovr"])
+def test_the_path_is_that_of_folds_fitted_one_by_one(way):
+    if way == "two":
+        X, y = make_moons(120, noise=0.3, random_state=0)
+    else:
+        X, y = load_iris(return_X_y=True)
+        X = X[:, :2]
+    way = "ovo" if way == "two" else way
+    Cs, gammas, folds = [0.1, 10.0], [0.3, 3.0], StratifiedKFold(3)
+    chosen = sx.KernelSVMCV(Cs, gammas=gammas, cv=folds, tol=1e-6, multi_class=way).fit(X, y)
+    k = 0
+    for gamma in gammas:
+        for C in Cs:
+            errors = []
+            for train, test in folds.split(X, y):
+                one = sx.KernelSVM(C, gamma=gamma, tol=1e-6, multi_class=way)
+                errors.append((one.fit(X[train], y[train]).predict(X[test]) != y[test]).mean())
+            assert (chosen.path_["gamma"][k], chosen.path_["C"][k]) == (gamma, C)
+            assert_allclose(chosen.path_["mean_error"][k], np.mean(errors), atol=0.011)
+            assert chosen.path_["gap"][k] <= 1e-6
+            k += 1
+    assert chosen.path_["mean_error"].min() == min(
+        error
+        for error, C, gamma in zip(
+            chosen.path_["mean_error"], chosen.path_["C"], chosen.path_["gamma"], strict=True
+        )
+        if (C, gamma) == (chosen.C_, chosen.gamma_)
+    )
+    assert chosen.certificate_.check(X, y)
+    alone = sx.KernelSVM(chosen.C_, gamma=chosen.gamma_, tol=1e-6, multi_class=way).fit(X, y)
+    assert_allclose(chosen.objective_, alone.objective_)
+    assert chosen.best_machine().get_params()["C"] == chosen.C_
+
+
+def test_bad_grids_are_refused():
+    X, y = make_moons(20, random_state=0)
+    with pytest.raises(ValueError, match="at least one value"):
+        sx.KernelSVMCV([]).fit(X, y)
+    with pytest.raises(ValueError, match="every one of Cs must be a number above 0"):
+        sx.KernelSVMCV([1.0, 0.0]).fit(X, y)
+    with pytest.raises(ValueError, match="gamma must be"):
+        sx.KernelSVMCV([1.0], gammas=[0.0], cv=2).fit(X, y)

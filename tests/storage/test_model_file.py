@@ -29,6 +29,8 @@ MODELS = {
     "svm, hard": (lambda: sx.LinearSVM(C=np.inf), True),
     "svm, probable": (lambda: sx.LinearSVM(probability=True), True),
     "svm, weighted": (lambda: sx.LinearSVM(class_weight={"setosa": 2.0}), True),
+    "svm, path": (lambda: sx.LinearSVMCV([0.1, 1.0], cv=3), True),
+    "logistic, path": (lambda: sx.LogisticRegressionCV([0.1, 1.0], cv=3), True),
     "logistic": (sx.LogisticRegression, False),
     "logistic, free": (lambda: sx.LogisticRegression(C=np.inf), True),
     "perceptron": (sx.Perceptron, True),

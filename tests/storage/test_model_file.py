@@ -30,6 +30,8 @@ MODELS = {
     "svm, probable": (lambda: sx.LinearSVM(probability=True), True),
     "svm, weighted": (lambda: sx.LinearSVM(class_weight={"setosa": 2.0}), True),
     "svm, path": (lambda: sx.LinearSVMCV([0.1, 1.0], cv=3), True),
+    "svm, pairs": (lambda: sx.LinearSVM(multi_class="ovo"), False),
+    "svm, direct": (lambda: sx.LinearSVM(multi_class="direct"), False),
     "logistic, path": (lambda: sx.LogisticRegressionCV([0.1, 1.0], cv=3), True),
     "logistic": (sx.LogisticRegression, False),
     "logistic, free": (lambda: sx.LogisticRegression(C=np.inf), True),

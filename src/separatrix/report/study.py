@@ -15,7 +15,6 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.data.summary import summarise
 from separatrix.data.table import Table
-from separatrix.errors import ContaminatedTestError, DataError, ModelFileError
+from separatrix.errors import ContaminatedTestError, ModelFileError
 from separatrix.estimators.verdict import Verdict
 from separatrix.report import facts as f
 from separatrix.report import study_facts as told
@@ -38,6 +37,7 @@ from separatrix.report.bounded_verdict import verdict_within
 from separatrix.report.evaluation import calibration_of, curves_of, margins_of, mistakes_of
 from separatrix.report.excerpts import Excerpts
 from separatrix.report.journal import Journal, alone_in, key_of
+from separatrix.report.study_settings import Settings, labels_of, with_loss
 from separatrix.selection.chosen_machine import chosen_machine
 from separatrix.selection.opening import TestResult
 from separatrix.selection.path_table import PathTable
@@ -49,28 +49,7 @@ __all__ = ["OUTPUTS", "Settings", "Study", "study"]
 
 OUTPUTS = ("report.html", "model.sx", "certificate.json", "path.csv", "study.json")
 _CHECKED_ENTRIES = 20_000_000
-_LARGE_ENTRIES, _WIDE = 3_000_000, 2000
 Progress = Callable[[str, float, float], None]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a study may be told."""
-
-    loss: str = "auto"
-    Cs: tuple[float, ...] | int | None = None
-    folds: int = 5
-    test_share: float = 0.2
-    seed: int = 0
-    rule: str = "best"
-    tol: float = 1e-4
-    balanced: bool = False
-    by_time: bool = False
-    positive: str | None = None
-    max_seconds: float | None = None
-    verdict_seconds: float = 60.0
-    title: str = ""
-    times: bool = True
 
 
 def study(
@@ -97,9 +76,9 @@ class Study:
         progress: Progress | None = None,
     ) -> None:
         self.table, self.folder = table, folder
-        self.settings, self.remarks = _with_loss(settings, table)
+        self.settings, self.remarks = with_loss(settings, table)
         self.commands, self.progress = commands, progress
-        self.y = _labels(table.y, settings.positive)
+        self.y = labels_of(table.y, settings.positive)
         self.classes, self.codes = np.unique(self.y, return_inverse=True)
         self.names = [str(name) for name in self.classes.tolist()]
         self.parts: Parts = split(
@@ -339,20 +318,6 @@ class Study:
         write_whole(self.folder / "study.json", (facts.to_json() + "\n").encode())
 
 
-def _with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ...]]:
-    """Settle the loss: the hinge, or on large narrow data the one that is ten times faster."""
-    if settings.loss != "auto":
-        return settings, ()
-    entries = getattr(table.X, "nnz", table.X.size)
-    if entries <= _LARGE_ENTRIES or table.X.shape[1] > _WIDE:
-        return dataclasses.replace(settings, loss="hinge"), ()
-    remark = (
-        f"The data are large ({entries:,} values), so the loss is logistic; --loss hinge asks for "
-        "the support vector machine, which takes about ten times as long."
-    )
-    return dataclasses.replace(settings, loss="logistic"), (remark,)
-
-
 class _Gone(Exception):
     """A step was not kept."""
 
@@ -376,16 +341,6 @@ def _csv_of(path: PathTable, times: bool) -> str:
 
 
 _WORST_FIRST = ("overlapping", "undecided", "quasi-separable", "separable")
-
-
-def _labels(y: np.ndarray, positive: str | None) -> np.ndarray:
-    if positive is None:
-        return y
-    chosen = np.array([str(label) == positive for label in y.tolist()])
-    if not chosen.any():
-        known = ", ".join(str(name) for name in np.unique(y)[:12])
-        raise DataError(f"there is no class {positive!r}; the classes are {known}.")
-    return np.where(chosen, positive, f"not {positive}")
 
 
 def _question(names: list[str], table: Table) -> str:

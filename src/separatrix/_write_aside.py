@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = ["create_whole", "write_whole"]
 
 
-def write_whole(path: str | os.PathLike[str], contents: bytes) -> None:
-    """Put the contents under this name; whoever looks sees the old file or the new one."""
+def write_whole(path: str | os.PathLike[str], contents: bytes | Iterable[bytes]) -> None:
+    """Put the contents under this name; whoever looks sees the old file or the new one.
+
+    "-" is standard output.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> write_whole(folder / "a.txt", [b"one ", b"two"])
+    >>> (folder / "a.txt").read_bytes(), len(list(folder.iterdir()))
+    (b'one two', 1)
+    """
+    pieces = [contents] if isinstance(contents, bytes) else contents
+    if os.fspath(path) == "-":
+        sys.stdout.buffer.writelines(pieces)
+        sys.stdout.buffer.flush()
+        return
     path = Path(path)
     aside = path.with_name(path.name + ".part")
     try:
-        _write(aside, contents)
+        _write(aside, pieces)
         os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
@@ -25,17 +41,17 @@ def create_whole(path: str | os.PathLike[str], contents: bytes) -> None:
     path = Path(path)
     aside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        _write(aside, contents)
+        _write(aside, [contents])
         os.link(aside, path)
     finally:
         aside.unlink(missing_ok=True)
     _settle(path.parent)
 
 
-def _write(path: Path, contents: bytes) -> None:
+def _write(path: Path, pieces: Iterable[bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "wb") as file:
-        file.write(contents)
+        file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())
 

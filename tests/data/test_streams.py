@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import separatrix as sx
+from separatrix._write_aside import write_whole
 from separatrix.data import progress, streams
 from separatrix.data.streams import line_and_column, open_source
-from separatrix.data.whole_file import write_whole
 
 ROWS = b"".join(b"%+d 1:%d 2:0.5\n" % (1 - 2 * (row % 2), row) for row in range(200))
 

@@ -217,8 +217,8 @@ def write_libsvm(
     -1 2:1e-300
     <BLANKLINE>
     """
+    from separatrix._write_aside import write_whole
     from separatrix.data.libsvm_text import libsvm_text
-    from separatrix.data.whole_file import write_whole
 
     write_whole(path, libsvm_text(X, y, zero_based, query_ids))
 

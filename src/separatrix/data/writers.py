@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from separatrix._write_aside import write_whole
 from separatrix.data.libsvm import write_libsvm
 from separatrix.data.table import Table
-from separatrix.data.whole_file import write_whole
 from separatrix.errors import DataError
 
 __all__ = ["FORMATS", "write_table"]

@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from separatrix.plots._save import written_aside
+from separatrix._write_aside import write_whole
 from separatrix.report import words
 from separatrix.report.conclusions import answer, headings, key_figures
 from separatrix.report.facts import Facts
@@ -44,11 +44,7 @@ SECTIONS = {
 
 def write_report(facts: Facts, path: str | os.PathLike[str]) -> Path:
     """Write the page of a study; the file appears under its name only when it is whole."""
-    page = render_report(facts).encode("utf-8")
-    with written_aside(path) as aside, open(aside, "wb") as file:
-        file.write(page)
-        file.flush()
-        os.fsync(file.fileno())
+    write_whole(path, render_report(facts).encode("utf-8"))
     return Path(path)
 
 

@@ -8,10 +8,11 @@ import io
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from separatrix._write_aside import write_whole
 
 __all__ = ["PathTable"]
 
@@ -129,17 +130,7 @@ class PathTable:
         writer.writerow([*self.columns, "chosen"])
         for number, row in enumerate(self):
             writer.writerow([*(repr(value) for value in row.values()), int(number == self.chosen)])
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        aside = target.with_name(f".{target.name}.part")
-        try:
-            with open(aside, "w", encoding="utf-8") as file:
-                file.write(text.getvalue())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(aside, target)
-        finally:
-            aside.unlink(missing_ok=True)
+        write_whole(path, text.getvalue().encode("utf-8"))
 
     def facts(self) -> dict[str, Any]:
         """Return everything as plain numbers, lists and texts."""

@@ -60,16 +60,7 @@ def _fitted(
         bias = w[0] * problem.bias_penalty
         target = np.append(target, weight * (bias - share.sum()))
     size = float(np.abs(target).max(initial=0.0)) or 1.0
-    lengths = np.sqrt((columns**2).sum(axis=0))
-    lengths[~(lengths > 0.0)] = 1.0
-    # Columns of length 1: the solver's own thresholds are absolute.
-    fit = lsq_linear(
-        columns / lengths,
-        target / size,
-        (0.0, costs[free] / size * lengths),
-        method="bvls",
-        tol=1e-15,
-        max_iter=200,
-    )
-    alpha[free] = np.minimum(np.maximum(fit.x, 0.0) / lengths * size, costs[free])
+    upper = costs[free] / size
+    fit = lsq_linear(columns, target / size, (0.0, upper), method="bvls", tol=1e-15, max_iter=200)
+    alpha[free] = np.minimum(np.maximum(fit.x, 0.0) * size, costs[free])
     return alpha

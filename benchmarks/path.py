@@ -189,7 +189,7 @@ CASES = {
     "classes": lambda: against_grid_search(
         "20 newsgroups, 20 classes", *text.newsgroups_classes(), 1, False, False
     ),
-    "a9a": lambda: against_grid_search("a9a", *a9a(), 1, False, False),
+    "a9a": lambda: against_grid_search("a9a", *a9a(), 1, False),
     "liblinear-sentiment": lambda: against_liblinear("Sentiment sentences", *sentiment()),
     "liblinear-newsgroups": lambda: against_liblinear(
         "20 newsgroups as two classes", *text.newsgroups_two_classes()

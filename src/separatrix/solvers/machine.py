@@ -46,8 +46,8 @@ _NARROW, _MODEST = 60, 2_000
 # Seconds for one multiplication of a d x d product, and for one entry of a coordinate pass.
 _PRODUCT, _ENTRY = 2.5e-10, 3e-9
 _ITERATIONS, _PASSES = 25, 60
-# Below this reach coordinate descent needs few passes: 5 to 20 on a9a, half the time of the matrix.
-_SHORT_REACH = 1.5
+# Below this reach coordinate descent needs few passes: 5 to 30 on a9a, half the time of the matrix.
+_SHORT_REACH = 0.5
 
 
 def choose(problem: MachineProblem) -> str:

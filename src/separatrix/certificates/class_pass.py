@@ -44,11 +44,12 @@ def class_pass(
     bias: np.ndarray,
     shares: Any,
     by_column: bool,
+    wider: float = 1.0,
 ) -> ClassPass:
     """Return what W (d x K), the biases and the shares a (n x K, sparse) come to on the data.
 
     By column, every entry's own absolute sum bounds its error; otherwise, for sparse rows, the
-    lengths of rows and weights do, in half the time.
+    lengths of rows and weights do, in half the time. Errors are stated `wider` times as large.
     """
     (n, d), K = X.shape, W.shape[1]
     short, slopes = np.empty(n), np.empty((n, K))
@@ -69,7 +70,7 @@ def class_pass(
                 lengths[rows] = _lengths(block, d)
                 off = lengths[rows, None] * length_W + abs(bias)
                 off *= 1.01 * gamma(entries + 4.0)
-            off += 8.0 * (d + 2.0) * LEAST
+            off = wider * (off + 8.0 * (d + 2.0) * LEAST)
             short[rows], slopes[rows] = _short(scores, off, codes[rows])
             if part.any():
                 total.add(np.asarray(block.T @ part))
@@ -87,7 +88,7 @@ def class_pass(
             reach = float(np.asarray(abs(shares).sum(axis=1)).ravel() @ lengths)
             spread = 1.01 * (gamma(most + K + 2.0) + total.share) * reach * (1.0 + gamma(n + 4.0))
             spread += 8.0 * (n + 2.0) * (d + 2.0) * LEAST * K
-    return ClassPass(short, slopes, u, errors, spread)
+    return ClassPass(short, slopes, u, wider * errors, wider * spread)
 
 
 def _lengths(block: Any, d: int) -> np.ndarray:

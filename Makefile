@@ -46,7 +46,7 @@ docs: $(READY)
 
 lock: $(READY)  ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
-	  --extra dev --extra peers --extra docs pyproject.toml -o requirements.lock
+	  --extra dev --extra peers --extra docs --extra lab --extra dask --extra onnx pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
 	  --extra bench --constraint requirements.lock pyproject.toml -o requirements-bench.lock
 

@@ -22,7 +22,7 @@ UNIT = 2.0**-53
 LEAST = 2.0**-1074
 _ENTRIES_AT_A_TIME = 1 << 17
 _SPARSE_ENTRIES = 1 << 20
-_FEW_ENTRIES, _FEW_EXACT = 1 << 18, 20_000
+_FEW_ENTRIES, _FEW_EXACT = 1 << 14, 20_000
 # Products and their last bits stay normal numbers between these.
 _SAFE_LEAST, _SAFE_MOST = 1e-250, 1e250
 
@@ -126,10 +126,14 @@ class Total:
 
     def add(self, vector: np.ndarray) -> None:
         """Add one more vector."""
+        self.terms += 1
+        if self.terms == 1:
+            self.value = self.value + vector  # exact: it was zero
+            return
         moved = self.value + vector
         before = moved - vector
         self.carried += (self.value - before) + (vector - (moved - before))
-        self.value, self.terms = moved, self.terms + 1
+        self.value = moved
 
     @property
     def share(self) -> float:
@@ -165,8 +169,7 @@ def _sparse_pass(X: Any, signs: np.ndarray, w: np.ndarray, bias: float, alpha: n
     share = signs * alpha
     for rows, block, _ in blocks(X, _SPARSE_ENTRIES):
         margins[rows] = signs[rows] * (block @ w + bias)
-        squares = np.add.reduceat(np.append(block.data * block.data, 0.0), block.indptr[:-1])
-        lengths[rows] = np.where(counts[rows] > 0, np.sqrt(squares), 0.0)
+        lengths[rows] = _lengths(block)
         if (part := share[rows]).any():
             total.add(block.T @ part)
             most = max(most, float(rows.stop - rows.start))
@@ -180,6 +183,16 @@ def _sparse_pass(X: Any, signs: np.ndarray, w: np.ndarray, bias: float, alpha: n
     errors = 2.0 * UNIT * abs(u) + 8.0 * (n + 2.0) * LEAST
     margin_errors += 8.0 * (d + 2.0) * LEAST
     return Pass(margins, margin_errors, u, errors, spread, np.zeros(0))
+
+
+def _lengths(block: Any) -> np.ndarray:
+    """Return |x_i| of every row."""
+    squares = np.empty(block.nnz + 1)  # one more: a row at the end may be empty
+    np.multiply(block.data, block.data, out=squares[:-1])
+    squares[-1] = 0.0
+    lengths = np.sqrt(np.add.reduceat(squares, block.indptr[:-1]))
+    lengths[np.diff(block.indptr) == 0] = 0.0
+    return lengths
 
 
 def blocks(X: Any, entries: int) -> Iterator[tuple[slice, Any, float]]:

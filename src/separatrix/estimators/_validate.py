@@ -34,12 +34,20 @@ def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[A
         )
     except ValueError as error:
         raise _in_our_words(error) from error
-    try:
-        check_classification_targets(y)
-    except TypeError as error:
-        raise DataError("y mixes labels of different kinds. Make all of them text.") from error
+    if not _are_plainly_classes(y):
+        try:
+            check_classification_targets(y)
+        except TypeError as error:
+            raise DataError("y mixes labels of different kinds. Make all of them text.") from error
     _refuse_infinite(estimator, X)
     return X, y
+
+
+def _are_plainly_classes(y: np.ndarray) -> bool:
+    """Whether a glance tells that y holds labels; scikit-learn takes milliseconds to."""
+    if y.ndim != 1 or y.dtype.kind not in "biuf":
+        return False
+    return y.dtype.kind != "f" or bool((y == np.rint(y)).all())
 
 
 def regression_data(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:

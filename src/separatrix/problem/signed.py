@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from separatrix.errors import DataError
 
 FloatArray = np.ndarray[Any, np.dtype[np.floating[Any]]]
+_CHECKED = "_separatrix_checked"  # marks a matrix that `as_matrix` returned
 _INT32_LIMIT = np.iinfo(np.int32).max
 
 Matrix = Any  # a dense array or a CSR matrix, as `as_matrix` returns it
@@ -29,7 +30,11 @@ def as_matrix(X: Any) -> Matrix:
     dtype('float64')
     """
     if sp.issparse(X):
-        csr = X if isinstance(X, sp.csr_array) else sp.csr_array(X)
+        if getattr(X, _CHECKED, False):
+            return X
+        # A new matrix on the same arrays, so that the mark is not the caller's to keep.
+        csr = sp.csr_array((X.data, X.indices, X.indptr), X.shape) if X.format == "csr" else None
+        csr = sp.csr_array(X) if csr is None else csr
         try:
             # The loops do not look twice: an index out of range would read foreign memory.
             csr.check_format(full_check=True)
@@ -44,6 +49,7 @@ def as_matrix(X: Any) -> Matrix:
             # Half the index traffic in every pass, and one compiled version of every loop.
             indices, starts = csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
             csr = sp.csr_array((csr.data, indices, starts), shape=csr.shape)
+        setattr(csr, _CHECKED, True)
         return csr
     X = np.asarray(X)
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)

@@ -12,20 +12,24 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers._coordinate_pass import BALANCE, WEIGHT, scatter, scores_of
+from separatrix.solvers._coordinate_pass import BALANCE, MULTIPLIER, WEIGHT, scatter, scores_of
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._primal_point import best_bias, best_share, dual_value, inner, total_loss
 
 __all__ = ["measure_primal", "rebalance", "take_dual", "take_primal"]
 
 
-def take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None:
-    """Move the best primal point to the best of the segment to (w, its best bias)."""
+def take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> bool:
+    """Move the best primal point to the best of the segment to (w, its best bias).
+
+    Returns whether it is now that end, whose margins were computed afresh.
+    """
     problem, memory = state.problem, state.memory.memory
     if problem.has_free_bias:
         b = float(best_bias(scores, problem.signs, problem.costs, problem.loss))
     else:
-        b = float(memory.numbers[WEIGHT] * memory.numbers[BALANCE])
+        numbers = memory.numbers
+        b = float(numbers[MULTIPLIER] + numbers[WEIGHT] * numbers[BALANCE])
     point = np.concatenate([[b], w])
     margins = problem.signs * (scores + b)
     candidates = [(point, margins)]
@@ -48,7 +52,9 @@ def take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> None:
         primal = _objective(problem, candidate, its_margins)
         if primal < state.primal:
             state.primal, state.w, best = primal, candidate, its_margins
+    is_fresh = best is margins
     memory.margins[:] = best
+    return is_fresh
 
 
 def measure_primal(state: MachineState) -> None:
@@ -73,9 +79,9 @@ def take_dual(state: MachineState) -> None:
     u = np.empty_like(memory.w)
     scatter(setup.base, problem.signs, alpha, u)
     dual = float(dual_value(alpha, setup.diagonal, u))
-    if not problem.has_free_bias:
+    if problem.rows.fit_intercept and not problem.has_free_bias:
         balance = inner(problem.signs, alpha, 1.0)
-        dual -= float(0.5 * memory.numbers[WEIGHT] * balance * balance)
+        dual -= float(0.5 * balance * balance / problem.bias_penalty)
     if dual > state.dual:
         state.dual, state.alpha = dual, alpha
 

@@ -10,8 +10,9 @@ entries of one row. To this are added:
 
 - rows that have settled at a bound are left out until the next check;
 - after each pass an exact step in the span of the last steps (`subspace`);
-- for a free bias an augmented Lagrangian: r = y.a = 0 gets a multiplier b_0 and a penalty
-  s/2 r^2, and b = b_0 + s r. A penalised bias is the same with b_0 = 0 and s = 1/p for good.
+- for the bias an augmented Lagrangian: y.a = p b gets a multiplier b_0 and a penalty of weight s,
+  which makes b = k (b_0 + s y.a), k = 1 / (1 + p s). With s large (at p > 0) it is exact at once,
+  b = y.a / p, but every step is then shorter by what s adds to the square of a row.
 
 One update is one such pass with its step, or a few over few rows; `passes` counts visits by rows.
 Checked are the rows as given: the primal with its best bias on the segment to the best point so
@@ -30,6 +31,16 @@ from separatrix.problem.losses import HINGE, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.rows import rows_of
 from separatrix.solvers import _order
+from separatrix.solvers._bias_multiplier import (
+    SHORT_RUN,
+    charge,
+    first_weight,
+    move_multiplier,
+    renew_multiplier,
+    share_of_multiplier,
+    soft_weight,
+    soften,
+)
 from separatrix.solvers._coordinate_pass import (
     ACTIVE,
     BALANCE,
@@ -68,9 +79,6 @@ _REFRESH_EVERY = 20  # checks, after which w is computed from alpha afresh
 _UNACCELERATED = 3  # the first updates, whose steps are no guide
 _NEARER = 0.4  # the share of the gap at which a new dual value is worth proving
 _NO_STEP = 1e-13  # steps below this share of |w| are rounding
-# What y.a weighs at first, in squares of a row. With all of one, every step is half as long and
-# texts took up to three times the updates; with less than this the balance is found too late.
-_BIAS_SHARE = 0.03
 _ROUNDING = 1e-8  # the share of a step that the rounding of w may be
 # An update walks over at least so many entries for each entry of w and alpha: it makes several
 # sweeps over few active rows, since accelerating costs the same for few rows as for all.
@@ -88,6 +96,7 @@ class Setup(NamedTuple):
     diagonal: np.ndarray  # D, lone columns included; empty where it is 0
     upper: np.ndarray
     quota: int  # rows to visit in one update, at least
+    soft_weight: float  # s to begin with
 
 
 class Memory(NamedTuple):
@@ -150,7 +159,7 @@ def start(
     )
     memory.counts[ACTIVE] = len(memory.order)
     memory.numbers[[HIGH, LOW]] = np.inf, -np.inf
-    memory.numbers[WEIGHT] = _first_weight(problem, setup.squares)
+    memory.numbers[WEIGHT] = first_weight(problem, setup.soft_weight)
     memory.numbers[LAST_BALANCE] = np.inf
     state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
     state.memory = Run(setup, memory, max_passes)
@@ -164,7 +173,7 @@ def start(
     take_primal(state, np.zeros(d), np.zeros(n))
     if w is not None:
         take_primal(state, w[1:], scores_of(setup.given, w[1:], n))
-        memory.numbers[MULTIPLIER] = w[0] if problem.has_free_bias else 0.0
+        memory.numbers[MULTIPLIER] = share_of_multiplier(problem, memory.numbers) * w[0]
     if memory.alpha.any():
         _check(state)
     return state
@@ -187,18 +196,8 @@ def _laid_out(problem: MachineProblem) -> Setup:
     quota = int(_WORK * sum(problem.X.shape) / max(1.0, stored / problem.X.shape[0]))
     if len(diagonal):
         squares += diagonal
-    return Setup(given, base, fold, problem.signs, squares, diagonal, upper, quota)
-
-
-def _first_weight(problem: MachineProblem, squares: np.ndarray) -> float:
-    """Return s: 1/p for a penalised bias, a share of the mean |x_i|^2 for a free one, else 0."""
-    if not problem.rows.fit_intercept:
-        return 0.0
-    if problem.bias_penalty > 0.0:
-        return 1.0 / problem.bias_penalty
-    used = problem.costs > 0.0
-    mean = float(squares[used].mean()) if used.any() else 0.0
-    return _BIAS_SHARE * mean if mean > 0.0 else 1.0
+    soft = soft_weight(problem, squares)
+    return Setup(given, base, fold, problem.signs, squares, diagonal, upper, quota, soft)
 
 
 def _transferred(alpha: np.ndarray, problem: MachineProblem) -> np.ndarray:
@@ -263,6 +262,8 @@ def _iterate(state: MachineState) -> None:
         if state.gap <= state.tol:
             return
     _accelerate(setup, memory, state.updates, balance)
+    if counts[UNCHECKED] > 0 and state.updates > 1:
+        move_multiplier(state)
 
 
 def _accelerate(setup: Setup, memory: Memory, updates: int, balance: float) -> None:
@@ -320,34 +321,26 @@ def _check(state: MachineState) -> None:
     scores = scores_of(setup.base, memory.w, len(memory.alpha))
     balance = numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
     if setup.fold is None:
-        take_primal(state, memory.w, scores)
+        is_fresh = take_primal(state, memory.w, scores)
     else:
-        share = setup.signs * memory.alpha
-        whole = setup.fold.unfolded(memory.w, share)
-        take_primal(state, whole, scores + setup.fold.squares * share)
-    if problem.has_free_bias:
-        _renew_multiplier(state)
+        signed = setup.signs * memory.alpha
+        whole = setup.fold.unfolded(memory.w, signed)
+        is_fresh = take_primal(state, whole, scores + setup.fold.squares * signed)
+    share = share_of_multiplier(problem, numbers)
+    if share > 0.0:
+        renew_multiplier(state, share)
+    elif counts[CHECKS] == SHORT_RUN and numbers[WEIGHT] * problem.bias_penalty > 0.0:
+        soften(state)
     bias = numbers[MULTIPLIER] + numbers[WEIGHT] * balance
     counts[ACTIVE] = choose_active(
         memory.order, scores, setup.signs, bias, setup.diagonal, setup.upper, memory.alpha
     )
     value = dual_value(memory.alpha, setup.diagonal, memory.w)
-    half = 0.5 * numbers[WEIGHT] * balance
-    numbers[VALUE] = value - (numbers[MULTIPLIER] + half) * balance
+    numbers[VALUE] = value - charge(problem, numbers)
     # Proving a dual value costs a walk over all rows: wait until it has come much nearer.
     if state.primal - numbers[VALUE] <= max(
         1.5 * state.tol * state.primal, _NEARER * (state.primal - state.dual)
     ):
         take_dual(state)
-        measure_primal(state)
-
-
-def _renew_multiplier(state: MachineState) -> None:
-    """Let b_0 take what the penalty has found; weigh y.a more where it alone is what is missing."""
-    numbers = state.memory.memory.numbers
-    balance = abs(numbers[BALANCE])
-    numbers[MULTIPLIER] += numbers[WEIGHT] * numbers[BALANCE]
-    settled = numbers[SHORTFALL] < 0.1 * (state.primal - state.dual)
-    if settled and balance > 0.25 * numbers[LAST_BALANCE]:
-        numbers[WEIGHT] *= 4.0
-    numbers[LAST_BALANCE] = balance
+        if not is_fresh:
+            measure_primal(state)

@@ -165,7 +165,7 @@ class MachineRun:
         w, alpha = self._back(state.w), state.alpha
         if problem.has_free_bias:
             alpha = balanced(alpha, problem.signs, problem.upper)
-        if problem.ridge > 0.0 and not problem.dual(alpha) >= 0.0:
+        if problem.ridge > 0.0 and not (state.dual > 0.0 or problem.dual(alpha) >= 0.0):
             alpha = np.zeros_like(alpha)  # always feasible, with the value 0
         interval = (float(w[0]), float(w[0]))
         if problem.is_hard:
@@ -184,7 +184,7 @@ class MachineRun:
         if problem.loss == HINGE or problem.is_hard:
             claims = _finished(problem, claims)
         if problem.loss == HINGE and not problem.is_hard:
-            claims = _clear_of_rounding(problem, claims, state.tol)
+            claims = _clear_of_rounding(problem, claims, state.tol, state.primal)
         return claims
 
 
@@ -218,7 +218,9 @@ def _finished(problem: MachineProblem, claims: Claims) -> Claims:
     return Claims(w, alpha, (min(low, float(w[0])), max(high, float(w[0]))))
 
 
-def _clear_of_rounding(problem: MachineProblem, claims: Claims, tol: float) -> Claims:
+def _clear_of_rounding(
+    problem: MachineProblem, claims: Claims, tol: float, primal: float
+) -> Claims:
     """Lengthen w by the rounding of its margins, where the costs of that would be seen.
 
     Rows whose margin is 1 are then beyond it, whatever the rounding. It costs next to nothing: the
@@ -231,7 +233,7 @@ def _clear_of_rounding(problem: MachineProblem, claims: Claims, tol: float) -> C
     rows = problem.X[free]
     sizes = abs(rows) @ abs(w[1:]) + abs(w[0])
     share = 4.0 * float(np.finfo(np.float64).eps) * max(1.0, float(sizes.max()))
-    seen = share * float(problem.costs[free].sum()) > 0.01 * tol * problem.primal(w)
+    seen = share * float(problem.costs[free].sum()) > 0.01 * tol * primal
     if not seen or share > 0.1 * tol:
         return claims
     longer = w * (1.0 + share)

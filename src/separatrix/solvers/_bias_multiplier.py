@@ -4,10 +4,10 @@ The dual objective is charged with
 
     M t + W t^2 / 2 - p M^2 / (2 k),     t = y.a,  k = 1 / (1 + p s),  M = k b_0,  W = k s
 
-for the multiplier b_0 and the weight s of the penalty, and the bias is b = M + W t. For a free bias
-(p = 0) k = 1, and this is the textbook's b_0 t + s t^2 / 2. With s infinite (p > 0) k = 0, and it is
-t^2 / (2p): exact at once, but every step of a row is shorter by what W = 1 / p adds to its square.
-Kept are M and W.
+for the multiplier b_0 and the weight s of the penalty, and the bias is b = M + W t. For a free
+bias (p = 0) k = 1, and this is the textbook's b_0 t + s t^2 / 2. With s infinite (p > 0) k = 0, and
+it is t^2 / (2p): exact at once, but every step of a row is shorter by what W = 1 / p adds to its
+square. Kept are M and W.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[A
 
 def _are_plainly_classes(y: np.ndarray) -> bool:
     """Whether a glance tells that y holds labels; scikit-learn takes milliseconds to."""
-    if y.ndim != 1 or y.dtype.kind not in "biuf":
+    if y.ndim != 1 or y.dtype.kind not in "biufUS":
         return False
     return y.dtype.kind != "f" or bool((y == np.rint(y)).all())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix._compiled import by_kind, compiled
+from separatrix.problem.products import sparse_score
 from separatrix.problem.rows import DenseRows, SparseRows, add, dot, square
 from separatrix.solvers._order import shuffle
 
@@ -21,20 +22,7 @@ def _dense_score(rows, i, w):  # type: ignore[no-untyped-def]
 
 
 def _sparse_score(rows, i, w):  # type: ignore[no-untyped-def]
-    # Four sums at a time: one sum would wait for each of its additions.
-    values, indices = rows.values, rows.indices
-    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-    k, end = rows.starts[i], rows.starts[i + 1]
-    while k + 4 <= end:
-        first += values[k] * w[indices[k]]
-        second += values[k + 1] * w[indices[k + 1]]
-        third += values[k + 2] * w[indices[k + 2]]
-        fourth += values[k + 3] * w[indices[k + 3]]
-        k += 4
-    while k < end:
-        first += values[k] * w[indices[k]]
-        k += 1
-    return (first + second) + (third + fourth)
+    return sparse_score(rows.values, rows.indices, rows.starts[i], rows.starts[i + 1], w)
 
 
 score = by_kind({DenseRows: _dense_score, SparseRows: _sparse_score}, in_order=(SparseRows,))

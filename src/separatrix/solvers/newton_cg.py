@@ -28,8 +28,9 @@ from separatrix.solvers._machine import MachineState
 
 __all__ = ["advance", "start"]
 
-# The system is solved until its residual is this share of the gradient.
-_SHARE = 0.15
+# The system is solved until its residual is this share of the gradient; far from the optimum, with
+# a gap beyond _FAR, a rougher step serves as well.
+_SHARE, _ROUGH_SHARE, _FAR = 0.15, 0.5, 1.0
 _ROUNDS = 250
 # The system is scaled by so much of its diagonal, and of the ridge for the rest: between the two
 # extremes there were fewer rounds than at either end on all texts tried.
@@ -125,8 +126,9 @@ def conjugate_gradients(
     scaled = residual / scale
     towards = scaled.copy()
     size = first = float(residual @ scaled)
+    wanted = _ROUGH_SHARE if state.gap > _FAR else _SHARE
     for _ in range(_ROUNDS):
-        if not size > _SHARE**2 * first:
+        if not size > wanted**2 * first:
             break
         offset = float(centre @ towards)
         bent, pushes = curved(point.base, point.curvatures, towards, offset, products)

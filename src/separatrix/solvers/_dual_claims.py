@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from separatrix._compiled import compiled
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers._coordinate_pass import BALANCE, MULTIPLIER, WEIGHT, scatter, scores_of
 from separatrix.solvers._machine import MachineState
@@ -86,17 +87,28 @@ def take_dual(state: MachineState) -> None:
         state.dual, state.alpha = dual, alpha
 
 
-def rebalance(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> None:
+@compiled
+def rebalance(alpha, signs, upper):  # type: ignore[no-untyped-def]
     """Make y.a = 0 up to rounding: move the free rows alike, then shrink the heavier class."""
     for _ in range(10):
-        excess = float(inner(signs, alpha, 1.0))
-        free = np.flatnonzero((alpha > 0.0) & (alpha < upper))
-        if excess == 0.0 or len(free) == 0:
+        excess, total, free = 0.0, 0.0, 0
+        for i in range(alpha.shape[0]):
+            excess += signs[i] * alpha[i]
+            total += alpha[i]
+            free += alpha[i] > 0.0 and alpha[i] < upper[i]
+        if abs(excess) <= 1e-15 * total:
+            return
+        if free == 0:
             break
-        moved = alpha[free] - signs[free] * (excess / len(free))
-        alpha[free] = np.minimum(np.maximum(moved, 0.0), upper[free])
-    excess = float(inner(signs, alpha, 1.0))
-    if abs(excess) > 1e-15 * float(alpha.sum()):
-        heavier = signs > 0.0 if excess > 0.0 else signs < 0.0
-        total = float(alpha[heavier].sum())
-        alpha[heavier] *= max(0.0, (total - abs(excess)) / total)
+        step = excess / free
+        for i in range(alpha.shape[0]):
+            if alpha[i] > 0.0 and alpha[i] < upper[i]:
+                alpha[i] = min(max(alpha[i] - signs[i] * step, 0.0), upper[i])
+    heavier = 1.0 if excess > 0.0 else -1.0
+    total = 0.0
+    for i in range(alpha.shape[0]):
+        if signs[i] == heavier:
+            total += alpha[i]
+    for i in range(alpha.shape[0]):
+        if signs[i] == heavier:
+            alpha[i] *= max(0.0, (total - abs(excess)) / total)

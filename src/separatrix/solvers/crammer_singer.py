@@ -167,7 +167,7 @@ def _accelerate(state: DirectState, slot: int) -> None:
         memory.past_r[:used] @ memory.past_r[:used].T
     )
     t = coefficients(products, slopes, _NO_STEP * float(np.linalg.norm(W)))
-    if t is None:
+    if len(t) == 0:
         return
     x, v = np.empty_like(memory.masses), np.empty_like(memory.W)
     combine(memory.past_masses, t, x.ravel())

@@ -292,7 +292,7 @@ def _accelerate(setup: Setup, memory: Memory, updates: int, balance: float) -> N
     )
     size = float(np.sqrt(inner(memory.w, memory.w, 1.0)))
     t = coefficients(products, slopes, _NO_STEP * size)
-    if t is None:
+    if len(t) == 0:
         return
     x, v = np.empty_like(memory.alpha), np.empty_like(memory.w)
     combine(memory.past_alpha, t, x)

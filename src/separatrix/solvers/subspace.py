@@ -24,23 +24,65 @@ HISTORY = 3
 _RIDGE = 1e-10
 
 
-def coefficients(products: np.ndarray, slopes: np.ndarray, least: float) -> np.ndarray | None:
-    """Return t, the minimiser in the span of the steps longer than `least`; None if there is none.
+@compiled
+def coefficients(products, slopes, least):  # type: ignore[no-untyped-def]
+    """Return t, the minimiser in the span of the steps longer than `least`; empty if there is none.
 
     >>> products, slopes = np.array([[4.0, 0.0], [0.0, 0.0]]), np.array([-2.0, 0.0])
     >>> coefficients(products, slopes, 0.0).round(6).tolist()
     [0.5, 0.0]
     """
-    lengths = np.sqrt(np.diag(products))
-    used = np.flatnonzero(lengths > least)
-    if len(used) == 0 or not np.isfinite(products).all():
-        return None
-    scale = lengths[used]
-    system = products[np.ix_(used, used)] / np.outer(scale, scale)
-    system[np.diag_indices(len(used))] += _RIDGE
-    t = np.zeros(len(slopes))
-    t[used] = np.linalg.solve(system, -slopes[used] / scale) / scale
+    count = slopes.shape[0]
+    scale, used = np.empty(count), np.empty(count, dtype=np.int64)
+    size = 0
+    for k in range(count):
+        for m in range(count):
+            if not np.isfinite(products[k, m]):
+                return np.empty(0)
+        scale[k] = np.sqrt(max(products[k, k], 0.0))
+        if scale[k] > least:
+            used[size] = k
+            size += 1
+    if size == 0:
+        return np.empty(0)
+    # The system of unit diagonal, and behind it its right side.
+    table = np.empty((size, size + 1))
+    for row in range(size):
+        k = used[row]
+        for column in range(size):
+            m = used[column]
+            table[row, column] = products[k, m] / (scale[k] * scale[m])
+        table[row, row] += _RIDGE
+        table[row, size] = -slopes[k] / scale[k]
+    if not _eliminate(table):
+        return np.empty(0)
+    t = np.zeros(count)
+    for row in range(size):
+        t[used[row]] = table[row, size] / scale[used[row]]
     return t
+
+
+@compiled
+def _eliminate(table):  # type: ignore[no-untyped-def]
+    """Solve the system whose last column is its right side, in place (Gauss, largest pivots)."""
+    size = table.shape[0]
+    for step in range(size):
+        pivot = step
+        for row in range(step + 1, size):
+            if abs(table[row, step]) > abs(table[pivot, step]):
+                pivot = row
+        if table[pivot, step] == 0.0:
+            return False
+        for column in range(size + 1):
+            table[step, column], table[pivot, column] = table[pivot, column], table[step, column]
+        for row in range(size):
+            if row != step:
+                factor = table[row, step] / table[step, step]
+                for column in range(step, size + 1):
+                    table[row, column] -= factor * table[step, column]
+    for row in range(size):
+        table[row, size] /= table[row, row]
+    return True
 
 
 @compiled

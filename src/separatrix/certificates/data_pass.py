@@ -210,6 +210,9 @@ def blocks(X: Any, entries: int) -> Iterator[tuple[slice, Any, float]]:
             yield rows, block, float(fullest)
         return
     entries = max(entries, 4 * d)
+    if X.nnz <= entries and X.dtype == np.float64:
+        yield slice(0, n), X, float(np.diff(X.indptr).max(initial=0))
+        return
     begin = 0
     while begin < n:
         # At least one row, and as many more as the entries allow.

@@ -46,7 +46,6 @@ from separatrix.solvers._coordinate_pass import (
     BALANCE,
     CHECKS,
     HIGH,
-    KEPT,
     LAST_BALANCE,
     LOW,
     MULTIPLIER,
@@ -66,20 +65,11 @@ from separatrix.solvers._dual_claims import measure_primal, rebalance, take_dual
 from separatrix.solvers._folding import Fold, folded
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._primal_point import dual_value, inner
-from separatrix.solvers.subspace import (
-    HISTORY,
-    coefficients,
-    combine,
-    move_along,
-    span_products,
-)
+from separatrix.solvers.subspace import HISTORY, accelerate
 
 _CHECK_EVERY = 5  # updates; more often, and rows come back too early to be left out
 _REFRESH_EVERY = 20  # checks, after which w is computed from alpha afresh
-_UNACCELERATED = 3  # the first updates, whose steps are no guide
 _NEARER = 0.4  # the share of the gap at which a new dual value is worth proving
-_NO_STEP = 1e-13  # steps below this share of |w| are rounding
-_ROUNDING = 1e-8  # the share of a step that the rounding of w may be
 # An update walks over at least so many entries for each entry of w and alpha: it makes several
 # sweeps over few active rows, since accelerating costs the same for few rows as for all.
 _WORK = 4.0
@@ -261,51 +251,26 @@ def _iterate(state: MachineState) -> None:
         _check(state)
         if state.gap <= state.tol:
             return
-    _accelerate(setup, memory, state.updates, balance)
-    if counts[UNCHECKED] > 0 and state.updates > 1:
-        move_multiplier(state)
-
-
-def _accelerate(setup: Setup, memory: Memory, updates: int, balance: float) -> None:
-    """Step to the best point in the span of this pass and the last steps; remember this step."""
-    numbers, counts = memory.numbers, memory.counts
-    kept = int(counts[KEPT])
-    slot = (updates - 1) % (HISTORY + 1)
-    used = min(kept + 1, HISTORY + 1)
-    np.subtract(memory.alpha, memory.alpha_before, out=memory.past_alpha[slot])
-    np.subtract(memory.w, memory.w_before, out=memory.past_w[slot])
-    memory.past_balance[slot] = numbers[BALANCE] - balance
-    counts[KEPT] = used
-    if updates <= _UNACCELERATED:
-        return
-    bias = numbers[MULTIPLIER] + numbers[WEIGHT] * numbers[BALANCE]
-    products, slopes = span_products(
+    accelerate(
+        setup.base,
+        setup.signs,
+        setup.squares,
+        setup.diagonal,
+        setup.upper,
+        memory.alpha,
+        memory.w,
+        memory.alpha_before,
+        memory.w_before,
         memory.past_alpha,
         memory.past_w,
         memory.past_balance,
-        used,
-        memory.alpha,
-        memory.w,
-        bias,
-        numbers[WEIGHT],
-        setup.diagonal,
+        counts,
+        numbers,
+        state.updates,
+        balance,
     )
-    size = float(np.sqrt(inner(memory.w, memory.w, 1.0)))
-    t = coefficients(products, slopes, _NO_STEP * size)
-    if len(t) == 0:
-        return
-    x, v = np.empty_like(memory.alpha), np.empty_like(memory.w)
-    combine(memory.past_alpha, t, x)
-    combine(memory.past_w, t, v)
-    if 1e-16 * size * np.abs(t).sum() > _ROUNDING * np.sqrt(inner(v, v, 1.0)):
-        # The steps carry the rounding of w, and t is large: w would no longer be that of alpha.
-        scatter(setup.base, setup.signs, x, v)
-    moved, gained = move_along(setup, memory.alpha, memory.w, bias, numbers[WEIGHT], x, v)
-    numbers[BALANCE] += moved
-    numbers[VALUE] += gained
-    np.subtract(memory.alpha, memory.alpha_before, out=memory.past_alpha[slot])
-    np.subtract(memory.w, memory.w_before, out=memory.past_w[slot])
-    memory.past_balance[slot] += moved
+    if counts[UNCHECKED] > 0 and state.updates > 1:
+        move_multiplier(state)
 
 
 def _check(state: MachineState) -> None:

@@ -11,15 +11,27 @@ stop there and leave the direction, and the search goes on as long as the object
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from separatrix._compiled import compiled
 from separatrix.problem.rows import add, dot
+from separatrix.solvers._coordinate_pass import (
+    BALANCE,
+    KEPT,
+    MULTIPLIER,
+    VALUE,
+    WEIGHT,
+    scatter,
+)
+from separatrix.solvers._primal_point import inner
+
+__all__ = ["HISTORY", "accelerate", "coefficients", "combine"]
 
 HISTORY = 3
 
+_UNACCELERATED = 3  # the first updates, whose steps are no guide
+_NO_STEP = 1e-13  # steps below this share of |w| are rounding
+_ROUNDING = 1e-8  # the share of a step that the rounding of w may be
 # Added to the unit diagonal of the small system, whose columns may be nearly parallel.
 _RIDGE = 1e-10
 
@@ -203,35 +215,60 @@ def search(base, signs, squares, diagonal, upper, alpha, w, bias, bias_weight, x
     return settled + t * share, gained
 
 
-def move_along(
-    setup: Any,
-    alpha: np.ndarray,
-    w: np.ndarray,
-    bias: float,
-    bias_weight: float,
-    x: np.ndarray,
-    v: np.ndarray,
-) -> tuple[float, float]:
-    """Move alpha and w along x (v = sum x_i y_i x_i) as far as it pays, inside the box."""
-    meets, found = leave_bounds_alone(setup.base, setup.signs, setup.upper, alpha, x, v)
-    if found:
-        early = np.flatnonzero(meets < 1.0)
-        order = early[np.argsort(meets[early], kind="stable")]
-    else:
-        order = np.empty(0, dtype=np.int64)
-    moved, gained = search(
-        setup.base,
-        setup.signs,
-        setup.squares,
-        setup.diagonal,
-        setup.upper,
-        alpha,
-        w,
-        bias,
-        bias_weight,
-        x,
-        v,
-        meets,
-        order,
+@compiled
+def accelerate(  # type: ignore[no-untyped-def]
+    base,
+    signs,
+    squares,
+    diagonal,
+    upper,
+    alpha,
+    w,
+    alpha_before,
+    w_before,
+    past_alpha,
+    past_w,
+    past_balance,
+    counts,
+    numbers,
+    updates,
+    balance,
+):
+    """Step to the best point in the span of this pass and the last steps; remember this step.
+
+    `balance` is y.a before the pass. All in one loop: on small data calls would cost as much.
+    """
+    slot = (updates - 1) % (HISTORY + 1)
+    used = min(counts[KEPT] + 1, HISTORY + 1)
+    past_alpha[slot] = alpha - alpha_before
+    past_w[slot] = w - w_before
+    past_balance[slot] = numbers[BALANCE] - balance
+    counts[KEPT] = used
+    if updates <= _UNACCELERATED:
+        return
+    weight = numbers[WEIGHT]
+    bias = numbers[MULTIPLIER] + weight * numbers[BALANCE]
+    products, slopes = span_products(
+        past_alpha, past_w, past_balance, used, alpha, w, bias, weight, diagonal
     )
-    return float(moved), float(gained)
+    size = np.sqrt(inner(w, w, 1.0))
+    t = coefficients(products, slopes, _NO_STEP * size)
+    if t.shape[0] == 0:
+        return
+    x, v = np.empty_like(alpha), np.empty_like(w)
+    combine(past_alpha, t, x)
+    combine(past_w, t, v)
+    if 1e-16 * size * np.abs(t).sum() > _ROUNDING * np.sqrt(inner(v, v, 1.0)):
+        # The steps carry the rounding of w, and t is large: w would no longer be that of alpha.
+        scatter(base, signs, x, v)
+    meets, found = leave_bounds_alone(base, signs, upper, alpha, x, v)
+    early = np.flatnonzero(meets < 1.0) if found else np.empty(0, dtype=np.int64)
+    order = early[np.argsort(meets[early], kind="mergesort")]
+    moved, gained = search(
+        base, signs, squares, diagonal, upper, alpha, w, bias, weight, x, v, meets, order
+    )
+    numbers[BALANCE] += moved
+    numbers[VALUE] += gained
+    past_alpha[slot] = alpha - alpha_before
+    past_w[slot] = w - w_before
+    past_balance[slot] += moved

@@ -38,7 +38,9 @@ def path(
         ),
     ] = None,
     folds: Annotated[int, typer.Option("--folds", "-v", help="How many folds.")] = 5,
-    loss: Annotated[Loss, typer.Option(help="The loss.")] = Loss.HINGE,
+    loss: Annotated[
+        Loss | None, typer.Option(help="The loss; hinge, but logistic on large narrow data.")
+    ] = None,
     rule: Annotated[
         Rule, typer.Option(help="The best C, or the smallest within one standard error of it.")
     ] = Rule.BEST,
@@ -74,6 +76,13 @@ def path(
     if groups is not None:
         labels = reading.read_data(data, groups, *read, drop, encoding, None, option)
         grouped = labels.y
+    if loss is None:
+        from separatrix.selection.fitting_loss import fitting_loss
+
+        settled, remark = fitting_loss(table.X)
+        loss = Loss(settled)
+        if remark:
+            typer.echo(f"separatrix: {remark}", err=True)
     machine = _chooser(loss, _values(Cs), folds, rule, scoring, tol, balanced, seed, threads)
     machine.max_seconds = max_seconds
     with warnings.catch_warnings(record=True) as caught:

@@ -9,10 +9,9 @@ import numpy as np
 
 from separatrix.data.table import Table
 from separatrix.errors import DataError
+from separatrix.selection.fitting_loss import fitting_loss
 
 __all__ = ["Settings", "labels_of", "with_loss"]
-
-_LARGE_ENTRIES, _WIDE = 3_000_000, 2000
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,8 @@ def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ..
     """Settle the loss: the hinge, or on large narrow data the one that is ten times faster."""
     if settings.loss != "auto":
         return settings, ()
-    entries = getattr(table.X, "nnz", table.X.size)
-    if entries <= _LARGE_ENTRIES or table.X.shape[1] > _WIDE:
-        return dataclasses.replace(settings, loss="hinge"), ()
-    remark = (
-        f"The data are large ({entries:,} values), so the loss is logistic; --loss hinge asks for "
-        "the support vector machine, which takes about ten times as long."
-    )
-    return dataclasses.replace(settings, loss="logistic"), (remark,)
+    loss, remark = fitting_loss(table.X)
+    return dataclasses.replace(settings, loss=loss), (remark,) if remark else ()
 
 
 def labels_of(y: np.ndarray, positive: str | None) -> np.ndarray:

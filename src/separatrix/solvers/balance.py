@@ -4,26 +4,24 @@
 
 A free bias demands this balance of the dual, and floating point leaves a residual. It is spread
 over the rows that are free to move; then every multiplier is put on one grid, on which sums are
-exact, and what is left is taken from a few rows. Rows are gone through in blocks, so that nothing
-of their number is made but the answer.
+exact, and what is left is taken from a few rows. Of the rows' number only the answer is made.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-
 import numpy as np
+
+from separatrix._compiled import compiled, inlined
 
 __all__ = ["balanced"]
 
-_BLOCK = 1 << 16
-_HALF = 2.0**26  # sums of a block's high and low halves stay far below 2^53
+_HALF = 2.0**26  # sums of the rows' high and low halves stay far below 2^53
 
 
 def balanced(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return multipliers within their bounds whose signed sum is exactly zero.
 
+    >>> import math
     >>> a = balanced(np.array([0.1, 0.2, 0.3]), np.array([1.0, 1.0, -1.0]), np.full(3, 0.3))
     >>> math.fsum([a[0], a[1], -a[2]])
     0.0
@@ -31,90 +29,97 @@ def balanced(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> np.ndar
     alpha = np.maximum(alpha, 0.0)
     np.minimum(alpha, upper, out=alpha)
     # First rows strictly between their bounds, so that those at a bound stay there; then all.
-    _shift(alpha, signs, upper, inside_only=True)
-    _shift(alpha, signs, upper, inside_only=False)
-    return _exact(alpha, signs, upper) if alpha.any() else alpha
+    _shift(alpha, signs, upper, True)
+    _shift(alpha, signs, upper, False)
+    if alpha.any() and not _exact(alpha, signs, upper):
+        alpha[:] = 0.0
+    return alpha
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    for begin in range(0, n, _BLOCK):
-        yield slice(begin, min(begin + _BLOCK, n))
+@inlined
+def _unit(largest):  # type: ignore[no-untyped-def]
+    """Return the distance from a number to the next."""
+    return np.nextafter(largest, np.inf) - largest
 
 
-def _residual(alpha: np.ndarray, signs: np.ndarray) -> float:
+@compiled
+def _residual(alpha, signs):  # type: ignore[no-untyped-def]
     """Return sum_i y_i alpha_i; where all are on the grid of the largest, 0 only if the sum is."""
-    largest = float(alpha.max(initial=0.0))
+    largest = 0.0
+    for i in range(alpha.shape[0]):
+        largest = max(largest, alpha[i])
     if largest == 0.0:
         return 0.0
-    grid, high, low = math.ulp(largest), 0, 0.0
-    for rows in _blocks(len(alpha)):
-        units = alpha[rows] / grid
+    grid, high, low = _unit(largest), 0.0, 0.0
+    for i in range(alpha.shape[0]):
+        units = alpha[i] / grid
         halves = np.floor(units / _HALF)
-        high += int(signs[rows] @ halves)
-        low += float(signs[rows] @ (units - halves * _HALF))
+        high += signs[i] * halves
+        low += signs[i] * (units - halves * _HALF)
     # Off the grid the low halves round, which the grid puts right; on it all of this is exact.
-    whole = math.floor(low)
-    return float(high * int(_HALF) + whole) * grid + (low - whole) * grid
+    whole = np.floor(low)
+    return (high * _HALF + whole) * grid + (low - whole) * grid
 
 
-def _shift(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray, inside_only: bool) -> None:
+@inlined
+def _room(a, sign, bound, residual, inside_only):  # type: ignore[no-untyped-def]
+    """Return how far a row can move against the residual; where nothing bounds it, its size."""
+    if inside_only and not (a > 0.0 and a < bound):
+        return 0.0
+    if sign * residual > 0.0:
+        return a
+    return max(a, abs(residual)) if bound == np.inf else bound - a
+
+
+@compiled
+def _shift(alpha, signs, upper, inside_only):  # type: ignore[no-untyped-def]
     """Move rows, each in proportion to its room, as far as the balance asks."""
     residual = _residual(alpha, signs)
     if residual == 0.0:
         return
-
-    def room(rows: slice) -> np.ndarray:
-        part = _room(alpha[rows], signs[rows], upper[rows], residual)
-        return _inside(part, alpha[rows], upper[rows]) if inside_only else part
-
-    total = sum(float(room(rows).sum()) for rows in _blocks(len(alpha)))
+    total = 0.0
+    for i in range(alpha.shape[0]):
+        total += _room(alpha[i], signs[i], upper[i], residual, inside_only)
     if total == 0.0:
         return
-    share = min(1.0, abs(residual) / total) * math.copysign(1.0, residual)
-    for rows in _blocks(len(alpha)):
-        moved = alpha[rows] - signs[rows] * room(rows) * share
-        alpha[rows] = np.minimum(np.maximum(moved, 0.0), upper[rows])
+    share = min(1.0, abs(residual) / total)
+    if residual < 0.0:
+        share = -share
+    for i in range(alpha.shape[0]):
+        room = _room(alpha[i], signs[i], upper[i], residual, inside_only)
+        alpha[i] = min(max(alpha[i] - signs[i] * (room * share), 0.0), upper[i])
 
 
-def _inside(room: np.ndarray, alpha: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Leave no room to rows at a bound."""
-    return np.where((alpha > 0.0) & (alpha < upper), room, 0.0)
-
-
-def _room(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray, residual: float) -> np.ndarray:
-    """Return how far each row can move against the residual; where nothing bounds it, its size."""
-    falls = signs * residual > 0.0
-    above = np.where(np.isinf(upper), np.maximum(alpha, abs(residual)), upper - alpha)
-    return np.where(falls, alpha, above)
-
-
-def _exact(alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    grid = math.ulp(float(alpha.max()))
-    for rows in _blocks(len(alpha)):
-        alpha[rows] = np.floor(alpha[rows] / grid) * grid
+@compiled
+def _exact(alpha, signs, upper):  # type: ignore[no-untyped-def]
+    """Put all on the grid of the largest, then take what is left from few rows; False: no room."""
+    largest = 0.0
+    for i in range(alpha.shape[0]):
+        largest = max(largest, alpha[i])
+    grid = _unit(largest)
+    for i in range(alpha.shape[0]):
+        alpha[i] = np.floor(alpha[i] / grid) * grid
     while True:
         residual = _residual(alpha, signs)
         if residual == 0.0:
-            return alpha
+            return True
         row, room = _roomiest(alpha, signs, upper, residual, grid)
         if room == 0.0:
-            return np.zeros_like(alpha)
+            return False
         step = min(room, abs(residual))
-        alpha[row] -= signs[row] * math.copysign(step, residual)
+        alpha[row] -= signs[row] * (step if residual > 0.0 else -step)
 
 
-def _roomiest(
-    alpha: np.ndarray, signs: np.ndarray, upper: np.ndarray, residual: float, grid: float
-) -> tuple[int, float]:
+@compiled
+def _roomiest(alpha, signs, upper, residual, grid):  # type: ignore[no-untyped-def]
     """Return the row that can move furthest on the grid; one at a bound only if no other can."""
-    best = (False, 0.0, 0)
-    for rows in _blocks(len(alpha)):
-        a, y = alpha[rows], signs[rows]
-        room = np.floor(_room(a, y, upper[rows], residual) / grid) * grid
-        # Beyond the binade of the largest, the grid is too fine for a float.
-        room = np.where(y * residual > 0.0, room, np.minimum(room, grid * 2.0**53 - a))
-        inside = _inside(room, a, upper[rows])
-        free = bool(inside.any())
-        place = int(np.argmax(inside if free else room))
-        best = max(best, (free, float(room[place]), -(rows.start + place)))
-    return -best[2], best[1]
+    best, most, is_inside = 0, 0.0, False
+    for i in range(alpha.shape[0]):
+        room = np.floor(_room(alpha[i], signs[i], upper[i], residual, False) / grid) * grid
+        if not signs[i] * residual > 0.0:
+            # Beyond the binade of the largest, the grid is too fine for a float.
+            room = min(room, grid * 2.0**53 - alpha[i])
+        inside = room > 0.0 and alpha[i] > 0.0 and alpha[i] < upper[i]
+        if room > 0.0 and ((inside and not is_inside) or (inside == is_inside and room > most)):
+            best, most, is_inside = i, room, inside
+    return best, most

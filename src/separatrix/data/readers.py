@@ -21,6 +21,8 @@ from separatrix.data.labels import classes_of, tidy_labels
 from separatrix.data.libsvm import parse_libsvm
 from separatrix.data.numbered import Numbered
 from separatrix.data.options import ReadOptions
+from separatrix.data.plain import labels as plain_labels
+from separatrix.data.plain import maybe_text, required
 from separatrix.data.prepared import encode_columns, text_options
 from separatrix.data.streams import Source, open_source
 from separatrix.data.text import (
@@ -54,6 +56,11 @@ class IndexEncoding:
     target: str | None = None
 
     @property
+    def kind_of_data(self) -> str:
+        """What it takes, in words."""
+        return "numbered features, as LIBSVM files have them"
+
+    @property
     def feature_names(self) -> Sequence[str]:
         """The numbers of the features, as the file has them."""
         return Numbered(self.prefix, self.first, self.n_features)
@@ -85,7 +92,12 @@ class IndexEncoding:
         True
         """
         fields = {key: value for key, value in plain.items() if key != "kind"}
-        return cls(**{**fields, "classes": tuple(fields["classes"])})
+        n_features, first = fields["n_features"], fields["first"]
+        whole = type(n_features) is int and type(first) is int
+        required(whole and 0 < n_features < 2**31 and first in (0, 1), "features must be numbered")
+        required(type(fields["prefix"]) is str, "prefix must be a text")
+        maybe_text(fields["target"], "target must be a name")
+        return cls(**{**fields, "classes": plain_labels(fields["classes"])})
 
 
 ENCODINGS: dict[str, Any] = {"table": TableEncoding, "text": TextEncoding, "index": IndexEncoding}

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from separatrix._compiled import compiled
 from separatrix.data.numbered import Numbered
+from separatrix.data.plain import labels, maybe_text, numbers, required, texts
 from separatrix.data.tokens import Tokens, tokenise
 from separatrix.errors import DataError
 
@@ -144,6 +145,11 @@ class TextEncoding:
     target: str | None = None
 
     @property
+    def kind_of_data(self) -> str:
+        """What it takes, in words."""
+        return "texts"
+
+    @property
     def feature_names(self) -> Sequence[str]:
         """The n-gram of each column of X, or its number in hashing mode."""
         return Numbered("hash", 0, self.hashing) if self.hashing else list(self.vocabulary)
@@ -189,13 +195,25 @@ class TextEncoding:
     def from_dict(cls, plain: dict[str, Any]) -> TextEncoding:
         """Return the encoding that plain data describe.
 
-        >>> encoding = TextEncoding(("cat", "dog"), idf=(1.0, 2.0))
+        >>> encoding = TextEncoding(("cat", "dog"), weighting="tfidf", idf=(1.0, 2.0))
         >>> TextEncoding.from_dict(encoding.to_dict()) == encoding
         True
         """
         fields = {key: value for key, value in plain.items() if key != "kind"}
-        lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
-        return cls(**{**fields, **lists})
+        fields["vocabulary"] = texts(fields["vocabulary"], "a vocabulary must be words")
+        fields["stop_words"] = texts(fields["stop_words"], "stop words must be words")
+        fields["idf"] = numbers(fields["idf"], "idf must be numbers")
+        fields["classes"] = labels(fields["classes"])
+        low, high = fields["ngrams"]
+        hashing, width = fields["hashing"], len(fields["vocabulary"])
+        whole = all(type(each) is int for each in (low, high, hashing))
+        required(whole and 0 <= hashing < 2**31, "ngrams and hashing must be whole numbers")
+        required((hashing > 0) != (width > 0), "words must be named or hashed")
+        weighed = fields["weighting"] == "tfidf"
+        required(len(fields["idf"]) == weighed * width, "idf must be one number a word")
+        for name in ("column", "target"):
+            maybe_text(fields[name], f"{name} must be a name")
+        return _checked(cls(**{**fields, "ngrams": (low, high)}))
 
 
 def _in_order(levels: list[_Grams]) -> tuple[list[str], list[NDArray[np.int64]]]:

@@ -91,6 +91,8 @@ def built(unpacker: Any, plain: dict[str, Any]) -> Any:
     kind = getattr(import_module(ESTIMATORS[name]), name)
     parameters = {key: unpacker.unpack(value) for key, value in plain["parameters"].items()}
     _require_bounded(parameters)
+    if name == "Pipeline":
+        _require_steps(parameters["steps"])
     model = kind(**parameters)
     for key, value in plain["fitted"].items():
         if not _NAME.fullmatch(key) or hasattr(kind, key) or key in REMADE.get(name, ()):
@@ -98,6 +100,16 @@ def built(unpacker: Any, plain: dict[str, Any]) -> Any:
         setattr(model, key, unpacker.unpack(value))
     _require_bounded_lift(model)
     return model
+
+
+def _require_steps(steps: Any) -> None:
+    """Refuse a pipeline of anything but named estimators."""
+    good = isinstance(steps, list) and bool(steps)
+    for step in steps if good else ():
+        named = type(step) is tuple and len(step) == 2 and isinstance(step[0], str)
+        good = good and named and hasattr(step[1], "get_params")
+    if not good:
+        raise ModelFileError("the model file holds a pipeline whose steps are no estimators.")
 
 
 def _require_bounded(parameters: dict[str, Any]) -> None:

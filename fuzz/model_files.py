@@ -6,9 +6,9 @@
 Three kinds of mutants. *Altered*: bytes changed, nothing else; every one must be refused.
 *Resealed*: bytes changed behind the hash and the hash put right. *Forged*: the header read, a value
 in its tree exchanged for a hostile one (or a branch moved, doubled, dropped; an array given another
-type or shape), and all put together again. Resealed and forged files may load, since who can write a file
-can write its hash; what loads predicts a row and is saved again. Some mutants run under a line
-tracer: one that reaches a line no other has reached joins the seeds (coverage guidance).
+type or shape), and all put together again. Resealed and forged files may load, since who can write
+a file can write its hash; what loads predicts a row and is saved again. Some mutants run under a
+line tracer: one that reaches a line no other has reached joins the seeds (coverage guidance).
 
 Fails the run: an error that is no ModelFileError, over a second of processor time, over 256 MB, an
 altered file that loads, or the death of the process that loads them (each batch has its own).
@@ -27,6 +27,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -94,18 +95,20 @@ def forge_tree(header: Any, draw: random.Random) -> None:
         holder, key = draw.choice(found)
         choice = draw.random()
         if choice < 0.5:
-            holder[key] = draw.choice(HOSTILE)
+            holder[key] = deepcopy(draw.choice(HOSTILE))
         elif choice < 0.6 and isinstance(holder[key], int):
             holder[key] += draw.choice((-1, 1, 1000, 2**33))
         elif choice < 0.8:
             other, its_key = draw.choice(found)
-            holder[key] = json.loads(json.dumps(other[its_key]))
+            holder[key] = deepcopy(other[its_key])
         elif choice < 0.9 and isinstance(holder, dict):
-            holder[draw.choice(("extra_", "classes_", "coef_", "is", "fields"))] = holder[key]
+            holder[draw.choice(("extra_", "classes_", "coef_", "is", "fields"))] = deepcopy(
+                holder[key]
+            )
         elif isinstance(holder, dict):
             del holder[key]
         else:
-            holder *= 2
+            holder += deepcopy(holder)
 
 
 def forge_arrays(arrays: bytes, draw: random.Random) -> bytes:

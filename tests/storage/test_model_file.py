@@ -350,6 +350,23 @@ def test_forgeries_with_a_right_hash_are_refused(small, change, words):
     assert from_bytes(forged(small, lambda h: None)).model.predict([[0.0]]).tolist() == ["low"]
 
 
+def test_a_width_that_nothing_has_takes_no_memory():
+    """A file of 2 kB once took 16 GB and 19 seconds: its row of zeros was filled in."""
+    whole = to_bytes(sx.GaussianPlugIn(covariance="full").fit(X, Y))
+    with pytest.raises(sx.ModelFileError, match="2,147,483,648 features and holds none"):
+        from_bytes(forged(whole, lambda h: h["fitted"].update(n_features_in_=2**31)))
+    wide = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 2**30])), shape=(3, 2**30 + 1))
+    machine = sx.KernelSVM(gamma=1.0).fit(wide, [0, 1, 1])
+    assert from_bytes(to_bytes(machine)).model.predict(wide).tolist() == [0, 1, 1]
+
+
+def test_a_pipeline_of_no_estimators_is_refused():
+    whole = to_bytes(make_pipeline(sx.lift.Polynomial(), sx.LinearSVM()).fit(X, Y))
+    for steps in ([], 5, [["a", 1]], [{"is": "tuple", "items": ["a", 5]}]):
+        with pytest.raises(sx.ModelFileError, match="steps are no estimators"):
+            from_bytes(forged(whole, lambda h, steps=steps: h["parameters"].update(steps=steps)))
+
+
 def test_what_cannot_be_kept_is_refused_before_anything_is_written(tmp_path):
     from sklearn.svm import LinearSVC
 

@@ -128,7 +128,7 @@ def _require_bounded_lift(model: Any) -> None:
     columns, degree, alone = model.n_features_in_, int(model.degree), bool(model.interaction_only)
     inner = monomial_count(columns, degree - 1, alone) if degree > 1 else 0
     count = monomial_count(columns, degree, alone) + bool(model.include_bias)
-    if inner > _MOST_PRODUCTS or model.n_output_features_ != count:
+    if max(columns, inner) > _MOST_PRODUCTS or model.n_output_features_ != count:
         raise ModelFileError(
             f"a model file holds no lift of degree {degree} of {columns:,} columns. "
             "Take fewer columns or a lower degree."

@@ -13,7 +13,7 @@ from separatrix.errors import ModelFileError
 __all__ = ["require_consistent", "require_fitted"]
 
 _METHODS = ("predict", "decision_function", "predict_proba", "transform")
-_WIDEST_DENSE = 1 << 24
+_NARROW = 1 << 20  # a row of so many features is no burden
 
 
 def require_fitted(model: Any) -> None:
@@ -28,11 +28,14 @@ def require_fitted(model: Any) -> None:
         raise ModelFileError(f"this {name} is not fitted. Fit it, then save it.") from None
 
 
-def require_consistent(model: Any, encoding: Any, names: Any, rows: Any) -> None:
+def require_consistent(
+    model: Any, encoding: Any, names: Any, rows: Any, arrays: dict[str, np.ndarray]
+) -> None:
     """Refuse a model whose parts do not fit together: a trial row of zeros goes through it."""
     features = getattr(model, "n_features_in_", None)
     if type(features) is not int or features < 1:
         raise ModelFileError("the model file does not say how many features there are.")
+    _require_width(model, features, arrays)
     _require_weights(model, features)
     for told in (getattr(encoding, "feature_names", None), names):
         if told is not None and len(told) != features:
@@ -45,6 +48,18 @@ def require_consistent(model: Any, encoding: Any, names: Any, rows: Any) -> None
     ):  # fmt: skip
         raise ModelFileError("the model file must number the rows of training.")
     _try(model, _row_of_zeros(model, features))
+
+
+def _require_width(model: Any, features: int, arrays: dict[str, np.ndarray]) -> None:
+    """Refuse a width that nothing in the file has: a row of it would take memory for nothing."""
+    if features <= _NARROW or any(features in array.shape for array in arrays.values()):
+        return
+    vectors = getattr(model, "support_vectors_", None)
+    kernel = getattr(getattr(model, "kernel_", None), "name", "")
+    if sp.issparse(vectors) and vectors.shape[1] == features and kernel != "precomputed":
+        return  # support vectors stay sparse, and so does the row
+    if type(model).__name__ != "Polynomial":
+        raise ModelFileError(f"the model file claims {features:,} features and holds none.")
 
 
 def _require_weights(model: Any, features: int) -> None:
@@ -72,8 +87,6 @@ def _row_of_zeros(model: Any, features: int) -> Any:
 
     if get_tags(model).input_tags.sparse and getattr(model, "kernel", "") != "precomputed":
         return sp.csr_array((1, features))
-    if features > _WIDEST_DENSE:
-        raise ModelFileError(f"the model file claims {features:,} features and holds none.")
     return np.zeros((1, features))
 
 

@@ -96,6 +96,7 @@ def to_bytes(
         **_of_table(table),
         "about": _of_source(table) | (about or {}),
     }
+    require_consistent(model, None, None, None, packer.arrays)  # or it could not be read
     return seal(MAGIC, header, packer.arrays)
 
 
@@ -158,5 +159,5 @@ def _built(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> ModelFile:
         raise ModelFileError("the model file says nothing about itself.")
     rows = unpacker.unpack(header["rows"])
     names = None if names is None else tuple(str(each) for each in names)
-    require_consistent(model, encoding, names, rows)
+    require_consistent(model, encoding, names, rows, arrays)
     return ModelFile(model, encoding, names, rows, about)

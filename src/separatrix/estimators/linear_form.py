@@ -73,7 +73,8 @@ def linear_form(model: Any) -> LinearForm:
 def _unscaled(form: LinearForm, step: Any) -> LinearForm:
     name = type(step).__name__
     if name == "StandardScaler":
-        shift, scale = step.mean_, step.scale_
+        shift = step.mean_ if step.with_mean else None
+        scale = step.scale_ if step.with_std else None
     elif name == "MinMaxScaler" and not step.clip:
         scale = 1.0 / step.scale_
         shift = -step.min_ * scale

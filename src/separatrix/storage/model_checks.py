@@ -54,7 +54,7 @@ def _require_width(model: Any, features: int, arrays: dict[str, np.ndarray]) -> 
     """Refuse a width that nothing in the file has: a row of it would take memory for nothing."""
     if features <= _NARROW or any(features in array.shape for array in arrays.values()):
         return
-    vectors = getattr(model, "support_vectors_", None)
+    vectors: Any = getattr(model, "support_vectors_", None)
     kernel = getattr(getattr(model, "kernel_", None), "name", "")
     if sp.issparse(vectors) and vectors.shape[1] == features and kernel != "precomputed":
         return  # support vectors stay sparse, and so does the row

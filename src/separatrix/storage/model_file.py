@@ -21,7 +21,7 @@ from separatrix.storage.model_checks import require_consistent, require_fitted
 from separatrix.storage.model_values import Packer, Unpacker
 from separatrix.storage.sealed_bytes import seal, unseal
 
-__all__ = ["ESTIMATORS", "ModelFile", "load", "read_model", "save"]
+__all__ = ["ESTIMATORS", "ModelFile", "load", "read_model", "save", "save_whole"]
 
 MAGIC = b"SXMODEL1"
 FORMAT = 1
@@ -63,6 +63,11 @@ def save(
     write_whole(path, to_bytes(model, table=table, rows=rows, about=about))
 
 
+def save_whole(whole: ModelFile, path: str | os.PathLike[str]) -> None:
+    """Write a model and what belongs to it, as `read_model` gives them."""
+    write_whole(path, _whole_bytes(whole))
+
+
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the model of a file; an altered file is refused with `ModelFileError`."""
     return read_model(path).model
@@ -86,29 +91,35 @@ def to_bytes(
     model: Any, *, table: Any = None, rows: Any = None, about: dict[str, Any] | None = None
 ) -> bytes:
     """Return the whole file."""
-    require_known(model)
-    require_fitted(model)
+    whole = ModelFile(
+        model,
+        None if table is None else table.encoding,
+        None if table is None else tuple(str(name) for name in _listed(table)),
+        None if rows is None else np.asarray(rows, dtype=np.int64),
+        _of_source(table) | (about or {}),
+    )
+    return _whole_bytes(whole)
+
+
+def _listed(table: Any) -> Any:
+    """Return the names of features where the encoding does not make them itself."""
+    return () if hasattr(table.encoding, "feature_names") else table.feature_names
+
+
+def _whole_bytes(whole: ModelFile) -> bytes:
+    require_known(whole.model)
+    require_fitted(whole.model)
     packer = Packer()
     header = {
         "format": FORMAT,
-        **packed(packer, model),
-        "rows": None if rows is None else packer.pack(np.asarray(rows, dtype=np.int64), "rows"),
-        **_of_table(table),
-        "about": _of_source(table) | (about or {}),
+        **packed(packer, whole.model),
+        "rows": None if whole.rows is None else packer.pack(whole.rows, "rows"),
+        "encoding": None if whole.encoding is None else whole.encoding.to_dict(),
+        "feature_names": list(whole.feature_names) if whole.feature_names else None,
+        "about": whole.about,
     }
-    require_consistent(model, None, None, None, packer.arrays)  # or it could not be read
+    require_consistent(whole.model, None, None, None, packer.arrays)  # or it could not be read
     return seal(MAGIC, header, packer.arrays)
-
-
-def _of_table(table: Any) -> dict[str, Any]:
-    if table is None:
-        return {"encoding": None, "feature_names": None}
-    encoding = table.encoding
-    listed = encoding is None or not hasattr(encoding, "feature_names")
-    return {
-        "encoding": None if encoding is None else encoding.to_dict(),
-        "feature_names": [str(name) for name in table.feature_names] if listed else None,
-    }
 
 
 def _of_source(table: Any) -> dict[str, Any]:

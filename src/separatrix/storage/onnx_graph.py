@@ -49,11 +49,11 @@ class Graph:
         array = np.asarray(value)
         name = self._name("constant")
         if array.dtype.kind in "OU":
-            texts = [str(each).encode("utf-8") for each in array.ravel().tolist()]
+            texts: Any = [str(each).encode("utf-8") for each in array.ravel().tolist()]
             tensor = self._helper.make_tensor(name, self._types["string"], array.shape, texts)
         else:
             kind = {"b": np.bool_, "i": np.int64, "u": np.int64}.get(array.dtype.kind, np.float64)
-            plain = np.ascontiguousarray(array, dtype=kind).reshape(array.shape)
+            plain: np.ndarray = np.ascontiguousarray(array, dtype=kind).reshape(array.shape)
             tensor = self._onnx.numpy_helper.from_array(plain, name)
         self._constants.append(tensor)
         return name

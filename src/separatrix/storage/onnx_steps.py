@@ -24,9 +24,9 @@ def lifted(graph: Graph, X: str, step: Any) -> str:
 
 
 def _standard(graph: Graph, X: str, step: Any) -> str:
-    if step.mean_ is not None:
+    if step.with_mean:
         X = graph.add("Sub", [X, graph.constant(step.mean_)])
-    return X if step.scale_ is None else graph.add("Div", [X, graph.constant(step.scale_)])
+    return graph.add("Div", [X, graph.constant(step.scale_)]) if step.with_std else X
 
 
 def _min_max(graph: Graph, X: str, step: Any) -> str:
@@ -47,7 +47,8 @@ def _products(graph: Graph, X: str, step: Any) -> str:
     d, alone = int(step.n_features_in_), bool(step.interaction_only)
     if step.n_output_features_ > _MOST_PRODUCTS:
         raise ValueError(f"{step.n_output_features_:,} products are too many for an ONNX graph.")
-    parts, level, values = [X], [(j,) for j in range(d)], X
+    parts, values = [X], X
+    level: list[tuple[int, ...]] = [(j,) for j in range(d)]
     for _ in range(1, int(step.degree)):
         parents, columns, longer = [], [], []
         for number, factors in enumerate(level):

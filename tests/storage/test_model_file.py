@@ -15,6 +15,7 @@ import separatrix as sx
 from separatrix.storage import model_file
 from separatrix.storage.model_file import from_bytes, read_model, to_bytes
 from separatrix.storage.model_proof import has_proof, prove_model
+from separatrix.storage.model_values import Packer, Unpacker
 
 IRIS = load_iris()
 X, Y = IRIS.data, IRIS.target_names[IRIS.target]
@@ -358,6 +359,30 @@ def test_a_width_that_nothing_has_takes_no_memory():
     wide = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 2**30])), shape=(3, 2**30 + 1))
     machine = sx.KernelSVM(gamma=1.0).fit(wide, [0, 1, 1])
     assert from_bytes(to_bytes(machine)).model.predict(wide).tolist() == [0, 1, 1]
+
+
+def test_sparse_rows_that_loops_would_follow_out_of_memory_are_refused():
+    """Row starts that go back to 0 pass SciPy's check, and once crashed the process."""
+    model = sx.KernelSVM().fit(sp.csr_array(X), Y)
+    starts = model.support_vectors_.indptr.copy()
+    for change in (
+        {"indptr": np.where(np.arange(len(starts)) < len(starts) // 2, starts, starts[::-1])},
+        {"indptr": starts[1:]},
+        {"indptr": starts + 1},
+        {"indices": model.support_vectors_.indices + 4},
+        {"indices": model.support_vectors_.indices - 1},
+        {"data": model.support_vectors_.data[1:]},
+        {"data": model.support_vectors_.data.astype(np.int64)},
+    ):
+        packer = Packer()
+        rows = model.support_vectors_
+        parts = [
+            packer.pack(change.get(name, getattr(rows, name)), name)
+            for name in ("data", "indices", "indptr")
+        ]
+        plain = {"is": "sparse", "of": "csr_array", "shape": list(rows.shape), "parts": parts}
+        with pytest.raises(sx.ModelFileError, match="sparse rows"):
+            Unpacker(packer.arrays).unpack(plain)
 
 
 def test_a_pipeline_of_no_estimators_is_refused():

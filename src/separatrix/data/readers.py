@@ -34,7 +34,16 @@ from separatrix.data.text import (
 from separatrix.data.words import TextEncoding, fit_text
 from separatrix.errors import DataError
 
-__all__ = ["ENCODINGS", "IndexEncoding", "read_file", "read_frame", "read_texts_by_class"]
+__all__ = [
+    "BY_KIND",
+    "ENCODINGS",
+    "IndexEncoding",
+    "encode_columns",
+    "read_file",
+    "read_frame",
+    "read_texts_by_class",
+    "see_kind",
+]
 
 Fields = dict[str, Any]
 
@@ -103,7 +112,7 @@ class IndexEncoding:
 ENCODINGS: dict[str, Any] = {"table": TableEncoding, "text": TextEncoding, "index": IndexEncoding}
 
 
-def _see_kind(source: Source) -> str:
+def see_kind(source: Source) -> str:
     """See what a file is from its contents."""
     data = source.data
     if data.startswith(b"PAR1"):
@@ -139,9 +148,9 @@ def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
             "that holds them",
             0,
         )
-    kind = options.kind or _see_kind(source)
+    kind = options.kind or see_kind(source)
     try:
-        fields = _BY_KIND[kind](source, options, encoding)
+        fields = BY_KIND[kind](source, options, encoding)
     except DataError as error:
         raise _placed(error, source.name) from None
     return {"kind": kind, "source": source.name, "sha256": source.sha256, **fields}
@@ -236,7 +245,7 @@ def _texts(documents: Documents, options: ReadOptions, encoding: Any) -> Fields:
             "texts": documents.texts}  # fmt: skip
 
 
-_BY_KIND = {
+BY_KIND = {
     "libsvm": _read_libsvm,
     "csv": _read_csv,
     "text": _read_labelled,

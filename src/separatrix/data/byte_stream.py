@@ -39,6 +39,14 @@ class Pieces:
             encoding = "utf-16"
         if encoding is not None:
             self._decode_from_now(encoding)
+            self._fill(4)
+        if self._held.startswith(codecs.BOM_UTF8):
+            self.skip(len(codecs.BOM_UTF8))
+
+    def skip(self, size: int) -> None:
+        """Leave the next bytes out."""
+        self._fill(size)
+        del self._held[:size]
 
     def _decode_from_now(self, encoding: str) -> None:
         try:

@@ -24,11 +24,13 @@ from separatrix.data.labels import tidy_labels
 from separatrix.data.options import ReadOptions
 from separatrix.data.streams import Source
 from separatrix.data.table import read_as
+from separatrix.data.words import TextEncoder
 from separatrix.errors import DataError
 
 __all__ = ["Block", "row_blocks"]
 
-BLOCK = 8 << 20
+BLOCK = 4 << 20
+_SAMPLE = 1 << 18
 _SAMPLE_LINES = 200
 _LINES_IN_PIECES = ("libsvm", "csv", "text")
 
@@ -78,7 +80,7 @@ def _of_fields(fields: dict[str, Any]) -> Block:
 
 
 def _kind_of(pieces: Pieces, encoding: Any) -> str:
-    start = pieces.peek(1 << 18)
+    start = pieces.peek(_SAMPLE)
     if not start or start.isspace():
         raise DataError("the file is empty", pieces.name, 1, 1)
     seen = readers.see_kind(Source(pieces.name, start, "", pieces.suffix, ""))
@@ -135,19 +137,28 @@ def _libsvm_blocks(
 
 
 def _csv_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int) -> Iterator[Block]:
-    head = b""
+    options, head = _taken_head(pieces, options)
     for before, piece in _numbered(pieces, size, _last_record_end):
         source = Source(pieces.name, head + piece, "", pieces.suffix, "")
         try:
             found = parse_delimited(source, options.separator, options.header)
             yield _of_fields(readers.encode_columns(found.columns, pieces.name, options, encoding))
         except DataError as error:
-            raise _moved(error, pieces, before - head.count(b"\n")) from None
-        if options.separator is None:  # what the first piece shows holds for all
-            options = replace(options, separator=found.separator, header=found.header)
-            octets, records = found.source.octets, found.first_record
-            _, start, _, _ = find_record(octets, found.separator, wanted=records)
-            head = found.source.data[:start] if found.header else b""
+            raise _moved(error, pieces, before) from None
+
+
+def _taken_head(pieces: Pieces, options: ReadOptions) -> tuple[ReadOptions, bytes]:
+    """Take the lines of names off; what the first records show of the separator holds for all."""
+    sample = pieces.peek(_SAMPLE)
+    sample = sample[: _last_record_end(sample) or None] if len(sample) == _SAMPLE else sample
+    found = parse_delimited(
+        Source(pieces.name, sample, "", pieces.suffix, ""), options.separator, options.header
+    )
+    octets, records = found.source.octets, found.first_record
+    _, start, _, _ = find_record(octets, found.separator, wanted=records)
+    head = found.source.data[:start] if found.header else b""
+    pieces.skip(len(head))
+    return replace(options, separator=found.separator, header=found.header), head
 
 
 # ---- texts
@@ -156,6 +167,7 @@ def _csv_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int) 
 def _text_blocks(pieces: Pieces, encoding: Any, size: int) -> Iterator[Block]:
     side: int | None = None
     known = {str(name) for name in encoding.classes}
+    encoder = TextEncoder(encoding)
     for before, piece in _numbered(pieces, size, _last_line_end):
         notes: list[str] = []
         lines = [line.removesuffix("\r") for line in _decoded(piece, notes).split("\n")]
@@ -176,7 +188,7 @@ def _text_blocks(pieces: Pieces, encoding: Any, size: int) -> Iterator[Block]:
                 )  # fmt: skip
             labels = [parts[side].strip() for parts in pairs]
             texts = [parts[side + 1] for parts in pairs]
-        yield Block(encoding.encode(texts), tidy_labels(labels) if labels else np.empty(0), notes)
+        yield Block(encoder.encode(texts), tidy_labels(labels) if labels else np.empty(0), notes)
 
 
 def _decoded(piece: bytes, notes: list[str]) -> str:

@@ -17,13 +17,14 @@ from scipy import sparse
 from separatrix._compiled import compiled
 from separatrix.data.numbered import Numbered
 from separatrix.data.plain import labels, maybe_text, numbers, required, texts
-from separatrix.data.tokens import Tokens, tokenise
+from separatrix.data.tokens import Tokeniser, Tokens, tokenise
 from separatrix.errors import DataError
 
-__all__ = ["WEIGHTINGS", "TextEncoding", "fit_text"]
+__all__ = ["WEIGHTINGS", "TextEncoding", "TextEncoder", "fit_text"]
 
 WEIGHTINGS = ("counts", "binary", "tfidf")
 _MIX, _BITS = 1000003, 0x7FFFFFFF
+_MOST_REMEMBERED = 1 << 20
 
 
 class _Grams(NamedTuple):
@@ -159,15 +160,16 @@ class TextEncoding:
         levels = _all_grams(documents, self.ngrams, self.stop_words)
         if self.hashing:
             columns = [level.hashes % self.hashing for level in levels]
-            return self._weigh(_total(levels, columns, self.hashing))
+            return self.weigh(_total(levels, columns, self.hashing))
         place = {gram: number for number, gram in enumerate(self.vocabulary)}
         columns = [
             np.array([place.get(name, -1) for name in level.names], dtype=np.int64)
             for level in levels
         ]
-        return self._weigh(_total(levels, columns, len(self.vocabulary)))
+        return self.weigh(_total(levels, columns, len(self.vocabulary)))
 
-    def _weigh(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+    def weigh(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Turn counts into the weighting of training, in place."""
         if self.weighting == "binary":
             X.data[:] = 1.0
         if self.weighting == "tfidf":
@@ -214,6 +216,34 @@ class TextEncoding:
         for name in ("column", "target"):
             maybe_text(fields[name], f"{name} must be a name")
         return _checked(cls(**{**fields, "ngrams": (low, high)}))
+
+
+class TextEncoder:
+    """Encodes texts block by block, as `TextEncoding.encode` does, looking each word up once."""
+
+    def __init__(self, encoding: TextEncoding) -> None:
+        self._encoding = encoding
+        self._single = encoding.ngrams == (1, 1) and not encoding.hashing
+        stopped = set(encoding.stop_words)
+        words = encoding.vocabulary if self._single else ()
+        self._place = {word: at for at, word in enumerate(words) if word not in stopped}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._tokeniser, self._columns = Tokeniser(), np.empty(0, dtype=np.int64)
+
+    def encode(self, documents: Sequence[str]) -> sparse.csr_matrix:
+        """Return the next texts as rows of X."""
+        if not self._single:
+            return self._encoding.encode(documents)
+        ids, ends = self._tokeniser.number(documents)
+        new = self._tokeniser.words(len(self._columns))
+        found = np.array([self._place.get(word, -1) for word in new], dtype=np.int64)
+        self._columns = np.concatenate([self._columns, found])
+        counted = _counted(np.append(self._columns, -1)[ids], ends, len(self._encoding.vocabulary))
+        if len(self._tokeniser) > _MOST_REMEMBERED:
+            self._forget()  # a stream may bring new words for ever
+        return self._encoding.weigh(counted)
 
 
 def _in_order(levels: list[_Grams]) -> tuple[list[str], list[NDArray[np.int64]]]:
@@ -285,4 +315,4 @@ def fit_text(
         appearing = np.bincount(X.indices, minlength=len(names))
         idf = tuple((np.log((1 + X.shape[0]) / (1 + appearing)) + 1).tolist())
     encoding = replace(options, vocabulary=tuple(names), idf=idf)
-    return encoding, encoding._weigh(X)
+    return encoding, encoding.weigh(X)

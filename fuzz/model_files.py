@@ -7,8 +7,9 @@ Three kinds of mutants. *Altered*: bytes changed, nothing else; every one must b
 *Resealed*: bytes changed behind the hash and the hash put right. *Forged*: the header read, a value
 in its tree exchanged for a hostile one (or a branch moved, doubled, dropped; an array given another
 type or shape), and all put together again. Resealed and forged files may load, since who can write
-a file can write its hash; what loads predicts a row, and some are saved again. Some mutants run under a
-line tracer: one that reaches a line no other has reached joins the seeds (coverage guidance).
+a file can write its hash; what loads predicts a row, and some are saved again. Some mutants run
+under a line tracer: one that reaches a line no other has reached joins the seeds (coverage
+guidance).
 
 Fails the run: an error that is no ModelFileError, over a second of processor time, over 256 MB, an
 altered file that loads, or the death of the process that loads them (each batch has its own).

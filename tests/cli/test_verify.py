@@ -51,6 +51,10 @@ def test_a_model_of_any_kind_is_proved_again(irises, tmp_path, model):
     assert told.returncode == 0
     assert "4 features; classes setosa, versicolor, virginica" in told.stdout
     assert "trained on iris.csv" in told.stdout
+    if type(model).__name__ == "LinearSVM":
+        assert "towards virginica:" in told.stdout
+        assert "a unit of c, " in told.stdout
+        assert "a standard deviation" in told.stdout
     facts = json.loads(run("info", path, "--json").stdout)
     assert facts["classes"] == ["setosa", "versicolor", "virginica"]
     assert facts["about"]["data_sha256"] == table.sha256

@@ -142,6 +142,8 @@ def test_raw_data_become_the_features_of_training(contents, tmp_path):
     assert (whole.rows == rows).all()
     assert whole.about["data_sha256"] == table.sha256
     assert whole.about["note"] == "half"
+    dense = table.X[rows].toarray() if sp.issparse(table.X) else table.X[rows]
+    np.testing.assert_allclose(whole.spreads, dense.std(axis=0), atol=1e-12)
     read_again = whole.encoding.transform(data)
     assert (whole.model.decision_function(read_again.X) == model.decision_function(table.X)).all()
 
@@ -319,6 +321,8 @@ def forged(small, change):
         (lambda h: h.update(encoding=table({"kind": "odd", "name": "a"})), "unknown kind"),
         (lambda h: h.update(feature_names=["a", "b"]), "names 2"),
         (lambda h: h.update(rows=3), "number the rows"),
+        (lambda h: h.update(spreads=3), "one standard deviation"),
+        (lambda h: h.update(spreads=h["fitted"]["classes_"]), "one standard deviation"),
         (
             lambda h: h["fitted"].update(classes_=texts("text", ["x" * 10**6] + ["y"] * 999)),
             "different lengths",

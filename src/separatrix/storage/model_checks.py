@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from separatrix.errors import ModelFileError
 
-__all__ = ["require_consistent", "require_fitted"]
+__all__ = ["require_consistent", "require_fitted", "require_spreads"]
 
 _METHODS = ("predict", "decision_function", "predict_proba", "transform")
 _NARROW = 1 << 20  # a row of so many features is no burden
@@ -48,6 +48,16 @@ def require_consistent(
     ):  # fmt: skip
         raise ModelFileError("the model file must number the rows of training.")
     _try(model, _row_of_zeros(model, features))
+
+
+def require_spreads(spreads: Any, features: int) -> None:
+    """Refuse standard deviations that are not one number a feature."""
+    if spreads is None:
+        return
+    if not (isinstance(spreads, np.ndarray) and spreads.shape == (features,)):
+        raise ModelFileError("the model file must hold one standard deviation a feature.")
+    if spreads.dtype != np.float64:
+        raise ModelFileError("the standard deviations of the model file are no numbers.")
 
 
 def _require_width(model: Any, features: int, arrays: dict[str, np.ndarray]) -> None:

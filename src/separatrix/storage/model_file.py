@@ -17,7 +17,7 @@ import numpy as np
 from separatrix._write_aside import write_whole
 from separatrix.errors import ModelFileError
 from separatrix.storage.kept_estimators import ESTIMATORS, built, packed, require_known
-from separatrix.storage.model_checks import require_consistent, require_fitted
+from separatrix.storage.model_checks import require_consistent, require_fitted, require_spreads
 from separatrix.storage.model_values import Packer, Unpacker
 from separatrix.storage.sealed_bytes import seal, unseal
 
@@ -33,6 +33,7 @@ class ModelFile:
 
     `encoding` turns raw data into the features of training (`Table.encoding`), None where the
     model met arrays. `rows` numbers the rows of the data file that were trained on, None for all.
+    `spreads` are the standard deviations of the features in training, where they are known.
     `about` is plain data: source, SHA-256 of the file, target, a summary of the training.
     """
 
@@ -40,6 +41,7 @@ class ModelFile:
     encoding: Any = None
     feature_names: tuple[str, ...] | None = None
     rows: np.ndarray | None = None
+    spreads: np.ndarray | None = None
     about: dict[str, Any] = field(default_factory=dict)
 
 
@@ -96,9 +98,17 @@ def to_bytes(
         None if table is None else table.encoding,
         None if table is None else tuple(str(name) for name in _listed(table)),
         None if rows is None else np.asarray(rows, dtype=np.int64),
+        _spreads(table, rows),
         _of_source(table) | (about or {}),
     )
     return _whole_bytes(whole)
+
+
+def _spreads(table: Any, rows: Any) -> np.ndarray | None:
+    """Return the standard deviations of the features, zero where a feature is constant."""
+    from separatrix.data.scaling import deviations
+
+    return None if table is None else deviations(table.X if rows is None else table.X[rows])
 
 
 def _listed(table: Any) -> Any:
@@ -114,6 +124,7 @@ def _whole_bytes(whole: ModelFile) -> bytes:
         "format": FORMAT,
         **packed(packer, whole.model),
         "rows": None if whole.rows is None else packer.pack(whole.rows, "rows"),
+        "spreads": None if whole.spreads is None else packer.pack(whole.spreads, "spreads"),
         "encoding": None if whole.encoding is None else whole.encoding.to_dict(),
         "feature_names": list(whole.feature_names) if whole.feature_names else None,
         "about": whole.about,
@@ -170,5 +181,7 @@ def _built(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> ModelFile:
         raise ModelFileError("the model file says nothing about itself.")
     rows = unpacker.unpack(header["rows"])
     names = None if names is None else tuple(str(each) for each in names)
+    spreads = unpacker.unpack(header["spreads"])
     require_consistent(model, encoding, names, rows, arrays)
-    return ModelFile(model, encoding, names, rows, about)
+    require_spreads(spreads, int(model.n_features_in_))
+    return ModelFile(model, encoding, names, rows, spreads, about)

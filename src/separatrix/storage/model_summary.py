@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from separatrix.estimators.explanation import weights_by_name
+from separatrix.estimators.linear_form import linear_form
 from separatrix.storage.model_file import ModelFile
 from separatrix.storage.model_proof import has_proof
 
@@ -37,7 +40,25 @@ def describe(whole: ModelFile, path: str) -> dict[str, Any]:
         told["weights"] = int(np.count_nonzero(machine.coef_))
     if hasattr(machine, "support_vectors_"):
         told["support_vectors"] = len(machine.support_)
+    told["heaviest"] = _heaviest(whole)
     return told
+
+
+def _heaviest(whole: ModelFile) -> dict[str, list[dict[str, Any]]]:
+    """Return the weights of most effect of every machine, by the class it speaks for."""
+    try:
+        form = linear_form(whole.model)
+    except ValueError:
+        return {}
+    encoding = whole.encoding
+    names = whole.feature_names if encoding is None else encoding.feature_names
+    found = {}
+    for number, title in enumerate(form.titles[:_SHOWN]):
+        told = weights_by_name(
+            whole.model, names, spreads=whole.spreads, encoding=encoding, machine=number
+        )
+        found[title] = [asdict(weight) for weight in told[:_SHOWN]]
+    return found
 
 
 def _proof(machine: Any) -> str:
@@ -60,6 +81,9 @@ def lines(told: dict[str, Any]) -> list[str]:
         said.append(f"{told['weights']:,} weights other than zero")
     if told.get("support_vectors") is not None:
         said.append(f"{told['support_vectors']:,} support vectors")
+    for title, weights in told["heaviest"].items():
+        said.append(f"towards {title}:")
+        said += [f"  {_weight_line(weight)}" for weight in weights]
     about = told["about"]
     if about.get("source"):
         digest = str(about.get("data_sha256", ""))[:12]
@@ -73,3 +97,15 @@ def lines(told: dict[str, Any]) -> list[str]:
     else:
         said.append(f"next: separatrix predict -m {told['file']} DATA   (DATA: {reads})")
     return said
+
+
+def _weight_line(weight: dict[str, Any]) -> str:
+    """Say one weight: what it is for, how much it matters, and what it does to the odds."""
+    line = f"{weight['name']}: {weight['weight']:+.4g} a {weight['unit']}"
+    if weight["unit"] == "where it is so":
+        line = f"{weight['name']}: {weight['weight']:+.4g} where it is so"
+    if weight["importance"] is not None:
+        line += f", {weight['importance']:+.4g} a standard deviation"
+    if weight["odds_ratio"] is not None:
+        line += f", odds times {weight['odds_ratio']:.4g}"
+    return line

@@ -39,6 +39,7 @@ _HOME = {
     "Verdict": "separatrix.estimators.verdict",
     "ZeroOne": "separatrix.estimators.zero_one",
     "bounds": "separatrix.certificates.bounds",
+    "exchange": "separatrix.storage.exchange",
     "lift": "separatrix.estimators.lift",
     "load": "separatrix.storage.model_file",
     "read": "separatrix.data.table",
@@ -47,6 +48,7 @@ _HOME = {
     "separability": "separatrix.estimators.separability",
     "shatter": "separatrix.estimators.shatter",
     "split": "separatrix.selection.split",
+    "to_sklearn": "separatrix.storage.sklearn_model",
 }
 
 __all__ = ["__version__"]

@@ -27,13 +27,54 @@ def write_whole(path: str | os.PathLike[str], contents: bytes | Iterable[bytes])
         sys.stdout.buffer.flush()
         return
     path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(path.name + ".part")
+    handle = _open_alone(aside)
     try:
-        _write(aside, pieces)
+        with os.fdopen(handle, "wb", closefd=False) as file:
+            file.truncate()  # a killed writer may have left its half
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(handle)
         os.replace(aside, path)
-    finally:
+    except BaseException:
         aside.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(handle)
     _settle(path.parent)
+
+
+def _open_alone(aside: Path) -> int:
+    """Open the file aside for one writer at a time; a killed writer's lock goes with it.
+
+    Whoever waited may find that the file was renamed meanwhile, and makes a new one.
+    """
+    while True:
+        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            _lock(handle)
+            try:
+                if os.path.samestat(os.fstat(handle), os.stat(aside)):
+                    return handle
+            except FileNotFoundError:
+                pass
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def _lock(handle: int) -> None:
+    """Wait until no other writer has the file, where the system knows such locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    except OSError:  # a file system without locks
+        return
 
 
 def create_whole(path: str | os.PathLike[str], contents: bytes) -> None:

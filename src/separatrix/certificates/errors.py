@@ -11,7 +11,6 @@ knows how hyperplane, witnesses and tree were found.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -23,6 +22,7 @@ from separatrix.certificates.canonical import sha256
 from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
 from separatrix.certificates.error_tree import Book, Tree, integer, tree_from, tree_json
 from separatrix.certificates.partition import margin_signs, proves_gordan
+from separatrix.certificates.refusal import opened
 from separatrix.certificates.row_weights import (
     equal_rows,
     locations,
@@ -113,10 +113,7 @@ class FewestErrors:
     @classmethod
     def from_json(cls, text: str | dict[str, Any]) -> FewestErrors:
         """Read a certificate; it proves nothing by itself: call its ``check(X, y)``."""
-        whole = json.loads(text) if isinstance(text, str) else text
-        try:
-            if whole["format"] != checker.FORMAT or whole["kind"] != "errors":
-                raise checker.Refused("not a certificate of fewest errors")
+        with opened(text, "errors") as whole:
             about, claim = whole["data"], whole["claim"]
             return cls(
                 errors=integer(claim["errors"]),
@@ -139,8 +136,6 @@ class FewestErrors:
                 classes=tuple(str(name) for name in about["classes"]),
                 intercept=about["intercept"],
             )
-        except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise checker.Refused(f"not a well-formed certificate: {error}") from error
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates import checker
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.kernel_gap import KernelGap
+from separatrix.certificates.reading import spread
+from separatrix.certificates.refusal import opened
 from separatrix.problem.kernels import KERNELS, Kernel
 
 __all__ = ["kernel_gap_from_json"]
@@ -24,15 +24,8 @@ def kernel_gap_from_json(
 
     A kernel that was a function is not in the file: hand it over as `function`.
     """
-    whole = json.loads(text) if isinstance(text, str) else text
-    try:
-        if whole["format"] != checker.FORMAT or whole["kind"] != "kernel-gap":
-            raise Refused("not the certificate of a kernel machine")
+    with opened(text, "kernel-gap") as whole:
         return _kernel_gap(whole["claim"], whole["data"], function)
-    except Refused:
-        raise
-    except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
-        raise Refused(f"not a well-formed certificate: {error}") from error
 
 
 def _kernel_gap(claim: dict[str, Any], about: dict[str, Any], function: Any) -> KernelGap:
@@ -59,7 +52,7 @@ def _kernel_gap(claim: dict[str, Any], about: dict[str, Any], function: Any) -> 
         kernel=_kernel(claim["kernel"], function),
         bias=float.fromhex(claim["bias"]),
         multipliers=multipliers,
-        costs=np.broadcast_to(costs, (n,)).copy(),
+        costs=spread(costs, n),
         positive=claim["positive"],
         negative=claim["negative"],
         smallest=float.fromhex(claim["smallest"]),

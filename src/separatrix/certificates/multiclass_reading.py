@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.multiclass_gap import MulticlassGap
-from separatrix.certificates.reading import about_data
+from separatrix.certificates.reading import about_data, spread
+from separatrix.certificates.refusal import opened
 
 __all__ = ["multiclass_gap_from_json"]
 
 
 def multiclass_gap_from_json(text: str | dict[str, Any]) -> MulticlassGap:
     """Read the certificate of a direct machine; it proves nothing by itself: call its `check`."""
-    try:
-        whole = json.loads(text) if isinstance(text, str) else text
-        if whole["kind"] != "multiclass-gap":
-            raise Refused(f"no direct machine has a certificate of the kind {whole['kind']!r}")
+    with opened(text, "multiclass-gap") as whole:
         return _multiclass_gap(whole["claim"], about_data(whole))
-    except Refused:
-        raise
-    except (
-        LookupError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        ValueError,
-        MemoryError,
-    ) as error:
-        raise Refused(f"not a well-formed certificate: {error}") from error
 
 
 def _multiclass_gap(claim: dict[str, Any], common: dict[str, Any]) -> MulticlassGap:
@@ -65,7 +51,7 @@ def _multiclass_gap(claim: dict[str, Any], common: dict[str, Any]) -> Multiclass
         rows=rows,
         rivals=rivals,
         multipliers=multipliers,
-        costs=np.broadcast_to(costs, (n,)).copy(),
+        costs=spread(costs, n),
         bias_penalty=numbers[2],
         **common,
     )

@@ -1,4 +1,4 @@
-"""``separatrix info DATA``: what the data are, and what to try next."""
+"""``separatrix info``: what data or a model file are, and what to try next."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ def info(
     option: reading.Option = None,
     as_json: reading.AsJson = False,
 ) -> None:
-    """Say what a data file holds, what is odd about it, and which command to try next."""
+    """Say what a data file, or a model file (.sx), holds, and which command to try next."""
     from separatrix.data.summary import summarise
+
+    if len(data) == 1 and data[0].endswith(".sx"):
+        _tell_model(data[0], as_json)
+        return
 
     table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes, option)
     found = summarise(table)
@@ -32,6 +36,18 @@ def info(
         return
     names = table.feature_names
     for line in _lines(found, names):
+        typer.echo(line)
+
+
+def _tell_model(path: str, as_json: bool) -> None:
+    from separatrix.storage.model_file import read_model
+    from separatrix.storage.model_summary import describe, lines
+
+    told = describe(read_model(path), path)
+    if as_json:
+        typer.echo(json.dumps(told, ensure_ascii=False))
+        return
+    for line in lines(told):
         typer.echo(line)
 
 

@@ -11,6 +11,7 @@ import typer
 
 from separatrix import __version__
 from separatrix.cli.convert import convert
+from separatrix.cli.export import export
 from separatrix.cli.fit import fit
 from separatrix.cli.info import info
 from separatrix.cli.path import path
@@ -59,6 +60,7 @@ app.command()(separable)
 app.command()(fit)
 app.command()(path)
 app.command()(predict)
+app.command()(export)
 app.command()(trace)
 app.command()(verify)
 

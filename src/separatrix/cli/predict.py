@@ -1,10 +1,10 @@
-"""``separatrix predict -m model.sx DATA``: the class of every row of raw data."""
+"""``separatrix predict -m model.sx DATA``: the class of every row of raw data, of any size."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,78 +12,123 @@ import typer
 
 from separatrix.cli import _reading as reading
 
+_NOTES_SHOWN = 20
+
 
 def predict(
     data: reading.Data,
-    model: Annotated[Path, typer.Option("--model", "-m", help="The model file.")],
+    model: Annotated[
+        Path, typer.Option("--model", "-m", help="A model file: .sx, or of LIBLINEAR or LIBSVM.")
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write a CSV here instead of printing it.")
     ] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="A column for the probability of each class.")
     ] = False,
+    explain: Annotated[
+        int,
+        typer.Option("--explain", help="So many contributions to the score of each row, by name."),
+    ] = 0,
+    kind: reading.Kind = None,
     encoding: reading.Encoding = None,
     no_header: reading.NoHeader = False,
     as_json: reading.AsJson = False,
 ) -> None:
     """Print the class of every row, with its score; raw data become features as in training."""
+    from separatrix._write_aside import write_whole
+    from separatrix.data.row_blocks import row_blocks
     from separatrix.errors import DataError
-    from separatrix.storage.model_file import read_model
+    from separatrix.storage.exchange import read
 
-    whole = read_model(model)
+    whole = read(model)
     if whole.encoding is None:
         raise DataError(
             f"{model} was trained on arrays and does not know how raw data become features. "
             "Use sx.load and predict in Python, or train with `separatrix fit` or `study`."
         )
+    if not hasattr(whole.model, "classes_"):
+        raise typer.BadParameter(f"{model} does not hold a classifier.")
+    if explain < 0:
+        raise typer.BadParameter("--explain takes how many contributions to tell: 1 or more.")
     source: Any = data[0] if len(data) == 1 else [Path(each) for each in data]
-    options = {"encoding": encoding, "header": False if no_header else None}
-    table = whole.encoding.transform(source, **options)
-    for note in table.notes:
-        typer.echo(f"note: {note}", err=True)
-    columns = _columns(whole.model, table.X, probabilities)
-    if as_json:
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        told: dict[str, Any] = {"model": str(model), "rows": rows}
-        if len(table.y):
-            told["errors"] = _errors(columns["class"], table.y)
-        typer.echo(json.dumps(told, ensure_ascii=False))
-        return
-    text = _as_csv(columns)
-    if out is None:
-        typer.echo(text, nl=False)
+    header = False if no_header else None
+    blocks = row_blocks(source, whole.encoding, kind=kind, characters=encoding, header=header)
+    run = _Run(whole, probabilities, explain)
+    pieces = run.as_json(str(model), blocks) if as_json else run.as_csv(blocks)
+    if out is not None:
+        write_whole(out, pieces)
     else:
-        from separatrix._write_aside import write_whole
-
-        write_whole(out, text.encode("utf-8", "surrogatepass"))
-    if len(table.y):
-        wrong, n = _errors(columns["class"], table.y), len(table.y)
-        typer.echo(f"{wrong} errors in {n} rows with labels ({100 * wrong / n:.2f} %)", err=True)
+        _print(pieces)
+    if not as_json:
+        run.tell_errors()
 
 
-def _columns(model: Any, X: Any, probabilities: bool) -> dict[str, list[Any]]:
-    scores = model.decision_function(X)
-    names = [str(name) for name in model.classes_.tolist()]
-    columns: dict[str, list[Any]] = {"class": model.predict(X).tolist()}
-    if scores.ndim == 1:
-        columns["score"] = scores.tolist()
-    else:
-        columns |= {f"score of {name}": scores[:, k].tolist() for k, name in enumerate(names)}
-    if probabilities:
-        if not hasattr(model, "predict_proba"):
-            raise typer.BadParameter("this model has scores only, no probabilities.")
-        shares = model.predict_proba(X)
-        columns |= {f"probability of {name}": shares[:, k].tolist() for k, name in enumerate(names)}
-    return columns
+class _Run:
+    """One pass over the blocks: counts errors where there are labels, and says notes once."""
+
+    def __init__(self, whole: Any, probabilities: bool, explain: int) -> None:
+        self._model, self._names = whole.model, whole.encoding.feature_names
+        self._asked = probabilities, explain
+        self._said: set[str] = set()
+        self.wrong = self.labelled = 0
+
+    def _columns(self, block: Any) -> dict[str, Any]:
+        from separatrix.cli._predictions import predicted
+
+        for note in block.notes:
+            if note not in self._said and len(self._said) < _NOTES_SHOWN:
+                self._said.add(note)
+                typer.echo(f"note: {note}", err=True)
+        columns = predicted(self._model, block.X, self._names, *self._asked)
+        if len(block.y):
+            self.labelled += len(block.y)
+            self.wrong += _errors(columns["class"], block.y)
+        return columns
+
+    def as_csv(self, blocks: Any) -> Iterator[bytes]:
+        from separatrix.cli._predictions import csv_head, csv_lines
+
+        first = True
+        for block in blocks:
+            columns = self._columns(block)
+            if first:
+                yield csv_head(columns)
+                first = False
+            yield csv_lines(columns)
+
+    def as_json(self, model: str, blocks: Any) -> Iterator[bytes]:
+        from separatrix.cli._predictions import json_lines
+
+        before = f'{{"model": {json.dumps(model, ensure_ascii=False)}, "rows": ['
+        for block in blocks:
+            for line in json_lines(self._columns(block)):
+                yield (before + line).encode("utf-8", "surrogatepass")
+                before = ", "
+        yield (f'], "errors": {self.wrong}}}\n' if self.labelled else "]}\n").encode()
+
+    def tell_errors(self) -> None:
+        if self.labelled:
+            share = 100 * self.wrong / self.labelled
+            said = f"{self.wrong} errors in {self.labelled} rows with labels ({share:.2f} %)"
+            typer.echo(said, err=True)
 
 
-def _errors(told: list[Any], y: Any) -> int:
-    return sum(str(a) != str(b) for a, b in zip(told, y.tolist(), strict=True))
+def _errors(told: Any, y: Any) -> int:
+    """Count labels that differ, as text or as the number they stand for."""
+    import numpy as np
+
+    if told.dtype.kind in "if" and y.dtype.kind in "if":
+        return int(np.count_nonzero(told != y))
+    return int(np.count_nonzero(told.astype(str) != y.astype(str)))
 
 
-def _as_csv(columns: dict[str, list[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
+def _print(pieces: Iterator[bytes]) -> None:
+    """Write to standard output as the pieces come."""
+    sink = getattr(sys.stdout, "buffer", None)
+    for piece in pieces:
+        if sink is None:  # a stand-in that takes text only
+            sys.stdout.write(piece.decode("utf-8", "replace"))
+        else:
+            sink.write(piece)
+            sink.flush()

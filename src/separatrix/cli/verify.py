@@ -10,8 +10,6 @@ import typer
 
 from separatrix.cli import _reading as reading
 
-_ENTRIES = 2_000_000
-
 
 def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate, as JSON, or a model file.")],
@@ -28,7 +26,8 @@ def verify(
     as_json: reading.AsJson = False,
 ) -> None:
     """Prove a certificate again from the data; exit with 1 if it is refused."""
-    from separatrix.certificates import checker
+    from separatrix.certificates.any_kind import prove_again
+    from separatrix.certificates.checker import Refused
     from separatrix.cli.separable import two_labels
 
     if certificate.suffix == ".sx":
@@ -40,8 +39,8 @@ def verify(
     table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
     labels = two_labels(table, positive)
     try:
-        proved, sentence = True, _check(whole, table.X, labels)
-    except checker.Refused as reason:
+        proved, sentence = True, prove_again(whole, table.X, labels)
+    except Refused as reason:
         proved, sentence = False, str(reason)
     _tell(proved, sentence, as_json)
 
@@ -64,12 +63,11 @@ def _verify_model(
     as_json: bool,
 ) -> None:
     """Prove the machine of a model file again, on the rows it says it was trained on."""
-    from separatrix.certificates.duality_gap import DualityGap, DualityGaps
     from separatrix.storage.model_file import read_model
+    from separatrix.storage.model_proof import has_proof, prove_model
 
     whole = read_model(path)
-    proof = getattr(whole.model, "certificate_", None)
-    if whole.encoding is None or not isinstance(proof, DualityGap | DualityGaps):
+    if whole.encoding is None or not has_proof(whole.model):
         raise typer.BadParameter(f"{path} does not hold a proof about a data file.")
     source: Any = data[0] if len(data) == 1 else [Path(each) for each in data]
     options = {"encoding": encoding, "header": False if no_header else None}
@@ -79,9 +77,8 @@ def _verify_model(
         if not len(labels) or whole.rows.max(initial=0) >= len(labels):
             _tell(False, "these data have fewer rows than the model was trained on", as_json)
         X, labels = X[whole.rows], labels[whole.rows]
-    _require_weights(whole.model, proof)
-    proved = proof.check(X, labels)
-    _tell(proved, str(proof).removeprefix("proved: ") if proved else _NOT_THESE, as_json)
+    proved, sentence = prove_model(whole.model, X, labels)
+    _tell(proved, sentence, as_json)
 
 
 def _against(y: Any, positive: str | None) -> Any:
@@ -91,46 +88,3 @@ def _against(y: Any, positive: str | None) -> Any:
     if positive is None:
         return y
     return np.array([positive if str(name) == positive else f"not {positive}" for name in y])
-
-
-def _require_weights(model: Any, proof: Any) -> None:
-    """The weights that predict must be those that are proved."""
-    import numpy as np
-
-    proofs = getattr(proof, "machines", (proof,))
-    for row, one in enumerate(proofs):
-        known = np.array_equal(model.coef_[row], one.weights[1:])
-        if not known or (one.intercept and model.intercept_[row] != one.weights[0]):
-            _tell(False, "the weights of the model are not those of its certificate", False)
-
-
-_NOT_THESE = "the claim does not hold for these data"
-
-
-def _check(whole: Any, X: Any, labels: Any) -> str:
-    """Ask the trusted checker; for large data, the same check in NumPy with exact integers."""
-    from separatrix.certificates import checker
-    from separatrix.certificates.canonical import as_checker_data
-    from separatrix.certificates.reading import certificate_from_json, duality_gap_from_json
-    from separatrix.certificates.separation import problem_from
-    from separatrix.problem.decimals import times_powers_of_ten
-
-    about = whole.get("data") if isinstance(whole, dict) else None
-    if not isinstance(about, dict) or type(about.get("intercept")) is not bool:
-        raise checker.Refused("not a well-formed certificate")
-    if whole.get("kind") == "duality-gap":
-        gap = duality_gap_from_json(whole)
-        if not gap.check(X, labels):
-            raise checker.Refused("the claim does not hold for these data")
-        return str(gap).removeprefix("proved: ")
-    if getattr(X, "nnz", X.size) > _ENTRIES and whole.get("kind") != "margin-bounds":
-        proof = certificate_from_json(whole)
-        if not proof.check(X, labels):
-            raise checker.Refused("the claim does not hold for these data")
-        return f"{whole['kind']}, checked on {X.shape[0]} rows"
-    if about.get("decimals"):
-        try:
-            X = times_powers_of_ten(problem_from(X, labels, True).X, tuple(about["decimals"]))
-        except ValueError as error:
-            raise checker.Refused(str(error)) from error
-    return checker.check(whole, as_checker_data(problem_from(X, labels, about["intercept"])))

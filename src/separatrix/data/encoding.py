@@ -18,6 +18,7 @@ from scipy import sparse
 
 from separatrix.data.column_codes import CategoryCode, Code, NumberCode, Slots, fit_code
 from separatrix.data.columns import MISSING_WORDS, Column, TypedColumn
+from separatrix.data.plain import labels, maybe_text, numbers, required, texts
 from separatrix.errors import DataError
 
 __all__ = ["TableEncoding", "fit_encoding"]
@@ -35,6 +36,11 @@ class TableEncoding:
     dropped: tuple[str, ...] = ()
     classes: tuple[Any, ...] = ()
     single: bool = field(default=False)
+
+    @property
+    def kind_of_data(self) -> str:
+        """What it takes, in words."""
+        return "a table with the columns of training"
 
     @property
     def feature_names(self) -> list[str]:
@@ -96,22 +102,29 @@ class TableEncoding:
         >>> TableEncoding.from_dict(encoding.to_dict()) == encoding
         True
         """
+        required(isinstance(plain["columns"], list), "columns must be a list")
         return cls(
             tuple(_code_from(column) for column in plain["columns"]),
-            frozenset(plain["missing"]),
-            plain["target"],
-            tuple(plain["dropped"]),
-            tuple(plain["classes"]),
+            frozenset(texts(plain["missing"], "missing must be words")),
+            maybe_text(plain["target"], "target must be a name"),
+            texts(plain["dropped"], "dropped must be names"),
+            labels(plain["classes"]),
             bool(plain["single"]),
         )
 
 
 def _code_from(plain: dict[str, Any]) -> Code:
     kind, fields = plain["kind"], {key: value for key, value in plain.items() if key != "kind"}
+    required(type(fields["name"]) is str, "a column must have a name")
     if kind == "number":
+        numbers([fields["median"]], "a median must be a number")
+        required(type(fields["indicator"]) is bool, "indicator must be true or false")
         return NumberCode(**fields)
     if kind == "category":
-        return CategoryCode(**{**fields, "values": tuple(fields["values"])})
+        values = texts(fields["values"], "categories must be texts")
+        flags = [type(fields[name]) is bool for name in ("other", "missing")]
+        required(all(flags), "other and missing must be true or false")
+        return CategoryCode(**{**fields, "values": values})
     raise DataError(f"the encoding has a column of an unknown kind, {kind!r}")
 
 

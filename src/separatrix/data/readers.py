@@ -21,6 +21,8 @@ from separatrix.data.labels import classes_of, tidy_labels
 from separatrix.data.libsvm import parse_libsvm
 from separatrix.data.numbered import Numbered
 from separatrix.data.options import ReadOptions
+from separatrix.data.plain import labels as plain_labels
+from separatrix.data.plain import maybe_text, required
 from separatrix.data.prepared import encode_columns, text_options
 from separatrix.data.streams import Source, open_source
 from separatrix.data.text import (
@@ -32,7 +34,16 @@ from separatrix.data.text import (
 from separatrix.data.words import TextEncoding, fit_text
 from separatrix.errors import DataError
 
-__all__ = ["ENCODINGS", "IndexEncoding", "read_file", "read_frame", "read_texts_by_class"]
+__all__ = [
+    "BY_KIND",
+    "ENCODINGS",
+    "IndexEncoding",
+    "encode_columns",
+    "read_file",
+    "read_frame",
+    "read_texts_by_class",
+    "see_kind",
+]
 
 Fields = dict[str, Any]
 
@@ -52,6 +63,11 @@ class IndexEncoding:
     prefix: str = ""
     classes: tuple[Any, ...] = ()
     target: str | None = None
+
+    @property
+    def kind_of_data(self) -> str:
+        """What it takes, in words."""
+        return "numbered features, as LIBSVM files have them"
 
     @property
     def feature_names(self) -> Sequence[str]:
@@ -85,13 +101,18 @@ class IndexEncoding:
         True
         """
         fields = {key: value for key, value in plain.items() if key != "kind"}
-        return cls(**{**fields, "classes": tuple(fields["classes"])})
+        n_features, first = fields["n_features"], fields["first"]
+        whole = type(n_features) is int and type(first) is int
+        required(whole and 0 < n_features < 2**31 and first in (0, 1), "features must be numbered")
+        required(type(fields["prefix"]) is str, "prefix must be a text")
+        maybe_text(fields["target"], "target must be a name")
+        return cls(**{**fields, "classes": plain_labels(fields["classes"])})
 
 
 ENCODINGS: dict[str, Any] = {"table": TableEncoding, "text": TextEncoding, "index": IndexEncoding}
 
 
-def _see_kind(source: Source) -> str:
+def see_kind(source: Source) -> str:
     """See what a file is from its contents."""
     data = source.data
     if data.startswith(b"PAR1"):
@@ -127,9 +148,9 @@ def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
             "that holds them",
             0,
         )
-    kind = options.kind or _see_kind(source)
+    kind = options.kind or see_kind(source)
     try:
-        fields = _BY_KIND[kind](source, options, encoding)
+        fields = BY_KIND[kind](source, options, encoding)
     except DataError as error:
         raise _placed(error, source.name) from None
     return {"kind": kind, "source": source.name, "sha256": source.sha256, **fields}
@@ -224,7 +245,7 @@ def _texts(documents: Documents, options: ReadOptions, encoding: Any) -> Fields:
             "texts": documents.texts}  # fmt: skip
 
 
-_BY_KIND = {
+BY_KIND = {
     "libsvm": _read_libsvm,
     "csv": _read_csv,
     "text": _read_labelled,

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from separatrix.errors import DataError
 
-__all__ = ["METHODS", "Scaling", "fit_scaling"]
+__all__ = ["METHODS", "Scaling", "deviations", "fit_scaling"]
 
 METHODS = ("standard", "min-max")
 
@@ -115,3 +115,14 @@ def fit_scaling(X: Any, method: str = "standard") -> Scaling:
     tiny = np.finfo(float).tiny
     noise = 4 * np.finfo(float).eps * np.abs(shift)  # the deviation that rounding alone can give
     return Scaling(method, shift, np.where(scale > np.maximum(noise, tiny), scale, 1.0))
+
+
+def deviations(X: Any) -> NDArray[np.float64]:
+    """Return the standard deviation of each feature.
+
+    >>> deviations(np.array([[0.0, 5.0], [4.0, 5.0]])).tolist()
+    [2.0, 0.0]
+    """
+    if sparse.issparse(X):
+        return _sparse(X, "standard")
+    return np.asarray(np.asarray(X).std(axis=0, dtype=np.float64))

@@ -28,15 +28,24 @@ from numpy.typing import NDArray
 from separatrix.data.progress import Progress
 from separatrix.errors import DataError
 
-__all__ = ["STDIN", "Source", "line_and_column", "line_chunks", "open_source"]
+__all__ = [
+    "MAGIC",
+    "STDIN",
+    "XZ_MEMORY",
+    "Source",
+    "line_and_column",
+    "line_chunks",
+    "no_such_file",
+    "open_source",
+]
 
 STDIN = "-"
 LARGEST_EXPANSION = 200
 SMALL_ENOUGH = 16 << 20  # contents up to this size are never refused for their expansion
 _STEP = 1 << 20
-_XZ_MEMORY = 100 << 20  # what `xz -9` needs to decompress, and half as much again
+XZ_MEMORY = 100 << 20  # what `xz -9` needs to decompress, and half as much again
 
-_MAGIC = {
+MAGIC = {
     b"\x1f\x8b": ".gz",
     b"BZh": ".bz2",
     b"\xfd7zXZ\x00": ".xz",
@@ -93,7 +102,7 @@ class _XzFile(io.RawIOBase):
     """An xz file read with a bound on the memory its headers may ask for."""
 
     def __init__(self, stored: bytes) -> None:
-        self._stored, self._decoder = stored, lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+        self._stored, self._decoder = stored, lzma.LZMADecompressor(memlimit=XZ_MEMORY)
 
     def readable(self) -> bool:
         return True
@@ -104,7 +113,7 @@ class _XzFile(io.RawIOBase):
                 rest = self._decoder.unused_data.lstrip(b"\0")
                 if not rest:
                     return b""
-                self._stored, self._decoder = rest, lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+                self._stored, self._decoder = rest, lzma.LZMADecompressor(memlimit=XZ_MEMORY)
             pending, self._stored = self._stored, b""
             if not pending and self._decoder.needs_input:
                 raise EOFError("the compressed data are cut short")
@@ -194,9 +203,14 @@ def _read_stored(path: str, name: str, max_bytes: int | None) -> bytes:
                 raise _too_large(name, max_bytes)
             return file.read()
     except FileNotFoundError:
-        raise DataError(f"there is no such file; {_nearby(path)}", file=name) from None
+        raise no_such_file(path) from None
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror}", file=name) from None
+
+
+def no_such_file(path: str) -> DataError:
+    """Return the error for a file that is not there, with a guess at the one that was meant."""
+    return DataError(f"there is no such file; {_nearby(path)}", file=path)
 
 
 def _nearby(path: str) -> str:
@@ -215,7 +229,7 @@ def open_source(path: str | os.PathLike[str], max_bytes: int | None = None) -> S
     name = "standard input" if path == STDIN else path
     data = _read_stored(path, name, max_bytes)
     digest = hashlib.sha256(data).hexdigest()
-    compression = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "")
+    compression = next((kind for magic, kind in MAGIC.items() if data.startswith(magic)), "")
     suffixes = [part.lower() for part in Path(path).suffixes]
     if compression:
         data = _expand(data, compression, name, max_bytes)

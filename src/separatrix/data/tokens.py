@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from separatrix._compiled import compiled
 
-__all__ = ["Tokens", "tokenise"]
+__all__ = ["Tokeniser", "Tokens", "tokenise"]
 
 _CHUNK = 1 << 20  # code points at once
 _TABLE_SIZES = (0x400, 0x10000, sys.maxunicode + 1)
@@ -173,14 +173,56 @@ def _chunks(documents: Sequence[str]) -> Iterator[list[str]]:
         yield chunk
 
 
-def _decode(memory: _Memory) -> list[str]:
+def _decode(memory: _Memory, first: int = 0) -> list[str]:
+    """Return the words from number `first` on."""
     n_words, n_letters = (int(size) for size in memory.sizes)
+    if first == n_words:
+        return []
+    begin = int(memory.starts[first])
     letters = (
-        memory.letters[:n_letters].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+        memory.letters[begin:n_letters].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
     )
-    starts = memory.starts[:n_words].tolist()
-    lengths = memory.lengths[:n_words].tolist()
+    starts = (memory.starts[first:n_words] - begin).tolist()
+    lengths = memory.lengths[first:n_words].tolist()
     return [letters[at : at + length] for at, length in zip(starts, lengths, strict=True)]
+
+
+class Tokeniser:
+    """Numbers words in order of first appearance, and remembers them from call to call."""
+
+    def __init__(self) -> None:
+        self._memory = _empty_memory()
+
+    def __len__(self) -> int:
+        return int(self._memory.sizes[0])
+
+    def words(self, first: int = 0) -> list[str]:
+        """Return the words met so far, from number `first` on."""
+        return _decode(self._memory, first)
+
+    @property
+    def hashes(self) -> NDArray[np.int64]:
+        """A hash of every word met so far."""
+        return self._memory.hashes[: len(self)].copy()
+
+    def number(self, documents: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the number of the word at each place, and where each text ends."""
+        all_ids, all_counts = [], []
+        for chunk in _chunks(documents):
+            joined = "".join(chunk)
+            text = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+            ends = np.cumsum([len(document) for document in chunk], dtype=np.int64)
+            highest = int(text.max()) if len(text) else 0
+            table = _word_table(next(size for size in _TABLE_SIZES if size > highest))
+            self._memory = _with_room(self._memory, len(text))
+            ids = np.empty(len(text) // 2 + 1, dtype=np.int32)
+            counts = np.empty(len(chunk), dtype=np.int64)
+            n_tokens = _number_words(text, ends, table, self._memory, ids, counts)
+            all_ids.append(ids[:n_tokens].astype(np.int64))
+            all_counts.append(counts)
+        nothing = np.empty(0, dtype=np.int64)
+        counted = np.cumsum(np.concatenate([*all_counts, nothing]))
+        return np.concatenate([*all_ids, nothing]), counted
 
 
 def tokenise(documents: Sequence[str]) -> Tokens:
@@ -190,24 +232,6 @@ def tokenise(documents: Sequence[str]) -> Tokens:
     >>> found.words, found.ids.tolist(), found.ends.tolist()
     (['the', 'cat', 'été'], [0, 1, 0, 2, 1], [4, 5])
     """
-    memory = _empty_memory()
-    all_ids, all_counts = [], []
-    for chunk in _chunks(documents):
-        joined = "".join(chunk)
-        text = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        ends = np.cumsum([len(document) for document in chunk], dtype=np.int64)
-        highest = int(text.max()) if len(text) else 0
-        table = _word_table(next(size for size in _TABLE_SIZES if size > highest))
-        memory = _with_room(memory, len(text))
-        ids = np.empty(len(text) // 2 + 1, dtype=np.int32)
-        counts = np.empty(len(chunk), dtype=np.int64)
-        n_tokens = _number_words(text, ends, table, memory, ids, counts)
-        all_ids.append(ids[:n_tokens].astype(np.int64))
-        all_counts.append(counts)
-    n_words = int(memory.sizes[0])
-    return Tokens(
-        _decode(memory),
-        memory.hashes[:n_words].copy(),
-        np.concatenate([*all_ids, np.empty(0, dtype=np.int64)]),
-        np.cumsum(np.concatenate([*all_counts, np.empty(0, dtype=np.int64)])),
-    )
+    tokeniser = Tokeniser()
+    ids, ends = tokeniser.number(documents)
+    return Tokens(tokeniser.words(), tokeniser.hashes, ids, ends)

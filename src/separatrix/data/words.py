@@ -16,13 +16,15 @@ from scipy import sparse
 
 from separatrix._compiled import compiled
 from separatrix.data.numbered import Numbered
-from separatrix.data.tokens import Tokens, tokenise
+from separatrix.data.plain import labels, maybe_text, numbers, required, texts
+from separatrix.data.tokens import Tokeniser, Tokens, tokenise
 from separatrix.errors import DataError
 
-__all__ = ["WEIGHTINGS", "TextEncoding", "fit_text"]
+__all__ = ["WEIGHTINGS", "TextEncoding", "TextEncoder", "fit_text"]
 
 WEIGHTINGS = ("counts", "binary", "tfidf")
 _MIX, _BITS = 1000003, 0x7FFFFFFF
+_MOST_REMEMBERED = 1 << 20
 
 
 class _Grams(NamedTuple):
@@ -144,6 +146,11 @@ class TextEncoding:
     target: str | None = None
 
     @property
+    def kind_of_data(self) -> str:
+        """What it takes, in words."""
+        return "texts"
+
+    @property
     def feature_names(self) -> Sequence[str]:
         """The n-gram of each column of X, or its number in hashing mode."""
         return Numbered("hash", 0, self.hashing) if self.hashing else list(self.vocabulary)
@@ -153,15 +160,16 @@ class TextEncoding:
         levels = _all_grams(documents, self.ngrams, self.stop_words)
         if self.hashing:
             columns = [level.hashes % self.hashing for level in levels]
-            return self._weigh(_total(levels, columns, self.hashing))
+            return self.weigh(_total(levels, columns, self.hashing))
         place = {gram: number for number, gram in enumerate(self.vocabulary)}
         columns = [
             np.array([place.get(name, -1) for name in level.names], dtype=np.int64)
             for level in levels
         ]
-        return self._weigh(_total(levels, columns, len(self.vocabulary)))
+        return self.weigh(_total(levels, columns, len(self.vocabulary)))
 
-    def _weigh(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+    def weigh(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Turn counts into the weighting of training, in place."""
         if self.weighting == "binary":
             X.data[:] = 1.0
         if self.weighting == "tfidf":
@@ -189,13 +197,53 @@ class TextEncoding:
     def from_dict(cls, plain: dict[str, Any]) -> TextEncoding:
         """Return the encoding that plain data describe.
 
-        >>> encoding = TextEncoding(("cat", "dog"), idf=(1.0, 2.0))
+        >>> encoding = TextEncoding(("cat", "dog"), weighting="tfidf", idf=(1.0, 2.0))
         >>> TextEncoding.from_dict(encoding.to_dict()) == encoding
         True
         """
         fields = {key: value for key, value in plain.items() if key != "kind"}
-        lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
-        return cls(**{**fields, **lists})
+        fields["vocabulary"] = texts(fields["vocabulary"], "a vocabulary must be words")
+        fields["stop_words"] = texts(fields["stop_words"], "stop words must be words")
+        fields["idf"] = numbers(fields["idf"], "idf must be numbers")
+        fields["classes"] = labels(fields["classes"])
+        low, high = fields["ngrams"]
+        hashing, width = fields["hashing"], len(fields["vocabulary"])
+        whole = all(type(each) is int for each in (low, high, hashing))
+        required(whole and 0 <= hashing < 2**31, "ngrams and hashing must be whole numbers")
+        required((hashing > 0) != (width > 0), "words must be named or hashed")
+        weighed = fields["weighting"] == "tfidf"
+        required(len(fields["idf"]) == weighed * width, "idf must be one number a word")
+        for name in ("column", "target"):
+            maybe_text(fields[name], f"{name} must be a name")
+        return _checked(cls(**{**fields, "ngrams": (low, high)}))
+
+
+class TextEncoder:
+    """Encodes texts block by block, as `TextEncoding.encode` does, looking each word up once."""
+
+    def __init__(self, encoding: TextEncoding) -> None:
+        self._encoding = encoding
+        self._single = encoding.ngrams == (1, 1) and not encoding.hashing
+        stopped = set(encoding.stop_words)
+        words = encoding.vocabulary if self._single else ()
+        self._place = {word: at for at, word in enumerate(words) if word not in stopped}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._tokeniser, self._columns = Tokeniser(), np.empty(0, dtype=np.int64)
+
+    def encode(self, documents: Sequence[str]) -> sparse.csr_matrix:
+        """Return the next texts as rows of X."""
+        if not self._single:
+            return self._encoding.encode(documents)
+        ids, ends = self._tokeniser.number(documents)
+        new = self._tokeniser.words(len(self._columns))
+        found = np.array([self._place.get(word, -1) for word in new], dtype=np.int64)
+        self._columns = np.concatenate([self._columns, found])
+        counted = _counted(np.append(self._columns, -1)[ids], ends, len(self._encoding.vocabulary))
+        if len(self._tokeniser) > _MOST_REMEMBERED:
+            self._forget()  # a stream may bring new words for ever
+        return self._encoding.weigh(counted)
 
 
 def _in_order(levels: list[_Grams]) -> tuple[list[str], list[NDArray[np.int64]]]:
@@ -267,4 +315,4 @@ def fit_text(
         appearing = np.bincount(X.indices, minlength=len(names))
         idf = tuple((np.log((1 + X.shape[0]) / (1 + appearing)) + 1).tolist())
     encoding = replace(options, vocabulary=tuple(names), idf=idf)
-    return encoding, encoding._weigh(X)
+    return encoding, encoding.weigh(X)

@@ -86,6 +86,12 @@ class Status(StrEnum):
         "raise the budget, or use a machine made for overlapping classes",
         False,
     )
+    READ = (
+        "read",
+        "the machine was read from a file of another program, without a proof",
+        "",
+        True,
+    )
     STREAMING = ("streaming", "one pass was made over the rows of a stream", "", True)
     DIVERGED = ("diverged", "the loss grew without bound", "lower the learning rate", True)
     INFINITE = (

@@ -2,46 +2,29 @@
 
 One piece of ``sealed_bytes``: a JSON header and safetensors arrays under a SHA-256 of everything.
 The header names the estimator by a word from ``ESTIMATORS``, its parameters and fitted values
-(``model_values``), and what turns raw data into features. docs/model_file.md says the rest.
+(``kept_estimators``, ``model_values``), and what turns raw data into features.
+docs/model_file.md says the rest.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from separatrix._write_aside import write_whole
 from separatrix.errors import ModelFileError
+from separatrix.storage.kept_estimators import ESTIMATORS, built, packed, require_known
+from separatrix.storage.model_checks import require_consistent, require_fitted, require_spreads
 from separatrix.storage.model_values import Packer, Unpacker
 from separatrix.storage.sealed_bytes import seal, unseal
 
-__all__ = ["ESTIMATORS", "ModelFile", "load", "read_model", "save"]
+__all__ = ["ESTIMATORS", "ModelFile", "load", "read_model", "save", "save_whole"]
 
 MAGIC = b"SXMODEL1"
 FORMAT = 1
-_NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
-
-# Estimator -> the module that holds it. A file can name these and nothing else.
-ESTIMATORS = {
-    "DeltaRule": "separatrix.estimators.delta_rule",
-    "Fisher": "separatrix.estimators.fisher",
-    "GaussianPlugIn": "separatrix.estimators.gaussian_plug_in",
-    "Kozinec": "separatrix.estimators.kozinec",
-    "LeastSquares": "separatrix.estimators.least_squares",
-    "LinearProgramHalfspace": "separatrix.estimators.linear_program",
-    "LinearSVM": "separatrix.estimators.linear_svm",
-    "LinearSVMCV": "separatrix.selection.linear_svm_cv",
-    "LogisticRegression": "separatrix.estimators.logistic_regression",
-    "LogisticRegressionCV": "separatrix.selection.logistic_regression_cv",
-    "Perceptron": "separatrix.estimators.perceptron",
-    "ZeroOne": "separatrix.estimators.zero_one",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +33,7 @@ class ModelFile:
 
     `encoding` turns raw data into the features of training (`Table.encoding`), None where the
     model met arrays. `rows` numbers the rows of the data file that were trained on, None for all.
+    `spreads` are the standard deviations of the features in training, where they are known.
     `about` is plain data: source, SHA-256 of the file, target, a summary of the training.
     """
 
@@ -57,6 +41,7 @@ class ModelFile:
     encoding: Any = None
     feature_names: tuple[str, ...] | None = None
     rows: np.ndarray | None = None
+    spreads: np.ndarray | None = None
     about: dict[str, Any] = field(default_factory=dict)
 
 
@@ -70,14 +55,19 @@ def save(
 ) -> None:
     """Write a fitted model; with the `table` it was trained on, also how raw data become features.
 
-    >>> import tempfile, separatrix as sx
+    >>> import pathlib, tempfile, separatrix as sx
     >>> machine = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
-    >>> path = Path(tempfile.mkdtemp()) / "model.sx"
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.sx"
     >>> sx.save(machine, path)
     >>> sx.load(path).predict([[0.5], [3.5]]).tolist()
     [0, 1]
     """
     write_whole(path, to_bytes(model, table=table, rows=rows, about=about))
+
+
+def save_whole(whole: ModelFile, path: str | os.PathLike[str]) -> None:
+    """Write a model and what belongs to it, as `read_model` gives them."""
+    write_whole(path, _whole_bytes(whole))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -88,7 +78,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 def read_model(path: str | os.PathLike[str]) -> ModelFile:
     """Return the model of a file and what belongs to it."""
     try:
-        return from_bytes(Path(path).read_bytes())
+        with open(path, "rb") as file:
+            start = file.read(len(MAGIC))
+            # What is no model file is refused before it is read, whatever its size.
+            return from_bytes(start if start != MAGIC else start + file.read())
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
 
@@ -100,35 +93,44 @@ def to_bytes(
     model: Any, *, table: Any = None, rows: Any = None, about: dict[str, Any] | None = None
 ) -> bytes:
     """Return the whole file."""
-    name = type(model).__name__
-    if ESTIMATORS.get(name) != type(model).__module__:
-        known = ", ".join(ESTIMATORS)
-        raise ModelFileError(f"a {name} cannot be saved. A model file holds one of: {known}.")
-    if not hasattr(model, "classes_") and not hasattr(model, "coef_"):
-        raise ModelFileError(f"this {name} is not fitted. Fit it, then save it.")
-    parameters = model.get_params(deep=False)
+    whole = ModelFile(
+        model,
+        None if table is None else table.encoding,
+        None if table is None else tuple(str(name) for name in _listed(table)),
+        None if rows is None else np.asarray(rows, dtype=np.int64),
+        _spreads(table, rows),
+        _of_source(table) | (about or {}),
+    )
+    return _whole_bytes(whole)
+
+
+def _spreads(table: Any, rows: Any) -> np.ndarray | None:
+    """Return the standard deviations of the features, zero where a feature is constant."""
+    from separatrix.data.scaling import deviations
+
+    return None if table is None else deviations(table.X if rows is None else table.X[rows])
+
+
+def _listed(table: Any) -> Any:
+    """Return the names of features where the encoding does not make them itself."""
+    return () if hasattr(table.encoding, "feature_names") else table.feature_names
+
+
+def _whole_bytes(whole: ModelFile) -> bytes:
+    require_known(whole.model)
+    require_fitted(whole.model)
     packer = Packer()
     header = {
         "format": FORMAT,
-        "estimator": name,
-        "parameters": {k: packer.pack(v, k) for k, v in parameters.items()},
-        "fitted": {k: packer.pack(v, k) for k, v in vars(model).items() if k not in parameters},
-        "rows": None if rows is None else packer.pack(np.asarray(rows, dtype=np.int64), "rows"),
-        **_of_table(table),
-        "about": _of_source(table) | (about or {}),
+        **packed(packer, whole.model),
+        "rows": None if whole.rows is None else packer.pack(whole.rows, "rows"),
+        "spreads": None if whole.spreads is None else packer.pack(whole.spreads, "spreads"),
+        "encoding": None if whole.encoding is None else whole.encoding.to_dict(),
+        "feature_names": list(whole.feature_names) if whole.feature_names else None,
+        "about": whole.about,
     }
+    require_consistent(whole.model, None, None, None, packer.arrays)  # or it could not be read
     return seal(MAGIC, header, packer.arrays)
-
-
-def _of_table(table: Any) -> dict[str, Any]:
-    if table is None:
-        return {"encoding": None, "feature_names": None}
-    encoding = table.encoding
-    listed = encoding is None or not hasattr(encoding, "feature_names")
-    return {
-        "encoding": None if encoding is None else encoding.to_dict(),
-        "feature_names": [str(name) for name in table.feature_names] if listed else None,
-    }
 
 
 def _of_source(table: Any) -> dict[str, Any]:
@@ -169,51 +171,17 @@ def from_bytes(contents: bytes) -> ModelFile:
 def _built(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> ModelFile:
     from separatrix.data.table import encoding_from_dict
 
-    name = header["estimator"]
-    if not isinstance(name, str) or name not in ESTIMATORS:
-        raise ModelFileError(f"the model file names an estimator that is not known: {name!r}.")
-    kind = getattr(import_module(ESTIMATORS[name]), name)
     unpacker = Unpacker(arrays)
-    model = kind(**{key: unpacker.unpack(value) for key, value in header["parameters"].items()})
-    for key, value in header["fitted"].items():
-        if not _NAME.fullmatch(key) or hasattr(kind, key):
-            raise ModelFileError(f"the model file sets {key!r}, which is not a fitted value.")
-        setattr(model, key, unpacker.unpack(value))
-    _require_consistent(model)
+    model = built(unpacker, header)
     plain = header["encoding"]
     encoding = None if plain is None else encoding_from_dict(plain)
-    names = header["feature_names"]
+    names: Any = header["feature_names"]
     about = header["about"]
     if not isinstance(about, dict):
         raise ModelFileError("the model file says nothing about itself.")
     rows = unpacker.unpack(header["rows"])
-    return ModelFile(
-        model,
-        encoding,
-        None if names is None else tuple(str(each) for each in names),
-        rows,
-        about,
-    )
-
-
-def _require_consistent(model: Any) -> None:
-    """Refuse a model whose parts do not fit together, before it predicts."""
-    features = getattr(model, "n_features_in_", None)
-    if type(features) is not int or features < 1:
-        raise ModelFileError("the model file does not say how many features there are.")
-    if getattr(model, "coef_", None) is None:
-        return
-    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
-    classes: Any = getattr(model, "classes_", None)
-    count = None if classes is None else 1 if len(classes) == 2 else len(classes)
-    if (
-        coef.ndim != 2
-        or coef.shape[1] != features
-        or intercept.shape != (len(coef),)
-        or (count is not None and len(coef) not in (count, len(classes)))
-        or coef.dtype.kind != "f"
-        or intercept.dtype.kind != "f"
-    ):
-        raise ModelFileError(
-            "weights, intercept and classes of the model file do not fit together."
-        )
+    names = None if names is None else tuple(str(each) for each in names)
+    spreads = unpacker.unpack(header["spreads"])
+    require_consistent(model, encoding, names, rows, arrays)
+    require_spreads(spreads, int(model.n_features_in_))
+    return ModelFile(model, encoding, names, rows, spreads, about)

@@ -16,8 +16,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from separatrix.errors import ModelFileError
+from separatrix.storage import kept_estimators
 
 __all__ = ["RECORDS", "Packer", "Unpacker"]
 
@@ -29,6 +31,9 @@ RECORDS = {
     "FewestErrors": "separatrix.certificates.errors",
     "FisherDirection": "separatrix.certificates.fisher",
     "Gaussians": "separatrix.solvers.gaussian",
+    "Kernel": "separatrix.problem.kernels",
+    "KernelGap": "separatrix.certificates.kernel_gap",
+    "KernelGaps": "separatrix.certificates.kernel_gap",
     "Leaf": "separatrix.certificates.error_tree",
     "LeastSquaresOptimality": "separatrix.certificates.least_squares",
     "LowerBound": "separatrix.certificates.errors",
@@ -45,6 +50,11 @@ RECORDS = {
 _PATHS = "separatrix.selection.path_table"
 _DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
 _EXACT = 2**53
+_MOST_DIGITS = 1 << 18  # hexadecimal, of an integer; a fraction, to be shortened, has fewer
+_MOST_FRACTION_DIGITS = 1 << 14
+_MOST_POWER = 10_000  # of a kernel: as many products a value
+_SMALL_TEXTS = 16 << 20
+_SPARSE = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
 
 
 class Packer:
@@ -52,6 +62,8 @@ class Packer:
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
+        self._numbers: dict[int, dict[str, Any]] = {}  # what stands in two places is kept once
+        self._alive: list[np.ndarray] = []  # so that no two arrays have one identity
 
     def pack(self, value: Any, where: str) -> Any:
         """Return plain data that say the same; refuse by name what has no form in the file."""
@@ -91,7 +103,7 @@ class Packer:
         name = type(value).__name__
         if (name, type(value).__module__) == ("PathTable", _PATHS):
             columns = {key: self._pack_array(value[key], where) for key in value.columns}
-            rest = [value.chosen, value.reason, value.fold_errors, value.notes]
+            rest = [value.chosen, value.reason, value.fold_errors, value.notes, value.loss]
             return {
                 "is": "path",
                 "columns": columns,
@@ -103,12 +115,28 @@ class Packer:
                 for field in dataclasses.fields(value)
             }
             return {"is": "record", "name": name, "fields": fields}
+        if sp.issparse(value) and _SPARSE.get(name) is type(value):
+            parts = [self.pack(part, where) for part in (value.data, value.indices, value.indptr)]
+            return {"is": "sparse", "of": name, "shape": list(value.shape), "parts": parts}
+        if hasattr(value, "get_params") and not isinstance(value, type):
+            return {"is": "estimator", **kept_estimators.packed(self, value, where)}
+        if callable(value):
+            raise ModelFileError(
+                f"{where} is a function, and a model file holds no code. Use one of the kernels "
+                'that have a name, or "precomputed" with the matrix of its values.'
+            )
         raise ModelFileError(
             f"{where} is a {name}, which a model file cannot hold. "
             "Use a plain number or text instead, and fit again."
         )
 
     def _pack_array(self, array: np.ndarray, where: str) -> Any:
+        if id(array) not in self._numbers:
+            self._alive.append(array)
+            self._numbers[id(array)] = self._pack_new(array, where)
+        return self._numbers[id(array)]
+
+    def _pack_new(self, array: np.ndarray, where: str) -> dict[str, Any]:
         if array.dtype.kind == "U" or (
             array.dtype == object and all(isinstance(each, str) for each in array.flat)
         ):
@@ -135,6 +163,7 @@ class Unpacker:
 
     def __init__(self, arrays: dict[str, np.ndarray]) -> None:
         self.arrays = arrays
+        self._by_columns: dict[str, np.ndarray] = {}
 
     def unpack(self, plain: Any) -> Any:
         """Return the value that plain data describe."""
@@ -147,22 +176,39 @@ class Unpacker:
         return self._KINDS[plain["is"]](self, plain)
 
     def _array(self, plain: Any) -> Any:
-        array = self.arrays[plain["number"]]
+        number = plain["number"]
+        array = self.arrays[number]
         if array.dtype.name not in _DTYPES:
             raise ModelFileError(f"the model file holds an array of type {array.dtype}.")
-        return array.T if plain["columns"] else array
+        if not plain["columns"]:
+            return array
+        return self._by_columns.setdefault(number, array.T)
+
+    def _sparse(self, plain: Any) -> Any:
+        data, indices, indptr = (self._array(part) for part in plain["parts"])
+        shape = [int(size) for size in plain["shape"]]
+        if not _are_rows(data, indices, indptr, shape):
+            raise ModelFileError("the model file holds sparse rows that do not fit together.")
+        return _SPARSE[plain["of"]]((data, indices, indptr), shape=shape)
 
     def _texts(self, plain: Any) -> Any:
         items = plain["items"]
         if not all(isinstance(each, str) for each in items):
             raise ModelFileError("the model file holds a text that is none.")
         kind = {"object": object, "text": np.str_}[plain["of"]]
+        longest, total = max(map(len, items), default=0), sum(map(len, items))
+        # As an array every text takes as much as the longest.
+        if kind is np.str_ and 4 * longest * len(items) > max(_SMALL_TEXTS, 64 * total):
+            raise ModelFileError("the model file holds texts of too different lengths.")
         return np.array(items, dtype=kind).reshape([int(size) for size in plain["shape"]])
 
     def _record(self, plain: Any) -> Any:
         name = plain["name"]
         kind = getattr(import_module(RECORDS[name]), name)
-        return kind(**{key: self.unpack(each) for key, each in plain["fields"].items()})
+        record = kind(**{key: self.unpack(each) for key, each in plain["fields"].items()})
+        if name == "Kernel":
+            _require_kernel(record)
+        return record
 
     def _status(self, plain: Any) -> Any:
         from separatrix.solvers._drive import Status
@@ -176,16 +222,18 @@ class Unpacker:
 
     def _path(self, plain: Any) -> Any:
         columns = {str(key): self._array(each) for key, each in plain["columns"].items()}
-        chosen, reason, errors, notes = (self.unpack(each) for each in plain["rest"])
+        chosen, reason, errors, notes, loss = (self.unpack(each) for each in plain["rest"])
         if not 0 <= chosen < len(columns["C"]):
             raise ModelFileError("the model file has a path without its choice.")
-        return import_module(_PATHS).PathTable(columns, chosen, reason, errors, notes)
+        return import_module(_PATHS).PathTable(columns, chosen, reason, errors, notes, loss)
 
     def _dict(self, plain: Any) -> Any:
         return {self.unpack(key): self.unpack(each) for key, each in plain["pairs"]}
 
     _KINDS: dict[str, Callable[[Any, Any], Any]] = {
         "array": _array,
+        "sparse": _sparse,
+        "estimator": kept_estimators.built,
         "texts": _texts,
         "record": _record,
         "status": _status,
@@ -194,10 +242,53 @@ class Unpacker:
         "path": _path,
         "tuple": lambda self, plain: tuple(self.unpack(each) for each in plain["items"]),
         "float": lambda self, plain: float.fromhex(plain["hex"]),
-        "integer": lambda self, plain: int(plain["hex"], 16),
-        "fraction": lambda self, plain: Fraction(*(int(part, 16) for part in plain["parts"])),
+        "integer": lambda self, plain: _whole(plain["hex"], _MOST_DIGITS),
+        "fraction": lambda self, plain: Fraction(
+            *(_whole(part, _MOST_FRACTION_DIGITS) for part in plain["parts"])
+        ),
     }
 
 
 def _hex(value: float) -> str:
     return value.hex() if math.isfinite(value) else repr(value)
+
+
+def _are_rows(data: Any, indices: Any, indptr: Any, shape: list[int]) -> bool:
+    """Whether loops can follow these numbers: SciPy's own check passes some that they cannot."""
+    return bool(
+        data.ndim == indices.ndim == indptr.ndim == 1
+        and data.dtype.kind == "f"
+        and indices.dtype.kind == indptr.dtype.kind == "i"
+        and len(shape) == 2
+        and shape[0] >= 0
+        and 0 <= shape[1] < 2**31
+        and len(indptr) == shape[0] + 1
+        and indptr[0] == 0
+        and (np.diff(indptr) >= 0).all()
+        and indptr[-1] == len(indices) == len(data)
+        and (indices >= 0).all()
+        and (indices < shape[1]).all()
+    )
+
+
+def _whole(text: str, most: int) -> int:
+    if len(text) > most:
+        raise ModelFileError("the model file holds a number of too many digits.")
+    return int(text, 16)
+
+
+def _require_kernel(kernel: Any) -> None:
+    """Refuse a kernel that none of ours is."""
+    from separatrix.problem.kernels import KERNELS
+
+    good = (
+        kernel.name in KERNELS
+        and kernel.function is None
+        and type(kernel.degree) is int
+        and 0 <= kernel.degree <= _MOST_POWER
+        and type(kernel.gamma) is type(kernel.coef0) is float
+        and 0.0 < kernel.gamma < math.inf
+        and math.isfinite(kernel.coef0)
+    )
+    if not good:
+        raise ModelFileError("the model file holds a kernel that is not known.")

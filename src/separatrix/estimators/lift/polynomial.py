@@ -57,9 +57,12 @@ class Polynomial(Lifting):
         inner = lifting.monomial_count(d, degree - 1, bool(self.interaction_only))
         what = f"degree {degree} of {d:,} columns"
         refuse_too_large(count, 2.0 * inner if sp.issparse(X) else float(count), what)
-        self._tree = lifting.tree_of(d, degree, bool(self.interaction_only))
+        self._tree = self._made_tree()
         self.n_output_features_ = count + bool(self.include_bias)
         return self
+
+    def _made_tree(self) -> lifting.MonomialTree:
+        return lifting.tree_of(self.n_features_in_, int(self.degree), bool(self.interaction_only))
 
     def transform(self, X: Any) -> Any:
         """Return the products of every row: an array, or CSR where X is sparse."""
@@ -80,6 +83,8 @@ class Polynomial(Lifting):
             entries = float(X.shape[0]) * self.n_output_features_
         what = f"degree {degree} of {X.shape[1]:,} columns"
         refuse_too_large(self.n_output_features_, entries, what)
+        if not hasattr(self, "_tree"):  # of a model file, which keeps no numbers that loops follow
+            self._tree = self._made_tree()
         return lifting.monomials(X, self._tree, degree, bool(self.include_bias))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

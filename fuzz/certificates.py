@@ -1,0 +1,406 @@
+"""Forged certificates of every kind: none may be accepted.
+
+    python -m fuzz.certificates --forgeries 100000       in all, the kinds taking turns
+
+Genuine certificates of small made-up problems are altered so that they are false, or prove nothing,
+by construction: bounds that cross, multipliers that are negative or out of balance, rows that are
+not there or named twice, other data, parts missing, numbers that are none. Every genuine one must
+be accepted, every forgery refused (with `Refused`, or False), and nothing else may be raised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests import error_forgeries, forgeries
+
+import separatrix as sx
+from separatrix.certificates.any_kind import prove_again
+from separatrix.certificates.checker import Refused
+
+__all__ = ["KINDS", "run"]
+
+Forged = tuple[str, Callable[[], bool]]  # the way, and whether the forgery is accepted
+
+
+def clouds(rng: np.random.Generator, classes: int = 2, apart: float = 1.5) -> tuple[Any, Any]:
+    n, d = int(rng.integers(6 * classes, 12 * classes)), int(rng.integers(1, 4))
+    y = np.arange(n) % classes
+    X = rng.normal(size=(n, d)) + apart * y[:, None]
+    return (np.round(X, 2) if rng.random() < 0.3 else X), y
+
+
+def quiet(model: Any, X: Any, y: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y)
+
+
+# ---- ways to forge the certificates of machines
+
+
+def _float(claim: dict[str, Any], name: str) -> float:
+    return float.fromhex(claim[name])
+
+
+def crossed_from_below(whole: Any, rng: Any) -> bool:
+    """No bound from below is above an objective that is attained."""
+    claim = whole["claim"]
+    primal = _float(claim, "primal")
+    if not np.isfinite(primal):
+        return False
+    claim["dual"] = (primal + (1e-6 + rng.random()) * max(1e-3, abs(primal))).hex()
+    return True
+
+
+def crossed_from_above(whole: Any, rng: Any) -> bool:
+    claim = whole["claim"]
+    dual = _float(claim, "dual")
+    if not np.isfinite(dual) or dual <= 0.0:
+        return False
+    claim["primal"] = (dual * (1.0 - 1e-6 - 0.9 * rng.random())).hex()
+    return True
+
+
+def negative_multiplier(whole: Any, rng: Any) -> bool:
+    values = whole["claim"]["multipliers"]
+    at = int(rng.integers(len(values)))
+    values[at] = (-float.fromhex(values[at])).hex()
+    return float.fromhex(values[at]) != 0.0
+
+
+def multiplier_above_its_cost(whole: Any, rng: Any) -> bool:
+    claim = whole["claim"]
+    costs = [float.fromhex(value) for value in claim["costs"]]
+    if claim.get("loss") == "squared_hinge" or not np.isfinite(costs).all():
+        return False
+    claim["multipliers"][0] = (2.0 * max(costs) * (1.0 + rng.random())).hex()
+    return True
+
+
+def out_of_balance(whole: Any, rng: Any) -> bool:
+    """With a free bias the signed multipliers must sum to zero exactly."""
+    claim = whole["claim"]
+    if _float(claim, "bias_penalty") if "bias_penalty" in claim else 0.0:
+        return False
+    values = claim["multipliers"]
+    at = int(rng.integers(len(values)))
+    old = float.fromhex(values[at])
+    values[at] = (old * (1.0 - 2.0**-20)).hex()
+    return float.fromhex(values[at]) != old and whole["kind"] != "multiclass-gap"
+
+
+def no_number(whole: Any, rng: Any) -> bool:
+    claim = whole["claim"]
+    names = [n for n in ("primal", "dual", "bias", "bias_penalty", "ridge") if n in claim]
+    odd = ["nan", "zz", None, 3, [], "0x1p+5000", ""]
+    claim[names[int(rng.integers(len(names)))]] = odd[int(rng.integers(len(odd)))]
+    return True
+
+
+def row_named_twice(whole: Any, rng: Any) -> bool:
+    claim = whole["claim"]
+    if len(claim["rows"]) < 2:
+        return False
+    claim["rows"][0] = claim["rows"][1]
+    if "rivals" in claim:
+        claim["rivals"][0] = claim["rivals"][1]
+    return True
+
+
+def row_that_is_not_there(whole: Any, rng: Any) -> bool:
+    claim = whole["claim"]
+    if not claim["rows"]:
+        return False
+    claim["rows"][0] = [-1, whole["data"]["rows"], 10**12, "0", None, 0.5][int(rng.integers(6))]
+    return True
+
+
+def row_left_out(whole: Any, rng: Any) -> bool:
+    """As many multipliers as rows."""
+    if not whole["claim"]["rows"]:
+        return False
+    whole["claim"]["rows"].pop()
+    return True
+
+
+def part_missing(whole: Any, rng: Any) -> bool:
+    claim = whole["claim"]
+    del claim[sorted(claim)[int(rng.integers(len(claim)))]]
+    return True
+
+
+def another_class(whole: Any, rng: Any) -> bool:
+    claim = whole["claim"]
+    if "positive" not in claim or len(whole["data"]["classes"]) != 2:
+        return False
+    claim["positive"] = [0, 2, -1, "1", None, 1.0][int(rng.integers(6))]
+    return True
+
+
+def other_rows_or_features(whole: Any, rng: Any) -> bool:
+    name = ["rows", "features"][int(rng.integers(2))]
+    whole["data"][name] += [1, 2**39, -(10**6)][int(rng.integers(3))]
+    return True
+
+
+def other_kernel(whole: Any, rng: Any) -> bool:
+    if whole["kind"] != "kernel-gap":
+        return False
+    odd = [("name", "callable"), ("name", "x"), ("degree", -1), ("gamma", "-0x1p+0")]
+    name, value = odd[int(rng.integers(len(odd)))]
+    whole["claim"]["kernel"][name] = value
+    return True
+
+
+MACHINE_WAYS = [
+    forgeries.another_fingerprint,
+    forgeries.another_format,
+    forgeries.no_intercept_flag,
+    crossed_from_below,
+    crossed_from_above,
+    negative_multiplier,
+    multiplier_above_its_cost,
+    out_of_balance,
+    no_number,
+    row_named_twice,
+    row_that_is_not_there,
+    row_left_out,
+    part_missing,
+    another_class,
+    other_rows_or_features,
+    other_kernel,
+]
+
+
+def forged_json(whole: Any, X: Any, y: Any, rng: Any, ways: list[Any]) -> Forged:
+    for at in rng.permutation(len(ways)):
+        copied = copy.deepcopy(whole)
+        if ways[at](copied, rng):
+            return ways[at].__name__, partial(accepted, copied, X, y)
+    raise AssertionError("no way applies")
+
+
+def accepted(whole: Any, X: Any, y: Any) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            prove_again(whole, X, y)
+    except Refused:
+        return False
+    return True
+
+
+# ---- genuine ones
+
+
+def machine(model: Callable[[], Any], classes: int = 2) -> Callable[[Any], Any]:
+    def make(rng: Any) -> tuple[Any, Any, Any]:
+        X, y = clouds(rng, classes)
+        return json.loads(quiet(model(), X, y).certificate_.to_json()), X, y
+
+    return make
+
+
+def verdict(apart: float, same: bool = False) -> Callable[[Any], Any]:
+    def make(rng: Any) -> tuple[Any, Any, Any]:
+        while True:
+            X, y = clouds(rng, 2, apart)
+            X = np.round(X) if same else X
+            found = sx.separability(X, y)
+            if found.certificate is not None:
+                return json.loads(found.certificate.to_json()), X, y
+
+    return make
+
+
+def margin_bounds(rng: Any) -> tuple[Any, Any, Any]:
+    X, y = clouds(rng, 2, 9.0)
+    return json.loads(sx.Kozinec(epsilon=0.1).fit(X, y).certificate_.to_json()), X, y
+
+
+def crossed_margins(whole: Any, rng: Any) -> bool:
+    """The largest margin is at least what is attained, and at most what is proved."""
+    claim = whole["claim"]
+    lower, upper = _float(claim, "lower"), _float(claim, "upper")
+    if rng.random() < 0.5:
+        claim["lower"] = (upper * (1.001 + rng.random())).hex()
+    else:
+        claim["upper"] = (lower * (0.999 - 0.9 * rng.random())).hex()
+    return True
+
+
+def negative_share(whole: Any, rng: Any) -> bool:
+    values = whole["claim"]["multipliers"]
+    values[0] = (-1.0 - float.fromhex(values[0])).hex()
+    return True
+
+
+MARGIN_WAYS = [
+    forgeries.another_fingerprint,
+    forgeries.another_format,
+    forgeries.unknown_kind,
+    forgeries.negated_weights,
+    forgeries.zero_weights,
+    forgeries.weights_cut_short,
+    crossed_margins,
+    negative_share,
+    forgeries.row_named_twice,
+    row_left_out,
+]
+
+
+def errors_forged(rng: Any) -> tuple[Any, Any, Any, Any]:
+    seed = int(rng.integers(10**6))
+    X, signs, weights = error_forgeries.small_problem(seed)
+    model = sx.ZeroOne(max_seconds=5.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, signs, sample_weight=weights)
+    return json.loads(model.certificate_.to_json()), X, signs, weights
+
+
+def forge_errors(rng: Any, genuine: Any) -> Forged:
+    whole, X, signs, weights = genuine
+    ways = error_forgeries.WAYS
+    for at in rng.permutation(len(ways)):
+        copied = copy.deepcopy(whole)
+        if ways[at](copied, rng):
+            name = ways[at].__name__
+            return name, partial(error_forgeries.accepted, copied, X, signs, weights)
+    raise AssertionError("no way applies")
+
+
+def forge_squares(rng: Any, genuine: Any) -> Forged:
+    """Forge the certificate of least squares, which is checked from Python alone."""
+    proof, X, y = genuine
+    weights = np.array(proof.weights)
+    ways = {
+        "objective below the least": {"objective": 0.5 * proof.least - 1e-3},
+        "least above the objective": {"least": 2.0 * proof.objective + 1e-3},
+        "other weights": {"weights": tuple(map(tuple, (2.0 * weights + 1.0).tolist()))},
+        "weights cut short": {"weights": tuple(map(tuple, weights[:, :-1].tolist()))},
+        "another fingerprint": {"data_sha256": "0" * 64},
+        "not a number": {"weights": tuple(map(tuple, (weights * np.nan).tolist()))},
+    }
+    name = sorted(ways)[int(rng.integers(len(ways)))]
+    forged = replace(proof, **ways[name])
+    return name, lambda: _checked(forged, X, y)
+
+
+def forge_fisher(rng: Any, genuine: Any) -> Forged:
+    proof, X, y = genuine
+    ways = {
+        "ratio above the bound": {"ratio": proof.bound * (1.0 + 1e-6 + rng.random())},
+        "bound below the ratio": {"bound": proof.ratio * (1.0 - 1e-6 - 0.9 * rng.random())},
+        "another fingerprint": {"squares": replace(proof.squares, data_sha256="0" * 64)},
+        "no direction": {"weights": (0.0,) * len(proof.weights)},
+    }
+    name = sorted(ways)[int(rng.integers(len(ways)))]
+    forged = replace(proof, **ways[name])
+    return name, lambda: _checked(forged, X, y)
+
+
+def forge_novikoff(rng: Any, genuine: Any) -> Forged:
+    """A count of mistakes above the bound holds for no data."""
+    proof, _, _ = genuine
+    more = replace(proof, mistakes=int(proof.bound) + 1 + int(rng.integers(9)))
+    return "more mistakes than the bound", lambda: bool(more.holds)
+
+
+def _checked(proof: Any, X: Any, y: Any) -> bool:
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return bool(proof.check(X, y))
+    except (Refused, ValueError):
+        return False
+
+
+def _closed_form(model: Callable[[], Any], name: str = "certificate_") -> Callable[[Any], Any]:
+    def make(rng: Any) -> tuple[Any, Any, Any]:
+        X, y = clouds(rng, 2, 9.0 if name == "novikoff_" else 1.0)
+        return getattr(quiet(model(), X, y), name), X, y
+
+    return make
+
+
+def by_json(make: Callable[[Any], Any], ways: list[Any]) -> tuple[Any, Any, Any]:
+    def forge(rng: Any, genuine: Any) -> Forged:
+        return forged_json(*genuine, rng, ways)
+
+    return make, forge, lambda genuine: accepted(*genuine)
+
+
+# kind -> (make a genuine one, forge it, is it accepted)
+KINDS: dict[str, tuple[Any, Any, Any]] = {
+    "separation": by_json(verdict(9.0), forgeries.WAYS),
+    "quasi or overlap": by_json(verdict(0.5, same=True), forgeries.WAYS),
+    "margin-bounds": by_json(margin_bounds, MARGIN_WAYS),
+    "duality-gap, hinge": by_json(machine(sx.LinearSVM), MACHINE_WAYS),
+    "duality-gap, squared hinge": by_json(
+        machine(lambda: sx.LinearSVM(loss="squared_hinge")), MACHINE_WAYS
+    ),
+    "duality-gap, logistic": by_json(machine(sx.LogisticRegression), MACHINE_WAYS),
+    "multiclass-gap": by_json(machine(lambda: sx.LinearSVM(multi_class="direct"), 3), MACHINE_WAYS),
+    "kernel-gap": by_json(machine(sx.KernelSVM), MACHINE_WAYS),
+    "errors": (
+        errors_forged, forge_errors, lambda genuine: error_forgeries.accepted(*genuine)
+    ),
+    "least squares": (
+        _closed_form(sx.LeastSquares), forge_squares, lambda genuine: _checked(*genuine)
+    ),
+    "fisher": (_closed_form(sx.Fisher), forge_fisher, lambda genuine: _checked(*genuine)),
+    "novikoff": (
+        _closed_form(sx.Perceptron, "novikoff_"), forge_novikoff, lambda genuine: genuine[0].holds
+    ),
+}  # fmt: skip
+
+
+def run(forgeries_in_all: int, seed: int = 0, each: int = 25, say: Any = print) -> Counter[str]:
+    """Forge so many, `each` of one genuine certificate; return how many of each kind."""
+    rng = np.random.default_rng(seed)
+    made: Counter[str] = Counter()
+    ways: Counter[str] = Counter()
+    while sum(made.values()) < forgeries_in_all:
+        for kind, (make, forge, is_accepted) in KINDS.items():
+            genuine = make(rng)
+            assert is_accepted(genuine), f"{kind}: a genuine certificate is refused"
+            for _ in range(each):
+                way, attempt = forge(rng, genuine)
+                if attempt():
+                    raise AssertionError(f"{kind}: accepted, though forged: {way}")
+                made[kind] += 1
+                ways[f"{kind}: {way}"] += 1
+    for kind, count in made.items():
+        say(f"{kind}: {count:,} forgeries, none accepted", flush=True)
+    say(f"{sum(made.values()):,} in all, by {len(ways)} ways")
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--forgeries", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--each", type=int, default=100, help="forgeries of one certificate")
+    told = parser.parse_args()
+    print(f"separatrix {sx.__version__}, {time.strftime('%Y-%m-%d')}, seed {told.seed}")
+    run(told.forgeries, told.seed, told.each)
+
+
+if __name__ == "__main__":
+    main()

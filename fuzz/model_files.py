@@ -1,0 +1,307 @@
+"""Mutated model files by the million: refused, or loaded as numbers; no crash, no hang, no memory.
+
+    python -m fuzz.model_files --files 1000000       as `make harden` runs it
+    python -m fuzz.model_files --files 2000 --seed 7
+
+Three kinds of mutants. *Altered*: bytes changed, nothing else; every one must be refused.
+*Resealed*: bytes changed behind the hash and the hash put right. *Forged*: the header read, a value
+in its tree exchanged for a hostile one (or a branch moved, doubled, dropped; an array given another
+type or shape), and all put together again. Resealed and forged files may load, since who can write
+a file can write its hash; what loads predicts a row, and some are saved again. Some mutants run
+under a line tracer: one that reaches a line no other has reached joins the seeds (coverage
+guidance).
+
+Fails the run: an error that is no ModelFileError, over a second of processor time, over 256 MB, an
+altered file that loads, or the death of the process that loads them (each batch has its own).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import resource
+import struct
+import subprocess
+import sys
+import time
+import traceback
+from collections import Counter
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import separatrix as sx
+from fuzz.model_seeds import model_files
+from fuzz.reading import mutate
+from separatrix.storage.model_file import MAGIC, from_bytes, to_bytes
+
+SLOWEST = 1.0
+MOST_MEMORY = 256 << 20
+TRACED = 16  # one mutant in so many
+SAVED_AGAIN = 8
+HOSTILE: list[Any] = [
+    None, True, False, 0, -1, 1, 2**31, 2**53, -(2**62), 10**30, 0.5, 1e308, "", "x", "0x0",
+    "-0x1", "inf", "nan", "__class__", "predict", "os.system", "\ud800", "é" * 9, "x" * 3000, [],
+    {}, [[]], [None], {"is": "eval"}, {"is": "float", "hex": "nan"}, {"is": "float", "hex": "inf"},
+    {"is": "array", "number": "0", "columns": True}, {"is": "array", "number": "1", "columns": 0},
+    {"is": "tuple", "items": []}, {"is": "dict", "pairs": [[1, 2]]}, {"is": "integer", "hex": "f"},
+    {"is": "texts", "of": "text", "shape": [1], "items": ["a"]},
+    {"is": "texts", "of": "object", "shape": [-1, 2], "items": ["a", "b"]},
+    {"is": "fraction", "parts": ["0x1", "0x0"]}, {"is": "status", "name": "OPTIMAL"},
+    {"is": "record", "name": "Calibration", "fields": {}},
+    {"is": "estimator", "estimator": "LinearSVM", "parameters": {}, "fitted": {}},
+    {"is": "sparse", "of": "csr_array", "shape": [2**40, 2**40], "parts": []},
+]  # fmt: skip
+DTYPES = ("F64", "F32", "I64", "I32", "U8", "BOOL", "F16", "BF16", "U64")
+
+
+# ---- mutants
+
+
+def sealed(body: bytes) -> bytes:
+    """Return a file whose hash is right, whatever the body."""
+    return MAGIC + hashlib.sha256(MAGIC + body).digest() + body
+
+
+def parts(contents: bytes) -> tuple[Any, bytes]:
+    (length,) = struct.unpack_from("<Q", contents, 40)
+    header = json.loads(contents[48 : 48 + length].decode("utf-8", "surrogatepass"))
+    return header, contents[48 + length :]
+
+
+def joined(header: Any, arrays: bytes) -> bytes:
+    text = json.dumps(header, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return sealed(struct.pack("<Q", len(text)) + text + arrays)
+
+
+def places(node: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """List every place in a tree: the container, and the key in it."""
+    keys = node.keys() if isinstance(node, dict) else range(len(node))
+    for key in list(keys):
+        found.append((node, key))
+        if isinstance(node[key], dict | list) and len(found) < 4000:
+            places(node[key], found)
+    return found
+
+
+def forge_tree(header: Any, draw: random.Random) -> None:
+    """Exchange, move, double or drop a few branches."""
+    for _ in range(draw.choice((1, 1, 1, 2, 3))):
+        found = places(header, [])
+        if not found:
+            return
+        holder, key = draw.choice(found)
+        choice = draw.random()
+        if choice < 0.5:
+            holder[key] = deepcopy(draw.choice(HOSTILE))
+        elif choice < 0.6 and isinstance(holder[key], int):
+            holder[key] += draw.choice((-1, 1, 1000, 2**33))
+        elif choice < 0.8:
+            other, its_key = draw.choice(found)
+            holder[key] = deepcopy(other[its_key])
+        elif choice < 0.9 and isinstance(holder, dict):
+            holder[draw.choice(("extra_", "classes_", "coef_", "is", "fields"))] = deepcopy(
+                holder[key]
+            )
+        elif isinstance(holder, dict):
+            del holder[key]
+        else:
+            holder += deepcopy(holder)
+
+
+def forge_arrays(arrays: bytes, draw: random.Random) -> bytes:
+    """Give an array another type, shape, place or name, or its numbers odd values."""
+    (length,) = struct.unpack_from("<Q", arrays, 0)
+    table, data = json.loads(arrays[8 : 8 + length]), bytearray(arrays[8 + length :])
+    named = [name for name in table if name != "__metadata__"]
+    if not named:
+        return arrays
+    one = table[draw.choice(named)]
+    choice = draw.randrange(5)
+    if choice == 0:
+        one["dtype"] = draw.choice(DTYPES)
+    elif choice == 1:
+        one["shape"] = draw.choice(([], [0], [1], [2, 2], [2**40], one["shape"][::-1], [-1]))
+    elif choice == 2:
+        one["data_offsets"] = sorted(draw.randrange(len(data) + 9) for _ in range(2))
+    elif choice == 3:
+        table[draw.choice(("0", "7", "x"))] = one
+    elif len(data) >= 8:
+        at = draw.randrange(len(data) // 8) * 8
+        odd = draw.choice((np.nan, np.inf, -0.0, 1e308, 5e-324))
+        data[at : at + 8] = struct.pack("<d", odd)
+    text = json.dumps(table).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + bytes(data)
+
+
+def mutant(seed: bytes, draw: random.Random) -> tuple[str, bytes]:
+    """Return a mutant and its kind."""
+    choice = draw.random()
+    if choice < 0.25:
+        altered = seed
+        while altered == seed:
+            altered = mutate(seed, draw, words=False)
+        return "altered", altered
+    if choice < 0.45:
+        body = mutate(seed[40:], draw, words=draw.random() < 0.5)
+        return "resealed", sealed(body)
+    header, arrays = parts(seed)
+    if choice < 0.9:
+        forge_tree(header, draw)
+    if choice >= 0.8:
+        arrays = forge_arrays(arrays, draw)
+    return "forged", joined(header, arrays)
+
+
+# ---- coverage
+
+
+class Lines:
+    """The lines of the file format's code that were reached, by a tracer of this process alone."""
+
+    def __init__(self) -> None:
+        root = Path(sx.__file__).parent
+        self._files = {str(path) for path in (root / "storage").glob("*.py")}
+        self._files |= {str(root / "data" / name) for name in ("plain.py", "encoding.py")}
+        self.reached: set[tuple[str, int]] = set()
+
+    def _trace(self, frame: Any, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename not in self._files:
+            return None
+        if event == "line":
+            self.reached.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._trace
+
+    def watch(self, function: Any, *arguments: Any) -> tuple[Any, bool]:
+        """Run, and say whether a new line was reached."""
+        before = len(self.reached)
+        sys.settrace(self._trace)
+        try:
+            return function(*arguments), len(self.reached) > before
+        finally:
+            sys.settrace(None)
+
+
+# ---- one file, one batch, all
+
+
+def load_one(kind: str, contents: bytes) -> str:
+    """Return what happened, in a word; raise for what may not happen."""
+    try:
+        whole = from_bytes(contents)
+    except sx.ModelFileError:
+        return "refused"
+    if kind == "altered":
+        raise AssertionError("an altered file was accepted")
+    if len(contents) % SAVED_AGAIN:
+        return "loaded"
+    try:
+        to_bytes(whole.model)
+    except sx.ModelFileError:
+        return "loaded, not kept"
+    return "loaded"
+
+
+def batch(files: int, seed: int, keep: Path, guided: bool = True) -> Counter[str]:
+    """Load many mutants in this process."""
+    draw = random.Random(seed)
+    corpus = list(model_files().values())
+    for contents in corpus:  # import and compile first, so that no mutant pays for it
+        load_one("seed", contents)
+    lines, outcomes = Lines(), Counter[str]()
+    for number, contents in enumerate(corpus):
+        lines.watch(load_one, "seed", contents)
+        outcomes["seeds"] = number + 1
+    memory = largest_memory()
+    for number in range(files):
+        parent = draw.choice(corpus)
+        kind, contents = mutant(parent, draw)
+        begun = time.process_time()
+        try:
+            if guided and number % TRACED == 0:
+                word, new = lines.watch(load_one, kind, contents)
+                if new and kind != "altered" and is_readable(contents) and len(contents) < 1 << 16:
+                    corpus.append(contents)
+                    outcomes["seeds"] += 1
+            else:
+                word = load_one(kind, contents)
+        except BaseException:
+            keep.mkdir(parents=True, exist_ok=True)
+            (keep / f"model-{seed}-{number}").write_bytes(contents)
+            traceback.print_exc()
+            raise
+        spent = time.process_time() - begun
+        outcomes[f"{kind}, {word}"] += 1
+        outcomes["slowest, microseconds"] = max(outcomes["slowest, microseconds"], int(1e6 * spent))
+        growth = largest_memory() - memory
+        if spent > SLOWEST or growth > MOST_MEMORY:
+            keep.mkdir(parents=True, exist_ok=True)
+            (keep / f"model-{seed}-{number}").write_bytes(contents)
+            raise AssertionError(f"{kind}: {spent:.2f} s, {growth >> 20} MB")
+    outcomes["memory, MB"] = (largest_memory() - memory) >> 20
+    outcomes["lines reached"] = len(lines.reached)
+    return outcomes
+
+
+def is_readable(contents: bytes) -> bool:
+    """Whether a mutant can be mutated again as a tree."""
+    try:
+        header, arrays = parts(contents)
+        json.loads(arrays[8 : 8 + struct.unpack_from("<Q", arrays, 0)[0]])
+        return isinstance(header, dict) and len(arrays) >= 8
+    except Exception:
+        return False
+
+
+def largest_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def together(all_of_them: Counter[str], one: dict[str, int]) -> None:
+    for word, count in one.items():
+        most = any(part in word for part in ("slowest", "memory", "lines", "seeds"))
+        all_of_them[word] = max(all_of_them[word], count) if most else all_of_them[word] + count
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--files", type=int, default=1_000_000)
+    parser.add_argument("--batch", type=int, default=50_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", type=Path, default=Path("out/fuzz"))
+    parser.add_argument("--worker", action="store_true")
+    told = parser.parse_args()
+    if told.worker:
+        print(json.dumps(batch(told.files, told.seed, told.keep)))
+        return
+    outcomes, done, failed = Counter[str](), 0, 0
+    begun = time.perf_counter()
+    while done < told.files:
+        count = min(told.batch, told.files - done)
+        seed = told.seed + done
+        command = [sys.executable, "-m", "fuzz.model_files", "--worker", "--files", str(count)]
+        worker = subprocess.run(
+            [*command, "--seed", str(seed), "--keep", str(told.keep)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        done += count
+        if worker.returncode:
+            failed += 1
+            print(f"batch of seed {seed} ended with {worker.returncode}: {worker.stderr[-2000:]}")
+        else:
+            together(outcomes, json.loads(worker.stdout.splitlines()[-1]))
+        print(f"{done} files, {failed} batches failed, {dict(outcomes)}", flush=True)
+    print(f"separatrix {sx.__version__}, {time.strftime('%Y-%m-%d')}, seed {told.seed}:")
+    print(f"{done} files in {time.perf_counter() - begun:.0f} s, {failed} batches failed")
+    for word in sorted(outcomes):
+        print(f"  {word}: {outcomes[word]:,}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

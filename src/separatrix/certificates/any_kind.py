@@ -1,0 +1,53 @@
+"""A certificate of any kind from its JSON form, proved again from arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from separatrix.certificates import checker
+from separatrix.certificates.canonical import as_checker_data
+from separatrix.certificates.checker import Refused
+from separatrix.certificates.errors import FewestErrors
+from separatrix.certificates.kernel_reading import kernel_gap_from_json
+from separatrix.certificates.multiclass_reading import multiclass_gap_from_json
+from separatrix.certificates.reading import certificate_from_json, duality_gap_from_json
+from separatrix.certificates.separation import problem_from
+from separatrix.problem.decimals import times_powers_of_ten
+
+__all__ = ["NOT_THESE", "prove_again"]
+
+NOT_THESE = "the claim does not hold for these data"
+_ENTRIES = 2_000_000
+_READERS = {
+    "duality-gap": duality_gap_from_json,
+    "multiclass-gap": multiclass_gap_from_json,
+    "kernel-gap": kernel_gap_from_json,
+    "errors": FewestErrors.from_json,
+}
+
+
+def prove_again(whole: Any, X: Any, labels: Any) -> str:
+    """Return what is proved, in a sentence; raise `Refused` where it is not.
+
+    Kinds that `checker.py` knows are checked by it; for large data by the same check in NumPy with
+    exact integers. The others are checked as docs/certificates.md says.
+    """
+    about = whole.get("data") if isinstance(whole, dict) else None
+    if not isinstance(about, dict) or type(about.get("intercept")) is not bool:
+        raise Refused("not a well-formed certificate")
+    kind = whole.get("kind")
+    if isinstance(kind, str) and kind in _READERS:
+        proof: Any = _READERS[kind](whole)
+        if not proof.check(X, labels):
+            raise Refused(NOT_THESE)
+        return str(proof).removeprefix("proved: ")
+    if getattr(X, "nnz", X.size) > _ENTRIES and kind != "margin-bounds":
+        if not certificate_from_json(whole).check(X, labels):
+            raise Refused(NOT_THESE)
+        return f"{kind}, checked on {X.shape[0]} rows"
+    if about.get("decimals"):
+        try:
+            X = times_powers_of_ten(problem_from(X, labels, True).X, tuple(about["decimals"]))
+        except (ValueError, TypeError) as error:
+            raise Refused(str(error)) from error
+    return checker.check(whole, as_checker_data(problem_from(X, labels, about["intercept"])))

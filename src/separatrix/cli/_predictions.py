@@ -1,0 +1,110 @@
+"""Predictions of a block of rows as columns, and as lines of CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import typer
+
+__all__ = ["Columns", "csv_head", "csv_lines", "json_lines", "predicted"]
+
+Columns = dict[str, Any]  # name -> values of every row: an array, or a list of texts
+
+
+def predicted(model: Any, X: Any, names: Any, probabilities: bool, explain: int) -> Columns:
+    """Return class, scores, and what else was asked for."""
+    classes = [str(name) for name in model.classes_.tolist()]
+    scores = model.decision_function(X)
+    columns: Columns = {"class": _decided(model, X, scores)}
+    if scores.ndim == 1:
+        columns["score"] = scores
+    else:
+        columns |= {f"score of {name}": scores[:, k] for k, name in enumerate(classes)}
+    if probabilities:
+        if not hasattr(model, "predict_proba"):
+            raise typer.BadParameter("this model has scores only, no probabilities.")
+        shares = model.predict_proba(X)
+        columns |= {f"probability of {name}": shares[:, k] for k, name in enumerate(classes)}
+    if explain:
+        from separatrix.estimators.explanation import contributions
+
+        told = contributions(model, X, names)
+        columns["explanation"] = [each.top(explain) for each in told]
+    return columns
+
+
+def _decided(model: Any, X: Any, scores: np.ndarray) -> np.ndarray:
+    """Return the classes; where they follow from the scores, without scoring again."""
+    from separatrix.estimators._base import LinearClassifier
+
+    if type(model).predict is not LinearClassifier.predict:
+        return np.asarray(model.predict(X))
+    codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    return np.asarray(model.classes_[codes])
+
+
+def csv_head(columns: Columns) -> bytes:
+    """Return the line of names."""
+    from separatrix.storage.spreadsheet import defused
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow([defused(name) for name in columns])
+    return text.getvalue().encode("utf-8", "surrogatepass")
+
+
+def csv_lines(columns: Columns) -> bytes:
+    """Return a line a row; texts that a spreadsheet would run are defused."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        cells = [_arrow(values) for values in columns.values()]
+    except UnicodeEncodeError:  # half of a surrogate pair in a class or a word
+        return _slow_lines(columns)
+    lines = pc.binary_join_element_wise(*cells, "\n" if len(cells) == 1 else ",")
+    ends = pa.array([0, len(lines)], pa.int32())
+    whole = pc.binary_join(pa.ListArray.from_arrays(ends, lines), "\n")
+    return bytes(whole[0].as_buffer()) + b"\n"
+
+
+def _arrow(values: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        return pa.array(values).cast(pa.string())
+    distinct, codes = np.unique(np.asarray(values, dtype=str), return_inverse=True)
+    texts = pa.array([_cell(text) for text in distinct.tolist()], pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(codes.ravel()), texts).dictionary_decode()
+
+
+def _cell(text: str) -> str:
+    from separatrix.storage.spreadsheet import defused
+
+    safe = defused(text)
+    quoted = any(letter in safe for letter in ',"\n\r')
+    return f'"{safe.replace(chr(34), chr(34) * 2)}"' if quoted else safe
+
+
+def _slow_lines(columns: Columns) -> bytes:
+    from separatrix.storage.spreadsheet import defused
+
+    text = io.StringIO()
+    rows = zip(*(_plain(values) for values in columns.values()), strict=True)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([defused(v) if isinstance(v, str) else v for v in row] for row in rows)
+    return text.getvalue().encode("utf-8", "surrogatepass")
+
+
+def _plain(values: Any) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def json_lines(columns: Columns) -> Iterator[str]:
+    """Yield every row as JSON."""
+    for row in zip(*(_plain(values) for values in columns.values()), strict=True):
+        yield json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False)

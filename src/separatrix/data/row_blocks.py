@@ -1,0 +1,211 @@
+"""Raw data as blocks of encoded rows, whatever their size: for predicting, with bounded memory.
+
+    for block in row_blocks("new.csv", encoding): model.predict(block.X)
+
+Files are cut where a row ends, each piece is read as the whole would be, and errors name the line
+of the file. Parquet and Arrow files, images, folders and several files are read whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.data import readers
+from separatrix.data.byte_stream import Pieces, open_pieces
+from separatrix.data.cells import find_record
+from separatrix.data.delimited import parse_delimited
+from separatrix.data.labels import tidy_labels
+from separatrix.data.options import ReadOptions
+from separatrix.data.streams import Source
+from separatrix.data.table import read_as
+from separatrix.data.words import TextEncoder
+from separatrix.errors import DataError
+
+__all__ = ["Block", "row_blocks"]
+
+BLOCK = 4 << 20
+_SAMPLE = 1 << 18
+_SAMPLE_LINES = 200
+_LINES_IN_PIECES = ("libsvm", "csv", "text")
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows, in the features of training; `y` is empty where there are no labels."""
+
+    X: Any
+    y: NDArray[Any]
+    notes: list[str]
+
+
+def row_blocks(
+    source: Any,
+    encoding: Any,
+    *,
+    kind: str | None = None,
+    characters: str | None = None,
+    header: bool | None = None,
+    size: int = BLOCK,
+) -> Iterator[Block]:
+    """Yield the rows of a file, or of standard input ("-"), a block at a time."""
+    options = ReadOptions(target=encoding.target, kind=kind, encoding=characters, header=header)
+    if not isinstance(source, str | os.PathLike) or os.path.isdir(source):
+        yield _whole(read_as(source, encoding, encoding=characters, header=header))
+        return
+    with open_pieces(source, characters) as pieces:
+        found = kind or _kind_of(pieces, encoding)
+        if found not in _LINES_IN_PIECES:
+            whole = Source(pieces.name, pieces.rest(), "", pieces.suffix, "")
+            yield _of_fields(readers.BY_KIND[found](whole, options, encoding))
+        elif found == "libsvm":
+            yield from _libsvm_blocks(pieces, options, encoding, size)
+        elif found == "csv":
+            yield from _csv_blocks(pieces, replace(options, encoding=None), encoding, size)
+        else:
+            yield from _text_blocks(pieces, encoding, size)
+
+
+def _whole(table: Any) -> Block:
+    return Block(table.X, table.y, table.notes)
+
+
+def _of_fields(fields: dict[str, Any]) -> Block:
+    return Block(fields["X"], fields["y"], fields["notes"])
+
+
+def _kind_of(pieces: Pieces, encoding: Any) -> str:
+    start = pieces.peek(_SAMPLE)
+    if not start or start.isspace():
+        raise DataError("the file is empty", pieces.name, 1, 1)
+    seen = readers.see_kind(Source(pieces.name, start, "", pieces.suffix, ""))
+    # Texts without labels look like anything; what the model takes is known.
+    if type(encoding).__name__ == "TextEncoding" and encoding.column is None:
+        return seen if seen in ("parquet", "arrow", "idx") else "text"
+    return seen
+
+
+# ---- lines
+
+
+def _last_line_end(piece: bytes) -> int:
+    return piece.rfind(b"\n") + 1
+
+
+def _last_record_end(piece: bytes) -> int:
+    """Return where the last whole record ends: a line end outside quotes."""
+    if b'"' not in piece:
+        return piece.rfind(b"\n") + 1
+    octets = np.frombuffer(piece, dtype=np.uint8)
+    ends = np.flatnonzero(octets == 10)
+    inside = np.cumsum(octets == 34)[ends] % 2
+    closed = ends[inside == 0]
+    return int(closed[-1]) + 1 if len(closed) else 0
+
+
+def _numbered(pieces: Pieces, size: int, cut: Any) -> Iterator[tuple[int, bytes]]:
+    """Yield pieces and the number of lines before each; blank ones are left out."""
+    before = 0
+    while piece := pieces.take(size, cut):
+        if not piece.isspace():
+            yield before, piece
+        before += piece.count(b"\n")
+
+
+def _moved(error: DataError, pieces: Pieces, lines: int) -> DataError:
+    """Return an error of a piece as one of the file."""
+    line = lines + error.line if error.line else None
+    return DataError(error.message, pieces.name, line, error.column)
+
+
+def _libsvm_blocks(
+    pieces: Pieces, options: ReadOptions, encoding: Any, size: int
+) -> Iterator[Block]:
+    for before, piece in _numbered(pieces, size, _last_line_end):
+        source = Source(pieces.name, piece, "", pieces.suffix, "")
+        try:
+            yield _of_fields(readers.BY_KIND["libsvm"](source, options, encoding))
+        except DataError as error:
+            if error.message == "the file holds no rows" and before:
+                continue  # a piece of comments
+            raise _moved(error, pieces, before) from None
+
+
+def _csv_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int) -> Iterator[Block]:
+    options, head = _taken_head(pieces, options)
+    for before, piece in _numbered(pieces, size, _last_record_end):
+        source = Source(pieces.name, head + piece, "", pieces.suffix, "")
+        try:
+            found = parse_delimited(source, options.separator, options.header)
+            yield _of_fields(readers.encode_columns(found.columns, pieces.name, options, encoding))
+        except DataError as error:
+            raise _moved(error, pieces, before) from None
+
+
+def _taken_head(pieces: Pieces, options: ReadOptions) -> tuple[ReadOptions, bytes]:
+    """Take the lines of names off; what the first records show of the separator holds for all."""
+    sample = pieces.peek(_SAMPLE)
+    sample = sample[: _last_record_end(sample) or None] if len(sample) == _SAMPLE else sample
+    found = parse_delimited(
+        Source(pieces.name, sample, "", pieces.suffix, ""), options.separator, options.header
+    )
+    octets, records = found.source.octets, found.first_record
+    _, start, _, _ = find_record(octets, found.separator, wanted=records)
+    head = found.source.data[:start] if found.header else b""
+    pieces.skip(len(head))
+    return replace(options, separator=found.separator, header=found.header), head
+
+
+# ---- texts
+
+
+def _text_blocks(pieces: Pieces, encoding: Any, size: int) -> Iterator[Block]:
+    side: int | None = None
+    known = {str(name) for name in encoding.classes}
+    encoder = TextEncoder(encoding)
+    for before, piece in _numbered(pieces, size, _last_line_end):
+        notes: list[str] = []
+        lines = [line.removesuffix("\r") for line in _decoded(piece, notes).split("\n")]
+        lines = [line for line in lines if line.strip()]
+        if not before:
+            side = _label_side(lines, known)
+        labels: list[str] = []
+        texts = lines
+        if side is not None:
+            pairs = [line.split("\t", 1) if side == 0 else line.rsplit("\t", 1) for line in lines]
+            if not before and len(pairs) > 1 and pairs[0][side].strip() not in known:
+                pairs = pairs[1:]  # names of columns
+            if any(len(parts) < 2 for parts in pairs):
+                at = next(k for k, parts in enumerate(pairs) if len(parts) < 2)
+                raise DataError(
+                    "the lines before have a label and a text with a tab between; this has no tab",
+                    pieces.name, before + at + 1, 1,
+                )  # fmt: skip
+            labels = [parts[side].strip() for parts in pairs]
+            texts = [parts[side + 1] for parts in pairs]
+        yield Block(encoder.encode(texts), tidy_labels(labels) if labels else np.empty(0), notes)
+
+
+def _decoded(piece: bytes, notes: list[str]) -> str:
+    try:
+        return piece.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        notes.append("some lines are not UTF-8 and were read as latin-1")
+        return piece.decode("latin-1")
+
+
+def _label_side(lines: list[str], known: set[str]) -> int | None:
+    """Return 0 or -1 for the side of the tab that holds labels of training, None for neither."""
+    sample = [line for line in lines[:_SAMPLE_LINES] if "\t" in line]
+    if 2 * len(sample) <= min(len(lines), _SAMPLE_LINES):
+        return None
+    for side in (-1, 0):
+        split = [line.split("\t", 1) if side == 0 else line.rsplit("\t", 1) for line in sample]
+        if 2 * sum(parts[side].strip() in known for parts in split) > len(sample):
+            return side
+    return None

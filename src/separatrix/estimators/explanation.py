@@ -1,0 +1,198 @@
+"""Why: weights by name, how much each matters, and what made the score of one row.
+
+    weight               what the score gains for one unit of the feature
+    importance           weight times the feature's standard deviation: comparable across units
+    odds ratio           exp(weight), for the logistic machine: what one unit multiplies the odds by
+    contribution         weight times the row's value; with the intercept they add up to the score
+
+The sum is exact: rounding of the score itself is a part of its own, so that the correctly rounded
+sum of all parts (`math.fsum`) is the score, to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.estimators.linear_form import linear_form
+
+__all__ = ["Contributions", "Weight", "contributions", "weights_by_name"]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One weight: `unit` says for how much of the feature; None where a figure is not known."""
+
+    name: str
+    unit: str
+    weight: float
+    importance: float | None = None
+    odds_ratio: float | None = None
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """What made one score: `parts` are (name, contribution), the largest first.
+
+    `speaks_for` is the class that a positive score speaks for; `rounding` what floating point took
+    or added on the way.
+    """
+
+    speaks_for: str
+    score: float
+    intercept: float
+    parts: tuple[tuple[str, float], ...]
+    rounding: float
+
+    def top(self, most: int) -> str:
+        """Say the largest in one line.
+
+        >>> Contributions("b", 1.5, 1.0, (("x", 0.75), ("y", -0.25)), 0.0).top(1)
+        'x +0.75'
+        """
+        return "; ".join(f"{name} {value:+.4g}" for name, value in self.parts[:most])
+
+
+# ---- weights
+
+
+def weights_by_name(
+    model: Any,
+    names: Sequence[str] | None = None,
+    *,
+    spreads: np.ndarray | None = None,
+    encoding: Any = None,
+    machine: int = 0,
+) -> list[Weight]:
+    """Return the weights of one machine, those of most effect first.
+
+    `spreads` are the standard deviations of the features (of the raw ones, where they are scaled
+    inside the model); without them the order is by the weights themselves.
+
+    >>> import separatrix as sx
+    >>> model = sx.LogisticRegression().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0, 0, 1])
+    >>> [weight.name for weight in weights_by_name(model, ["age", "height"])]
+    ['age', 'height']
+    """
+    form = linear_form(model)
+    weights = form.weights[machine]
+    named = names if names is not None else [f"x{k}" for k in range(len(weights))]
+    logistic = "Logistic" in type(_last(model)).__name__
+    effect = abs(weights) if spreads is None else abs(weights) * spreads
+    found = []
+    for j in np.argsort(-effect, kind="stable").tolist():
+        value = float(weights[j])
+        with np.errstate(over="ignore"):
+            ratio = float(np.exp(value)) if logistic else None
+        spread = None if spreads is None else float(value * spreads[j])
+        found.append(Weight(str(named[j]), _unit(str(named[j]), encoding), value, spread, ratio))
+    return found
+
+
+def _last(model: Any) -> Any:
+    steps = getattr(model, "steps", None)
+    return steps[-1][1] if steps else model
+
+
+def _unit(name: str, encoding: Any) -> str:
+    """Say for how much of the feature a weight is.
+
+    >>> from separatrix.data.words import TextEncoding
+    >>> _unit("good", TextEncoding(("good",))), _unit("age", None)
+    ('occurrence', 'unit')
+    """
+    kind = type(encoding).__name__
+    if kind == "TextEncoding":
+        ways = {"binary": "presence", "tfidf": "unit of tf-idf"}
+        return ways.get(encoding.weighting, "occurrence")
+    if kind == "TableEncoding":
+        codes = {n: code for code in encoding.codes for n in code.feature_names}
+        code = codes.get(name)
+        category = type(code).__name__ == "CategoryCode" or (code and name != code.name)
+        return "where it is so" if category else f"unit of {name}"
+    return "unit"
+
+
+# ---- one row
+
+
+def contributions(
+    model: Any, X: Any, names: Sequence[str] | None = None
+) -> Iterator[Contributions]:
+    """Yield for every row what its score is made of: that of the class predicted.
+
+    Of two classes the score speaks for the second. A kernel machine's score is made of its support
+    vectors. Machines that vote have no one score, and are refused.
+
+    >>> import separatrix as sx
+    >>> model = sx.LinearSVM().fit([[0.0, 1.0], [4.0, 0.0]], ["low", "high"])
+    >>> (told,) = contributions(model, np.array([[3.0, 1.0]]), ["age", "height"])
+    >>> math.fsum([told.intercept, told.rounding, *(v for _, v in told.parts)]) == told.score
+    True
+    """
+    machine = _last(model)
+    for _, step in getattr(model, "steps", [])[:-1]:
+        X = step.transform(X)
+        names = _names_after(step, names)
+    scores = np.asarray(machine.decision_function(X))
+    codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    named: Sequence[str] | None
+    if hasattr(machine, "kernel_"):
+        rows, weights, intercepts, named = _kernel_terms(machine, X)
+    else:
+        form = linear_form(machine)
+        if form.pairs is not None:
+            raise ValueError("Machines of pairs vote: no one score is made of contributions.")
+        rows, weights, intercepts = X, form.weights, form.intercepts
+        named = names
+    if type(machine).__name__ == "GaussianPlugIn" and scores.ndim > 1:
+        raise ValueError("Log-probabilities of several classes are no sum of contributions.")
+    rows = sp.csr_array(rows)
+    classes = [str(name) for name in machine.classes_.tolist()]
+    for i in range(rows.shape[0]):
+        k = 0 if scores.ndim == 1 else int(codes[i])
+        score = float(scores[i] if scores.ndim == 1 else scores[i, k])
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        columns = rows.indices[part]
+        values = rows.data[part] * weights[k, columns]
+        order = np.argsort(-abs(values), kind="stable")
+        parts = tuple((_name(named, int(columns[j])), float(values[j])) for j in order if values[j])
+        intercept = float(intercepts[k])
+        speaks_for = classes[1] if scores.ndim == 1 else classes[k]
+        yield Contributions(speaks_for, score, intercept, parts, _rest(score, intercept, parts))
+
+
+def _name(names: Any, column: int) -> str:
+    return f"x{column}" if names is None else str(names[column])
+
+
+def _rest(score: float, intercept: float, parts: tuple[tuple[str, float], ...]) -> float:
+    """Return what is missing from the exact sum of the parts to the score."""
+    if not math.isfinite(score):
+        return 0.0
+    total = sum((Fraction(value) for _, value in parts), Fraction(intercept))
+    return float(Fraction(score) - total)
+
+
+def _names_after(step: Any, names: Sequence[str] | None) -> Sequence[str] | None:
+    try:
+        given = None if names is None else np.array([str(name) for name in names], dtype=object)
+        return [str(name) for name in step.get_feature_names_out(given)]
+    except (AttributeError, ValueError):
+        return None
+
+
+def _kernel_terms(machine: Any, X: Any) -> tuple[Any, np.ndarray, np.ndarray, list[str]]:
+    if len(machine.classes_) > 2 and getattr(machine, "multi_class", "") == "ovo":
+        raise ValueError("Machines of pairs vote: no one score is made of contributions.")
+    rows = machine.kernel_.block(X, machine.support_vectors_)
+    if machine.kernel_.name == "precomputed":
+        rows = np.asarray(X)[:, machine.support_]
+    named = [f"training row {row}" for row in machine.support_.tolist()]
+    return rows, machine.dual_coef_, np.asarray(machine.intercept_), named

@@ -1,0 +1,120 @@
+"""Models to and from other programs: ``sx.exchange``.
+
+read(path)                 a model file of ours, of LIBLINEAR or of LIBSVM
+write(whole, path, to)     sx, liblinear, libsvm, onnx or csv
+to_sklearn, to_onnx, write_liblinear, read_liblinear, write_libsvm_model, ...   each by itself
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from separatrix.errors import ModelFileError
+from separatrix.storage.coefficients_csv import write_coefficients
+from separatrix.storage.liblinear_model import read_liblinear, write_liblinear
+from separatrix.storage.libsvm_model import read_libsvm_model, write_libsvm_model
+from separatrix.storage.model_file import MAGIC, ModelFile, read_model, save_whole
+from separatrix.storage.onnx_model import to_onnx, write_onnx
+from separatrix.storage.sklearn_model import to_sklearn
+
+__all__ = [
+    "FORMATS",
+    "format_of",
+    "read",
+    "read_liblinear",
+    "read_libsvm_model",
+    "to_onnx",
+    "to_sklearn",
+    "write",
+    "write_coefficients",
+    "write_liblinear",
+    "write_libsvm_model",
+    "write_onnx",
+]
+
+FORMATS = ("sx", "liblinear", "libsvm", "onnx", "csv")
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Say what a model file is, from its first bytes: sx, liblinear or libsvm."""
+    with open(path, "rb") as file:
+        start = file.read(256)
+    if start.startswith(MAGIC):
+        return "sx"
+    if start.lstrip().startswith(b"solver_type"):
+        return "liblinear"
+    if start.lstrip().startswith(b"svm_type"):
+        return "libsvm"
+    raise ModelFileError(
+        f"{os.fspath(path)}: this is no model file of Separatrix, LIBLINEAR or LIBSVM."
+    )
+
+
+def read(path: str | os.PathLike[str], n_features: int | None = None) -> ModelFile:
+    """Read a model of ours, of LIBLINEAR or of LIBSVM, with how its raw data are read.
+
+    `n_features` is the width of LIBSVM's data where its support vectors do not show it.
+    """
+    kind = format_of(path)
+    if kind == "sx":
+        return read_model(path)
+    from separatrix.data.readers import IndexEncoding
+
+    wide = n_features
+    model = read_liblinear(path) if kind == "liblinear" else read_libsvm_model(path, wide)
+    classes = tuple(model.classes_.tolist())
+    encoding = IndexEncoding(int(model.n_features_in_), 1, "", classes)
+    return ModelFile(model, encoding, about={"made_with": kind.upper(), "source": ""})
+
+
+def write(
+    whole: ModelFile,
+    path: str | os.PathLike[str],
+    to: str,
+    *,
+    number_classes: bool = False,
+    features: bool = False,
+) -> None:
+    """Write a model in another format.
+
+    Other programs take the features of training as numbers. Where texts or tables become features
+    first, that part stays behind, and `features` says that this is meant.
+    """
+    if to not in FORMATS:
+        raise ValueError(f"The format must be one of {', '.join(FORMATS)}. Got {to!r} instead.")
+    if to == "sx":
+        save_whole(whole, path)
+        return
+    names = _names(whole)
+    if to == "csv":
+        write_coefficients(whole.model, path, names)
+        return
+    encoded = type(whole.encoding).__name__ in ("TextEncoding", "TableEncoding")
+    if encoded and not features and not _plain_numbers(whole.encoding):
+        made_of = "texts" if type(whole.encoding).__name__ == "TextEncoding" else "columns"
+        raise ValueError(
+            f"This model makes its features from {made_of}, which the other program would do "
+            f"otherwise. Export it for features that are made here (features=True, --features; "
+            f"`separatrix convert` writes them), or predict with `separatrix predict`."
+        )
+    if to == "onnx":
+        write_onnx(whole.model, path, names)
+    elif to == "liblinear":
+        write_liblinear(whole.model, path, number_classes=number_classes)
+    else:
+        write_libsvm_model(whole.model, path, number_classes=number_classes)
+
+
+def _plain_numbers(encoding: Any) -> bool:
+    """Whether every column of a table is a number, taken as it is."""
+    codes = getattr(encoding, "codes", None)
+    return codes is not None and all(
+        type(code).__name__ == "NumberCode" and not code.indicator for code in codes
+    )
+
+
+def _names(whole: ModelFile) -> Any:
+    if whole.encoding is not None:
+        return whole.encoding.feature_names
+    return whole.feature_names

@@ -1,0 +1,135 @@
+"""Which estimators a model file can hold, as plain data and back.
+
+An estimator becomes its name, its parameters and what `fit` left. The name is a word from
+``ESTIMATORS``; nothing else can be built. What a fit computes from the parameters alone is left out
+and made again, so that no loop ever follows numbers from a file (``REMADE``).
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import Any
+
+from separatrix.errors import ModelFileError
+
+__all__ = ["ESTIMATORS", "built", "packed", "require_known"]
+
+_NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
+_SCALERS = "sklearn.preprocessing"
+
+# Estimator -> the module that holds it. A file can name these and nothing else.
+ESTIMATORS = {
+    "DeltaRule": "separatrix.estimators.delta_rule",
+    "Fisher": "separatrix.estimators.fisher",
+    "GaussianPlugIn": "separatrix.estimators.gaussian_plug_in",
+    "KernelKozinec": "separatrix.estimators.kernel_perceptron",
+    "KernelPerceptron": "separatrix.estimators.kernel_perceptron",
+    "KernelSVM": "separatrix.estimators.kernel_svm",
+    "KernelSVMCV": "separatrix.selection.kernel_svm_cv",
+    "Kozinec": "separatrix.estimators.kozinec",
+    "LeastSquares": "separatrix.estimators.least_squares",
+    "LibsvmMachine": "separatrix.storage.libsvm_machine",
+    "LinearProgramHalfspace": "separatrix.estimators.linear_program",
+    "LinearSVM": "separatrix.estimators.linear_svm",
+    "LinearSVMCV": "separatrix.selection.linear_svm_cv",
+    "LogisticRegression": "separatrix.estimators.logistic_regression",
+    "LogisticRegressionCV": "separatrix.selection.logistic_regression_cv",
+    "MaxAbsScaler": _SCALERS,
+    "MinMaxScaler": _SCALERS,
+    "Nystrom": "separatrix.estimators.lift",
+    "OneVsOne": "separatrix.estimators.one_vs_one",
+    "OneVsRest": "separatrix.estimators.one_vs_rest",
+    "Perceptron": "separatrix.estimators.perceptron",
+    "Pipeline": "sklearn.pipeline",
+    "Polynomial": "separatrix.estimators.lift",
+    "RadialBasis": "separatrix.estimators.lift",
+    "RandomFourier": "separatrix.estimators.lift",
+    "Sigmoid": "separatrix.estimators.lift",
+    "StandardScaler": _SCALERS,
+    "ZeroOne": "separatrix.estimators.zero_one",
+}
+REMADE = {"Polynomial": ("_tree",)}
+# The most that a parameter of this name may be: each is a number of rounds in a loop.
+_MOST = {"degree": 100}
+_MOST_PRODUCTS = 1 << 22
+
+
+def require_known(model: Any) -> None:
+    """Refuse, by name, what a model file does not hold."""
+    name = type(model).__name__
+    if name not in ESTIMATORS or getattr(import_module(ESTIMATORS[name]), name) is not type(model):
+        known = ", ".join(ESTIMATORS)
+        raise ModelFileError(
+            f"a {name} of {type(model).__module__.split('.', 1)[0]} cannot be saved. "
+            f"A model file holds one of: {known}."
+        )
+
+
+def packed(packer: Any, model: Any, where: str = "") -> dict[str, Any]:
+    """Return name, parameters and fitted values as plain data."""
+    require_known(model)
+    name, parameters = type(model).__name__, model.get_params(deep=False)
+    _require_bounded(parameters)
+    _require_bounded_lift(model)
+    left_out = {*parameters, *REMADE.get(name, ())}
+    prefix = f"{where}." if where else ""
+    return {
+        "estimator": name,
+        "parameters": {k: packer.pack(v, f"{prefix}{k}") for k, v in parameters.items()},
+        "fitted": {
+            k: packer.pack(v, f"{prefix}{k}") for k, v in vars(model).items() if k not in left_out
+        },
+    }
+
+
+def built(unpacker: Any, plain: dict[str, Any]) -> Any:
+    """Return the estimator that plain data describe."""
+    name = plain["estimator"]
+    if not isinstance(name, str) or name not in ESTIMATORS:
+        raise ModelFileError(f"the model file names an estimator that is not known: {name!r}.")
+    kind = getattr(import_module(ESTIMATORS[name]), name)
+    parameters = {key: unpacker.unpack(value) for key, value in plain["parameters"].items()}
+    _require_bounded(parameters)
+    if name == "Pipeline":
+        _require_steps(parameters["steps"])
+    model = kind(**parameters)
+    for key, value in plain["fitted"].items():
+        if not _NAME.fullmatch(key) or hasattr(kind, key) or key in REMADE.get(name, ()):
+            raise ModelFileError(f"the model file sets {key!r}, which is not a fitted value.")
+        setattr(model, key, unpacker.unpack(value))
+    _require_bounded_lift(model)
+    return model
+
+
+def _require_steps(steps: Any) -> None:
+    """Refuse a pipeline of anything but named estimators."""
+    good = isinstance(steps, list) and bool(steps)
+    for step in steps if good else ():
+        named = type(step) is tuple and len(step) == 2 and isinstance(step[0], str)
+        good = good and named and hasattr(step[1], "get_params")
+    if not good:
+        raise ModelFileError("the model file holds a pipeline whose steps are no estimators.")
+
+
+def _require_bounded(parameters: dict[str, Any]) -> None:
+    for name, most in _MOST.items():
+        value = parameters.get(name, 0)
+        if isinstance(value, int) and value > most:
+            raise ModelFileError(f"{name} is {value}; a model file holds at most {most}.")
+
+
+def _require_bounded_lift(model: Any) -> None:
+    """Refuse products of columns whose tree, made again when first needed, would be large."""
+    if type(model).__name__ != "Polynomial" or not hasattr(model, "n_output_features_"):
+        return
+    from separatrix.problem.lifting import monomial_count
+
+    columns, degree, alone = model.n_features_in_, int(model.degree), bool(model.interaction_only)
+    inner = monomial_count(columns, degree - 1, alone) if degree > 1 else 0
+    count = monomial_count(columns, degree, alone) + bool(model.include_bias)
+    if max(columns, inner) > _MOST_PRODUCTS or model.n_output_features_ != count:
+        raise ModelFileError(
+            f"a model file holds no lift of degree {degree} of {columns:,} columns. "
+            "Take fewer columns or a lower degree."
+        )

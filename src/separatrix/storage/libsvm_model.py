@@ -1,0 +1,247 @@
+"""LIBSVM's model files, read and written: predictions are those of its own programs.
+
+Every pair (i, j) of classes, in the order of the labels, has a machine that speaks for i where
+``sum_s c_s K(x_s, x) - rho`` is above zero; a support vector of class i has its coefficient for the
+pair in column j - 1, one of class j in column i.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix._write_aside import write_whole
+from separatrix.errors import ModelFileError
+from separatrix.storage.peer_text import Head, finite, label_texts, number_text, read_head
+
+__all__ = ["in_libsvm_order", "read_libsvm_model", "write_libsvm_model"]
+
+_KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
+_MOST_SHARES = 1 << 24
+_MOST_DEGREE = 100
+
+
+def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = None) -> Any:
+    """Return the machine of a LIBSVM model file, predicting as LIBSVM does.
+
+    `n_features` is the width of the data where that is more than the support vectors show.
+    """
+    try:
+        return _read(read_head(path, "SV"), n_features)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+
+
+def _read(head: Head, n_features: int | None) -> Any:
+    kind, kernel = head.text("svm_type"), head.text("kernel_type")
+    if kind not in ("c_svc", "nu_svc"):
+        raise ModelFileError(f"the machine {kind!r:.40} is no classifier, and only those are read.")
+    if kernel not in _KERNELS:
+        raise ModelFileError(
+            f"the kernel {kernel!r:.40} is not read: of a precomputed one the file does not say "
+            "how many rows it had."
+        )
+    k, total = head.whole("nr_class", 2), head.whole("total_sv")
+    lines = [line for line in head.lines if line.strip()]
+    pairs = k * (k - 1) // 2
+    if len(lines) != total or pairs * max(1, total) > _MOST_SHARES:
+        raise ModelFileError(f"there must be {total} support vectors, and fewer for {k} classes.")
+    labels, rho = head.wholes("label", k), head.numbers("rho", pairs)
+    counts = head.wholes("nr_sv", k)
+    if len(set(labels)) != k or min(counts) < 0 or sum(counts) != total:
+        raise ModelFileError("labels must differ, and support vectors be counted by class.")
+    columns, vectors = _support(lines, k - 1, n_features)
+    shares = _shares(columns, counts)
+    return _machine(_kernel(head, _KERNELS[kernel]), np.array(labels), rho, shares, vectors, counts)
+
+
+def _kernel(head: Head, name: str) -> Any:
+    from separatrix.problem.kernels import Kernel
+
+    gamma = head.number("gamma") if name != "linear" else 1.0
+    degree = head.whole("degree") if name == "poly" else 3
+    coef0 = head.number("coef0") if name in ("poly", "sigmoid") else 0.0
+    if gamma <= 0.0 or degree > _MOST_DEGREE:
+        raise ModelFileError(f"gamma must be above 0, and degree at most {_MOST_DEGREE}.")
+    return Kernel(name, gamma, degree, coef0)
+
+
+def _support(lines: list[bytes], width: int, n_features: int | None) -> tuple[np.ndarray, Any]:
+    """Return coefficients, a row a support vector, and the vectors."""
+    columns = np.zeros((len(lines), width))
+    pointers, indices, texts = [0], [], []
+    for row, line in enumerate(lines):
+        words = line.split()
+        if len(words) < width:
+            raise ModelFileError("a support vector has too few coefficients.")
+        columns[row] = finite(words[:width], "coefficients")
+        previous = 0
+        for word in words[width:]:
+            index, colon, value = word.partition(b":")
+            if not colon or not index.isdigit() or len(index) > 10:
+                raise ModelFileError("a support vector must be pairs index:value.")
+            number = int(index)
+            if not previous < number < 2**31 - 1:
+                raise ModelFileError("indices of a support vector must be above 0 and ascend.")
+            previous = number
+            indices.append(number - 1)
+            texts.append(value)
+        pointers.append(len(indices))
+    found = max(indices, default=0) + 1
+    if n_features is not None and n_features < found:
+        raise ModelFileError(f"the support vectors have {found} features, more than {n_features}.")
+    shape = (len(lines), n_features or found)
+    parts = (finite(texts, "values"), np.array(indices, dtype=np.int32), np.array(pointers))
+    return columns, sp.csr_array(parts, shape=shape)
+
+
+def _shares(columns: np.ndarray, counts: list[int]) -> np.ndarray:
+    """Return the share of every support vector in every machine, a row a pair of classes."""
+    ends = np.cumsum(counts)
+    rows = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
+    pairs = list(combinations(range(len(counts)), 2))
+    shares = np.zeros((len(pairs), len(columns)))
+    for machine, (i, j) in enumerate(pairs):
+        shares[machine, rows[i]] = columns[rows[i], j - 1]
+        shares[machine, rows[j]] = columns[rows[j], i]
+    return shares
+
+
+def _machine(
+    kernel: Any, labels: np.ndarray, rho: np.ndarray, shares: np.ndarray, vectors: Any, counts: Any
+) -> Any:
+    from separatrix.solvers._drive import Status
+    from separatrix.storage.libsvm_machine import LibsvmMachine
+
+    machine: Any = LibsvmMachine(
+        kernel=kernel.name, gamma=kernel.gamma, degree=kernel.degree, coef0=kernel.coef0
+    )
+    # Of two classes LIBSVM gives a positive score to the first, we to the second.
+    machine.classes_ = labels[::-1].copy() if len(labels) == 2 else labels
+    machine.n_support_ = np.array(counts[::-1] if len(labels) == 2 else counts)
+    machine.kernel_, machine.dual_coef_, machine.intercept_ = kernel, shares, -rho
+    machine.support_, machine.support_vectors_ = np.arange(vectors.shape[0]), vectors
+    machine.n_features_in_ = vectors.shape[1]
+    machine.certificate_, machine.status_ = None, Status.READ
+    machine.n_iter_, machine.n_passes_ = 0, 0.0
+    return machine
+
+
+# ---- writing
+
+
+def write_libsvm_model(
+    model: Any, path: str | os.PathLike[str], *, number_classes: bool = False
+) -> None:
+    """Write a kernel machine as LIBSVM's programs read it; a linear one of two classes too.
+
+    Where several classes have equally many votes LIBSVM takes the first, `KernelSVM` the one whose
+    scores add up to more: such rows may be predicted otherwise.
+    """
+    if hasattr(model, "kernel_"):
+        labels, columns, counts, order, rho = _layout(model, number_classes)
+        vectors, kernel = _rows_to_write(model, order), model.kernel_
+    else:
+        labels, columns, counts, rho, vectors, kernel = _of_linear(model, number_classes)
+    names = {ours: theirs for theirs, ours in _KERNELS.items()} | {"precomputed": "precomputed"}
+    head = ["svm_type c_svc", f"kernel_type {names[kernel.name]}"]
+    head += [f"degree {kernel.degree}"] if kernel.name == "poly" else []
+    if kernel.name in ("poly", "rbf", "sigmoid"):
+        head.append(f"gamma {number_text(kernel.gamma)}")
+    if kernel.name in ("poly", "sigmoid"):
+        head.append(f"coef0 {number_text(kernel.coef0)}")
+    head += [
+        f"nr_class {len(labels)}",
+        f"total_sv {len(columns)}",
+        f"rho {' '.join(number_text(value) for value in rho.tolist())}",
+        f"label {' '.join(labels)}",
+        f"nr_sv {' '.join(map(str, counts))}",
+        "SV",
+    ]
+    write_whole(path, _pieces(head, columns, vectors, kernel.name == "precomputed"))
+
+
+def _layout(model: Any, number_classes: bool) -> tuple[list[str], np.ndarray, Any, Any, np.ndarray]:
+    """Return labels, coefficients, counts, the order of support vectors, and rho.
+
+    With the labels backwards, LIBSVM's pairs speak for the same class as ours, zero included.
+    """
+    if model.kernel_.name == "callable":
+        raise ValueError("The kernel is a function, and LIBSVM's files hold no code.")
+    k = len(model.classes_)
+    as_libsvm = type(model).__name__ == "LibsvmMachine" and k > 2
+    order_of = list(range(k)) if as_libsvm else list(range(k))[::-1]
+    names = label_texts(model.classes_, number_classes)
+    columns, counts, order, rho = in_libsvm_order(model, order_of)
+    return [names[code] for code in order_of], columns, counts, order, rho
+
+
+def in_libsvm_order(
+    model: Any, order_of: list[int]
+) -> tuple[np.ndarray, list[int], np.ndarray, np.ndarray]:
+    """Return coefficients, counts, the order of support vectors, and rho, LIBSVM's way.
+
+    `order_of` are the class numbers as LIBSVM is to have them.
+    """
+    k = len(model.classes_)
+    if k > 2 and model.multi_class == "ovr":
+        raise ValueError("LIBSVM sets each class against each. Fit with multi_class='ovo'.")
+    first_is_positive = type(model).__name__ == "LibsvmMachine" and k > 2
+    pairs = list(combinations(range(k), 2))
+    own = np.zeros(len(model.support_), dtype=np.int64)
+    for machine, (low, high) in enumerate(pairs):
+        shares = model.dual_coef_[machine] * (1.0 if first_is_positive else -1.0)
+        own[shares > 0.0] = low
+        own[shares < 0.0] = high
+    place = np.argsort(order_of)
+    order = np.argsort(place[own], kind="stable")
+    columns, rho = np.zeros((len(own), k - 1)), []
+    for i, j in combinations(range(k), 2):  # places in LIBSVM's order: positive speaks for i
+        low, high = sorted((order_of[i], order_of[j]))
+        machine = pairs.index((low, high))
+        sign = 1.0 if order_of[i] == (low if first_is_positive else high) else -1.0
+        of_i, of_j = own == order_of[i], own == order_of[j]
+        columns[of_i, j - 1] = sign * model.dual_coef_[machine, of_i]
+        columns[of_j, i] = sign * model.dual_coef_[machine, of_j]
+        rho.append(-sign * model.intercept_[machine])
+    counts = [int((own == code).sum()) for code in order_of]
+    return columns[order], counts, order, np.array(rho)
+
+
+def _rows_to_write(model: Any, order: np.ndarray) -> Any:
+    if model.kernel_.name == "precomputed":
+        return model.support_[order] + 1
+    return sp.csr_array(model.support_vectors_)[order]
+
+
+def _of_linear(model: Any, number_classes: bool) -> Any:
+    """Return one support vector, the weights themselves, for two classes."""
+    from separatrix.estimators.linear_form import linear_form
+    from separatrix.problem.kernels import Kernel
+
+    form = linear_form(model)
+    if len(form.weights) != 1:
+        raise ValueError(
+            "LIBSVM has no form for linear machines of several classes. Use LIBLINEAR's."
+        )
+    labels = label_texts(form.classes, number_classes)[::-1]
+    vectors, rho = sp.csr_array(form.weights), -form.intercepts
+    return labels, np.ones((1, 1)), [1, 0], rho, vectors, Kernel("linear")
+
+
+def _pieces(head: list[str], columns: np.ndarray, vectors: Any, given: bool) -> Iterator[bytes]:
+    yield ("\n".join(head) + "\n").encode()
+    for row, shares in enumerate(columns.tolist()):
+        words = [number_text(value) for value in shares]
+        if given:
+            words.append(f"0:{vectors[row]}")
+        else:
+            part = slice(vectors.indptr[row], vectors.indptr[row + 1])
+            pairs = zip(vectors.indices[part].tolist(), vectors.data[part].tolist(), strict=True)
+            words += [f"{index + 1}:{number_text(value)}" for index, value in pairs if value]
+        yield (" ".join(words) + " \n").encode()

@@ -1,0 +1,120 @@
+"""What a model file says must fit together, before anyone predicts with it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.errors import ModelFileError
+
+__all__ = ["require_consistent", "require_fitted", "require_spreads"]
+
+_METHODS = ("predict", "decision_function", "predict_proba", "transform")
+_NARROW = 1 << 20  # a row of so many features is no burden
+
+
+def require_fitted(model: Any) -> None:
+    """Refuse to keep what has not been fitted."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        name = type(model).__name__
+        raise ModelFileError(f"this {name} is not fitted. Fit it, then save it.") from None
+
+
+def require_consistent(
+    model: Any, encoding: Any, names: Any, rows: Any, arrays: dict[str, np.ndarray]
+) -> None:
+    """Refuse a model whose parts do not fit together: a trial row of zeros goes through it."""
+    features = getattr(model, "n_features_in_", None)
+    if type(features) is not int or features < 1:
+        raise ModelFileError("the model file does not say how many features there are.")
+    _require_width(model, features, arrays)
+    _require_weights(model, features)
+    for told in (getattr(encoding, "feature_names", None), names):
+        if told is not None and len(told) != features:
+            raise ModelFileError(
+                f"the model takes {features} features, but the model file names {len(told)}."
+            )
+    if rows is not None and not (
+        isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == np.int64
+        and (rows >= 0).all()
+    ):  # fmt: skip
+        raise ModelFileError("the model file must number the rows of training.")
+    _try(model, _row_of_zeros(model, features))
+
+
+def require_spreads(spreads: Any, features: int) -> None:
+    """Refuse standard deviations that are not one number a feature."""
+    if spreads is None:
+        return
+    if not (isinstance(spreads, np.ndarray) and spreads.shape == (features,)):
+        raise ModelFileError("the model file must hold one standard deviation a feature.")
+    if spreads.dtype != np.float64:
+        raise ModelFileError("the standard deviations of the model file are no numbers.")
+
+
+def _require_width(model: Any, features: int, arrays: dict[str, np.ndarray]) -> None:
+    """Refuse a width that nothing in the file has: a row of it would take memory for nothing."""
+    if features <= _NARROW or any(features in array.shape for array in arrays.values()):
+        return
+    vectors: Any = getattr(model, "support_vectors_", None)
+    kernel = getattr(getattr(model, "kernel_", None), "name", "")
+    if sp.issparse(vectors) and vectors.shape[1] == features and kernel != "precomputed":
+        return  # support vectors stay sparse, and so does the row
+    if type(model).__name__ != "Polynomial":
+        raise ModelFileError(f"the model file claims {features:,} features and holds none.")
+
+
+def _require_weights(model: Any, features: int) -> None:
+    if getattr(model, "coef_", None) is None:
+        return
+    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    classes: Any = getattr(model, "classes_", None)
+    k = 0 if classes is None else len(classes)
+    counts = {1 if k == 2 else k, k, k * (k - 1) // 2}
+    if (
+        coef.ndim != 2
+        or coef.shape[1] != features
+        or intercept.shape != (len(coef),)
+        or (classes is not None and len(coef) not in counts)
+        or coef.dtype.kind != "f"
+        or intercept.dtype.kind != "f"
+    ):
+        raise ModelFileError(
+            "weights, intercept and classes of the model file do not fit together."
+        )
+
+
+def _row_of_zeros(model: Any, features: int) -> Any:
+    from sklearn.utils import get_tags
+
+    if get_tags(model).input_tags.sparse and getattr(model, "kernel", "") != "precomputed":
+        return sp.csr_array((1, features))
+    return np.zeros((1, features))
+
+
+def _try(model: Any, row: Any) -> None:
+    """Let one row through every method; what comes out must be one row too."""
+    done = 0
+    for name in _METHODS:
+        try:
+            method = getattr(model, name, None)
+            if method is None:
+                continue
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                rows = method(row).shape[0]
+        except Exception as error:
+            raise ModelFileError(f"the parts of the model do not fit together: {error}") from error
+        if rows != 1:
+            raise ModelFileError("the parts of the model do not fit together.")
+        done += 1
+    if not done:
+        raise ModelFileError("the model file holds a model that neither predicts nor lifts.")

@@ -1,0 +1,111 @@
+"""What a model file holds, as plain data and in plain words."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from separatrix.estimators.explanation import weights_by_name
+from separatrix.estimators.linear_form import linear_form
+from separatrix.storage.model_file import ModelFile
+from separatrix.storage.model_proof import has_proof
+
+__all__ = ["describe", "lines"]
+
+_SHOWN = 10
+
+
+def describe(whole: ModelFile, path: str) -> dict[str, Any]:
+    """Return what the file says, ready for JSON."""
+    model = whole.model
+    steps = [step for _, step in getattr(model, "steps", [])] or [model]
+    machine = steps[-1]
+    classes = getattr(model, "classes_", None)
+    told: dict[str, Any] = {
+        "file": path,
+        "bytes": os.path.getsize(path),
+        "model": " > ".join(repr(step).replace("\n", "") for step in steps),
+        "features": int(model.n_features_in_),
+        "classes": None if classes is None else [str(name) for name in classes.tolist()],
+        "reads": getattr(whole.encoding, "kind_of_data", None),
+        "status": str(machine.status_) if hasattr(machine, "status_") else None,
+        "proof": _proof(machine) if has_proof(model) else None,
+        "rows": None if whole.rows is None else len(whole.rows),
+        "about": whole.about,
+    }
+    if hasattr(machine, "coef_"):
+        told["weights"] = int(np.count_nonzero(machine.coef_))
+    if hasattr(machine, "support_vectors_"):
+        told["support_vectors"] = len(machine.support_)
+    told["heaviest"] = _heaviest(whole)
+    return told
+
+
+def _heaviest(whole: ModelFile) -> dict[str, list[dict[str, Any]]]:
+    """Return the weights of most effect of every machine, by the class it speaks for."""
+    try:
+        form = linear_form(whole.model)
+    except ValueError:
+        return {}
+    encoding = whole.encoding
+    names = whole.feature_names if encoding is None else encoding.feature_names
+    found = {}
+    for number, title in enumerate(form.titles[:_SHOWN]):
+        told = weights_by_name(
+            whole.model, names, spreads=whole.spreads, encoding=encoding, machine=number
+        )
+        found[title] = [asdict(weight) for weight in told[:_SHOWN]]
+    return found
+
+
+def _proof(machine: Any) -> str:
+    if hasattr(machine, "certificates_"):
+        return f"{len(machine.certificates_)} certificates, one a machine"
+    return str(machine.certificate_)
+
+
+def lines(told: dict[str, Any]) -> list[str]:
+    """Put the description into plain words."""
+    size = f"{told['bytes']:,} bytes"
+    said = [f"{told['file']}: a model of Separatrix, {size}", told["model"]]
+    features = f"{told['features']:,} features"
+    if told["classes"] is not None:
+        names = told["classes"]
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        features += f"; classes {', '.join(names[:_SHOWN])}{more}"
+    said.append(features)
+    if told.get("weights") is not None:
+        said.append(f"{told['weights']:,} weights other than zero")
+    if told.get("support_vectors") is not None:
+        said.append(f"{told['support_vectors']:,} support vectors")
+    for title, weights in told["heaviest"].items():
+        said.append(f"towards {title}:")
+        said += [f"  {_weight_line(weight)}" for weight in weights]
+    about = told["about"]
+    if about.get("source"):
+        digest = str(about.get("data_sha256", ""))[:12]
+        rows = "" if told["rows"] is None else f", {told['rows']:,} of its rows"
+        said.append(f"trained on {about['source']} (SHA-256 {digest}...){rows}")
+    said.append(str(told["proof"]) if told["proof"] else "no proof")
+    said += [f"{word}: {about[word]}" for word in ("made_with",) if word in about]
+    reads = told["reads"]
+    if reads is None:
+        said.append("it was trained on arrays: sx.load and predict in Python")
+    else:
+        said.append(f"next: separatrix predict -m {told['file']} DATA   (DATA: {reads})")
+    return said
+
+
+def _weight_line(weight: dict[str, Any]) -> str:
+    """Say one weight: what it is for, how much it matters, and what it does to the odds."""
+    line = f"{weight['name']}: {weight['weight']:+.4g} a {weight['unit']}"
+    if weight["unit"] == "where it is so":
+        line = f"{weight['name']}: {weight['weight']:+.4g} where it is so"
+    if weight["importance"] is not None:
+        line += f", {weight['importance']:+.4g} a standard deviation"
+    if weight["odds_ratio"] is not None:
+        line += f", odds times {weight['odds_ratio']:.4g}"
+    return line

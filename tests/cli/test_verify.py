@@ -1,0 +1,98 @@
+"""``separatrix verify`` and ``info`` on certificates and model files of every kind."""
+
+import json
+import warnings
+
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import separatrix as sx
+from tests.cli.command import separatrix as run
+
+
+@pytest.fixture(scope="module")
+def irises(tmp_path_factory):
+    iris = load_iris()
+    lines = ["a,b,c,d,species"]
+    for row, kind in zip(iris.data, iris.target, strict=True):
+        lines.append(",".join([*map(str, row), str(iris.target_names[kind])]))
+    path = tmp_path_factory.mktemp("data") / "iris.csv"
+    path.write_text("\n".join(lines) + "\n")
+    other = path.with_name("other.csv")
+    other.write_text(path.read_text().replace("5.1,3.5", "5.1,3.6", 1))
+    return path, other
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        sx.LinearSVM(multi_class="direct"),
+        sx.KernelSVM(),
+        sx.OneVsOne(sx.LinearSVM()),
+        sx.LeastSquares(),
+        make_pipeline(StandardScaler(), sx.lift.Polynomial(2), sx.LogisticRegression()),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_model_of_any_kind_is_proved_again(irises, tmp_path, model):
+    data, other = irises
+    table = sx.read(data, target="species")
+    path = tmp_path / "model.sx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sx.save(model.fit(table.X, table.y), path, table=table)
+    proved = run("verify", path, data)
+    assert proved.returncode == 0, proved.stderr
+    assert proved.stdout.startswith("proved: ")
+    assert run("verify", path, other).returncode == 1
+    told = run("info", path)
+    assert told.returncode == 0
+    assert "4 features; classes setosa, versicolor, virginica" in told.stdout
+    assert "trained on iris.csv" in told.stdout
+    if type(model).__name__ == "LinearSVM":
+        assert "towards virginica:" in told.stdout
+        assert "a unit of c, " in told.stdout
+        assert "a standard deviation" in told.stdout
+    facts = json.loads(run("info", path, "--json").stdout)
+    assert facts["classes"] == ["setosa", "versicolor", "virginica"]
+    assert facts["about"]["data_sha256"] == table.sha256
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (sx.LinearSVM(multi_class="direct"), "multiclass-gap"),
+        (sx.KernelSVM(), "kernel-gap"),
+        (sx.ZeroOne(), "errors"),
+        (sx.LinearSVM(), "duality-gap"),
+    ],
+)
+def test_a_certificate_of_any_kind_is_proved_again(irises, tmp_path, model, kind):
+    data, other = irises
+    positive = [] if kind == "multiclass-gap" else ["--positive", "setosa"]
+    table = sx.read(data, target="species")
+    labels = table.y if not positive else (table.y == "setosa").astype(int)
+    path = tmp_path / "proof.json"
+    path.write_text(model.fit(table.X, labels).certificate_.to_json())
+    assert json.loads(path.read_text())["kind"] == kind
+    proved = run("verify", path, data, "--target", "species", *positive)
+    assert proved.returncode == 0, proved.stderr
+    assert run("verify", path, other, "--target", "species", *positive).returncode == 1
+    whole = json.loads(path.read_text())
+    del whole["claim"]["weights" if "weights" in whole["claim"] else "rows"]
+    path.write_text(json.dumps(whole))
+    refused = run("verify", path, data, "--target", "species", *positive)
+    assert refused.returncode == 1
+    assert "not a well-formed certificate" in refused.stdout
+
+
+def test_a_model_of_arrays_has_no_data_file(tmp_path):
+    path = tmp_path / "model.sx"
+    sx.save(sx.GaussianPlugIn().fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1]), path)
+    told = run("info", path)
+    assert "no proof" in told.stdout
+    assert "trained on arrays" in told.stdout
+    path.write_bytes(path.read_bytes()[:-1])
+    assert run("info", path).returncode == 3

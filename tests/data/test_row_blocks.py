@@ -1,0 +1,162 @@
+"""Files in blocks give the rows of the whole, at every size of block."""
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from pyarrow import parquet
+
+import separatrix as sx
+from separatrix.data.row_blocks import row_blocks
+
+LIBSVM = "+1 1:0.5 3:2\n-1 2:1\n\n# note\n+1 1:1 2:0.5\n-1 3:-1\n" * 9
+TABLE = 'age,job,"long, name",label\n' + (
+    '39,cook,"a ""b""\nc",yes\n50, clerk ,x,no\n,cook,"a, b",yes\n28,none,x,no\n' * 9
+)
+TEXTS = "a very good film\tgood\nnot a film\tbad\nété comme hiver\tgood\ndull and long\tbad\n" * 9
+SIZES = [1, 7, 64, 300, 1 << 20]
+
+
+def stacked(blocks):
+    blocks = list(blocks)
+    X = sp.vstack([sp.csr_array(block.X) for block in blocks]).toarray()
+    return X, np.concatenate([block.y for block in blocks]), len(blocks)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("name", "contents", "options"),
+    [
+        ("data.libsvm", LIBSVM, {}),
+        ("data.csv", TABLE, {"target": "label"}),
+        ("data.txt", TEXTS, {}),
+        ("data.tsv", TABLE.replace(",", "\t"), {"target": "label"}),
+    ],
+)
+def test_blocks_are_the_whole(name, contents, options, size, tmp_path):
+    path = tmp_path / name
+    path.write_text(contents)
+    table = sx.read(path, **options)
+    X, y, count = stacked(row_blocks(path, table.encoding, size=size))
+    whole = table.encoding.transform(path)
+    assert (sp.csr_array(whole.X).toarray() == X).all()
+    assert (y == whole.y).all()
+    assert count > 1 or size > len(contents)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"weighting": "tfidf", "stop_words": ("film",)},
+        {"ngrams": (1, 2), "weighting": "binary"},
+        {"hashing": 16},
+    ],
+)
+def test_words_are_looked_up_once_and_counted_as_ever(options, tmp_path, monkeypatch):
+    monkeypatch.setattr("separatrix.data.words._MOST_REMEMBERED", 3)
+    path = tmp_path / "data.txt"
+    path.write_text(TEXTS)
+    encoding = sx.read(path, **options).encoding
+    path.write_text(TEXTS + "words never seen before and a good film\tgood\n")
+    X, _, count = stacked(row_blocks(path, encoding, size=60))
+    assert (encoding.transform(path).X.toarray() == X).all()
+    assert count > 5
+
+
+@pytest.mark.parametrize(
+    ("ending", "packed"),
+    [
+        (".gz", gzip.compress),
+        (".bz2", bz2.compress),
+        (".xz", lzma.compress),
+        (".zst", lambda data: pa.compress(data, "zstd", asbytes=True)),
+    ],
+)
+def test_compressed_files_are_read_as_they_come(ending, packed, tmp_path):
+    plain, path = tmp_path / "data.libsvm", tmp_path / f"data.libsvm{ending}"
+    plain.write_text(LIBSVM)
+    path.write_bytes(packed(LIBSVM.encode()))
+    encoding = sx.read(plain).encoding
+    want, have = stacked(row_blocks(plain, encoding)), stacked(row_blocks(path, encoding, size=99))
+    assert (want[0] == have[0]).all()
+    path.write_bytes(packed(LIBSVM.encode() * 50)[:-9])
+    with pytest.raises(sx.DataError):
+        stacked(row_blocks(path, encoding))
+
+
+def test_standard_input_texts_without_labels_and_other_characters(tmp_path, monkeypatch):
+    path = tmp_path / "data.txt"
+    path.write_text(TEXTS)
+    encoding = sx.read(path).encoding
+    bare = "\n".join(line.split("\t")[0] for line in TEXTS.splitlines())
+
+    class Stdin:
+        buffer = io.BufferedReader(io.BytesIO(bare.encode("utf-16")))
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    X, y, _ = stacked(row_blocks("-", encoding, size=50))
+    assert (encoding.transform(path).X.toarray() == X).all()
+    assert len(y) == 0
+    path.write_bytes(TEXTS.encode("latin-1"))
+    assert (stacked(row_blocks(path, encoding))[0] == X).all()
+    assert (stacked(row_blocks(path, encoding, characters="latin-1"))[0] == X).all()
+    with pytest.raises(sx.DataError, match="no encoding"):
+        stacked(row_blocks(path, encoding, characters="klingon"))
+    with pytest.raises(sx.DataError, match="not in that encoding"):
+        stacked(row_blocks(path, encoding, characters="utf-8"))
+
+
+def test_errors_name_the_line_of_the_file(tmp_path):
+    path = tmp_path / "data.libsvm"
+    path.write_text(LIBSVM)
+    encoding = sx.read(path).encoding
+    path.write_text(LIBSVM + "+1 1:x\n")
+    with pytest.raises(sx.DataError) as caught:
+        stacked(row_blocks(path, encoding, size=40))
+    assert caught.value.line == LIBSVM.count("\n") + 1
+    path = tmp_path / "data.csv"
+    path.write_text(TABLE)
+    encoding = sx.read(path, target="label").encoding
+    path.write_text(TABLE + "30,cook\n")
+    with pytest.raises(sx.DataError) as caught:
+        stacked(row_blocks(path, encoding, size=100))
+    assert caught.value.line == TABLE.count("\n") + 1
+    path = tmp_path / "data.txt"
+    path.write_text(TEXTS)
+    encoding = sx.read(path).encoding
+    path.write_text(TEXTS + "no tab here\n")
+    with pytest.raises(sx.DataError) as caught:
+        stacked(row_blocks(path, encoding, size=100))
+    assert caught.value.line == TEXTS.count("\n") + 1
+
+
+def test_what_is_not_there_or_empty_says_so(tmp_path):
+    path = tmp_path / "data.libsvm"
+    path.write_text(LIBSVM)
+    encoding = sx.read(path).encoding
+    with pytest.raises(sx.DataError, match="did you mean"):
+        stacked(row_blocks(tmp_path / "data.libsv", encoding))
+    path.write_text(" \n")
+    with pytest.raises(sx.DataError, match="empty"):
+        stacked(row_blocks(path, encoding))
+    with pytest.raises(sx.DataError, match=r"cannot be read|directory"):
+        stacked(row_blocks(tmp_path / "data.libsvm" / "x", encoding))
+
+
+def test_parquet_and_folders_are_read_whole(tmp_path):
+    path = tmp_path / "data.parquet"
+    parquet.write_table(pa.table({"a": [1.0, 2.0, 3.0], "y": [0, 1, 1]}), path)
+    encoding = sx.read(path, target="y").encoding
+    assert stacked(row_blocks(path, encoding))[0].tolist() == [[1.0], [2.0], [3.0]]
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "good.txt").write_text("a very good film\nquite good\n")
+    (folder / "bad.txt").write_text("not a film\n")
+    encoding = sx.read(folder).encoding
+    assert len(stacked(row_blocks(folder, encoding))[1]) == 3

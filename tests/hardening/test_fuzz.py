@@ -1,0 +1,42 @@
+"""Short versions of the scripts in fuzz/, which `make harden` runs at length."""
+
+import pytest
+from fuzz import certificates, forks_and_threads, model_files, peer_models, report_names
+from fuzz.model_seeds import model_files as seeds
+from tests.amounts import cases
+
+import separatrix as sx
+from separatrix._compiled import is_interpreted
+from separatrix.storage.model_file import from_bytes
+
+
+def test_mutated_model_files(tmp_path):
+    told = model_files.batch(len(cases(500)), 5, tmp_path)
+    assert told["altered, refused"] > 0
+    assert told["forged, refused"] > 0
+    assert not told["altered, loaded"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_truncation_of_every_kind_of_model_at_every_byte():
+    for contents in seeds().values():
+        for length in range(0, len(contents), 40 if is_interpreted() else 1):
+            with pytest.raises(sx.ModelFileError):
+                from_bytes(contents[:length])
+
+
+def test_forged_certificates_of_every_kind():
+    made = certificates.run(len(cases(240)), each=20, say=lambda *_, **__: None)
+    assert set(made) == set(certificates.KINDS)
+
+
+def test_forks_and_threads():
+    forks_and_threads.run(len(cases(8)), len(cases(3)), say=lambda *_, **__: None)
+
+
+def test_peers_files_never_crash_the_reader():
+    assert peer_models.run(len(cases(40)), 3, peers=False, say=lambda *_: None)
+
+
+def test_hostile_texts_in_the_report():
+    report_names.run(len(cases(12)), 1)

@@ -1,0 +1,129 @@
+"""Files that are written: whole or not at all, whatever the disk or a neighbour does."""
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from fuzz import kills
+from tests.amounts import cases
+
+import separatrix as sx
+from separatrix._write_aside import write_whole
+
+X, Y = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
+KERNEL, LINEAR = sx.KernelSVM().fit(X, Y), sx.LinearSVM().fit(X, Y)
+WRITERS = {
+    "sx": lambda path: sx.save(LINEAR, path),
+    "liblinear": lambda path: sx.exchange.write_liblinear(LINEAR, path),
+    "libsvm": lambda path: sx.exchange.write_libsvm_model(KERNEL, path),
+    "onnx": lambda path: sx.exchange.write_onnx(KERNEL, path),
+    "csv": lambda path: sx.exchange.write_coefficients(LINEAR, path),
+}
+
+
+def names(folder):
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("call", ["os.fsync", "os.replace", "os.fdopen"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
+def test_an_error_of_the_disk_leaves_the_old_file(writer, call, number, tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def fail(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(call, fail)
+    with pytest.raises(OSError, match=os.strerror(number)):
+        WRITERS[writer](path)
+    monkeypatch.undo()
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["file"]
+    WRITERS[writer](path)
+    assert path.read_bytes() != b"old"
+
+
+def test_a_limit_on_the_size_of_files_is_a_full_disk(tmp_path):
+    """The system itself refuses the bytes, in the middle of a piece."""
+    path = tmp_path / "model.sx"
+    sx.save(LINEAR, path)
+    before = path.read_bytes()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+            sx.save(KERNEL, path)
+        except OSError as error:
+            os._exit(0 if error.errno == errno.EFBIG else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["model.sx"]
+
+
+def test_a_full_disk_itself(tmp_path):
+    """A file system of 64 kB, where one may be mounted."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("no file system may be mounted here; test_a_limit_on_the_size covers the rest")
+    try:
+        path = disk / "model.sx"
+        sx.save(LINEAR, path)
+        before = path.read_bytes()
+        large = sx.LinearSVM().fit(np.random.default_rng(0).normal(size=(40, 4000)), [0, 1] * 20)
+        with pytest.raises(OSError, match="No space left"):
+            sx.save(large, path)
+        assert path.read_bytes() == before
+        assert names(disk) == ["model.sx"]
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_folder_that_cannot_be_written_to_is_one_plain_error(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    with pytest.raises(OSError, match="file"):
+        sx.save(LINEAR, blocked / "model.sx")
+
+
+def test_many_writers_of_one_name_take_turns(tmp_path):
+    """Two that wrote the same name at once once took each other's half-written file."""
+    path = tmp_path / "model.sx"
+    contents = [bytes([k]) * (200_000 + k) for k in range(8)]
+
+    def write(k):
+        for _ in cases(25):
+            write_whole(path, [contents[k][:1000], contents[k][1000:]])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    assert path.read_bytes() in contents
+    assert names(tmp_path) == ["model.sx"]
+
+
+def test_a_half_file_of_a_killed_writer_is_taken_over(tmp_path):
+    path = tmp_path / "model.sx"
+    path.with_name("model.sx.part").write_bytes(b"half" * 9999)
+    write_whole(path, b"whole")
+    assert path.read_bytes() == b"whole"
+    assert names(tmp_path) == ["model.sx"]
+
+
+def test_thirty_kills_while_saving():
+    told = kills.run({"save": 30}, seed=3, say=lambda *_, **__: None)
+    assert told["save"]["kills"] >= 30

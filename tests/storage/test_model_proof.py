@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from tests.storage.test_model_file import IRIS, X, fitted
+
+import separatrix as sx
+from separatrix.storage.model_proof import has_proof, prove_model
+
+
+def shift_weights(model):
+    model.coef_ = model.coef_ + 1e-12
+
+
+def shift_intercept(model):
+    model.intercept_ = model.intercept_ + 1e-12
+
+
+def shift_shares(model):
+    model.dual_coef_ = model.dual_coef_ * (1.0 + 1e-12)
+
+
+def move_support(model):
+    model.support_vectors_ = model.support_vectors_ + 1e-12
+
+
+def other_kernel(model):
+    model.kernel_ = type(model.kernel_)("linear")
+
+
+def fewer_machines(model):
+    model.dual_coef_ = model.dual_coef_[:1]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("svm", shift_weights),
+        ("svm", shift_intercept),
+        ("svm, direct", shift_weights),
+        ("svm, pairs", shift_intercept),
+        ("kozinec", shift_weights),
+        ("perceptron", shift_weights),
+        ("least squares", shift_weights),
+        ("fisher of two", shift_weights),
+        ("fewest errors", shift_weights),
+        ("kernel, rbf", shift_intercept),
+        ("kernel, rbf", shift_shares),
+        ("kernel, rbf", move_support),
+        ("kernel, poly", other_kernel),
+        ("kernel, rbf", fewer_machines),
+        ("one against the rest", lambda m: shift_weights(m.estimators_[0])),
+        ("lifted", lambda m: shift_weights(m.steps[-1][1])),
+    ],
+)
+def test_a_proof_of_other_weights_is_none(name, change):
+    model, rows, labels = fitted(name)
+    assert prove_model(model, rows, labels)[0]
+    change(model)
+    assert prove_model(model, rows, labels) == (
+        False,
+        "the weights of the model are not those of its certificate",
+    )
+
+
+def test_models_without_a_proof_say_so():
+    assert not has_proof(sx.GaussianPlugIn().fit(X, IRIS.target))
+    assert not has_proof(sx.OneVsRest(sx.GaussianPlugIn()).fit(X, IRIS.target))
+    assert has_proof(sx.OneVsRest(sx.LinearSVM()).fit(X, np.asarray(IRIS.target)))
+
+
+def test_a_certificate_taken_from_a_wrapper_is_missed():
+    model, rows, labels = fitted("one against the rest")
+    model.certificates_ = model.certificates_[:2]
+    assert not prove_model(model, rows, labels)[0]

@@ -41,6 +41,7 @@ _HOME = {
     "bounds": "separatrix.certificates.bounds",
     "lift": "separatrix.estimators.lift",
     "load": "separatrix.storage.model_file",
+    "open_partitions": "separatrix.data.partitions",
     "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",
     "save": "separatrix.storage.model_file",

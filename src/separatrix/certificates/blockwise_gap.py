@@ -11,9 +11,12 @@ bias is free: a block hands its own over as a few floats that add up to it witho
 from __future__ import annotations
 
 import hashlib
+import json
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -30,9 +33,17 @@ from separatrix.certificates.objective_bounds import (
 )
 from separatrix.problem.blocks import Block, Posed, Sums
 
-__all__ = ["BlockTerms", "block_terms", "gap_of_terms", "prove_block", "sha256_of_blocks"]
+__all__ = [
+    "BlockTerms",
+    "block_terms",
+    "gap_of_terms",
+    "json_pieces",
+    "prove_block",
+    "sha256_of_blocks",
+]
 
 _SLACK = 1e-12
+_AT_A_TIME = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +216,33 @@ def check_again(proof: DualityGap, rows: Any) -> bool:
 @dataclass(frozen=True)
 class _Shaped:
     shape: tuple[int, int]
+
+
+def json_pieces(proof: DualityGap, about: dict[str, Any] | None = None) -> Iterator[bytes]:
+    """Yield the certificate as `to_json` writes it, a stretch of rows at a time.
+
+    `about` adds to what is said of the data.
+    """
+    rows = np.flatnonzero(proof.multipliers)
+    # With no row at all, everything else is short: its lists are then filled in.
+    short = replace(proof, multipliers=np.zeros(len(proof.multipliers)))
+    whole = json.loads(short.to_json())
+    whole["data"] |= about or {}
+    text = json.dumps(whole, indent=1)
+    before, between, after = re.split(r'(?<="rows": \[)\]|(?<="multipliers": \[)\]', text)
+    yield before.encode()
+    yield from _listed(map(str, rows.tolist()))
+    yield ("]" + between).encode()
+    yield from _listed(f'"{float(proof.multipliers[row]).hex()}"' for row in rows)
+    yield ("]" + after + "\n").encode()
+
+
+def _listed(words: Iterable[str]) -> Iterator[bytes]:
+    """Yield words with commas between them, many at a time."""
+    words, comma = iter(words), ""
+    while some := list(islice(words, _AT_A_TIME)):
+        yield (comma + ", ".join(some)).encode()
+        comma = ",\n "
 
 
 def sha256_of_blocks(

@@ -7,6 +7,7 @@ import time
 import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ __all__ = ["Checkpoint"]
 
 # The share of the time of a run that may go into writing.
 _SHARE = 0.05
+_KEPT = ("w", "width", "updates", "centre", "settled", "pace")
 
 
 class Checkpoint:
@@ -32,7 +34,10 @@ class Checkpoint:
             with np.load(self.path, allow_pickle=False) as held:
                 if str(held["key"]) != self.key:
                     return None
-                return Point(held["w"], float(held["width"]), int(held["updates"]))
+                more = {name: held[name] for name in ("centre", "settled") if name in held.files}
+                pace = float(held["pace"][0]), float(held["pace"][1])
+                width, updates = float(held["width"]), int(held["updates"])
+                return Point(held["w"], width, updates, pace=pace, **more)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
 
@@ -42,7 +47,9 @@ class Checkpoint:
         if now - self._written < self._cost / _SHARE:
             return
         held = io.BytesIO()
-        np.savez(held, key=self.key, w=point.w, width=point.width, updates=point.updates)
+        arrays: dict[str, Any] = {name: getattr(point, name) for name in _KEPT}
+        arrays = {name: value for name, value in arrays.items() if value is not None}
+        np.savez(held, key=self.key, **arrays)
         try:
             write_whole(self.path, held.getvalue())
         except OSError as error:

@@ -11,7 +11,6 @@ import numpy as np
 from separatrix.problem.blocks import Block, Engine, Posed, Sums
 from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.solvers.balance import balanced
-from separatrix.solvers.partitioned import passes
 from separatrix.solvers.partitioned.newton import Run
 
 __all__ = ["RowFacts", "claimed_alpha", "row_facts"]
@@ -52,10 +51,8 @@ def claimed_alpha(run: Run, facts: RowFacts) -> np.ndarray:
     posed = run.posed
     if run.lower is None:
         return np.zeros(run.engine.n_rows)
-    point, factors = run.lower
-    (pieces,) = run.engine.reduce(passes.multipliers, posed, point.w, (point.width, point.width))
-    alpha = np.concatenate(pieces)
-    del pieces
+    alpha = run.lower_alpha(facts.costs(posed))
+    factors = run.lower.factors
     if not posed.has_free_bias:
         return alpha
     positive = facts.codes == posed.positive

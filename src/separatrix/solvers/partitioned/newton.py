@@ -9,11 +9,13 @@ every point brackets the optimum of the problem asked for:
     primal - dual  =  1/2 |w - u|^2  +  sum_i c_i (h(z_i) - p_i z_i)  +  what balancing costs
                       how far from the smoothed optimum    what smoothing costs
 
-The second part falls with t. t is lowered as soon as the first part is the smaller; where the rows
-in the band stay the same, one linear system leads to the optimum of the next t.
+The second part falls with t, and with how near the centres of the band are to the p of the optimum.
+As soon as the first part is the smaller, narrow data have t lowered: where the rows in the band
+stay the same, one linear system leads to the optimum of the next t. Wide data, whose system is
+solved by rounds, have the band put about the p that is found, which leaves the system as it is.
 
-All that is carried from one update to the next is (w, b, t): no dual is kept anywhere, so there is
-nothing to lose when a worker dies, and a checkpoint is one short vector.
+All that is carried from one update to the next is (w, b, t) and the centres, which are kept here:
+there is nothing to lose when a worker dies, and a checkpoint is these vectors.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,25 +39,39 @@ from separatrix.solvers.partitioned.row_terms import (
     LOSS,
     SMOOTHED,
 )
-from separatrix.solvers.partitioned.systems import Measured, system_for
+from separatrix.solvers.partitioned.systems import Measured, RoundsSystem, system_for
 
 __all__ = ["Point", "Run"]
 
 _FIRST_WIDTH, _LEAST_WIDTH = 2.0, 1e-12
 _SHRINK_MOST, _SHRINK_LEAST, _NO_SHRINKING = 0.1, 0.5, 0.97
 _FIRST_SHARE, _SHORT = 0.3, 0.05
+# Centred anew, a band that loses more than this share of what it did is too wide.
+_GAINS, _NARROWER = 0.3, 0.3
 _ENOUGH = 1e-4
 _STEPS = 0.5 ** np.arange(24.0)
 _PATIENCE = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Point:
-    """Where a run stands: w = [b, w_1 ... w_d], and the width of the band (0: there is none)."""
+    """Where a run stands: w = [b, w_1 ... w_d], the width of the band (0: none) and its centres."""
 
     w: np.ndarray
     width: float
     updates: int = 0
+    centre: np.ndarray | None = None
+    settled: np.ndarray | None = None  # w of the last width that was done with, and that width
+    pace: tuple[float, float] | None = None  # `share` and `lost_before` of the run
+
+
+class Lower(NamedTuple):
+    """The point of the greatest dual, and its class factors; `p` once its centre is gone."""
+
+    w: np.ndarray
+    width: float
+    factors: tuple[float, float]
+    p: np.ndarray | None = None
 
 
 @dataclass
@@ -72,13 +89,20 @@ class Run:
     share: float = _FIRST_SHARE  # how far the width is lowered at once
     settled: Measured | None = None  # where the last width was done with
     best: Point = field(init=False)  # of least objective
-    lower: tuple[Point, tuple[float, float]] | None = None  # of greatest dual, and class factors
+    lower: Lower | None = None
+    lost_before: float = np.inf  # by smoothing, when the band was last put about its p
 
     def __post_init__(self) -> None:
         self.system = system_for(self.engine, self.posed)
         width = _FIRST_WIDTH if self.posed.loss == HINGE else 0.0
         start = self.first or Point(np.zeros(self.engine.n_features + 1), width)
         self.updates, self.best = start.updates, start
+        if start.centre is not None:
+            self.system.recentre(start.centre)
+        if start.pace is not None:
+            self.share, self.lost_before = start.pace
+        if start.settled is not None:
+            self.settled = self._measured(start.settled[:-1], float(start.settled[-1]))
         self.at = self._measured(start.w, start.width)
 
     @property
@@ -94,7 +118,24 @@ class Run:
     @property
     def point(self) -> Point:
         """Where the run stands: enough to go on from."""
-        return Point(self.at.w, self.at.width, self.updates)
+        centre = self.system.centre if self.system.number else None
+        settled = None
+        if self.settled is not None:
+            settled = np.append(self.settled.w, self.settled.width)
+        pace = self.share, self.lost_before
+        return Point(self.at.w, self.at.width, self.updates, centre, settled, pace)
+
+    def lower_alpha(self, costs: np.ndarray) -> np.ndarray:
+        """Return the alpha of the greatest dual, before its class factors."""
+        lower = self.lower
+        assert lower is not None
+        return np.asarray(costs * (self._p_of(lower) if lower.p is None else lower.p))
+
+    def _p_of(self, at: Lower | Measured) -> np.ndarray:
+        """Ask the blocks for alpha / c of every row."""
+        smoothing = at.width, at.width, self.system.number
+        (pieces,) = self.system.reduce(passes.multipliers, self.posed, at.w, smoothing)
+        return np.concatenate(pieces)
 
     def go_on(
         self,
@@ -120,8 +161,11 @@ class Run:
 
     def _iterate(self) -> None:
         if self._should_narrow():
-            self.settled, self.share = self.at, max(self.share**2, _SHRINK_MOST)
-            self._narrow()
+            if isinstance(self.system, RoundsSystem):
+                self._recentre()
+            else:
+                self.settled, self.share = self.at, max(self.share**2, _SHRINK_MOST)
+                self._narrow()
             return
         self.updates += 1
         direction = self.system.direction(self.at)
@@ -153,8 +197,8 @@ class Run:
     def _searched(self, direction: np.ndarray) -> tuple[Measured, float]:
         """Measure the best of many steps, all tried in one pass over the rows."""
         w, width, posed = self.at.w, self.at.width, self.posed
-        told = posed, w, (width, width), direction, _STEPS
-        (losses,) = self.engine.reduce(passes.along, *told)
+        told = posed, w, (width, width, self.system.number), direction, _STEPS
+        (losses,) = self.system.reduce(passes.along, *told)
         self.system.passes += 1.0
         values = losses + np.array([self._penalty(w + t * direction) for t in _STEPS])
         best = int(np.argmin(np.where(np.isfinite(values), values, np.inf)))
@@ -170,6 +214,24 @@ class Run:
             return False
         primal, dual, _ = self._bracket(self.at)
         return primal - dual - lost <= 0.5 * lost
+
+    def _recentre(self) -> None:
+        """Put every row's band about the p that it has now; narrow it where that gains too little.
+
+        This is a step of the proximal point method on the dual: the system stays as well
+        conditioned as it was, which is what its solution by rounds needs.
+        """
+        lost = self._lost_by_smoothing(self.at)
+        p = self._p_of(self.at)
+        if self.lower is not None and self.lower.p is None:
+            mine = self.lower.w is self.at.w and self.lower.width == self.at.width
+            self.lower = self.lower._replace(p=p if mine else self._p_of(self.lower))
+        self.system.recentre(p)
+        width = self.at.width
+        if lost > _GAINS * self.lost_before:
+            width = max(_NARROWER * width, _LEAST_WIDTH)
+        self.lost_before = lost
+        self.at = self._measured(self.at.w, width)
 
     def _narrow(self) -> None:
         """Lower the width from where the wider problem was settled.
@@ -207,7 +269,7 @@ class Run:
         if primal < self.primal:
             self.primal, self.best = primal, point
         if dual >= self.dual:
-            self.dual, self.lower = dual, (point, factors)
+            self.dual, self.lower = dual, Lower(w, width, factors)
         return at
 
     def _penalty(self, w: np.ndarray) -> float:

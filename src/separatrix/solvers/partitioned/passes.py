@@ -32,17 +32,41 @@ from separatrix.solvers.newton import (
 from separatrix.solvers.partitioned.row_terms import row_terms, values_along
 
 __all__ = [
+    "CentreLostError",
     "along",
     "curved",
     "gradient_and_diagonal",
     "gradient_and_matrix",
     "multipliers",
+    "remember_centre",
     "spread_of",
 ]
 
 _BLOCK_BYTES = 1 << 20
 
-Smoothing = tuple[float, float]  # the width of the hinge's band, and which rows count as in it
+# The width of the hinge's band, that by which rows count as in it, and the number of the centre.
+Smoothing = tuple[float, float, int]
+_MIDDLE = np.array([0.5])
+
+
+class CentreLostError(RuntimeError):
+    """The block does not remember the centre of the band: its worker is new. Tell it again."""
+
+
+def remember_centre(block: Block, centre: np.ndarray, number: int) -> Sums:
+    """Keep the centres of a block's rows under a number."""
+    block.memo["centre"] = number, centre
+    return (1,)
+
+
+def centre_of(block: Block, number: int) -> np.ndarray:
+    """Return the centres of a block's rows; centre 0 is the middle, for all rows."""
+    if number == 0:
+        return _MIDDLE
+    known, centre = block.memo.get("centre", (0, _MIDDLE))
+    if known != number:
+        raise CentreLostError(number)
+    return np.asarray(centre)
 
 
 def scores_of(block: Block, w: np.ndarray) -> np.ndarray:
@@ -63,9 +87,9 @@ def _terms(
 ) -> tuple[np.ndarray, ...]:
     signs, costs = block.signs(posed), block.costs(posed)
     shares, bends = np.empty(len(signs)), np.empty(len(signs))
-    margins = signs * scores_of(block, w)
+    margins, centre = signs * scores_of(block, w), centre_of(block, smoothing[2])
     with np.errstate(all="ignore"):
-        sums = row_terms(posed.loss, *smoothing, margins, signs, costs, shares, bends)
+        sums = row_terms(posed.loss, *smoothing[:2], centre, margins, signs, costs, shares, bends)
     return sums, shares, bends
 
 
@@ -155,15 +179,16 @@ def along(
     """Return the sum of losses at w + t direction for every step t."""
     signs, costs = block.signs(posed), block.costs(posed)
     gains = signs * (scores(base_rows(block.X), direction[1:]) + direction[0])
-    margins = signs * scores_of(block, w)
+    margins, centre = signs * scores_of(block, w), centre_of(block, smoothing[2])
     with np.errstate(all="ignore"):
-        return (values_along(posed.loss, smoothing[0], margins, gains, costs, steps),)
+        return (values_along(posed.loss, smoothing[0], centre, margins, gains, costs, steps),)
 
 
 def multipliers(block: Block, posed: Posed, w: np.ndarray, smoothing: Smoothing) -> Sums:
-    """Return alpha, and which rows stand at a bound of the band, in a list of one."""
+    """Return alpha / c of every row, in a list of one."""
     _, shares, _ = _terms(block, posed, w, smoothing)
-    return ([abs(shares)],)
+    costs = block.costs(posed)
+    return ([np.divide(abs(shares), costs, out=np.zeros(len(costs)), where=costs > 0.0)],)
 
 
 def spread_of(block: Block) -> Sums:

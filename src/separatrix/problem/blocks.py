@@ -18,7 +18,7 @@ import numpy as np
 
 from separatrix.problem.signed import Matrix
 
-__all__ = ["Block", "Engine", "Posed", "joined"]
+__all__ = ["Block", "Engine", "Posed", "folds_of_rows", "joined"]
 
 Sums = tuple[Any, ...]
 
@@ -31,6 +31,9 @@ class Posed(NamedTuple):
     costs: np.ndarray  # C times the weight of each class
     intercept: bool = True
     bias_penalty: float = 0.0
+    fold: int = -1  # rows of this fold are not there; -1: all are
+    folds: int = 0
+    seed: int = 0
 
     @property
     def has_free_bias(self) -> bool:
@@ -40,10 +43,7 @@ class Posed(NamedTuple):
 
 @dataclass(eq=False)
 class Block:
-    """Rows that follow one another: X, the class number of each, and its weight (None: 1).
-
-    `fold` numbers the validation fold of each row, where there are folds.
-    """
+    """Rows that follow one another: X, the class number of each, and its weight (None: 1)."""
 
     X: Matrix
     codes: np.ndarray
@@ -58,7 +58,14 @@ class Block:
     def costs(self, posed: Posed) -> np.ndarray:
         """Return c_i."""
         costs = posed.costs[self.codes]
-        return costs if self.weights is None else costs * self.weights
+        costs = costs if self.weights is None else costs * self.weights
+        if posed.fold < 0:
+            return costs
+        return np.where(self.fold_numbers(posed) == posed.fold, 0.0, costs)
+
+    def fold_numbers(self, posed: Posed) -> np.ndarray:
+        """Return the fold of every row, by its number among all rows."""
+        return folds_of_rows(self.first, len(self.codes), posed.folds, posed.seed)
 
     def __getstate__(self) -> dict[str, Any]:
         # What was worked out here is worked out again where the block goes.
@@ -79,6 +86,21 @@ class Engine(Protocol):
         self, function: Callable[..., Sums], pieces: np.ndarray | None, *told: Any
     ) -> Sums:
         """Do the same with every block's own stretch of a vector that has one entry a row."""
+
+
+def folds_of_rows(first: int, count: int, folds: int, seed: int) -> np.ndarray:
+    """Return the fold of rows by their numbers alone: the same however rows are cut into blocks.
+
+    >>> folds_of_rows(0, 6, 3, 0).tolist()[2:] == folds_of_rows(2, 4, 3, 0).tolist()
+    True
+    """
+    number = np.arange(first, first + count, dtype=np.uint64) + np.uint64(1)
+    number += np.uint64(seed % 2**32) << np.uint64(32)
+    # The finaliser of splitmix64: neighbours go to folds that have nothing to do with each other.
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        number = (number ^ (number >> np.uint64(shift))) * np.uint64(factor)
+    number ^= number >> np.uint64(31)
+    return (number % np.uint64(folds)).astype(np.int64)
 
 
 def joined(one: Sums, other: Sums) -> Sums:

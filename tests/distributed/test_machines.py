@@ -15,6 +15,8 @@ import scipy.sparse as sp
 import separatrix as sx
 from separatrix import distributed
 from separatrix.data.libsvm import write_libsvm
+from separatrix.estimators._partitioned import local_rows
+from separatrix.selection.partitioned_path import fit_path_on_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -154,3 +156,17 @@ def test_arrays_in_memory_are_sent_home(client):
     X, y = problem()
     with pytest.raises(TypeError, match=r"separatrix\.LinearSVM"):
         distributed.LinearSVM(client=client).fit(X, y)
+
+
+def test_the_path_and_the_verdict_are_the_local_ones(client, tmp_path):
+    X, y = problem(6)
+    handle = sx.open_partitions(folder_of(tmp_path / "data", X, y))
+    rows = local_rows(handle)
+    here = fit_path_on_rows(sx.LogisticRegressionCV([0.1, 1.0], cv=2), rows, "logistic")
+    there = distributed.LogisticRegressionCV([0.1, 1.0], cv=2, client=client).fit(handle)
+    assert type(there) is sx.LogisticRegressionCV
+    assert (here.path_.fold_errors == there.path_.fold_errors).all()
+    assert there.certificate_.check(X, y)
+    verdict = distributed.separability(handle, client=client)
+    assert verdict.kind == sx.separability(X, y).kind
+    assert verdict.check(X, y)

@@ -166,7 +166,8 @@ def with_spark(python: str, folder: Path, X, y) -> list[dict]:
             told = json.loads(line)
             w = np.load(here / f"spark-{told['loss']}.npy")
             found = objective(X, y, w[1:], w[0], told["loss"])
-            lines.append(tell("Spark MLlib, 2 threads", told["loss"], told["seconds"], found, told["note"]))  # fmt: skip
+            told_of = told["loss"], told["seconds"], found, told["note"]
+            lines.append(tell("Spark MLlib, 2 threads", *told_of))
     return lines
 
 

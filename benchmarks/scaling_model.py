@@ -10,7 +10,7 @@ A fit is a number of passes over the rows. A pass on K workers takes
 with levels = ceil(log8 K) and hops = 2 (K / 8 + levels): w goes to every worker by value from one
 scheduler, sums come back up a tree of eight. t_entry and the number of passes are measured here in
 one process, t_round and the bandwidth on a LocalCluster of two workers, where these are not given.
-The bandwidth is that of processes of one machine: give that of your network (1250 MB/s for 10 Gb/s).
+The bandwidth is that of processes of one machine: give that of your network (1250 MB/s: 10 Gb/s).
 
 The simulation adds what the formula leaves out: workers differ (each pass waits for the slowest of
 K, drawn with a spread of 5 %), and now and then one is lost (its block is read and the pass made
@@ -63,7 +63,10 @@ def measured_rounds() -> tuple[float, float]:
     from separatrix.problem.blocks import Block
 
     warnings.simplefilter("ignore")
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:  # fmt: skip
+    with (
+        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
         block = Block(np.zeros((10, 2)), np.zeros(10, dtype=int))
         engine = DaskEngine(client, lambda: client.map(lambda _: block, range(2), pure=False), 2)
 
@@ -89,6 +92,11 @@ def seconds_of_pass(entries, width, workers, entry, round_time, bandwidth) -> tu
     tasks = round_time * 1e-3 * (1 + levels)
     wire = 8.0 * width * 2.0 * (workers / 8.0 + levels) / (bandwidth * 1e6)
     return work, tasks, wire
+
+
+def talks_more(entries, width, workers, numbers) -> bool:
+    work, tasks, wire = seconds_of_pass(entries, width, workers, *numbers)
+    return tasks + wire > work
 
 
 def simulated(entries, width, workers, numbers, passes: int, seed: int = 0) -> float:
@@ -122,17 +130,14 @@ def main() -> None:
         entries = rows * in_a_row
         for workers in (1, 2, 10, 100, 1000):
             parts = seconds_of_pass(entries, width, workers, *numbers)
-            times = {loss: simulated(entries, width, workers, numbers, k) for loss, k in passes.items()}  # fmt: skip
+            shape = entries, width, workers
+            times = {loss: simulated(*shape, numbers, k) for loss, k in passes.items()}
             shown = ", ".join(f"{loss} {seconds:.0f} s" for loss, seconds in times.items())
             share = sum(parts[1:]) / sum(parts)
             memory = 12.0 * entries / workers / 1e9
             print(f"{rows:.0e} x {width}, {workers:4d} workers: {shown}; {100 * share:.0f} % is "
                   f"communication, {memory:.1f} GB a worker")  # fmt: skip
-        crossing = next(
-            (k for k in range(1, 100_000)
-             if sum(seconds_of_pass(entries, width, k, *numbers)[1:]) > seconds_of_pass(entries, width, k, *numbers)[0]),
-            None,
-        )  # fmt: skip
+        crossing = next(k for k in range(1, 10**6) if talks_more(entries, width, k, numbers))
         print(f"{rows:.0e} x {width}: communication takes over at {crossing} workers")
 
 

@@ -1,6 +1,6 @@
 """What a fit on a cluster survives: workers and clients killed, files damaged, disks full.
 
-    python benchmarks/distributed_faults.py [--kills 20] [--rows 200000]
+    python -m benchmarks.distributed_faults [--kills 20] [--rows 200000]
 
 A LocalCluster of two worker processes. Every fit must end with the objective of the undisturbed
 one to 1e-9 relative and a certificate that holds; a hang is ended by a clock and counted.
@@ -88,10 +88,9 @@ def one_fit(loss, client, folder, moments):
 
 def resumed_client(folder: Path, here: Path) -> tuple[float, float, int]:
     """Kill a whole client in the middle, start another on its checkpoint; return its objective."""
-    path, script = (
-        here / "client.npz",
-        [sys.executable, __file__, "--client", str(folder), str(here)],
-    )
+    path = here / "client.npz"
+    script = [sys.executable, "-m", "benchmarks.distributed_faults"]
+    script += ["--client", str(folder), str(here)]
     process = subprocess.Popen(script)
     begun = time.perf_counter()
     while not path.exists() and process.poll() is None and time.perf_counter() - begun < LIMIT:

@@ -1,6 +1,6 @@
 """A file five times the memory that is given: trained within it, under a limit of the kernel.
 
-    python benchmarks/out_of_core.py [--memory 200MB] [--times 5] [--loss hinge]
+    python -m benchmarks.out_of_core [--memory 200MB] [--times 5] [--loss hinge]
 
 A child process imports everything, fits a small file so that all loops are compiled, and then has
 its address space limited (RLIMIT_AS) to what it has plus the memory given: an allocation beyond
@@ -100,7 +100,15 @@ def main() -> None:
             f"{rows} rows, {size / 1e6:.0f} MB of text, load {os.getloadavg()[0]:.1f}", flush=True
         )
         environment = {**os.environ, "MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1"}
-        command = [sys.executable, __file__, "--memory", args.memory, "--loss", args.loss]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.out_of_core",
+            "--memory",
+            args.memory,
+            "--loss",
+            args.loss,
+        ]
         command += ["--tol", str(args.tol), "--child", str(folder)]
         subprocess.run(command, check=True, env=environment)
 

@@ -25,6 +25,7 @@ from separatrix.problem.blocks import Block, Sums, joined
 __all__ = ["DaskEngine", "client_or_current"]
 
 _FAN_IN = 8
+_NO_PIECE = "none"
 _LOST = (KilledWorker, CommClosedError, FutureCancelledError)
 _REPEATS = 5
 # How long a cluster may be without any worker before that is called an end.
@@ -47,7 +48,14 @@ def client_or_current(client: Any) -> Client:
 def visit(function: Callable[..., Sums], block: Block, piece: Any, told: Sequence[Any]) -> Sums:
     """Run a pass where its block is."""
     with np.errstate(over="ignore", under="ignore"):
-        return function(block, *told) if piece is None else function(block, *piece, *told)
+        if isinstance(piece, str):
+            return function(block, *told)
+        return function(block, piece, *told)
+
+
+def same(piece: np.ndarray) -> np.ndarray:
+    """Hold a stretch of a vector on a worker; its value is in the task, so it can be made again."""
+    return piece
 
 
 def join_all(*parts: Sums) -> Sums:
@@ -71,17 +79,26 @@ class DaskEngine:
 
     def reduce(self, function: Callable[..., Sums], *told: Any) -> Sums:
         """Return the joined results of all blocks."""
-        return self._run(function, [None] * len(self.futures), told)
+        return self._run(function, [_NO_PIECE] * len(self.futures), told)
 
-    def reduce_each(
-        self, function: Callable[..., Sums], pieces: np.ndarray | None, *told: Any
-    ) -> Sums:
+    def keep(self, values: np.ndarray) -> list[Future]:
+        """Hold a vector of all rows on the workers."""
+        ends = np.cumsum([0, *self.counts])
+        return [self._submit(same, values[a:b]) for a, b in pairwise(ends)]
+
+    def reduce_each(self, function: Callable[..., Sums], pieces: Any, *told: Any) -> Sums:
         """Do the same, each block with its own stretch of a vector of all rows."""
         if pieces is None:
-            return self._run(function, [(None,)] * len(self.futures), told)
-        ends = np.cumsum([0, *self.counts])
-        parts = [(pieces[a:b],) for a, b in pairwise(ends)]
-        return self._run(function, parts, told)
+            pieces = [None] * len(self.futures)
+        elif isinstance(pieces, np.ndarray):
+            pieces = [pieces[a:b] for a, b in pairwise(np.cumsum([0, *self.counts]))]
+        return self._run(function, pieces, told)
+
+    def _submit(self, function: Any, *arguments: Any) -> Future:
+        with warnings.catch_warnings():
+            # w travels by value on purpose.
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self.client.submit(function, *arguments, pure=False)
 
     def blocks(self) -> Iterator[Block]:
         """Bring one block after another here."""
@@ -93,16 +110,13 @@ class DaskEngine:
 
     def _run(self, function: Any, pieces: Sequence[Any], told: Sequence[Any]) -> Sums:
         def submit() -> list[Future]:
-            with warnings.catch_warnings():
-                # w travels by value on purpose.
-                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-                parts = [
-                    self.client.submit(visit, function, block, piece, told, pure=False)
-                    for block, piece in zip(self.futures, pieces, strict=True)
-                ]
-                while len(parts) > _FAN_IN:
-                    groups = [parts[k : k + _FAN_IN] for k in range(0, len(parts), _FAN_IN)]
-                    parts = [self.client.submit(join_all, *group, pure=False) for group in groups]
+            parts = [
+                self._submit(visit, function, block, piece, told)
+                for block, piece in zip(self.futures, pieces, strict=True)
+            ]
+            while len(parts) > _FAN_IN:
+                groups = [parts[k : k + _FAN_IN] for k in range(0, len(parts), _FAN_IN)]
+                parts = [self._submit(join_all, *group) for group in groups]
             return parts
 
         return join_all(*self._patiently(submit))

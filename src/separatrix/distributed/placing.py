@@ -90,6 +90,9 @@ def _of_files(client: Client, handle: Partitions) -> Rows:
     starts = np.cumsum([0, *(block.rows for _, block in handle.stored)])
 
     def make() -> list[Any]:
+        # One block a thread, spread out; where a worker is gone any other will do.
+        places = [name for name, threads in client.nthreads().items() for _ in range(threads)]
+        places = places or [None]
         return [
             client.submit(
                 read_blocks,
@@ -98,8 +101,10 @@ def _of_files(client: Client, handle: Partitions) -> Rows:
                 handle.classes,
                 int(starts[group.start]),
                 pure=False,
+                workers=places[number % len(places)],
+                allow_other_workers=True,
             )
-            for group in groups
+            for number, group in enumerate(groups)
         ]
 
     engine = DaskEngine(client, make, handle.n_features)

@@ -82,10 +82,14 @@ class Engine(Protocol):
     def reduce(self, function: Callable[..., Sums], *told: Any) -> Sums:
         """Return `joined` of function(block, *told) over all blocks, in their order."""
 
-    def reduce_each(
-        self, function: Callable[..., Sums], pieces: np.ndarray | None, *told: Any
-    ) -> Sums:
-        """Do the same with every block's own stretch of a vector that has one entry a row."""
+    def keep(self, values: np.ndarray) -> Any:
+        """Hold a vector with one entry a row near the blocks, for `reduce_each`, more than once."""
+
+    def reduce_each(self, function: Callable[..., Sums], pieces: Any, *told: Any) -> Sums:
+        """Return `joined` of function(block, its own stretch of `pieces`, *told).
+
+        `pieces` is a vector with one entry a row, what `keep` returned for one, or None.
+        """
 
 
 def folds_of_rows(first: int, count: int, folds: int, seed: int) -> np.ndarray:

@@ -44,6 +44,10 @@ class LocalEngine:
         """Return the joined results of all blocks."""
         return reduce(joined, self._each(lambda number: function(self.openers[number](), *told)))
 
+    def keep(self, values: np.ndarray) -> np.ndarray:
+        """Hold a vector of all rows for `reduce_each`."""
+        return values
+
     def reduce_each(
         self, function: Callable[..., Sums], pieces: np.ndarray | None, *told: Any
     ) -> Sums:

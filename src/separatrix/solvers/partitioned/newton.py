@@ -118,12 +118,11 @@ class Run:
     @property
     def point(self) -> Point:
         """Where the run stands: enough to go on from."""
-        centre = self.system.centre if self.system.number else None
         settled = None
         if self.settled is not None:
             settled = np.append(self.settled.w, self.settled.width)
         pace = self.share, self.lost_before
-        return Point(self.at.w, self.at.width, self.updates, centre, settled, pace)
+        return Point(self.at.w, self.at.width, self.updates, self.system.centre, settled, pace)
 
     def lower_alpha(self, costs: np.ndarray) -> np.ndarray:
         """Return the alpha of the greatest dual, before its class factors."""
@@ -133,7 +132,7 @@ class Run:
 
     def _p_of(self, at: Lower | Measured) -> np.ndarray:
         """Ask the blocks for alpha / c of every row."""
-        smoothing = at.width, at.width, self.system.number
+        smoothing = at.width, at.width
         (pieces,) = self.system.reduce(passes.multipliers, self.posed, at.w, smoothing)
         return np.concatenate(pieces)
 
@@ -197,7 +196,7 @@ class Run:
     def _searched(self, direction: np.ndarray) -> tuple[Measured, float]:
         """Measure the best of many steps, all tried in one pass over the rows."""
         w, width, posed = self.at.w, self.at.width, self.posed
-        told = posed, w, (width, width, self.system.number), direction, _STEPS
+        told = posed, w, (width, width), direction, _STEPS
         (losses,) = self.system.reduce(passes.along, *told)
         self.system.passes += 1.0
         values = losses + np.array([self._penalty(w + t * direction) for t in _STEPS])

@@ -32,41 +32,20 @@ from separatrix.solvers.newton import (
 from separatrix.solvers.partitioned.row_terms import row_terms, values_along
 
 __all__ = [
-    "CentreLostError",
     "along",
     "curved",
     "gradient_and_diagonal",
     "gradient_and_matrix",
     "multipliers",
-    "remember_centre",
     "spread_of",
 ]
 
 _BLOCK_BYTES = 1 << 20
 
-# The width of the hinge's band, that by which rows count as in it, and the number of the centre.
-Smoothing = tuple[float, float, int]
+# The width of the hinge's band, and the width by which rows count as in it.
+Smoothing = tuple[float, float]
+Centre = np.ndarray | None  # about which each row's band lies; None: about 1/2
 _MIDDLE = np.array([0.5])
-
-
-class CentreLostError(RuntimeError):
-    """The block does not remember the centre of the band: its worker is new. Tell it again."""
-
-
-def remember_centre(block: Block, centre: np.ndarray, number: int) -> Sums:
-    """Keep the centres of a block's rows under a number."""
-    block.memo["centre"] = number, centre
-    return (1,)
-
-
-def centre_of(block: Block, number: int) -> np.ndarray:
-    """Return the centres of a block's rows; centre 0 is the middle, for all rows."""
-    if number == 0:
-        return _MIDDLE
-    known, centre = block.memo.get("centre", (0, _MIDDLE))
-    if known != number:
-        raise CentreLostError(number)
-    return np.asarray(centre)
 
 
 def scores_of(block: Block, w: np.ndarray) -> np.ndarray:
@@ -82,44 +61,57 @@ def scores_of(block: Block, w: np.ndarray) -> np.ndarray:
     return found
 
 
+def _about(centre: Centre) -> np.ndarray:
+    """Return the centres in the one form that the loops know."""
+    if centre is None:
+        return _MIDDLE
+    centre = np.ascontiguousarray(centre, dtype=np.float64)
+    return centre if centre.flags.writeable else centre.copy()
+
+
 def _terms(
-    block: Block, posed: Posed, w: np.ndarray, smoothing: Smoothing
+    block: Block, centre: Centre, posed: Posed, w: np.ndarray, smoothing: Smoothing
 ) -> tuple[np.ndarray, ...]:
     signs, costs = block.signs(posed), block.costs(posed)
     shares, bends = np.empty(len(signs)), np.empty(len(signs))
-    margins, centre = signs * scores_of(block, w), centre_of(block, smoothing[2])
+    margins = signs * scores_of(block, w)
     with np.errstate(all="ignore"):
-        sums = row_terms(posed.loss, *smoothing[:2], centre, margins, signs, costs, shares, bends)
+        sums = row_terms(
+            posed.loss, *smoothing, _about(centre), margins, signs, costs, shares, bends
+        )
     return sums, shares, bends
 
 
-def gradient_and_diagonal(block: Block, posed: Posed, w: np.ndarray, smoothing: Smoothing) -> Sums:
+def gradient_and_diagonal(
+    block: Block, centre: Centre, posed: Posed, w: np.ndarray, smoothing: Smoothing
+) -> Sums:
     """Return the sums of `row_terms` and, by column, X^T alpha y of each class, X^T d, x^T D x."""
-    sums, shares, bends = _terms(block, posed, w, smoothing)
+    sums, shares, bends = _terms(block, centre, posed, w, smoothing)
     with np.errstate(all="ignore"):
         return sums, moments(base_rows(block.X), shares, bends, block.X.shape[1])
 
 
 def gradient_and_matrix(
     block: Block,
+    centre: Centre,
     posed: Posed,
     w: np.ndarray,
     smoothing: Smoothing,
-    centre: np.ndarray,
+    mean: np.ndarray,
     spread: np.ndarray,
     in_blocks: bool,
 ) -> Sums:
     """Return the sums of `row_terms`, X^T alpha y by class, and the upper triangle of the matrix.
 
-    V = (X - centre) / spread where rows are laid out densely, X / spread where they are not.
+    V = (X - mean) / spread where rows are laid out densely, X / spread where they are not.
     """
-    sums, shares, bends = _terms(block, posed, w, smoothing)
+    sums, shares, bends = _terms(block, centre, posed, w, smoothing)
     base: Any = base_rows(block.X)
-    size = len(centre) + 1
+    size = len(mean) + 1
     with np.errstate(all="ignore"):
         by_class = combined(base, shares, size - 1)
         if in_blocks:
-            matrix = _laid_out(base, bends, centre, spread)
+            matrix = _laid_out(base, bends, mean, spread)
         else:
             matrix = np.zeros((size, size))
             sparse_squares(base.values, base.indices, base.starts, bends, matrix)
@@ -146,13 +138,15 @@ def _laid_out(base: Any, bends: np.ndarray, centre: np.ndarray, spread: np.ndarr
     return matrix
 
 
-def curved(block: Block, posed: Posed, w: np.ndarray, smoothing: Smoothing, v: np.ndarray) -> Sums:
+def curved(
+    block: Block, centre: Centre, posed: Posed, w: np.ndarray, smoothing: Smoothing, v: np.ndarray
+) -> Sums:
     """Return X^T D X v and the sum of D X v; rows without curvature are not read."""
     key, kept = (w.tobytes(), smoothing), block.memo.get("bends")
     if kept is not None and kept[0] == key:
         places, bends = kept[1:]
     else:
-        _, _, all_bends = _terms(block, posed, w, smoothing)
+        _, _, all_bends = _terms(block, centre, posed, w, smoothing)
         places = np.flatnonzero(all_bends)
         bends = all_bends[places]
         if block.memo.get("remember", True):
@@ -170,6 +164,7 @@ def curved(block: Block, posed: Posed, w: np.ndarray, smoothing: Smoothing, v: n
 
 def along(
     block: Block,
+    centre: Centre,
     posed: Posed,
     w: np.ndarray,
     smoothing: Smoothing,
@@ -179,14 +174,18 @@ def along(
     """Return the sum of losses at w + t direction for every step t."""
     signs, costs = block.signs(posed), block.costs(posed)
     gains = signs * (scores(base_rows(block.X), direction[1:]) + direction[0])
-    margins, centre = signs * scores_of(block, w), centre_of(block, smoothing[2])
+    margins = signs * scores_of(block, w)
     with np.errstate(all="ignore"):
-        return (values_along(posed.loss, smoothing[0], centre, margins, gains, costs, steps),)
+        return (
+            values_along(posed.loss, smoothing[0], _about(centre), margins, gains, costs, steps),
+        )
 
 
-def multipliers(block: Block, posed: Posed, w: np.ndarray, smoothing: Smoothing) -> Sums:
+def multipliers(
+    block: Block, centre: Centre, posed: Posed, w: np.ndarray, smoothing: Smoothing
+) -> Sums:
     """Return alpha / c of every row, in a list of one."""
-    _, shares, _ = _terms(block, posed, w, smoothing)
+    _, shares, _ = _terms(block, centre, posed, w, smoothing)
     costs = block.costs(posed)
     return ([np.divide(abs(shares), costs, out=np.zeros(len(costs)), where=costs > 0.0)],)
 

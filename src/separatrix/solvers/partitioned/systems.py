@@ -54,20 +54,16 @@ class System:
 
     def __init__(self, engine: Engine, posed: Posed) -> None:
         self.engine, self.posed, self.passes = engine, posed, 0.0
-        self.number, self.centre = 0, np.zeros(0)
+        self.centre: np.ndarray | None = None
+        self._kept: Any = None
 
     def recentre(self, centre: np.ndarray) -> None:
         """Put the band of every row about its own p."""
-        self.number, self.centre = self.number + 1, centre
-        self.engine.reduce_each(passes.remember_centre, centre, self.number)
+        self.centre, self._kept = centre, self.engine.keep(centre)
 
     def reduce(self, function: Any, *told: Any) -> Any:
-        """Ask the blocks; tell them the centre again where a worker has lost it."""
-        while True:
-            try:
-                return self.engine.reduce(function, *told)
-            except passes.CentreLostError:
-                self.engine.reduce_each(passes.remember_centre, self.centre, self.number)
+        """Ask the blocks, each with the centres of its rows."""
+        return self.engine.reduce_each(function, self._kept, *told)
 
     def slopes(self, at: Measured) -> tuple[float, np.ndarray]:
         """Return the gradient in b and in w."""
@@ -86,7 +82,7 @@ class ExactSystem(System):
     def measure(self, w: np.ndarray, width: float, band: float) -> Measured:
         """Evaluate the problem at w."""
         centre, spread, in_blocks, _ = self.columns
-        told = self.posed, w, (width, band, self.number), centre, spread, in_blocks
+        told = self.posed, w, (width, band), centre, spread, in_blocks
         sums, by_class, matrix = self.reduce(passes.gradient_and_matrix, *told)
         self.passes += 2.0
         return Measured(w, width, band, sums, by_class, matrix)
@@ -120,7 +116,7 @@ class RoundsSystem(System):
 
     def measure(self, w: np.ndarray, width: float, band: float) -> Measured:
         """Evaluate the problem at w."""
-        told = self.posed, w, (width, band, self.number)
+        told = self.posed, w, (width, band)
         sums, table = self.reduce(passes.gradient_and_diagonal, *told)
         self.passes += 2.0
         return Measured(w, width, band, sums, table[[PLUS, MINUS]], (table[TILT], table[SPREAD]))
@@ -149,7 +145,7 @@ class RoundsSystem(System):
             if not size > _SHARE**2 * first:
                 break
             bent, pushes = self.reduce(
-                passes.curved, self.posed, at.w, (at.width, at.band, self.number), towards
+                passes.curved, self.posed, at.w, (at.width, at.band), towards
             )
             self.passes += 1.0
             bent = bent + towards - tilt * (pushes / weight)

@@ -29,7 +29,7 @@ __all__ = ["kind_of", "looked_through", "pieces_of"]
 Piece = tuple[Any, np.ndarray, int]
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_TEXT_STEP = 32 << 20
+_TEXT_STEP = 1 << 20
 
 
 def kind_of(path: Path) -> str:

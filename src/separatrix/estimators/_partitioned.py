@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from separatrix.certificates.blockwise_gap import gap_of_terms, prove_block, sha256_of_blocks
 from separatrix.certificates.duality_gap import DualityGap
@@ -30,6 +31,7 @@ from separatrix.solvers.partitioned.newton import Point, Run
 __all__ = ["Rows", "fit_partitions", "fit_rows", "local_rows"]
 
 _TIGHTENINGS = 4
+_FEW_ROWS = 2_000
 # So many blocks, their sums and vectors of all rows are allowed for when memory is shared out.
 _KEPT_VECTORS = 8
 
@@ -106,6 +108,8 @@ def fit_partitions(machine: Any, handle: Partitions, sample_weight: Any, loss: s
 def fit_rows(machine: Any, rows: Rows, loss: str) -> Any:
     """Fit a machine to rows in blocks; leave on it what every fit leaves."""
     _refuse(machine, loss, rows)
+    if _are_few(rows) and not hasattr(machine, "Cs"):
+        return _fit_together(machine, rows)
     machine.classes_ = rows.classes
     machine.n_features_in_ = rows.engine.n_features
     effort = machine._effort()
@@ -131,6 +135,20 @@ def fit_rows(machine: Any, rows: Rows, loss: str) -> Any:
     if hasattr(machine, "_keep_support"):
         _keep_support(machine, machines, facts)
     return machine
+
+
+def _are_few(rows: Rows) -> bool:
+    """Whether there are few rows and many more columns: then the n x n matrix is the way."""
+    return rows.engine.n_rows <= _FEW_ROWS and 2 * rows.engine.n_rows < rows.engine.n_features
+
+
+def _fit_together(machine: Any, rows: Rows) -> Any:
+    """Bring all rows here, where they are few, and fit as to rows in memory."""
+    blocks = list(rows.engine.blocks())
+    parts = [block.X for block in blocks]
+    X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+    codes = np.concatenate([block.codes for block in blocks])
+    return machine.fit(X, rows.classes[codes])
 
 
 def _refuse(machine: Any, loss: str, rows: Rows) -> None:

@@ -10,7 +10,7 @@ on blocks read one after another and on blocks held by a hundred machines.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -78,6 +78,9 @@ class Engine(Protocol):
     n_rows: int
     n_features: int
     n_entries: int
+
+    def blocks(self) -> Iterable[Block]:
+        """Bring one block after another here."""
 
     def reduce(self, function: Callable[..., Sums], *told: Any) -> Sums:
         """Return `joined` of function(block, *told) over all blocks, in their order."""

@@ -42,6 +42,7 @@ _HOME = {
     "exchange": "separatrix.storage.exchange",
     "lift": "separatrix.estimators.lift",
     "load": "separatrix.storage.model_file",
+    "open_partitions": "separatrix.data.partitions",
     "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",
     "save": "separatrix.storage.model_file",

@@ -16,7 +16,17 @@ import numpy as np
 
 from separatrix.certificates.data_pass import LEAST, UNIT, Pass
 
-__all__ = ["box_around", "dual_from_below", "primal_from_above", "sum_error", "sum_from_above"]
+__all__ = [
+    "box_around",
+    "dual_from_below",
+    "gain_from_below",
+    "is_feasible",
+    "loss_from_above",
+    "penalty_from_above",
+    "primal_from_above",
+    "sum_error",
+    "sum_from_above",
+]
 
 _SUMMANDS = 256
 _TRUSTED = 8.0 * UNIT
@@ -46,12 +56,13 @@ def primal_from_above(
                 return math.inf
             # Divided by its least margin, w has a margin of 1 on every row.
             return norm / min(1.0, least) ** 2 * (1.0 + 8.0 * UNIT)
-        terms = costs[used] * _loss_from_above(loss, lower)
+        terms = costs[used] * loss_from_above(loss, lower)
         total = sum_from_above(terms) * (1.0 + 2.0 * UNIT) + int(used.sum()) * LEAST
     return (norm + total) * (1.0 + 2.0 * UNIT)
 
 
-def _loss_from_above(loss: str, margins: np.ndarray) -> np.ndarray:
+def loss_from_above(loss: str, margins: np.ndarray) -> np.ndarray:
+    """Return at least the loss of every margin."""
     if loss == "logistic":
         return np.logaddexp(0.0, -margins) * (1.0 + 2.0 * _TRUSTED)
     short = np.maximum(0.0, 1.0 - margins) * (1.0 + 4.0 * UNIT)
@@ -73,30 +84,49 @@ def dual_from_below(
     penalty on w: then every w with |w_j| <= box_j has an objective of at least the first sum of the
     dual minus u.w, by the definition of the conjugate.
     """
-    upper = np.where(costs > 0.0, np.inf, 0.0) if loss == "squared_hinge" else costs
-    if not (np.isfinite(alpha).all() and (alpha >= 0.0).all() and (alpha <= upper).all()):
+    if not is_feasible(loss, costs, alpha):
         return -math.inf
     balance = math.fsum((signs * alpha).tolist())
     if bias_penalty == 0.0 and balance != 0.0:
         return -math.inf  # fsum rounds once: zero means exactly zero
     with np.errstate(over="ignore", invalid="ignore"):
-        outer = abs(seen.total) + seen.total_errors
-        squares = outer * outer if box is None else 2.0 * outer * box
-        if bias_penalty:
-            squares = np.append(
-                squares, abs(balance / bias_penalty) * abs(balance) * (1.0 + 8.0 * UNIT) + LEAST
-            )
-        if not (np.isfinite(squares).all() and math.isfinite(seen.spread)):
-            return -math.inf
-        penalty = 0.5 * sum_from_above(squares) * (1.0 + 8.0 * UNIT) + len(squares) * LEAST
-        # The length of u is at most its computed length and the length of its error.
-        penalty += seen.spread * (math.sqrt(2.0 * penalty) + seen.spread) * (1.0 + 8.0 * UNIT)
-        gain = _gain_from_below(loss, costs, alpha)
+        penalty = penalty_from_above(seen.total, seen.total_errors, seen.spread, bias_penalty,
+                                     balance, box)  # fmt: skip
+        gain = gain_from_below(loss, costs, alpha)
     value = gain - penalty
     return value - 2.0 * UNIT * abs(value) - LEAST if math.isfinite(value) else -math.inf
 
 
-def _gain_from_below(loss: str, costs: np.ndarray, alpha: np.ndarray) -> float:
+def is_feasible(loss: str, costs: np.ndarray, alpha: np.ndarray) -> bool:
+    """Whether every multiplier lies within its bounds."""
+    upper = np.where(costs > 0.0, np.inf, 0.0) if loss == "squared_hinge" else costs
+    return bool(np.isfinite(alpha).all() and (alpha >= 0.0).all() and (alpha <= upper).all())
+
+
+def penalty_from_above(
+    total: np.ndarray,
+    total_errors: np.ndarray,
+    spread: float,
+    bias_penalty: float | None,
+    balance: float,
+    box: np.ndarray | None = None,
+) -> float:
+    """Return at least what the dual loses for u, known up to its errors, and for the balance."""
+    outer = abs(total) + total_errors
+    squares = outer * outer if box is None else 2.0 * outer * box
+    if bias_penalty:
+        squares = np.append(
+            squares, abs(balance / bias_penalty) * abs(balance) * (1.0 + 8.0 * UNIT) + LEAST
+        )
+    if not (np.isfinite(squares).all() and math.isfinite(spread)):
+        return math.inf
+    penalty = 0.5 * sum_from_above(squares) * (1.0 + 8.0 * UNIT) + len(squares) * LEAST
+    # The length of u is at most its computed length and the length of its error.
+    return penalty + spread * (math.sqrt(2.0 * penalty) + spread) * (1.0 + 8.0 * UNIT)
+
+
+def gain_from_below(loss: str, costs: np.ndarray, alpha: np.ndarray) -> float:
+    """Return a number that the first sum of the dual is not below."""
     used = alpha > 0.0
     a, c = alpha[used], costs[used]
     if loss == "logistic":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli import _partitions as partitions
 from separatrix.cli import _reading as reading
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ def fit(
             "--out", "-o", help="The model file, .sx; or a picture of two features, .svg .png .pdf."
         ),
     ] = None,
+    memory: partitions.Memory = None,
+    cluster: partitions.Cluster = None,
+    checkpoint: partitions.CheckpointFile = None,
     quiet: Annotated[bool, typer.Option("-q", help="Print nothing but errors.")] = False,
     as_json: reading.AsJson = False,
 ) -> None:
@@ -82,25 +86,42 @@ def fit(
             known = ", ".join(map(str, _LIBLINEAR))
             raise typer.BadParameter(f"-s {liblinear} is not among the machines here: {known}.")
         loss = _LIBLINEAR[liblinear]
-    table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
+    in_blocks = memory is not None or cluster is not None or checkpoint is not None
+    table: Any
+    if in_blocks:
+        table = partitions.opened(data, target, memory, checkpoint)
+    else:
+        table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
     if certificate is not None and len(table.classes) > 2:
         raise typer.BadParameter("--certificate needs two classes: there is one for each machine.")
     machine = _machine(loss, cost, tol, penalise_bias, balanced, max_seconds)
     machine.verbose = sys.stderr.isatty() and not quiet
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        machine.fit(table.X, table.y)
+        if in_blocks:
+            machine = partitions.fitted(machine, table, cluster)
+        else:
+            machine.fit(table.X, table.y)
     for warning in caught:
         if not issubclass(warning.category, ConvergenceWarning | UserWarning):
             continue
         typer.echo(f"separatrix: {warning.message}", err=True)
-    _write(machine, table, data, certificate, out)
+    if in_blocks:
+        partitions.write(machine, table, certificate, out)
+        if not quiet:
+            partitions.tell(machine, table, certificate, as_json)
+    else:
+        _write(machine, table, data, certificate, out)
+        _say(machine, table, certificate, quiet, as_json)
+    if machine.status_ in ("budget", "unproved"):
+        raise typer.Exit(4)
+
+
+def _say(machine: Any, table: Table, certificate: Path | None, quiet: bool, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(_facts(machine, table), indent=1))
     elif not quiet:
         _tell(machine, table, certificate)
-    if machine.status_ in ("budget", "unproved"):
-        raise typer.Exit(4)
 
 
 def _machine(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from separatrix.cli import _partitions as partitions
 from separatrix.cli import _reading as reading
 
 
@@ -23,6 +24,7 @@ def verify(
     positive: Annotated[
         str | None, typer.Option(help="This class against all others, where there are several.")
     ] = None,
+    memory: partitions.Memory = None,
     as_json: reading.AsJson = False,
 ) -> None:
     """Prove a certificate again from the data; exit with 1 if it is refused."""
@@ -36,6 +38,15 @@ def verify(
     whole = json.loads(certificate.read_text(encoding="utf-8"))
     if isinstance(whole, dict) and isinstance(whole.get("certificate"), dict):
         whole = whole["certificate"]  # a verdict holds its certificate
+    if memory is not None:
+        from separatrix.certificates.reading import duality_gap_from_json
+
+        if not isinstance(whole, dict) or whole.get("kind") != "duality-gap":
+            raise typer.BadParameter("--memory is for the certificate of a machine (duality-gap).")
+        gap = duality_gap_from_json(whole)
+        proved = gap.check(partitions.opened(data, target, memory, None))
+        _tell(proved, str(gap).removeprefix("proved: ") if proved else _NOT_THESE, as_json)
+        return
     table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
     labels = two_labels(table, positive)
     try:

@@ -236,6 +236,11 @@ class Machine(CallbackSupport, LinearClassifier):
         """By how much each row falls short of a margin of 1: a column for each machine."""
         check_is_fitted(self)
         machines = getattr(self.certificate_, "machines", (self.certificate_,))
+        if not all(machine.margins.shape == (machine.n_rows,) for machine in machines):
+            raise AttributeError(
+                "slack_ is not kept for rows in partitions: 1 - y * decision_function(X) of a "
+                "block, where that is above 0, is the slack of its rows."
+            )
         columns = [np.maximum(0.0, 1.0 - machine.margins) for machine in machines]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 

@@ -8,10 +8,12 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
+from separatrix.data.partitions import Partitions
 from separatrix.estimators._calibration import Calibration, held_out_calibration
 from separatrix.estimators._direct import fit_direct
 from separatrix.estimators._machine import Machine
 from separatrix.estimators._pairs import fit_pairs
+from separatrix.estimators._partitioned import fit_partitions
 from separatrix.estimators._support import SupportVectors
 from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
@@ -101,6 +103,8 @@ class LinearSVM(SupportVectors, Machine):
     True
     """
 
+    _calibration: Calibration | None
+
     def __init__(
         self,
         C: float = 1.0,
@@ -137,9 +141,16 @@ class LinearSVM(SupportVectors, Machine):
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVM:
-        """Find the hyperplane and prove how close to the best it is."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVM:
+        """Find the hyperplane and prove how close to the best it is.
+
+        X may be what `sx.open_partitions` returns, which holds the labels too.
+        """
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
+        if isinstance(X, Partitions):
+            self._calibration = None
+            fitted: LinearSVM = fit_partitions(self, X, sample_weight, self.loss)
+            return fitted
         if self.multi_class == "direct":
             fit_direct(self, X, y, sample_weight)
         elif self.multi_class == "ovo" and len(np.unique(np.asarray(y))) > 2:
@@ -148,7 +159,7 @@ class LinearSVM(SupportVectors, Machine):
             machines, codes = self._fit_machines(X, y, sample_weight, self.loss)
             self._keep(machines)
             self._keep_support(machines, codes)
-        self._calibration: Calibration | None = None
+        self._calibration = None
         if self.probability:
             self._calibration = held_out_calibration(self, X, y, sample_weight)
         return self

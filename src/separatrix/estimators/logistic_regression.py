@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.data.partitions import Partitions
 from separatrix.errors import SeparationWarning
 from separatrix.estimators._machine import Machine
 from separatrix.estimators._pairs import fit_pairs
+from separatrix.estimators._partitioned import fit_partitions
 from separatrix.estimators._probabilities import LogisticProbabilities
 from separatrix.estimators._proved import verdict_of
 from separatrix.estimators._watch import with_callbacks
@@ -103,8 +105,15 @@ class LogisticRegression(LogisticProbabilities, Machine):
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
-        """Find the hyperplane and prove how close to the best it is."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
+        """Find the hyperplane and prove how close to the best it is.
+
+        X may be what `sx.open_partitions` returns, which holds the labels too.
+        """
+        if isinstance(X, Partitions):
+            self.verdict_: Any = None
+            machine: LogisticRegression = fit_partitions(self, X, sample_weight, "logistic")
+            return machine
         if self.multi_class == "direct":
             raise ValueError(
                 "multi_class='direct' is for LinearSVM: the multinomial model is not built. Use "
@@ -113,7 +122,7 @@ class LogisticRegression(LogisticProbabilities, Machine):
         if self.multi_class == "ovo" and len(np.unique(np.asarray(y))) > 2:
             machines = fit_pairs(self, X, y, sample_weight, "logistic")
             found = [one.verdict_ for one in machines if one.verdict_ is not None]
-            self.verdict_: Any = found or None
+            self.verdict_ = found or None
             return self
         verdicts: list[Verdict] = []
         self._verdicts = verdicts

@@ -19,6 +19,7 @@ from separatrix.certificates.partition import (
     proves_gordan,
 )
 from separatrix.certificates.separation import Separation, check_separation, margin_range
+from separatrix.data.partitions import Partitions
 from separatrix.estimators._validate import training_data, two_classes
 from separatrix.estimators.verdict import Verdict, Witness
 from separatrix.problem.decimals import decimal_places, times_powers_of_ten
@@ -35,12 +36,14 @@ class Separability(BaseEstimator):
     """Gives messages about X and y a name to speak of."""
 
 
-def separability(X: Any, y: Any, fit_intercept: bool = True, *, decimal: bool = False) -> Verdict:
+def separability(
+    X: Any, y: Any = None, fit_intercept: bool = True, *, decimal: bool = False
+) -> Verdict:
     """Decide whether a hyperplane separates two classes, and prove the answer.
 
     Parameters
     ----------
-    X : array or sparse matrix, n rows x d features
+    X : array or sparse matrix, n rows x d features; or what `sx.open_partitions` returns
     y : n labels of two classes; the second in sorted order is the positive one
     fit_intercept : bool
         Whether the hyperplane may miss the origin.
@@ -57,6 +60,13 @@ def separability(X: Any, y: Any, fit_intercept: bool = True, *, decimal: bool = 
     >>> verdict.certificate.check(square, ["same", "same", "other", "other"])
     True
     """
+    if isinstance(X, Partitions):
+        if decimal:
+            raise ValueError("decimal=True is for rows in memory.")
+        from separatrix.estimators._partitioned import local_rows
+        from separatrix.estimators._partitioned_verdict import verdict_on_rows
+
+        return verdict_on_rows(local_rows(X), fit_intercept)
     X, y = training_data(Separability(), X, y)
     classes, signs = two_classes(Separability(), y)
     names = tuple(str(name) for name in classes)

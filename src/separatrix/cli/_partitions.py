@@ -1,0 +1,137 @@
+"""``separatrix fit`` on rows that do not fit memory, or on a cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory", help="Read the data block by block within this, for example 1GB (out of core)."
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option("--cluster", help="Fit on a Dask cluster: tcp://host:port, or local."),
+]
+CheckpointFile = Annotated[
+    Path | None, typer.Option("--checkpoint", help="Keep where the fit stands, and go on from it.")
+]
+
+_DEFAULT = "1GB"
+
+
+def opened(data: list[str], target: str | None, memory: str | None, checkpoint: Path | None) -> Any:
+    """Open what the command line names as partitions."""
+    from separatrix.data.partitions import open_partitions
+
+    source: Any = data[0] if len(data) == 1 else data
+    return open_partitions(source, target, memory=memory or _DEFAULT, checkpoint=checkpoint)
+
+
+def fitted(machine: Any, handle: Any, cluster: str | None) -> Any:
+    """Fit here, or on a cluster."""
+    if cluster is None:
+        return machine.fit(handle)
+    try:
+        from dask.distributed import Client, LocalCluster
+
+        from separatrix import distributed
+    except ImportError:
+        raise typer.BadParameter("--cluster needs Dask: pip install 'separatrix[dask]'.") from None
+    where = (
+        LocalCluster(threads_per_worker=1, dashboard_address=None) if cluster == "local" else None
+    )
+    try:
+        with Client(where or cluster) as client:
+            kind = getattr(distributed, type(machine).__name__)
+            return kind(client=client, **machine.get_params(deep=False)).fit(handle)
+    finally:
+        if where is not None:
+            where.close()
+
+
+def write(machine: Any, handle: Any, certificate: Path | None, out: Path | None) -> None:
+    """Write the proof and the model."""
+    from separatrix._write_aside import write_whole
+    from separatrix.certificates.blockwise_gap import json_pieces
+
+    if certificate is not None:
+        extra = {"zero_based": True} if handle.zero_based else {}
+        write_whole(certificate, json_pieces(machine.certificate_, extra))
+    if out is None:
+        return
+    if out.suffix != ".sx":
+        raise typer.BadParameter("with partitions --out is a model file, .sx")
+    from separatrix.data.readers import IndexEncoding
+    from separatrix.storage.model_file import save
+
+    classes = tuple(handle.classes.tolist())
+    first = 0 if handle.zero_based else 1
+    save(
+        machine, out, table=_Described(handle, IndexEncoding(handle.n_features, first, "", classes))
+    )
+
+
+class _Described:
+    """What a model file says about its data."""
+
+    def __init__(self, handle: Any, encoding: Any) -> None:
+        indexed = handle.kind == "libsvm"
+        self.encoding = encoding if indexed else None
+        self.feature_names, self.kind, self.target = (
+            handle.feature_names,
+            handle.kind,
+            handle.target,
+        )
+        self.source, self.sha256 = handle.files[0], handle.known.get("sha256", "")
+
+
+def facts(machine: Any, handle: Any) -> dict[str, Any]:
+    """Return what was found, as data."""
+    import numpy as np
+
+    wrong = 0
+    for X, codes in handle.blocks():
+        wrong += int((machine.predict(X) != machine.classes_[codes]).sum())
+    found: dict[str, Any] = {
+        "machine": type(machine).__name__,
+        "C": machine.C,
+        "status": str(machine.status_),
+        "solver": machine.solver_,
+        "iterations": int(machine.n_iter_),
+        "passes": float(machine.n_passes_),
+        "objective": np.asarray(machine.objective_).tolist(),
+        "lower_bound": np.asarray(machine.dual_objective_).tolist(),
+        "gap": float(machine.gap_),
+        "rows": handle.n_rows,
+        "features": handle.n_features,
+        "blocks": len(handle.stored),
+        "training_error": wrong / handle.n_rows,
+        "classes": [str(name) for name in machine.classes_],
+        "intercept": machine.intercept_.tolist(),
+    }
+    if hasattr(machine, "support_"):
+        found["support_vectors"] = [int(count) for count in machine.n_support_]
+    return found
+
+
+def tell(machine: Any, handle: Any, certificate: Path | None, as_json: bool) -> None:
+    """Print what was found."""
+    found = facts(machine, handle)
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    typer.echo(f"{machine.status_}: {machine.status_.cause} ({found['solver']}).")
+    typer.echo(str(machine.certificate_).removeprefix("proved: ").capitalize() + ".")
+    wrong, rows = round(found["training_error"] * handle.n_rows), handle.n_rows
+    typer.echo(f"Training errors: {wrong} of {rows} rows ({100 * wrong / rows:.2f} %).")
+    if "support_vectors" in found:
+        typer.echo(f"Support vectors: {sum(found['support_vectors'])}.")
+    typer.echo(f"Read in {len(handle.stored)} blocks, {found['passes']:.0f} passes.")
+    if certificate is not None:
+        typer.echo(f"Certificate: {certificate}")

@@ -1,0 +1,274 @@
+"""Rows that do not fit memory: files converted once to blocks, and visited block by block.
+
+A partition is converted to a folder named by the SHA-256 of its contents. The folder is written
+under another name and renamed when it is whole; what an interrupted conversion left is gone on
+with. A file that has the size and time it had is not looked through again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix._write_aside import write_whole
+from separatrix.data.block_store import (
+    StoredBlock,
+    labels_in_common,
+    open_block,
+    verify_block,
+    write_block,
+)
+from separatrix.data.partition_sources import kind_of, looked_through, pieces_of
+from separatrix.errors import DataError
+
+__all__ = ["Partitions", "bytes_of", "open_partitions"]
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_MOST_STEP, _LEAST_STEP = 32 << 20, 1 << 20
+_FORMAT = 1
+
+
+def bytes_of(memory: str | float) -> int:
+    """Return how many bytes a size is, as people write it.
+
+    >>> bytes_of("1.5GB"), bytes_of("64 MiB"), bytes_of(1000)
+    (1500000000, 67108864, 1000)
+    """
+    if not isinstance(memory, str):
+        return int(memory)
+    found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)(i?)b?\s*", memory.lower())
+    if found is None or found[1].count(".") > 1 or found[1] == ".":
+        raise DataError(f"memory is a size such as '1GB' or '500MB'. Got {memory!r} instead.")
+    unit = _BINARY.get(found[2], 1) if found[3] else _UNITS[found[2]]
+    return int(float(found[1]) * unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """Rows on disk, in blocks: give it to ``LinearSVM.fit`` or ``LogisticRegression.fit``."""
+
+    files: tuple[str, ...]
+    stored: tuple[tuple[Path, StoredBlock], ...]
+    n_features: int
+    classes: np.ndarray
+    memory: int
+    zero_based: bool
+    kind: str
+    feature_names: Sequence[str]
+    target: str | None = None
+    checkpoint: str | None = None
+    known: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return sum(block.rows for _, block in self.stored)
+
+    @property
+    def n_entries(self) -> int:
+        """The number of stored values."""
+        return sum(block.entries for _, block in self.stored)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all blocks."""
+        return sum(block.size for _, block in self.stored)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.n_rows, self.n_features
+
+    def block(self, number: int) -> tuple[Any, np.ndarray]:
+        """Return the rows of one block, mapped into memory, and their class numbers."""
+        folder, block = self.stored[number]
+        X, codes = open_block(folder, block, self.n_features)
+        return X, self._numbering(block)[codes]
+
+    def _numbering(self, block: StoredBlock) -> np.ndarray:
+        """Return the class number of each label number of a block."""
+        texts = self.classes.dtype.kind == "U"
+        labels = [str(label) if texts else label for label in block.labels]
+        return np.searchsorted(self.classes, labels)
+
+    def blocks(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield all blocks in their order."""
+        for number in range(len(self.stored)):
+            yield self.block(number)
+
+    def verify(self) -> None:
+        """Raise, naming the file, if a block is missing or was altered; once for each handle."""
+        if "verified" not in self.known:
+            for folder, block in self.stored:
+                verify_block(folder, block)
+            self.known["verified"] = True
+
+    def counts(self) -> np.ndarray:
+        """Return how many rows each class has."""
+        counts = np.zeros(len(self.classes), dtype=np.int64)
+        for _, codes in self.blocks():
+            counts += np.bincount(codes, minlength=len(counts))
+        return counts
+
+    def __repr__(self) -> str:
+        return (
+            f"Partitions({self.n_rows} rows x {self.n_features} features, "
+            f"{len(self.stored)} blocks of {len(self.files)} files)"
+        )
+
+
+def open_partitions(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    target: str | None = None,
+    *,
+    memory: str | float = "1GB",
+    cache: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Partitions:
+    """Open a folder, a file or several files of rows that need not fit memory.
+
+    Parameters
+    ----------
+    source : path or list of paths
+        LIBSVM text (plain, .gz, .bz2, .xz), Parquet, or npz with ``X`` and ``y``, or ``data``,
+        ``indices``, ``indptr``, ``shape`` and ``y``. Of a folder every file is taken, by name.
+    target : str or None
+        The column of labels in Parquet.
+    memory : str or number
+        What conversion and training may use beyond the program itself.
+    cache : path or None
+        Where converted blocks are kept; by default ``.separatrix`` beside the data.
+    checkpoint : path or None
+        A file from which an interrupted fit goes on.
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "one.libsvm").write_text("+1 1:2\\n-1 2:1\\n")
+    >>> _ = (folder / "two.libsvm").write_text("-1 1:-1 3:0.5\\n")
+    >>> open_partitions(folder)
+    Partitions(3 rows x 3 features, 2 blocks of 2 files)
+    """
+    paths = _listed(source)
+    kinds = {kind_of(path) for path in paths}
+    if len(kinds) > 1:
+        raise DataError(f"partitions are of one kind; these are {', '.join(sorted(kinds))}")
+    limit = bytes_of(memory)
+    home = Path(cache) if cache is not None else paths[0].parent / ".separatrix"
+    seen = [_looked(path, home) for path in paths]
+    zero_based = any(counts_from_zero for _, counts_from_zero in seen)
+    step = min(_MOST_STEP, max(_LEAST_STEP, limit // 32))
+    stored: list[tuple[Path, StoredBlock]] = []
+    for path, (digest, _) in zip(paths, seen, strict=True):
+        folder = _converted(path, home, digest, target, zero_based, step)
+        stored += [(folder, block) for block in _manifest(folder)["blocks"]]
+    if not stored:
+        raise DataError("the partitions hold no rows", file=str(paths[0]))
+    width = max(block.columns for _, block in stored)
+    for path_of, block in stored:
+        if not block.sparse and block.columns != width:
+            raise DataError(
+                f"a partition has {block.columns} features and another {width}", str(path_of)
+            )
+    kind = kinds.pop()
+    return Partitions(
+        files=tuple(map(str, paths)),
+        stored=tuple(stored),
+        n_features=width,
+        classes=labels_in_common([block for _, block in stored]),
+        memory=limit,
+        zero_based=zero_based,
+        kind=kind,
+        feature_names=_names(kind, paths[0], target, width, zero_based),
+        target=target,
+        checkpoint=None if checkpoint is None else os.fspath(checkpoint),
+    )
+
+
+def _names(
+    kind: str, path: Path, target: str | None, width: int, zero_based: bool
+) -> Sequence[str]:
+    from separatrix.data.numbered import Numbered
+
+    if kind != "parquet":
+        return Numbered("", 0 if zero_based or kind == "npz" else 1, width)
+    import pyarrow.parquet as pq
+
+    return [name for name in pq.read_schema(path).names if name != target]
+
+
+def _listed(source: Any) -> list[Path]:
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if path.is_dir():
+            paths = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] not in "._")
+            if not paths:
+                raise DataError("the folder holds no files", file=str(path))
+            return paths
+        source = [path]
+    paths = [Path(each) for each in source]
+    if not paths:
+        raise DataError("there are no partitions to open")
+    for path in paths:
+        if not path.is_file():
+            raise DataError("the partition is missing", file=str(path))
+    return paths
+
+
+def _looked(path: Path, home: Path) -> tuple[str, bool]:
+    """Look a file through, or remember what it held when it was as old and as long as now."""
+    stat = path.stat()
+    now = [path.name, stat.st_size, stat.st_mtime_ns]
+    note = home / f"{path.name}.seen.json"
+    try:
+        kept = json.loads(note.read_text())
+        if kept["file"] == now:
+            return kept["sha256"], kept["counts_from_zero"]
+    except (OSError, ValueError, KeyError):
+        pass
+    digest, counts_from_zero = looked_through(path)
+    plain = {"file": now, "sha256": digest, "counts_from_zero": counts_from_zero}
+    write_whole(note, json.dumps(plain).encode())
+    return digest, counts_from_zero
+
+
+def _converted(
+    path: Path, home: Path, digest: str, target: str | None, zero_based: bool, step: int
+) -> Path:
+    """Return the folder of a partition's blocks, made now where it is not there."""
+    how = f"{'z' if zero_based else 'o'}-{target or ''}"
+    name = re.sub(r"[^\w.-]", "_", f"{digest[:32]}-{how}")
+    folder, aside = home / name, home / f"{name}.part"
+    if folder.is_dir():
+        return folder
+    aside.mkdir(parents=True, exist_ok=True)
+    journal: dict[str, Any] = {"format": _FORMAT, "at": 0, "blocks": []}
+    if (aside / "manifest.json").exists():
+        journal = json.loads((aside / "manifest.json").read_text())
+    for X, y, at in pieces_of(path, target, zero_based, journal["at"], step):
+        block = write_block(aside, len(journal["blocks"]), X, y)
+        journal["blocks"].append(block.to_dict())
+        journal["at"] = at
+        write_whole(aside / "manifest.json", json.dumps(journal).encode())
+    if not journal["blocks"]:
+        raise DataError("the partition holds no rows", file=str(path))
+    os.replace(aside, folder)
+    return folder
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        plain = json.loads((folder / "manifest.json").read_text())
+        return {**plain, "blocks": [StoredBlock.from_dict(block) for block in plain["blocks"]]}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DataError(
+            "the manifest of converted blocks is damaged; delete the folder, and it is made again",
+            file=str(folder),
+        ) from None

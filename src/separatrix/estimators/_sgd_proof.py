@@ -1,0 +1,138 @@
+"""How far from the optimum a stochastic gradient run stopped: a bound from below, and its proof.
+
+The run's own multipliers (the mean slope of the loss at each row) bound the optimum from below, but
+loosely where C is large. They are therefore improved by passes of the exact machines' own roads, no
+more of them than the run itself has made: what they find serves as a bound and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.canonical import sha256
+from separatrix.certificates.duality_gap import (
+    DualityGap,
+    DualityGaps,
+    check_duality_gap,
+    data_of,
+)
+from separatrix.certificates.scaled_gap import ScaledGap
+from separatrix.problem.equilibrate import divided_columns
+from separatrix.problem.losses import CODES, LOGISTIC, NAMES
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers.balance import balanced
+from separatrix.solvers.machine import MachineRun, choose
+
+__all__ = ["Bounds"]
+
+_SMALL = 20_000  # entries: where the bound is made exact at next to no cost
+_EXACT = 1e-9
+
+
+@dataclass
+class Bounds:
+    """The machines that a run approaches, and the best multipliers known for each."""
+
+    problems: list[MachineProblem]
+    exponents: np.ndarray
+    codes: np.ndarray
+    n_classes: int
+    alphas: list[np.ndarray] = field(default_factory=list)
+    duals: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        codes: np.ndarray,
+        n_classes: int,
+        costs: np.ndarray,
+        loss: str,
+        intercept: bool,
+        exponents: np.ndarray,
+    ) -> Bounds:
+        """Pose the machines, one or one a class, on the divided columns."""
+        if exponents.any():
+            X = divided_columns(X, exponents)
+        numbers = [1] if n_classes == 2 else range(n_classes)
+        problems = [
+            MachineProblem(
+                SignedProblem(X, np.where(codes == k, 1.0, -1.0), intercept), costs, CODES[loss]
+            )
+            for k in numbers
+        ]
+        return cls(problems, exponents, codes, n_classes)
+
+    def raise_by(self, weights: np.ndarray, shares: np.ndarray, passes: float, seed: int) -> None:
+        """Look for better multipliers, from those of the run, for so many passes."""
+        if not self.alphas:
+            self.alphas = [np.zeros(len(self.codes)) for _ in self.problems]
+            self.duals = [0.0 for _ in self.problems]
+        for k, problem in enumerate(self.problems):
+            self._offer(k, problem.costs * shares[k])
+            small = problem.X.shape[0] * problem.X.shape[1] <= _SMALL
+            road = choose(problem)
+            if not small and road == "interior_point":
+                road = "dual_coordinate"  # a pass there costs what a pass here does
+            run = MachineRun(
+                problem,
+                road,
+                tol=_EXACT if small else 1e-3,
+                seed=seed,
+                max_passes=np.inf if small else passes,
+                first=(weights[k] if problem.loss == LOGISTIC else None, self.alphas[k]),
+            )
+            run.go_on(_EXACT if small else 1e-3)
+            self._offer(k, run.state.alpha)
+
+    def _offer(self, k: int, alpha: np.ndarray) -> None:
+        problem = self.problems[k]
+        alpha = np.minimum(np.maximum(alpha, 0.0), problem.upper)
+        if problem.has_free_bias:
+            alpha = balanced(alpha, problem.signs, problem.upper)
+        dual = problem.dual(alpha)
+        if dual > self.duals[k]:
+            self.duals[k], self.alphas[k] = dual, alpha
+
+    def divided(self, weights: np.ndarray) -> np.ndarray:
+        """Return weights, [b, w_1 ... w_d] a machine, for the divided columns."""
+        weights = weights.copy()
+        weights[:, 1:] = np.ldexp(weights[:, 1:], self.exponents)
+        return weights
+
+    def gap(self, weights: np.ndarray) -> float:
+        """Return the largest relative gap of any machine, in floating point."""
+        gaps = []
+        for w, problem, dual in zip(weights, self.problems, self.duals, strict=True):
+            primal = problem.primal(w)
+            gaps.append((primal - dual) / primal if primal > 0.0 else 0.0)
+        return max(gaps)
+
+    def prove(
+        self, weights: np.ndarray, tol: float, classes: tuple[str, ...]
+    ) -> DualityGap | DualityGaps | ScaledGap:
+        """Prove from the data how far these weights are from the best."""
+        intercept = self.problems[0].rows.fit_intercept
+        digest = sha256(data_of(self.problems[0].X, self.codes, self.n_classes, intercept))
+        proofs = tuple(
+            check_duality_gap(
+                X=problem.X,
+                signs=problem.signs,
+                costs=problem.costs,
+                loss=NAMES[problem.loss],
+                weights=weights[k],
+                alpha=self.alphas[k],
+                intercept=intercept,
+                positive=k if len(self.problems) > 1 else 1,
+                data_sha256=digest,
+                classes=classes,
+                wanted=tol,
+            )
+            for k, problem in enumerate(self.problems)
+        )
+        whole = proofs[0] if len(proofs) == 1 else DualityGaps(proofs)
+        return ScaledGap(self.exponents, whole) if self.exponents.any() else whole

@@ -37,6 +37,8 @@ MODELS = {
     "logistic, free": (lambda: sx.LogisticRegression(C=np.inf), True),
     "perceptron": (sx.Perceptron, True),
     "fewest errors": (sx.ZeroOne, True),
+    "gradient steps": (lambda: sx.SGD(max_passes=4), False),
+    "gradient steps, free": (lambda: sx.SGD("logistic", C=np.inf, max_passes=2), True),
 }
 
 

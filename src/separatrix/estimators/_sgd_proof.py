@@ -1,8 +1,8 @@
 """How far from the optimum a stochastic gradient run stopped: a bound from below, and its proof.
 
 The run's own multipliers (the mean slope of the loss at each row) bound the optimum from below, but
-loosely where C is large. They are therefore improved by passes of the exact machines' own roads, no
-more of them than the run itself has made: what they find serves as a bound and nothing else.
+loosely where C is large. They are then improved on the roads of the exact machines, for a hundred
+passes at most: what those find serves as a bound and for nothing else.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ __all__ = ["Bounds"]
 
 _SMALL = 20_000  # entries: where the bound is made exact at next to no cost
 _EXACT = 1e-9
+_PASSES = 200.0  # at most, at each look
 
 
 @dataclass
@@ -43,6 +44,7 @@ class Bounds:
     n_classes: int
     alphas: list[np.ndarray] = field(default_factory=list)
     duals: list[float] = field(default_factory=list)
+    is_tight: list[bool] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -67,27 +69,23 @@ class Bounds:
         ]
         return cls(problems, exponents, codes, n_classes)
 
-    def raise_by(self, weights: np.ndarray, shares: np.ndarray, passes: float, seed: int) -> None:
-        """Look for better multipliers, from those of the run, for so many passes."""
+    def raise_by(self, weights: np.ndarray, shares: np.ndarray, tol: float, seed: int) -> None:
+        """Look for better multipliers, from those of the run, until they are good enough."""
         if not self.alphas:
             self.alphas = [np.zeros(len(self.codes)) for _ in self.problems]
             self.duals = [0.0 for _ in self.problems]
+            self.is_tight = [False for _ in self.problems]
         for k, problem in enumerate(self.problems):
             self._offer(k, problem.costs * shares[k])
-            small = problem.X.shape[0] * problem.X.shape[1] <= _SMALL
-            road = choose(problem)
-            if not small and road == "interior_point":
-                road = "dual_coordinate"  # a pass there costs what a pass here does
+            if self.is_tight[k] or self._gap(k, weights[k]) <= tol:
+                continue
+            enough = _EXACT if problem.X.shape[0] * problem.X.shape[1] <= _SMALL else 0.2 * tol
+            first = (weights[k] if problem.loss == LOGISTIC else None, self.alphas[k])
             run = MachineRun(
-                problem,
-                road,
-                tol=_EXACT if small else 1e-3,
-                seed=seed,
-                max_passes=np.inf if small else passes,
-                first=(weights[k] if problem.loss == LOGISTIC else None, self.alphas[k]),
+                problem, choose(problem), tol=enough, seed=seed, max_passes=_PASSES, first=first
             )
-            run.go_on(_EXACT if small else 1e-3)
-            self._offer(k, run.state.alpha)
+            self.is_tight[k] = run.go_on(enough).is_final
+            self._offer(k, run.claims().alpha)
 
     def _offer(self, k: int, alpha: np.ndarray) -> None:
         problem = self.problems[k]
@@ -106,11 +104,11 @@ class Bounds:
 
     def gap(self, weights: np.ndarray) -> float:
         """Return the largest relative gap of any machine, in floating point."""
-        gaps = []
-        for w, problem, dual in zip(weights, self.problems, self.duals, strict=True):
-            primal = problem.primal(w)
-            gaps.append((primal - dual) / primal if primal > 0.0 else 0.0)
-        return max(gaps)
+        return max(self._gap(k, w) for k, w in enumerate(weights))
+
+    def _gap(self, k: int, w: np.ndarray) -> float:
+        primal = self.problems[k].primal(w)
+        return (primal - self.duals[k]) / primal if primal > 0.0 else 0.0
 
     def prove(
         self, weights: np.ndarray, tol: float, classes: tuple[str, ...]

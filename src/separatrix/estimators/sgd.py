@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
@@ -24,6 +26,7 @@ from separatrix.estimators._validate import (
     training_data,
 )
 from separatrix.estimators._weights import class_factors, row_weights
+from separatrix.problem.medians import medians
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers import sgd
@@ -42,12 +45,24 @@ def _is_logistic(machine: SGD) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class _CentredRun(Run):
+    """A run on columns from which something was taken, which the bias takes up."""
+
+    centre: np.ndarray | None = None
+
+    def as_given(self, w: np.ndarray) -> np.ndarray:
+        """Return the weights for the columns as they were given."""
+        coef, intercept = self.problem.weights(w)
+        return np.asarray(self.given.homogeneous(coef, intercept - coef @ self.centre))
+
+
 class SGD(LogisticProbabilities):
     """Learn from one row at a time, from a stream or in passes, with no step size to set.
 
     Steps towards the least ``1/2 sum_j (p_j w_j)^2 + C sum_i s_i loss(y_i (w.x_i + b))``, with s
     the sample weights, b never penalised, and p_j the least power of two that no entry of column j
-    exceeds: columns need no scaling, from 1e-100 to 1e100. After `fit` the distance from the
+    exceeds (of a dense column in `fit`: less its median): columns need no scaling. After `fit` the distance from the
     optimum is proved. In memory, `LinearSVM` and `LogisticRegression` get there; this machine is
     for rows that come one after another, or too many of them to be visited often.
 
@@ -109,6 +124,7 @@ class SGD(LogisticProbabilities):
     dual_objective_: Any
     gap_: float | None
     _stream: tuple[np.ndarray, np.ndarray, np.ndarray]  # slots, sums, totals
+    _centre: np.ndarray  # taken from the columns before they are learned
 
     def __init__(
         self,
@@ -181,10 +197,12 @@ class SGD(LogisticProbabilities):
         refuse_huge(self, X)
         self.classes_, codes = several_classes(self, y)
         weights = row_weights(self, X, codes, None, self.class_weight)
-        problem = self._problem(X, codes)
+        problem = self._problem(self._centred(as_matrix(X), weights), codes)
         settings = self._settings(None if (weights == 1.0).all() else weights)
         settings |= {"order": self.order, "max_passes": float(self.max_passes)}
-        return Run(sgd, problem, settings, NO_LIMIT, np.inf, problem)
+        return _CentredRun(
+            sgd, problem, settings, NO_LIMIT, np.inf, self._problem(X, codes), centre=self._centre
+        )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SGD:
         """Make passes over the rows, and prove how far from the optimum they ended."""
@@ -195,8 +213,9 @@ class SGD(LogisticProbabilities):
         weights = row_weights(self, X, codes, sample_weight, self.class_weight)
         X, kept = as_matrix(X), np.flatnonzero(weights > 0.0)
         whole = len(kept) == len(weights)
-        problem = self._problem(X if whole else X[kept], codes if whole else codes[kept])
         used = weights if whole else weights[kept]
+        rows = self._centred(X if whole else X[kept], used)
+        problem = self._problem(rows, codes if whole else codes[kept])
         settings = self._settings(None if (used == 1.0).all() else used)
         state = sgd.start(problem, **settings, order=self.order)
         proved = self.loss != "perceptron" and math.isfinite(self.C)
@@ -210,6 +229,14 @@ class SGD(LogisticProbabilities):
             if self.loss == "perceptron":
                 self._say_whether_separated(self._problem(X, codes))
         return self
+
+    def _centred(self, X: Any, weights: np.ndarray) -> Any:
+        """Take the medians from dense columns: a free bias takes them up, and steps are surer."""
+        self._centre = np.zeros(X.shape[1])
+        if sp.issparse(X) or not self.fit_intercept:
+            return X
+        self._centre = medians(X, weights)
+        return X - self._centre if self._centre.any() else X
 
     def _go_on(self, state: sgd.State, passes: float, begun: float) -> bool:
         """Make passes up to so many in all; return whether the clock allowed it."""
@@ -228,7 +255,7 @@ class SGD(LogisticProbabilities):
             costs = float(self.C) * weights
         if not np.isfinite(costs).all() or ((weights > 0.0) & (costs == 0.0)).any():
             raise DataError("C times a row's weight leaves the range of numbers. Change C.")
-        bounds, done, look = None, 0.0, float(_FIRST_LOOK)
+        bounds, look = None, float(_FIRST_LOOK)
         while True:
             look = min(look, float(self.max_passes))
             in_time = self._go_on(state, look, begun)
@@ -242,8 +269,7 @@ class SGD(LogisticProbabilities):
             shares = np.zeros((len(answer), len(codes)))
             shares[:, kept] = state.multipliers()
             divided = bounds.divided(answer)
-            bounds.raise_by(divided, shares, max(1.0, state.passes - done), seed=0)
-            done = state.passes
+            bounds.raise_by(divided, shares, float(self.tol), seed=0)
             if bounds.gap(divided) <= self.tol or not in_time or look >= self.max_passes:
                 break
             look *= 2.0
@@ -286,15 +312,13 @@ class SGD(LogisticProbabilities):
         if not np.isfinite(answer).all():
             raise DataError(f"SGD: {Status.OVERFLOW.cause}. Divide large columns first.")
         self.coef_ = answer[:, 1:].copy()
-        self.intercept_ = answer[:, 0] * bool(self.fit_intercept)
+        self.intercept_ = (answer[:, 0] - self.coef_ @ self._centre) * bool(self.fit_intercept)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
         self._stream = (memory.slots, memory.sums, memory.totals)
 
     # ---- streams
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> SGD:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> SGD:
         """Go once over new rows, as they stand, from where the last call ended.
 
         Name all classes at first. There is no certificate: it would speak of all the data.
@@ -312,6 +336,9 @@ class SGD(LogisticProbabilities):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             self.classes_, _ = several_classes(self, np.asarray(classes))
+            self._centre = np.zeros(X.shape[1])
+        elif self._centre.any():
+            X = (X.toarray() if sp.issparse(X) else X) - self._centre
         codes = self._codes(y)
         weights = self._stream_weights(X, codes, sample_weight)
         if weights is not None and not (weights > 0.0).all():

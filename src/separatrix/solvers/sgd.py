@@ -228,5 +228,3 @@ def _double(values: np.ndarray) -> np.ndarray:
     values = values.astype(np.float64)
     values.flags.writeable = False
     return values
-
-

@@ -40,6 +40,7 @@ ESTIMATORS = {
     "LogisticRegression": "separatrix.estimators.logistic_regression",
     "LogisticRegressionCV": "separatrix.selection.logistic_regression_cv",
     "Perceptron": "separatrix.estimators.perceptron",
+    "SGD": "separatrix.estimators.sgd",
     "ZeroOne": "separatrix.estimators.zero_one",
 }
 

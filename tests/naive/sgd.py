@@ -61,7 +61,8 @@ class Stream:
     def learn(self, x, sign, weight=1.0, again=False):
         """Learn a row; return what was thought of it before."""
         copies = min(math.ceil(weight), MOST_COPIES)
-        return [self.learn_once(x, sign, weight / copies, again) for _ in range(copies)][0]
+        first, *_ = [self.learn_once(x, sign, weight / copies, again) for _ in range(copies)]
+        return first
 
     def learn_once(self, x, sign, unit, again):
         row = self.held(x)

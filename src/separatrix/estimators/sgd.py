@@ -62,9 +62,9 @@ class SGD(LogisticProbabilities):
 
     Steps towards the least ``1/2 sum_j (p_j w_j)^2 + C sum_i s_i loss(y_i (w.x_i + b))``, with s
     the sample weights, b never penalised, and p_j the least power of two that no entry of column j
-    exceeds (of a dense column in `fit`: less its median): columns need no scaling. After `fit` the distance from the
-    optimum is proved. In memory, `LinearSVM` and `LogisticRegression` get there; this machine is
-    for rows that come one after another, or too many of them to be visited often.
+    exceeds (of a dense column in `fit`: less its median): columns need no scaling. After `fit` the
+    distance from the optimum is proved. In memory, `LinearSVM` and `LogisticRegression` get there;
+    this machine is for rows that come one after another, or too many to be visited often.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class SGD(LogisticProbabilities):
 
     def _tell(self, bounds: Bounds, divided: np.ndarray) -> None:
         proof = bounds.prove(divided, float(self.tol), self._class_names())
-        machines = getattr(proof, "machines", (proof,))
+        machines: tuple[Any, ...] = getattr(proof, "machines", (proof,))
         self.certificate_, self.gap_ = proof, proof.gap
         primal, dual = [m.primal for m in machines], [m.dual for m in machines]
         self.objective_ = primal[0] if len(primal) == 1 else np.array(primal)

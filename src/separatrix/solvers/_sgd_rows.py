@@ -75,7 +75,7 @@ class Rule(NamedTuple):
 
 
 def first_steepest(loss: int) -> float:
-    """Return the slope that no row is thought to exceed: for the squared hinge, that at margin 0."""
+    """Return the slope that no row exceeds at first: for the squared hinge, that at margin 0."""
     return 2.0 if loss == SQUARED_HINGE else 1.0
 
 
@@ -177,7 +177,7 @@ def _learn_row(  # type: ignore[no-untyped-def]
     indices, values, begin, end, sign, weight, slots, sums, totals, rule
 ):
     """Learn one row; return its score before, and the two sums that make its multiplier."""
-    copies = int(math.ceil(weight)) if weight <= _MOST_COPIES else _MOST_COPIES
+    copies = math.ceil(weight) if weight <= _MOST_COPIES else _MOST_COPIES
     unit = weight / copies
     first = 0.0
     share = 0.0

@@ -6,18 +6,16 @@ import math
 import time
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from separatrix.certificates.separation import check_separation
 from separatrix.errors import DataError
 from separatrix.estimators._probabilities import LogisticProbabilities
 from separatrix.estimators._run import Run, seed_of
-from separatrix.estimators._sgd_proof import Bounds
 from separatrix.estimators._validate import (
     one_of,
     positive,
@@ -32,6 +30,9 @@ from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers import sgd
 from separatrix.solvers._drive import NO_LIMIT, Status, go_on
 from separatrix.solvers._sgd_rows import SCALE
+
+if TYPE_CHECKING:
+    from separatrix.estimators._sgd_proof import Bounds
 
 __all__ = ["SGD"]
 
@@ -250,6 +251,8 @@ class SGD(LogisticProbabilities):
     def _fit_and_prove(
         self, state: sgd.State, X: Any, codes: np.ndarray, weights: np.ndarray, kept: np.ndarray
     ) -> None:
+        from separatrix.estimators._sgd_proof import Bounds  # the exact machines: not for streams
+
         begun = time.perf_counter()
         with np.errstate(over="ignore", under="ignore"):
             costs = float(self.C) * weights
@@ -300,6 +303,8 @@ class SGD(LogisticProbabilities):
             )
 
     def _say_whether_separated(self, problem: Any) -> None:
+        from separatrix.certificates.separation import check_separation
+
         w = problem.homogeneous(self.coef_, self.intercept_)
         self.certificate_ = check_separation(problem, w, self._class_names())
         if self.certificate_.holds:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from separatrix.data.line_feed import Chunk, LineFeed
+    from separatrix.data.stream_rows import Batch, Parser
     from separatrix.storage.stream_checkpoint import Checkpoint
 
 _WARM_UP_LINES = 1000
@@ -323,13 +324,16 @@ class _Run:
 
         parser, header = parser_for(chunk, **self.settings)
         chunk = _without(chunk, header)
-        labels: Any = None
+        sample = None
+        if self.declared is None or parser.kind == "csv":
+            sample = _readable(parser, _first_lines(chunk, _WARM_UP_LINES))
         if self.declared is not None:
             labels = tidy_labels(self.declared)
         else:
-            batch = parser.parse(_first_lines(chunk, _WARM_UP_LINES))
-            labels = np.zeros(0) if batch is None else np.unique(batch.labels)
+            labels = np.zeros(0) if sample is None else np.unique(sample.labels)
         learner = StreamLearner.fresh(SGD(**self.machine), labels, self.max_features)
+        if sample is not None and parser.kind == "csv":
+            learner.centre_on(sample.X)
         self.state = Checkpoint(learner, parser, Progressive(self.window), self.feed.places)
         passed(chunk, 0)
         return chunk
@@ -442,6 +446,22 @@ class _Signals:
     def __exit__(self, *_: object) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)
+
+
+def _readable(parser: Parser, chunk: Chunk) -> Batch | None:
+    """Return the rows of the lines that can be read; those that cannot are dealt with later."""
+    from dataclasses import replace
+
+    from separatrix.errors import DataError
+
+    while True:
+        try:
+            return parser.parse(chunk)
+        except DataError as error:
+            begin, end = _span_of(chunk, error.line or 0)
+            if begin < 0 or end - begin == len(chunk.data):
+                raise
+            chunk = replace(chunk, data=chunk.data[:begin] + chunk.data[end:])
 
 
 def _part(chunk: Chunk, begin: int, end: int) -> Chunk:

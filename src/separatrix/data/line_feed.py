@@ -11,9 +11,9 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from separatrix.data.streams import _MAGIC, STDIN
 from separatrix.errors import DataError
@@ -94,11 +94,12 @@ class LineFeed:
     places: list[Place]
     follow: bool = False
     size: int = _SIZE
-    _rest: dict[int, bytes] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Chunk]:
-        opened = [_Opened(place) for place in self.places]
+        opened: list[_Opened] = []
         try:
+            for place in self.places:
+                opened.append(_Opened(place))
             for file in opened:
                 yield from self._chunks(file, at_end=not self.follow)
             while self.follow:
@@ -167,14 +168,15 @@ class _Opened:
             raise DataError("there is no such file; check the path", file=place.path) from None
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}", file=place.path) from None
+        start = self._file.read(8) or b""
         if place.offset == 0:
-            self._refuse_compressed(self._file)
+            self._refuse_compressed(start)
         self._file.seek(place.offset)
 
-    def _refuse_compressed(self, file: BinaryIO) -> None:
-        start = file.read(8) or b""
+    def _refuse_compressed(self, start: bytes) -> None:
         kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
         if kind is not None:
+            self.close()
             raise DataError(
                 f"the file is compressed ({kind}); decompress it on the way: "
                 f"zcat {Path(self.place.path).name} | separatrix stream -m model.sx -",

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from separatrix.errors import DataError
 from separatrix.estimators.sgd import SGD
+from separatrix.problem.medians import medians
 from separatrix.problem.rows import SignedRows, base_rows
 from separatrix.solvers import page_hinkley, sgd
 from separatrix.solvers._drive import OWN, Status
@@ -23,6 +24,7 @@ from separatrix.solvers._sgd_rows import Rule
 __all__ = ["Progressive", "StreamLearner", "UnknownClass"]
 
 _LARGEST = 1e100
+_WIDEST_CENTRED = 2000
 _DRIFTS_KEPT = 100
 
 
@@ -115,6 +117,7 @@ class StreamLearner:
     memory: sgd.Memory
     rows: int = 0
     most_features: int = 1 << 22
+    centre: np.ndarray = field(default_factory=lambda: np.zeros(0))  # taken from every row
 
     @classmethod
     def fresh(cls, machine: SGD, classes: Any, most_features: int = 1 << 22) -> StreamLearner:
@@ -139,14 +142,16 @@ class StreamLearner:
                 f"the model is a {type(machine).__name__}, which does not learn from streams; "
                 "give another name to the new model, or start anew with --fresh"
             )
-        if machine._centre.any():
-            raise DataError(
-                "the model was fitted to dense columns in memory; go on with it in Python "
-                "(partial_fit), or start anew with --fresh"
-            )
         slots, sums, totals = (part.copy() for part in machine._stream)
         memory = sgd.blank(0, 0, 0, False, False)._replace(slots=slots, sums=sums, totals=totals)
-        return cls(machine, machine.classes_, memory, int(machine.n_iter_), most_features)
+        centre = machine._centre if machine._centre.any() else np.zeros(0)
+        return cls(machine, machine.classes_, memory, int(machine.n_iter_), most_features, centre)
+
+    def centre_on(self, X: Any) -> None:
+        """Take the medians of these rows from every row to come: a free bias takes them up."""
+        if X.shape[1] <= _WIDEST_CENTRED and self.machine.fit_intercept:
+            X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+            self.centre = medians(X, np.ones(len(X)))
 
     def declare(self, classes: Any) -> None:
         """Make room for further classes; machines of those known stay as they are."""
@@ -194,6 +199,8 @@ class StreamLearner:
     def learn(self, X: Any, codes: np.ndarray) -> np.ndarray:
         """Score rows, then learn them, one by one; return 1 where the class was not foreseen."""
         self._make_room(X.shape[1])
+        if len(self.centre):
+            X = (X.toarray() if sp.issparse(X) else X) - self.centre
         machine, memory = self.machine, self.memory
         base = base_rows(X if sp.issparse(X) else np.ascontiguousarray(X, dtype=np.float64))
         rule = Rule(
@@ -241,7 +248,7 @@ class StreamLearner:
         keep = n_features + 1
         slots, sums = memory.slots[:, :keep], memory.sums[:, :keep]
         machine.classes_, machine.n_features_in_ = self.classes, n_features
-        machine._centre = np.zeros(n_features)
+        machine._centre = self.centre if len(self.centre) else np.zeros(n_features)
         state = sgd.State(
             rows=None,
             settings=sgd.Settings(

@@ -82,4 +82,6 @@ def read_checkpoint(path: str | os.PathLike[str], most_features: int) -> Checkpo
             int(plain["width"]),
         )
     except (KeyError, TypeError) as error:
-        raise ModelFileError(f"{os.fspath(path)}: what it says of its stream is not well-formed.") from error
+        raise ModelFileError(
+            f"{os.fspath(path)}: what it says of its stream is not well-formed."
+        ) from error

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from benchmarks import stream_kills
-from tests.cli.command import separatrix as run
-from tests.naive import sgd as naive
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.data.libsvm import write_libsvm
+from tests.cli.command import separatrix as run
+from tests.naive import sgd as naive
 
 CLASSES = [-1, 1]
 

@@ -12,18 +12,22 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from separatrix.data.streams import _MAGIC, STDIN
 from separatrix.errors import DataError
 
-__all__ = ["Chunk", "LineFeed", "Place"]
+__all__ = ["Chunk", "LineFeed", "Place", "passed"]
 
 _HEAD, _TAIL = 1 << 16, 1 << 12
 _LONGEST_LINE = 64 << 20
 _SIZE = 1 << 20
 _NAP = 0.2
+_NEWLINE = 10
 
 
 @dataclass
@@ -71,12 +75,17 @@ def _digests(path: str, offset: int) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines: where they begin, and their bytes. An idle moment of a followed file has none."""
+    """Whole lines: where they begin, and their bytes; none in an idle moment of a followed file."""
 
     place: Place
     offset: int
     line: int  # the number of the first line, from 1
     data: bytes
+
+    @cached_property
+    def newlines(self) -> int:
+        """How many line ends there are: counted once, and faster than `bytes.count` does."""
+        return int(np.count_nonzero(np.frombuffer(self.data, dtype=np.uint8) == _NEWLINE))
 
     @property
     def name(self) -> str:
@@ -133,7 +142,7 @@ class LineFeed:
             if whole:
                 chunk = Chunk(file.place, file.offset, file.line, whole)
                 file.offset += len(whole)
-                file.line += whole.count(b"\n")
+                file.line += chunk.newlines
                 yield chunk
             if not piece:
                 return
@@ -142,8 +151,10 @@ class LineFeed:
 def passed(chunk: Chunk, upto: int) -> None:
     """Move the place of the chunk's file behind its first `upto` bytes."""
     chunk.place.offset = chunk.offset + upto
-    chunk.place.lines = chunk.line - 1 + chunk.data.count(b"\n", 0, upto)
-    if upto == len(chunk.data) and upto and not chunk.data.endswith(b"\n"):
+    whole = upto == len(chunk.data)
+    before = chunk.newlines if whole else chunk.data.count(b"\n", 0, upto)
+    chunk.place.lines = chunk.line - 1 + before
+    if whole and upto and not chunk.data.endswith(b"\n"):
         chunk.place.lines += 1
 
 

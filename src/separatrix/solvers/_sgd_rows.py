@@ -103,7 +103,7 @@ def _widen(slots, sums, j, size, steepest, phase, rule):  # type: ignore[no-unty
     slot[WEIGHT] = _bet(slot[PULL], slot[SQUARES], slot[WEALTH], slot[REACH])
 
 
-@compiled
+@inlined
 def _score(indices, values, begin, end, slots, sums, totals, rule):  # type: ignore[no-untyped-def]
     steepest = totals[STEEPEST]
     phase = 0.5 * totals[TIME] * totals[TIME]
@@ -142,7 +142,7 @@ def _move(slots, sums, j, gradient, penalty, phase, averaging):  # type: ignore[
         slots[j, WEIGHT] = _bet(pull, squares, wealth, reach)
 
 
-@compiled
+@inlined
 def _step(indices, values, begin, end, sign, unit, steep, slots, sums, totals, rule):  # type: ignore[no-untyped-def]
     """Learn a row whose loss has the slope `steep`, once, with weight `unit`."""
     pull = steep * unit
@@ -172,7 +172,7 @@ def _step(indices, values, begin, end, sign, unit, steep, slots, sums, totals, r
         _move(slots, sums, j, pull * x, penalty, phase, rule.averaging)
 
 
-@compiled
+@inlined
 def _learn_row(  # type: ignore[no-untyped-def]
     indices, values, begin, end, sign, weight, slots, sums, totals, rule
 ):
@@ -198,7 +198,7 @@ def _learn_row(  # type: ignore[no-untyped-def]
     return first, share, mass
 
 
-@compiled
+@inlined
 def _learn_machines(  # type: ignore[no-untyped-def]
     indices, values, begin, end, row, code, weight, slots, sums, totals, shares, scores, rule
 ):

@@ -5,9 +5,9 @@
 Each run is a process of its own, bound to one core, that reads the same rows from a file: ours in
 LIBSVM or text, VW's in its own format with the same numbers. Timed is the processor time of
 reading, learning and writing the model, without the start of Python (stated apart): ours after a
-first run over a few lines that loads the compiled loops. VW runs with its defaults (adaptive, normalised and
-invariant steps) and the same loss; its error is its own progressive validation with --binary, or
---oaa for many classes.
+first run over a few lines that loads the compiled loops. VW runs with its defaults (adaptive,
+normalised and invariant steps) and the same loss; its error is its own progressive validation with
+--binary, or --oaa for many classes.
 """
 
 import argparse

@@ -121,7 +121,7 @@ def test_many_classes_are_one_machine_each_against_the_rest():
     for k in range(3):
         alone = np.zeros((1, 60))
         state = one_pass(X, np.where(codes == k, 1.0, -1.0), alone)
-        assert np.array_equal(together.memory.slots[k], state.memory.slots[0])
+        assert np.array_equal(together.memory.slots[:, k], state.memory.slots[:, 0])
         assert np.array_equal(scores[k], alone[0])
 
 
@@ -146,7 +146,19 @@ def test_a_wider_memory_knows_nothing_of_the_new():
     grown = sgd.widened(narrow.memory, X.shape[1], scaled=True)
     assert np.array_equal(grown.slots, wide.memory.slots)
     assert np.array_equal(grown.sums, wide.memory.sums)
-    assert (grown.slots[:, -2:, WEIGHT] == 0.0).all()
+    assert (grown.slots[-2:, :, WEIGHT] == 0.0).all()
+
+
+def test_a_packed_memory_is_the_same_memory():
+    X = np.zeros((20, 50))
+    X[:, 7] = np.arange(20) - 9.5
+    for average in (False, True):
+        memory = one_pass(X, np.sign(X[:, 7]), average=average).memory
+        parts = sgd.packed(memory)
+        assert len(parts[0]) == 2  # the bias and one feature
+        again = sgd.unpacked(parts)
+        for ours, theirs in zip(memory[:3], again[:3], strict=True):
+            assert np.array_equal(ours, theirs)
 
 
 def test_columns_beyond_reach_are_taken_as_zero():

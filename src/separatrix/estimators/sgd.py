@@ -124,7 +124,7 @@ class SGD(LogisticProbabilities):
     objective_: Any
     dual_objective_: Any
     gap_: float | None
-    _stream: tuple[np.ndarray, np.ndarray, np.ndarray]  # slots, sums, totals
+    _stream: tuple[np.ndarray, ...]  # slots, sums, totals; or those of some features alone
     _centre: np.ndarray  # taken from the columns before they are learned
 
     def __init__(
@@ -280,7 +280,7 @@ class SGD(LogisticProbabilities):
 
     def _exponents(self, state: sgd.State) -> np.ndarray:
         """Return the powers of two that no entry of the columns exceeds."""
-        scales = state.memory.slots[0, 1:, SCALE]
+        scales = state.memory.slots[1:, 0, SCALE]
         if not self.scale:
             return np.zeros(len(scales), dtype=np.int64)
         return np.where(scales > 0.0, np.frexp(scales)[1] - 1, 0).astype(np.int64)
@@ -313,7 +313,7 @@ class SGD(LogisticProbabilities):
     def _keep(self, state: sgd.State) -> None:
         """Take over what a run has come to."""
         memory = state.memory
-        answer = state.answer.reshape(len(memory.slots), -1)
+        answer = state.answer.reshape(memory.slots.shape[1], -1)
         if not np.isfinite(answer).all():
             raise DataError(f"SGD: {Status.OVERFLOW.cause}. Divide large columns first.")
         self.coef_ = answer[:, 1:].copy()
@@ -383,10 +383,7 @@ class SGD(LogisticProbabilities):
         earlier = None
         before, passes = 0, 0.0
         if hasattr(self, "_stream"):
-            slots, sums, totals = (part.copy() for part in self._stream)
-            earlier = sgd.blank(0, 0, 0, False, False)._replace(
-                slots=slots, sums=sums, totals=totals
-            )
+            earlier = sgd.unpacked(self._stream)
             before, passes = self.n_iter_, self.n_passes_
         state = sgd.start(problem, **self._settings(weights), order="cyclic", first=earlier)
         sgd.learn(state, 0, n, scores)

@@ -19,7 +19,7 @@ from separatrix.problem.medians import medians
 from separatrix.problem.rows import SignedRows, base_rows
 from separatrix.solvers import page_hinkley, sgd
 from separatrix.solvers._drive import OWN, Status
-from separatrix.solvers._sgd_rows import Rule
+from separatrix.solvers._sgd_rows import TIME, Rule
 
 __all__ = ["Progressive", "StreamLearner", "UnknownClass"]
 
@@ -142,8 +142,7 @@ class StreamLearner:
                 f"the model is a {type(machine).__name__}, which does not learn from streams; "
                 "give another name to the new model, or start anew with --fresh"
             )
-        slots, sums, totals = (part.copy() for part in machine._stream)
-        memory = sgd.blank(0, 0, 0, False, False)._replace(slots=slots, sums=sums, totals=totals)
+        memory = sgd.unpacked(tuple(part.copy() for part in machine._stream))
         centre = machine._centre if machine._centre.any() else np.zeros(0)
         return cls(machine, machine.classes_, memory, int(machine.n_iter_), most_features, centre)
 
@@ -158,20 +157,21 @@ class StreamLearner:
         wanted = np.unique(np.concatenate([self.classes, np.asarray(classes)]))
         if len(wanted) == len(self.classes):
             return
-        memory, known = self.memory, list(range(len(self.classes)))
-        slots, sums, totals = memory.slots, memory.sums, memory.totals
+        slots, sums, totals = self.memory.slots, self.memory.sums, self.memory.totals
         if len(self.classes) == 2:  # one machine served both: its mirror image is the other's
             mirrored = slots.copy()
             mirrored[:, :, :2] *= -1.0  # the weight and the pull
-            slots, sums = np.concatenate([mirrored, slots]), np.concatenate([-sums, sums])
+            slots = np.concatenate([mirrored, slots], axis=1)
+            sums = np.concatenate([-sums, sums], axis=1)
             totals = np.concatenate([totals, totals])
         machine = self.machine
         new = sgd.blank(
-            len(wanted), slots.shape[1] - 1, sgd.losses.CODES[machine.loss],
+            len(wanted), len(slots) - 1, sgd.losses.CODES[machine.loss],
             bool(machine.average), bool(machine.scale),
         )  # fmt: skip
-        places = np.searchsorted(wanted, self.classes)[known]
-        new.slots[places], new.sums[places], new.totals[places] = slots, sums, totals
+        places = np.searchsorted(wanted, self.classes)
+        new.slots[:, places], new.sums[:, places], new.totals[places] = slots, sums, totals
+        new.totals[:, TIME] = totals[0, TIME]
         self.memory, self.classes = new, wanted
 
     def codes(self, labels: np.ndarray) -> np.ndarray:
@@ -215,20 +215,20 @@ class StreamLearner:
             rows=SignedRows(base, codes, 1.0),
             settings=sgd.Settings(rule, False, 0, 0),
             memory=memory._replace(
-                shares=np.zeros((len(memory.slots) + 1, 0)),
+                shares=np.zeros((memory.slots.shape[1] + 1, 0)),
                 order=np.zeros(0, dtype=np.int64),
                 counts=np.zeros(OWN, dtype=np.int64),
             ),
             codes=np.ascontiguousarray(codes, dtype=np.int64),
         )
-        scores = np.zeros((len(memory.slots), len(codes)))
+        scores = np.zeros((memory.slots.shape[1], len(codes)))
         sgd.learn(state, 0, len(codes), scores)
         self.rows += len(codes)
         told = (scores[0] > 0.0) if len(scores) == 1 else scores.argmax(axis=0)
         return (told != codes).astype(np.uint8)
 
     def _make_room(self, n_features: int) -> None:
-        known = self.memory.slots.shape[1] - 1
+        known = len(self.memory.slots) - 1
         if n_features <= known:
             return
         if n_features > self.most_features:
@@ -246,7 +246,7 @@ class StreamLearner:
         self._make_room(n_features)
         machine, memory = self.machine, self.memory
         keep = n_features + 1
-        slots, sums = memory.slots[:, :keep], memory.sums[:, :keep]
+        slots, sums = memory.slots[:keep], memory.sums[:keep]
         machine.classes_, machine.n_features_in_ = self.classes, n_features
         machine._centre = self.centre if len(self.centre) else np.zeros(n_features)
         state = sgd.State(
@@ -258,6 +258,7 @@ class StreamLearner:
             codes=np.zeros(1, dtype=np.int64),
         )
         machine._keep(state)
+        machine._stream = sgd.packed(state.memory)
         machine.n_iter_, machine.n_passes_ = self.rows, 1.0
         machine.status_, machine.certificate_ = Status.STREAMING, None
         machine.objective_ = machine.dual_objective_ = machine.gap_ = None

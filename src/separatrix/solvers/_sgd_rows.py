@@ -35,6 +35,7 @@ from separatrix.problem.losses import PERCEPTRON, SQUARED_HINGE, slope
 
 __all__ = [
     "FIELDS",
+    "REACH",
     "SCALE",
     "SINCE",
     "STEEPEST",
@@ -90,11 +91,11 @@ def _bet(pull, squares, wealth, reach):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _widen(slots, sums, j, size, steepest, phase, rule):  # type: ignore[no-untyped-def]
+def _widen(slots, sums, j, k, size, steepest, phase, rule):  # type: ignore[no-untyped-def]
     """A value larger than all before it: the weight is for the new reach."""
-    slot = slots[j]
+    slot = slots[j, k]
     if rule.averaging:
-        sums[j] += slot[WEIGHT] * (phase - slot[SINCE])
+        sums[j, k] += slot[WEIGHT] * (phase - slot[SINCE])
         slot[SINCE] = phase
     slot[REACH] = size * steepest
     if rule.scaled and size > slot[SCALE]:
@@ -104,117 +105,126 @@ def _widen(slots, sums, j, size, steepest, phase, rule):  # type: ignore[no-unty
 
 
 @inlined
-def _score(indices, values, begin, end, slots, sums, totals, rule):  # type: ignore[no-untyped-def]
-    steepest = totals[STEEPEST]
-    phase = 0.5 * totals[TIME] * totals[TIME]
-    total = 0.0
-    if rule.bias:
-        if steepest > slots[0, REACH]:
-            _widen(slots, sums, 0, 1.0, steepest, phase, rule)
-        total = slots[0, WEIGHT]
-    for k in range(begin, end):
-        x = values[k]
-        j = indices[k] + _NEXT
-        if abs(x) * steepest > slots[j, REACH]:
-            _widen(slots, sums, j, abs(x), steepest, phase, rule)
-        total += x * slots[j, WEIGHT]
-    return total
+def _score(indices, values, begin, end, slots, sums, totals, told, rule):  # type: ignore[no-untyped-def]
+    """Write what every machine makes of a row; the machines of a feature stand side by side."""
+    machines = slots.shape[1]
+    phase = 0.5 * totals[0, TIME] * totals[0, TIME]
+    for k in range(machines):
+        told[k] = 0.0
+        if rule.bias:
+            if totals[k, STEEPEST] > slots[0, k, REACH]:
+                _widen(slots, sums, 0, k, 1.0, totals[k, STEEPEST], phase, rule)
+            told[k] = slots[0, k, WEIGHT]
+    if machines == 1:
+        total = told[0]
+        steepest = totals[0, STEEPEST]
+        for entry in range(begin, end):
+            x = values[entry]
+            j = indices[entry] + _NEXT
+            if abs(x) * steepest > slots[j, 0, REACH]:
+                _widen(slots, sums, j, 0, abs(x), steepest, phase, rule)
+            total += x * slots[j, 0, WEIGHT]
+        told[0] = total
+    else:
+        for entry in range(begin, end):
+            x = values[entry]
+            j = indices[entry] + _NEXT
+            for k in range(machines):
+                if abs(x) * totals[k, STEEPEST] > slots[j, k, REACH]:
+                    _widen(slots, sums, j, k, abs(x), totals[k, STEEPEST], phase, rule)
+                told[k] += x * slots[j, k, WEIGHT]
 
 
 @inlined
-def _move(slots, sums, j, gradient, penalty, phase, averaging):  # type: ignore[no-untyped-def]
+def _move(slots, sums, j, k, gradient, penalty, phase, averaging):  # type: ignore[no-untyped-def]
     """Feature j has seen a gradient; `penalty` is its share of the penalty's slope."""
-    weight = slots[j, WEIGHT]
-    reach = slots[j, REACH]
+    weight = slots[j, k, WEIGHT]
+    reach = slots[j, k, REACH]
     if penalty != 0.0:
         gradient += penalty * weight
         gradient = min(max(gradient, -reach), reach)
     if gradient != 0.0:
         if averaging:
-            sums[j] += weight * (phase - slots[j, SINCE])
-            slots[j, SINCE] = phase
-        pull = slots[j, PULL] - gradient
-        squares = slots[j, SQUARES] + gradient * gradient
-        wealth = max(slots[j, WEALTH] - gradient * weight, _LEAST_WEALTH)
-        slots[j, PULL] = pull
-        slots[j, SQUARES] = squares
-        slots[j, WEALTH] = wealth
-        slots[j, WEIGHT] = _bet(pull, squares, wealth, reach)
+            sums[j, k] += weight * (phase - slots[j, k, SINCE])
+            slots[j, k, SINCE] = phase
+        pull = slots[j, k, PULL] - gradient
+        squares = slots[j, k, SQUARES] + gradient * gradient
+        wealth = max(slots[j, k, WEALTH] - gradient * weight, _LEAST_WEALTH)
+        slots[j, k, PULL] = pull
+        slots[j, k, SQUARES] = squares
+        slots[j, k, WEALTH] = wealth
+        slots[j, k, WEIGHT] = _bet(pull, squares, wealth, reach)
 
 
 @inlined
-def _step(indices, values, begin, end, sign, unit, steep, slots, sums, totals, rule):  # type: ignore[no-untyped-def]
-    """Learn a row whose loss has the slope `steep`, once, with weight `unit`."""
-    pull = steep * unit
-    if -pull > totals[STEEPEST]:
-        longer = -pull
-        pull = -totals[STEEPEST]
-        totals[STEEPEST] = longer
-    totals[TIME] += unit
+def _pulls(unit, signs, steeps, totals, pulls):  # type: ignore[no-untyped-def]
+    """Turn slopes into pulls, none steeper than all before it; return whether there is one."""
+    some = False
+    for k in range(steeps.shape[0]):
+        pull = steeps[k] * unit
+        if -pull > totals[k, STEEPEST]:
+            longer = -pull
+            pull = -totals[k, STEEPEST]
+            totals[k, STEEPEST] = longer
+        totals[k, TIME] += unit
+        pulls[k] = pull * signs[k]
+        some = some or pull != 0.0
+    return some
+
+
+@inlined
+def _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule):  # type: ignore[no-untyped-def]
+    """Learn a row once, with weight `unit`."""
+    machines = slots.shape[1]
     penalised = rule.cost < np.inf
-    if pull == 0.0 and not penalised:
-        return
-    phase = 0.5 * totals[TIME] * totals[TIME]
-    pull *= sign
+    phase = 0.5 * totals[0, TIME] * totals[0, TIME]
     if rule.bias:
-        _move(slots, sums, 0, pull, 0.0, phase, rule.averaging)
+        for k in range(machines):
+            _move(slots, sums, 0, k, pulls[k], 0.0, phase, rule.averaging)
     penalty = 0.0
-    for k in range(begin, end):
-        j = indices[k] + _NEXT
-        x = values[k]
+    for entry in range(begin, end):
+        j = indices[entry] + _NEXT
+        x = values[entry]
         if x == 0.0:
             continue
-        if penalised:
-            if rule.counting:
-                slots[j, COUNT] += unit
-            scale = slots[j, SCALE]
-            penalty = unit * scale * scale / (rule.cost * slots[j, COUNT])
-        _move(slots, sums, j, pull * x, penalty, phase, rule.averaging)
+        for k in range(machines):
+            if penalised:
+                if rule.counting:
+                    slots[j, k, COUNT] += unit
+                scale = slots[j, k, SCALE]
+                penalty = unit * scale * scale / (rule.cost * slots[j, k, COUNT])
+            _move(slots, sums, j, k, pulls[k] * x, penalty, phase, rule.averaging)
 
 
 @inlined
 def _learn_row(  # type: ignore[no-untyped-def]
-    indices, values, begin, end, sign, weight, slots, sums, totals, rule
+    indices, values, begin, end, row, code, weight, slots, sums, totals, shares, scores, rule, work
 ):
-    """Learn one row; return its score before, and the two sums that make its multiplier."""
+    """Learn one row with every machine; write its scores before, and what makes its multipliers."""
+    machines = slots.shape[1]
+    told, signs, steeps, pulls = work[0], work[1], work[2], work[3]
+    for k in range(machines):
+        signs[k] = 1.0 if code == (1 if machines == 1 else k) else -1.0
     copies = math.ceil(weight) if weight <= _MOST_COPIES else _MOST_COPIES
     unit = weight / copies
-    first = 0.0
-    share = 0.0
-    mass = 0.0
     for copy in range(copies):
-        score = _score(indices, values, begin, end, slots, sums, totals, rule)
-        if copy == 0:
-            first = score
-        margin = sign * score
-        if rule.loss == PERCEPTRON:
-            steep = 0.0 if margin > 0.0 else -1.0
-        else:
-            steep = slope(rule.loss, margin)
-        _step(indices, values, begin, end, sign, unit, steep, slots, sums, totals, rule)
-        # The multiplier is a mean over all steps with this row, later ones counting for more.
-        share -= unit * totals[TIME] * steep
-        mass += unit * totals[TIME]
-    return first, share, mass
-
-
-@inlined
-def _learn_machines(  # type: ignore[no-untyped-def]
-    indices, values, begin, end, row, code, weight, slots, sums, totals, shares, scores, rule
-):
-    machines = slots.shape[0]
-    for k in range(machines):
-        own = 1 if machines == 1 else k
-        sign = 1.0 if code == own else -1.0
-        score, share, mass = _learn_row(
-            indices, values, begin, end, sign, weight, slots[k], sums[k], totals[k], rule
-        )
-        if scores.shape[1] > 0:
-            scores[k, row] = score
+        _score(indices, values, begin, end, slots, sums, totals, told, rule)
+        for k in range(machines):
+            if copy == 0 and scores.shape[1] > 0:
+                scores[k, row] = told[k]
+            margin = signs[k] * told[k]
+            if rule.loss == PERCEPTRON:
+                steeps[k] = 0.0 if margin > 0.0 else -1.0
+            else:
+                steeps[k] = slope(rule.loss, margin)
+        some = _pulls(unit, signs, steeps, totals, pulls)
+        if some or rule.cost < np.inf:
+            _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule)
         if shares.shape[1] > 0:
-            shares[k, row] += share
-            if k == 0:
-                shares[machines, row] += mass
+            # A multiplier is a mean over all steps with this row, later ones counting for more.
+            for k in range(machines):
+                shares[k, row] -= unit * totals[k, TIME] * steeps[k]
+            shares[machines, row] += unit * totals[0, TIME]
 
 
 @compiled
@@ -223,13 +233,14 @@ def learn_sparse(  # type: ignore[no-untyped-def]
     slots, sums, totals, shares, scores, rule,
 ):  # fmt: skip
     """Learn the rows at places `begin` to `end` of the order (as they stand, if it is empty)."""
+    work = np.empty((4, slots.shape[1]))
     for place in range(begin, end):
         row = order[place] if order.shape[0] > 0 else place
         first, last = int(starts[row]), int(starts[row + 1])
         weight = weights[row] if weights.shape[0] > 0 else 1.0
-        _learn_machines(
+        _learn_row(
             indices, values, first, last, row, codes[row], weight,
-            slots, sums, totals, shares, scores, rule,
+            slots, sums, totals, shares, scores, rule, work,
         )  # fmt: skip
 
 
@@ -238,6 +249,7 @@ def learn_dense(  # type: ignore[no-untyped-def]
     X, codes, weights, order, begin, end, slots, sums, totals, shares, scores, rule
 ):
     """As `learn_sparse`; what is not zero in a row is gathered first."""
+    work = np.empty((4, slots.shape[1]))
     values = np.empty(X.shape[1])
     indices = np.empty(X.shape[1], dtype=np.uint32)
     for place in range(begin, end):
@@ -249,16 +261,16 @@ def learn_dense(  # type: ignore[no-untyped-def]
                 indices[count] = j
                 count += 1
         weight = weights[row] if weights.shape[0] > 0 else 1.0
-        _learn_machines(
+        _learn_row(
             indices, values, 0, count, row, codes[row], weight,
-            slots, sums, totals, shares, scores, rule,
+            slots, sums, totals, shares, scores, rule, work,
         )  # fmt: skip
 
 
 def averaged(slots: np.ndarray, sums: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Return the mean of the weights over time, each moment counting by its time."""
-    time = float(totals[TIME])
+    time = float(totals[0, TIME])
     if time == 0.0:
-        return np.asarray(slots[:, WEIGHT].copy())
+        return np.asarray(slots[:, :, WEIGHT].copy())
     phase = 0.5 * time * time
-    return np.asarray((sums + slots[:, WEIGHT] * (phase - slots[:, SINCE])) / phase)
+    return np.asarray((sums + slots[:, :, WEIGHT] * (phase - slots[:, :, SINCE])) / phase)

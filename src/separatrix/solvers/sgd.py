@@ -30,6 +30,7 @@ from separatrix.solvers._drive import CURSOR, NO_LIMIT, OWN, ROW, UPDATES, VISIT
 from separatrix.solvers._row_keys import row_keys, shuffled_by
 from separatrix.solvers._sgd_rows import (
     FIELDS,
+    REACH,
     SCALE,
     STEEPEST,
     WEALTH,
@@ -41,7 +42,7 @@ from separatrix.solvers._sgd_rows import (
     learn_sparse,
 )
 
-__all__ = ["Memory", "State", "advance", "blank", "start", "widened"]
+__all__ = ["Memory", "State", "advance", "blank", "packed", "start", "unpacked", "widened"]
 
 _NONE = np.zeros(0)
 
@@ -58,8 +59,8 @@ class Settings(NamedTuple):
 class Memory(NamedTuple):
     """What a run remembers: a slot of eight numbers a feature (0 is the bias) and machine."""
 
-    slots: np.ndarray  # machines x features x FIELDS
-    sums: np.ndarray  # machines x features, of weights over time; empty without averaging
+    slots: np.ndarray  # features x machines x FIELDS: those of one feature side by side
+    sums: np.ndarray  # features x machines, of weights over time; empty without averaging
     totals: np.ndarray  # machines x 2: time, and the steepest slope
     shares: np.ndarray  # (machines + 1) x rows: what the multipliers are made of
     order: np.ndarray
@@ -77,7 +78,7 @@ class State(_drive.State):
     @property
     def w(self) -> np.ndarray:
         """The current weights, those of every machine one after another."""
-        return np.asarray(self.memory.slots[:, :, WEIGHT].ravel())
+        return np.asarray(self.memory.slots[:, :, WEIGHT].T.ravel())
 
     @property
     def answer(self) -> np.ndarray:
@@ -85,8 +86,7 @@ class State(_drive.State):
         memory = self.memory
         if not self.settings.rule.averaging:
             return self.w
-        parts = zip(memory.slots, memory.sums, memory.totals, strict=True)
-        return np.concatenate([averaged(*part) for part in parts])
+        return averaged(memory.slots, memory.sums, memory.totals).T.ravel()
 
     @property
     def passes(self) -> float:
@@ -104,14 +104,14 @@ def blank(
     machines: int, n_features: int, loss: int, average: bool, scaled: bool, rows: int = 0
 ) -> Memory:
     """Return the memory of a run that has seen nothing."""
-    slots = np.zeros((machines, n_features + 1, FIELDS))
+    slots = np.zeros((n_features + 1, machines, FIELDS))
     slots[:, :, WEALTH] = 1.0
     slots[:, :, SCALE] = 0.0 if scaled else 1.0
     totals = np.zeros((machines, 2))
     totals[:, STEEPEST] = first_steepest(loss)
     return Memory(
         slots=slots,
-        sums=np.zeros((machines, n_features + 1 if average else 0)),
+        sums=np.zeros((n_features + 1 if average else 0, machines)),
         totals=totals,
         shares=np.zeros((machines + 1, rows)),
         order=np.zeros(0, dtype=np.int64),
@@ -121,13 +121,39 @@ def blank(
 
 def widened(memory: Memory, n_features: int, scaled: bool) -> Memory:
     """Return the memory with room for more features, of which nothing is known yet."""
-    machines, known, _ = memory.slots.shape
+    known, machines, _ = memory.slots.shape
     more = blank(machines, n_features - known + 1, losses.HINGE, True, scaled)
-    slots = np.concatenate([memory.slots, more.slots[:, 1:]], axis=1)
+    slots = np.concatenate([memory.slots, more.slots[1:]])
     sums = memory.sums
-    if sums.shape[1] > 0:
-        sums = np.concatenate([sums, more.sums[:, 1:]], axis=1)
+    if len(sums):
+        sums = np.concatenate([sums, more.sums[1:]])
     return memory._replace(slots=slots, sums=sums)
+
+
+def packed(memory: Memory) -> tuple[np.ndarray, ...]:
+    """Return what was learned, without the features that no row held if they are the most."""
+    is_held = (memory.slots[:, :, REACH] > 0.0).any(axis=1)
+    held, others = np.flatnonzero(is_held), np.flatnonzero(~is_held)
+    if len(held) >= len(others):
+        return memory.slots, memory.sums, memory.totals
+    sums = memory.sums[held] if len(memory.sums) else memory.sums
+    return memory.slots[held], sums, memory.totals, held, others[-1:], memory.slots[others[0]]
+
+
+def unpacked(parts: tuple[np.ndarray, ...]) -> Memory:
+    """Return the memory of which these are the parts."""
+    slots, sums, totals, *rest = parts
+    empty = blank(slots.shape[1], 0, losses.HINGE, False, True)
+    if rest:
+        held, last, other = rest
+        size = 1 + max(int(last[0]), int(held.max(initial=0)))
+        whole = np.tile(other, (size, 1, 1))
+        whole[held] = slots
+        all_sums = np.zeros((size if len(sums) else 0, slots.shape[1]))
+        if len(sums):
+            all_sums[held] = sums
+        slots, sums = whole, all_sums
+    return empty._replace(slots=slots, sums=sums, totals=totals)
 
 
 def start(
@@ -155,7 +181,8 @@ def start(
         averaging=bool(average),
     )
     n = len(codes)
-    fresh = blank(machines, problem.X.shape[1], rule.loss, average, scaled, n)
+    width = problem.X.shape[1] if first is None else 0
+    fresh = blank(machines, width, rule.loss, average, scaled, n)
     if first is not None:
         fresh = fresh._replace(slots=first.slots, sums=first.sums, totals=first.totals)
     fresh.counts[ROW] = -1
@@ -208,7 +235,7 @@ def learn(state: State, begin: int, end: int, scores: np.ndarray | None = None) 
     if state.memory.counts[VISITS] >= len(state.codes):
         rule = rule._replace(counting=False)
     if scores is None:
-        scores = np.zeros((len(memory.slots), 0))
+        scores = np.zeros((memory.slots.shape[1], 0))
     common = (
         state.codes, state.weights, memory.order, begin, end,
         memory.slots, memory.sums, memory.totals, memory.shares, scores, rule,

@@ -188,6 +188,8 @@ def _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule): 
         if x == 0.0:
             continue
         for k in range(machines):
+            if pulls[k] == 0.0 and not penalised:
+                continue
             if penalised:
                 if rule.counting:
                     slots[j, k, COUNT] += unit

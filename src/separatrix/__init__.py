@@ -33,6 +33,7 @@ _HOME = {
     "OneVsOne": "separatrix.estimators.one_vs_one",
     "OneVsRest": "separatrix.estimators.one_vs_rest",
     "Perceptron": "separatrix.estimators.perceptron",
+    "SGD": "separatrix.estimators.sgd",
     "SealedTest": "separatrix.selection.sealed_test",
     "SeparationWarning": "separatrix.errors",
     "Table": "separatrix.data.table",

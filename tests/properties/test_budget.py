@@ -9,7 +9,7 @@ from tests.problems import as_sparse, problem
 
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import _drive, delta_rule, kozinec, perceptron
+from separatrix.solvers import _drive, delta_rule, kozinec, perceptron, sgd
 from separatrix.solvers._drive import Status, replay, solve
 
 RUNS = [
@@ -26,6 +26,8 @@ RUNS = [
     (delta_rule, {"update": "single", "order": "random"}),
     (delta_rule, {"update": "minibatch", "batch_size": 3, "thresholded": True, "rate": 0.1}),
     (delta_rule, {"update": "single", "thresholded": True, "rate": 0.1, "max_passes": 9}),
+    (sgd, {"loss": "hinge", "max_passes": 3}),
+    (sgd, {"loss": "logistic", "order": "cyclic", "cost": np.inf, "average": False}),
 ]
 BUDGET = 150
 

@@ -68,6 +68,8 @@ MODELS = {
         True,
     ),
     "sigmoids": (lambda: make_pipeline(sx.lift.Sigmoid(20, random_state=0), sx.LinearSVM()), True),
+    "gradient steps": (lambda: sx.SGD(max_passes=4), False),
+    "gradient steps, free": (lambda: sx.SGD("logistic", C=np.inf, max_passes=2), True),
 }
 # The perceptron is stopped before it separates, and says so.
 UNPROVED = {"one against one"}

@@ -17,6 +17,7 @@ from separatrix.cli.info import info
 from separatrix.cli.path import path
 from separatrix.cli.predict import predict
 from separatrix.cli.separable import separable
+from separatrix.cli.stream import stream
 from separatrix.cli.study import study
 from separatrix.cli.trace import trace
 from separatrix.cli.verify import verify
@@ -61,6 +62,7 @@ app.command()(fit)
 app.command()(path)
 app.command()(predict)
 app.command()(export)
+app.command()(stream)
 app.command()(trace)
 app.command()(verify)
 

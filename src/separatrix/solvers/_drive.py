@@ -92,6 +92,12 @@ class Status(StrEnum):
         "",
         True,
     )
+    PASSED = (
+        "passed",
+        "the passes asked for were made; nothing is proved of how far the best is",
+        "",
+        True,
+    )
     STREAMING = ("streaming", "one pass was made over the rows of a stream", "", True)
     DIVERGED = ("diverged", "the loss grew without bound", "lower the learning rate", True)
     INFINITE = (

@@ -41,6 +41,7 @@ ESTIMATORS = {
     "OneVsOne": "separatrix.estimators.one_vs_one",
     "OneVsRest": "separatrix.estimators.one_vs_rest",
     "Perceptron": "separatrix.estimators.perceptron",
+    "SGD": "separatrix.estimators.sgd",
     "Pipeline": "sklearn.pipeline",
     "Polynomial": "separatrix.estimators.lift",
     "RadialBasis": "separatrix.estimators.lift",

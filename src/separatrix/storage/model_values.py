@@ -42,6 +42,7 @@ RECORDS = {
     "Novikoff": "separatrix.certificates.novikoff",
     "PairGaps": "separatrix.certificates.pair_gaps",
     "Partition": "separatrix.certificates.partition",
+    "ScaledGap": "separatrix.certificates.scaled_gap",
     "Separation": "separatrix.certificates.separation",
     "Split": "separatrix.certificates.error_tree",
     "Violation": "separatrix.certificates.duality_gap",

@@ -1,0 +1,81 @@
+"""What a stream has come to, told: lines for people, or one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from separatrix.storage.stream_checkpoint import Checkpoint
+
+_FIRST_REPORT = 1000
+
+
+class Teller:
+    """Prints what a run has come to: lines for people, or one JSON object a line."""
+
+    def __init__(self, quiet: bool, as_json: bool, every: int | None) -> None:
+        self.quiet, self.as_json, self.every = quiet, as_json, every
+        self.begun = time.monotonic()
+
+    def next_report(self, rows: int) -> int:
+        """Return after which row the next report is due."""
+        if self.every is not None:
+            return (rows // self.every + 1) * self.every
+        due = _FIRST_REPORT
+        while due <= rows:
+            due *= 2
+        return due
+
+    def say(self, sentence: str) -> None:
+        if not self.quiet:
+            typer.echo(sentence, err=True)
+
+    def resumed(self, state: Checkpoint) -> None:
+        for place in state.places:
+            if place.offset:
+                where = "standard input" if place.path == "-" else place.path
+                self.say(
+                    f"Going on in {where} after line {place.lines:,} (byte {place.offset:,})"
+                    + (f": feed it line {place.lines + 1} on." if place.path == "-" else ".")
+                )
+
+    def report(self, state: Checkpoint, event: str = "rows") -> None:
+        if self.quiet:
+            return
+        progress = state.progress
+        recent = len(progress.recent)
+        if self.as_json:
+            facts = {
+                "event": event,
+                "rows": progress.rows,
+                "errors": progress.errors,
+                "error": progress.error,
+                "recent_rows": recent,
+                "recent_error": progress.recent_error,
+                "features": state.width,
+                "seconds": round(time.monotonic() - self.begun, 3),
+            }
+            typer.echo(json.dumps(facts))
+            return
+        typer.echo(
+            f"{progress.rows:>12,} rows  error {100 * progress.error:6.2f} %  "
+            f"last {recent:,}: {100 * progress.recent_error:6.2f} %"
+        )
+
+    def drift(self, state: Checkpoint, row: int) -> None:
+        if self.quiet:
+            return
+        progress = state.progress
+        if self.as_json:
+            facts = {"event": "drift", "row": row, "test": "Page-Hinkley"}
+            facts |= {"error": progress.error, "recent_error": progress.recent_error}
+            typer.echo(json.dumps(facts))
+            return
+        typer.echo(
+            f"{row:>12,} drift: the error has gone up (Page-Hinkley); last {len(progress.recent):,}"
+            f": {100 * progress.recent_error:.2f} %, all: {100 * progress.error:.2f} %"
+        )

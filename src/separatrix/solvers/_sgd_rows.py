@@ -1,0 +1,278 @@
+"""One row of a stream, learned: every feature bets on its own, and no step size is set.
+
+The rule is that of Kempka, Kotlowski and Warmuth (2019), their second algorithm. Feature j holds
+
+    pull     minus the sum of its gradients  g_t x_tj
+    squares  the sum of their squares
+    reach    the largest |x_tj| seen, times the steepest slope
+    wealth   1 at first, plus what its bets have won:  minus the sum of  g_t x_tj w_j
+
+and with r = sqrt(squares + reach^2) its weight is a share of its wealth, the larger the more its
+gradients agree:
+
+    w_j  =  clip(pull / r, -1, 1) * wealth / (2 r)
+
+Multiply a column by any number, and its weight is divided by it: what is predicted stays the same.
+A bet loses at most half of the wealth, since no gradient is beyond the reach: one that is steeper
+than all before it (the squared hinge has no steepest slope) counts as the steepest before it.
+
+A penalty of 1/(2 cost) (scale_j w_j)^2 is dealt out in equal shares to the rows that hold feature
+j: to the k-th of them 1/k, since a stream does not say how many will come; in later passes over
+data that are known, what is right for their number.
+
+A weight of k makes k such steps: k copies of the row, one after another, to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from separatrix._compiled import compiled, inlined
+from separatrix.problem.losses import PERCEPTRON, SQUARED_HINGE, slope
+
+__all__ = [
+    "FIELDS",
+    "REACH",
+    "SCALE",
+    "SINCE",
+    "STEEPEST",
+    "TIME",
+    "WEALTH",
+    "WEIGHT",
+    "Rule",
+    "averaged",
+    "first_steepest",
+    "learn_dense",
+    "learn_sparse",
+]
+
+# What a feature holds: 64 bytes, one line of the cache. Feature 0 is the bias.
+WEIGHT, PULL, SQUARES, WEALTH, REACH, SCALE, COUNT, SINCE = range(8)
+FIELDS = 8
+# What a machine holds besides.
+TIME, STEEPEST = range(2)
+
+_MOST_COPIES = 100
+# A feature that lost all it had may still change its mind when the stream does.
+_LEAST_WEALTH = 1e-3
+# Squares below this have lost digits to underflow: such a column is taken as zero.
+_TINY = 1e-280
+# Unsigned places spare a test for negative ones at every entry.
+_NEXT = np.uint32(1)
+
+
+class Rule(NamedTuple):
+    """How to learn, as plain numbers."""
+
+    loss: int
+    cost: float  # inf: no penalty
+    bias: bool
+    scaled: bool  # whether the penalty is on the weights of columns of largest entry 1
+    counting: bool  # whether rows are met for the first time
+    averaging: bool
+
+
+def first_steepest(loss: int) -> float:
+    """Return the slope that no row exceeds at first: for the squared hinge, that at margin 0."""
+    return 2.0 if loss == SQUARED_HINGE else 1.0
+
+
+@inlined
+def _bet(pull, squares, wealth, reach):  # type: ignore[no-untyped-def]
+    square = squares + reach * reach
+    if not square > _TINY:
+        return 0.0
+    if pull * pull < square:
+        return 0.5 * pull * wealth / square  # pull / r * wealth / (2 r), without the root
+    return math.copysign(0.5 * wealth / math.sqrt(square), pull)
+
+
+@compiled
+def _widen(slots, sums, j, k, size, steepest, phase, rule):  # type: ignore[no-untyped-def]
+    """A value larger than all before it: the weight is for the new reach."""
+    slot = slots[j, k]
+    if rule.averaging:
+        sums[j, k] += slot[WEIGHT] * (phase - slot[SINCE])
+        slot[SINCE] = phase
+    slot[REACH] = size * steepest
+    if rule.scaled and size > slot[SCALE]:
+        share, exponent = math.frexp(size)
+        slot[SCALE] = math.ldexp(1.0, exponent - 1 if share == 0.5 else exponent)
+    slot[WEIGHT] = _bet(slot[PULL], slot[SQUARES], slot[WEALTH], slot[REACH])
+
+
+@inlined
+def _score(indices, values, begin, end, slots, sums, totals, told, rule):  # type: ignore[no-untyped-def]
+    """Write what every machine makes of a row; the machines of a feature stand side by side."""
+    machines = slots.shape[1]
+    phase = 0.5 * totals[0, TIME] * totals[0, TIME]
+    for k in range(machines):
+        told[k] = 0.0
+        if rule.bias:
+            if totals[k, STEEPEST] > slots[0, k, REACH]:
+                _widen(slots, sums, 0, k, 1.0, totals[k, STEEPEST], phase, rule)
+            told[k] = slots[0, k, WEIGHT]
+    if machines == 1:
+        total = told[0]
+        steepest = totals[0, STEEPEST]
+        for entry in range(begin, end):
+            x = values[entry]
+            j = indices[entry] + _NEXT
+            if abs(x) * steepest > slots[j, 0, REACH]:
+                _widen(slots, sums, j, 0, abs(x), steepest, phase, rule)
+            total += x * slots[j, 0, WEIGHT]
+        told[0] = total
+    else:
+        for entry in range(begin, end):
+            x = values[entry]
+            j = indices[entry] + _NEXT
+            for k in range(machines):
+                if abs(x) * totals[k, STEEPEST] > slots[j, k, REACH]:
+                    _widen(slots, sums, j, k, abs(x), totals[k, STEEPEST], phase, rule)
+                told[k] += x * slots[j, k, WEIGHT]
+
+
+@inlined
+def _move(slots, sums, j, k, gradient, penalty, phase, averaging):  # type: ignore[no-untyped-def]
+    """Feature j has seen a gradient; `penalty` is its share of the penalty's slope."""
+    weight = slots[j, k, WEIGHT]
+    reach = slots[j, k, REACH]
+    if penalty != 0.0:
+        gradient += penalty * weight
+        gradient = min(max(gradient, -reach), reach)
+    if gradient != 0.0:
+        if averaging:
+            sums[j, k] += weight * (phase - slots[j, k, SINCE])
+            slots[j, k, SINCE] = phase
+        pull = slots[j, k, PULL] - gradient
+        squares = slots[j, k, SQUARES] + gradient * gradient
+        wealth = max(slots[j, k, WEALTH] - gradient * weight, _LEAST_WEALTH)
+        slots[j, k, PULL] = pull
+        slots[j, k, SQUARES] = squares
+        slots[j, k, WEALTH] = wealth
+        slots[j, k, WEIGHT] = _bet(pull, squares, wealth, reach)
+
+
+@inlined
+def _pulls(unit, signs, steeps, totals, pulls):  # type: ignore[no-untyped-def]
+    """Turn slopes into pulls, none steeper than all before it; return whether there is one."""
+    some = False
+    for k in range(steeps.shape[0]):
+        pull = steeps[k] * unit
+        if -pull > totals[k, STEEPEST]:
+            longer = -pull
+            pull = -totals[k, STEEPEST]
+            totals[k, STEEPEST] = longer
+        totals[k, TIME] += unit
+        pulls[k] = pull * signs[k]
+        some = some or pull != 0.0
+    return some
+
+
+@inlined
+def _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule):  # type: ignore[no-untyped-def]
+    """Learn a row once, with weight `unit`."""
+    machines = slots.shape[1]
+    penalised = rule.cost < np.inf
+    phase = 0.5 * totals[0, TIME] * totals[0, TIME]
+    if rule.bias:
+        for k in range(machines):
+            _move(slots, sums, 0, k, pulls[k], 0.0, phase, rule.averaging)
+    penalty = 0.0
+    for entry in range(begin, end):
+        j = indices[entry] + _NEXT
+        x = values[entry]
+        if x == 0.0:
+            continue
+        for k in range(machines):
+            if pulls[k] == 0.0 and not penalised:
+                continue
+            if penalised:
+                if rule.counting:
+                    slots[j, k, COUNT] += unit
+                scale = slots[j, k, SCALE]
+                penalty = unit * scale * scale / (rule.cost * slots[j, k, COUNT])
+            _move(slots, sums, j, k, pulls[k] * x, penalty, phase, rule.averaging)
+
+
+@inlined
+def _learn_row(  # type: ignore[no-untyped-def]
+    indices, values, begin, end, row, code, weight, slots, sums, totals, shares, scores, rule, work
+):
+    """Learn one row with every machine; write its scores before, and what makes its multipliers."""
+    machines = slots.shape[1]
+    told, signs, steeps, pulls = work[0], work[1], work[2], work[3]
+    for k in range(machines):
+        signs[k] = 1.0 if code == (1 if machines == 1 else k) else -1.0
+    copies = math.ceil(weight) if weight <= _MOST_COPIES else _MOST_COPIES
+    unit = weight / copies
+    for copy in range(copies):
+        _score(indices, values, begin, end, slots, sums, totals, told, rule)
+        for k in range(machines):
+            if copy == 0 and scores.shape[1] > 0:
+                scores[k, row] = told[k]
+            margin = signs[k] * told[k]
+            if rule.loss == PERCEPTRON:
+                steeps[k] = 0.0 if margin > 0.0 else -1.0
+            else:
+                steeps[k] = slope(rule.loss, margin)
+        some = _pulls(unit, signs, steeps, totals, pulls)
+        if some or rule.cost < np.inf:
+            _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule)
+        if shares.shape[1] > 0:
+            # A multiplier is a mean over all steps with this row, later ones counting for more.
+            for k in range(machines):
+                shares[k, row] -= unit * totals[k, TIME] * steeps[k]
+            shares[machines, row] += unit * totals[0, TIME]
+
+
+@compiled
+def learn_sparse(  # type: ignore[no-untyped-def]
+    values, indices, starts, codes, weights, order, begin, end,
+    slots, sums, totals, shares, scores, rule,
+):  # fmt: skip
+    """Learn the rows at places `begin` to `end` of the order (as they stand, if it is empty)."""
+    work = np.empty((4, slots.shape[1]))
+    for place in range(begin, end):
+        row = order[place] if order.shape[0] > 0 else place
+        first, last = int(starts[row]), int(starts[row + 1])
+        weight = weights[row] if weights.shape[0] > 0 else 1.0
+        _learn_row(
+            indices, values, first, last, row, codes[row], weight,
+            slots, sums, totals, shares, scores, rule, work,
+        )  # fmt: skip
+
+
+@compiled
+def learn_dense(  # type: ignore[no-untyped-def]
+    X, codes, weights, order, begin, end, slots, sums, totals, shares, scores, rule
+):
+    """As `learn_sparse`; what is not zero in a row is gathered first."""
+    work = np.empty((4, slots.shape[1]))
+    values = np.empty(X.shape[1])
+    indices = np.empty(X.shape[1], dtype=np.uint32)
+    for place in range(begin, end):
+        row = order[place] if order.shape[0] > 0 else place
+        count = 0
+        for j in range(X.shape[1]):
+            if X[row, j] != 0.0:
+                values[count] = X[row, j]
+                indices[count] = j
+                count += 1
+        weight = weights[row] if weights.shape[0] > 0 else 1.0
+        _learn_row(
+            indices, values, 0, count, row, codes[row], weight,
+            slots, sums, totals, shares, scores, rule, work,
+        )  # fmt: skip
+
+
+def averaged(slots: np.ndarray, sums: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Return the mean of the weights over time, each moment counting by its time."""
+    time = float(totals[0, TIME])
+    if time == 0.0:
+        return np.asarray(slots[:, :, WEIGHT].copy())
+    phase = 0.5 * time * time
+    return np.asarray((sums + slots[:, :, WEIGHT] * (phase - slots[:, :, SINCE])) / phase)

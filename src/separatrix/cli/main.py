@@ -13,6 +13,7 @@ from separatrix import __version__
 from separatrix.cli.convert import convert
 from separatrix.cli.fit import fit
 from separatrix.cli.info import info
+from separatrix.cli.lab import lab
 from separatrix.cli.path import path
 from separatrix.cli.predict import predict
 from separatrix.cli.separable import separable
@@ -60,6 +61,7 @@ app.command()(fit)
 app.command()(path)
 app.command()(predict)
 app.command()(trace)
+app.command()(lab)
 app.command()(verify)
 
 

@@ -1,7 +1,8 @@
 """Every iteration of a regularised machine, as frames: the duality gap closing.
 
 One update is one iteration of the interior point or of Newton's method, or one pass of coordinate
-descent, as `fit` makes them. The last frame holds the claims that are then proved.
+descent, as `fit` makes them: an interior point is shown where it stands, the others at the best
+point so far. The last frame holds the claims that are then proved.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix.problem.machine import MachineProblem
+from separatrix.solvers import interior_point
 from separatrix.solvers._drive import NO_LIMIT, Status
 from separatrix.solvers._threads import one_thread
+from separatrix.solvers.claims import balanced
 from separatrix.solvers.machine import MachineRun
 
 __all__ = ["MachineFrame", "replay_machine"]
@@ -52,7 +55,7 @@ def replay_machine(
     run = MachineRun(problem, road, tol=tol, seed=seed, max_passes=max_passes)
     run.state.tol = aim
     status = _advanced(run, 0)
-    yield _frame(run, run.as_given(run.state.w), run.state.alpha, status)
+    yield _frame(run, *_standing(run), status)
     while status is None and run.state.updates < budget:
         before = run.state.updates
         status = _advanced(run, 1) or _advanced(run, 0)
@@ -61,7 +64,7 @@ def replay_machine(
         if status is None and run.state.updates >= budget:
             status = Status.BUDGET
         if run.state.updates > before:
-            yield _frame(run, run.as_given(run.state.w), run.state.alpha, status)
+            yield _frame(run, *_standing(run), status)
     claims = run.claims()
     yield _frame(run, claims.w, claims.alpha, status or Status.BUDGET)
 
@@ -70,6 +73,14 @@ def _advanced(run: MachineRun, budget: int) -> Status | None:
     with one_thread():  # as `fit` does, so that the bits are the same
         status: Status | None = run.method.advance(run.state, budget)
     return status
+
+
+def _standing(run: MachineRun) -> tuple[np.ndarray, np.ndarray]:
+    """Return the iterate of an interior point, which moves at once; of the others their best."""
+    if run.method is not interior_point:
+        return run.as_given(run.state.w), run.state.alpha
+    w, alpha = interior_point.iterate(run.state)
+    return run.as_given(w), balanced(run.state.problem, alpha)
 
 
 def _frame(

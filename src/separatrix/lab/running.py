@@ -35,7 +35,7 @@ def run(message: Any) -> dict[str, Any]:
             X = asked.X if lift is None else lift.fit_transform(asked.X)
             machine.fit(X, asked.codes)
         except (NotSeparableError, DataError, ValueError) as refusal:
-            return {**answer, "refused": _refusal(refusal), "replay": _replay(asked, machine, X)}
+            return {**answer, "refused": _refusal(refusal), "replay": None}
         answer["replay"] = _replay(asked, machine, X)
     answer["remarks"] = list(dict.fromkeys(str(warning.message) for warning in told))
     rule = rule_of(machine, asked.n_classes, asked.many)

@@ -14,6 +14,9 @@ from separatrix.lab.worker import LENGTH_BYTES
 __all__ = ["Busy", "TooLong", "Workers"]
 
 
+_QUIET_SECONDS = 2.0
+
+
 class TooLong(Exception):
     """No answer came in time, and the worker was ended."""
 
@@ -91,6 +94,7 @@ class Workers:
         for worker in self._all:
             self._free.put_nowait(worker)
         self._waiting = 0
+        self._asked_at = -_QUIET_SECONDS
 
     async def ask(self, do: str, message: Any, topic: str) -> dict[str, Any]:
         """Return the answer as a dictionary with "ok", "refused" or "fault"."""
@@ -99,6 +103,10 @@ class Workers:
 
     async def ask_bytes(self, do: str, message: Any, topic: str) -> bytes:
         """Return the answer as JSON."""
+        self._asked_at = asyncio.get_running_loop().time()
+        return await self._answer(do, message, topic)
+
+    async def _answer(self, do: str, message: Any, topic: str) -> bytes:
         if self._waiting >= self._most_waiting:
             raise Busy
         question = json.dumps({"do": do, "message": message}).encode()
@@ -119,9 +127,14 @@ class Workers:
         """Have every worker load what the methods need, while nobody waits."""
         for _ in self._all:
             for method in methods:
-                if self._waiting == 0:
-                    with contextlib.suppress(TooLong, Busy):
-                        await self.ask_bytes("run", {**message, "method": method}, method)
+                await self._quiet()
+                with contextlib.suppress(TooLong, Busy):
+                    await self._answer("run", {**message, "method": method}, method)
+
+    async def _quiet(self) -> None:
+        clock = asyncio.get_running_loop()
+        while clock.time() - self._asked_at < _QUIET_SECONDS:
+            await asyncio.sleep(0.5)
 
     async def end(self) -> None:
         """End all processes."""

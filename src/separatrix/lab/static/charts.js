@@ -13,14 +13,14 @@ export function chartsOf(replay) {
   found.push({ title: "rows on the wrong side", series: [{ values: columns.errors, className: "accent", stepped: true }], low: 0, whole: true });
   if (columns.bound) found.push(marginChart(columns));
   const novikoff = result.facts && result.facts.novikoff;
-  if (novikoff && novikoff.bound) found.push({ title: "mistakes, and Novikoff\u2019s bound", novikoff, updates: columns.update });
+  if (novikoff && novikoff.bound) found.push({ title: "mistakes, Novikoff\u2019s bound", novikoff, updates: columns.update });
   if (replay.nClasses === 2 && columns.weights && columns.weights[0].length === 3) found.push({ title: "weight vector", path: columns.weights, replay });
   return found;
 }
 
 function objectiveChart({ primal, dual }) {
   const last = primal[primal.length - 1] ?? 1, high = Math.min(maximum(primal), 4 * Math.abs(last));
-  return { title: "objective, and what none can beat", series: [{ values: dual, className: "bound" }, { values: primal, className: "blue" }], low: Math.min(0, ...known(dual).map((v) => Math.max(v, -0.25 * high))), high };
+  return { title: "objective and bound", series: [{ values: dual, className: "bound" }, { values: primal, className: "blue" }], low: Math.min(0, ...known(dual).map((v) => Math.max(v, -0.25 * high))), high };
 }
 
 function gapChart({ gap }) {
@@ -33,7 +33,7 @@ function marginChart({ margin, bound }) {
   const lowest = highest > 0 ? Math.max(minimum(margin), -highest) : minimum(margin);
   const series = [{ values: margin, className: "blue" }];
   if (bounds.length) series.unshift({ values: bound, className: "bound" });
-  return { title: bounds.length ? "margin, and what it cannot exceed" : "margin", series, low: lowest, high: highest, zero: true };
+  return { title: bounds.length ? "margin and bound" : "margin", series, low: lowest, high: highest, zero: true };
 }
 
 const known = (values) => values.filter((v) => v !== null);
@@ -51,7 +51,13 @@ export class Charts {
     this.moving = [];
     empty(this.node);
     for (const chart of chartsOf(replay)) this.node.append(this.build(chart));
-    this.node.hidden = this.moving.length === 0;
+    if (this.moving.length === 0) this.clear("Found in one go: there are no updates to chart.");
+  }
+
+  // The place stays, so that the plane above does not move under the pointer.
+  clear(words) {
+    this.moving = [];
+    empty(this.node).append(html("p", { class: "small" }, words));
   }
 
   build(chart) {
@@ -111,11 +117,14 @@ export class Charts {
 
   // The path of (w1, w2), with the vector before and after the step.
   weightPath(svg, { path }, value) {
-    const reach = path.reduce((most, [, a, b]) => (a === null || b === null ? most : Math.max(most, Math.abs(a), Math.abs(b))), 1e-300);
-    const scale = Math.min(WIDE / 2 - 14, TALL / 2 - 8) / reach;
-    const at = ([, a, b]) => [WIDE / 2 + a * scale, TALL / 2 - b * scale];
-    const origin = [WIDE / 2, TALL / 2];
-    svg.append(line([0, TALL / 2], [WIDE, TALL / 2], "axis"), line([WIDE / 2, 0], [WIDE / 2, TALL], "axis"));
+    const box = [0, 0, 0, 0]; // least and largest w1 and w2, the origin among them
+    for (const [, a, b] of path) {
+      box[0] = Math.min(box[0], a ?? 0); box[1] = Math.max(box[1], a ?? 0); box[2] = Math.min(box[2], b ?? 0); box[3] = Math.max(box[3], b ?? 0);
+    }
+    const scale = Math.min((WIDE - 24) / (box[1] - box[0] || 1e-300), (TALL - 16) / (box[3] - box[2] || 1e-300));
+    const at = ([, a, b]) => [WIDE / 2 + (a - (box[0] + box[1]) / 2) * scale, TALL / 2 - (b - (box[2] + box[3]) / 2) * scale];
+    const origin = at([0, 0, 0]);
+    svg.append(line([0, origin[1]], [WIDE, origin[1]], "axis"), line([origin[0], 0], [origin[0], TALL], "axis"));
     const walked = el("path", { class: "series walked" }), old = line(origin, origin, "vector old"), now = line(origin, origin, "vector"), tip = el("circle", { r: 3.2, class: "now dot" });
     svg.append(walked, old, now, tip);
     this.moving.push((t) => {

@@ -12,6 +12,9 @@ export class MethodForm {
     this.onChange = onChange;
     this.nClasses = 2;
     form.addEventListener("submit", (event) => event.preventDefault());
+    this.picker = this.methodPicker();
+    this.rest = html("div", { class: "rest" });
+    form.append(this.picker, this.rest);
     this.set(choice);
   }
 
@@ -31,6 +34,16 @@ export class MethodForm {
     this.render();
   }
 
+  // Method and the number that matters most, for captions.
+  get title() {
+    const { parameters, lift } = this.choice, parts = [this.method.label];
+    if (parameters.C !== undefined) parts.push(`C = ${figure(parameters.C, 3)}`);
+    if (parameters.epsilon) parts.push(`\u03b5 = ${figure(parameters.epsilon, 3)}`);
+    if (parameters.kernel) parts.push(parameters.kernel);
+    if (this.method.lifts && lift.name !== "none") parts.push(`${lift.name} lift`);
+    return parts.join(", ");
+  }
+
   setClasses(count) {
     const before = this.nClasses;
     this.nClasses = count;
@@ -38,20 +51,25 @@ export class MethodForm {
   }
 
   render() {
-    const { form, method, choice } = this, focused = document.activeElement?.dataset?.key;
-    empty(form);
+    const { rest, method, choice } = this, focused = document.activeElement?.dataset?.key;
+    this.picker.value = method.name;
+    empty(rest).append(html("p", { class: "small sentence" }, method.sentence));
+    if (this.nClasses > 2) rest.append(this.manyControl());
+    for (const parameter of method.parameters) this.appendControl(parameter, choice.parameters, "p");
+    if (method.lifts) this.appendLift();
+    if (focused) rest.querySelector(`[data-key="${focused}"]`)?.focus();
+  }
+
+  // It stays while all else is redrawn, so that typing a method's name is not cut short.
+  methodPicker() {
     const picker = html("select", { "data-key": "method", "aria-label": "Method" });
     for (const family of ["Updates", "Margins", "Kernels", "In one go"]) {
       const group = html("optgroup", { label: family });
-      for (const m of this.methods) if (m.family === family) group.append(html("option", { value: m.name, selected: m.name === method.name }, m.label));
+      for (const m of this.methods) if (m.family === family) group.append(html("option", { value: m.name }, m.label));
       picker.append(group);
     }
-    picker.addEventListener("change", () => { this.set({ method: picker.value, lift: choice.lift, many: choice.many }); this.onChange("method"); });
-    form.append(picker, html("p", { class: "small sentence" }, method.sentence));
-    if (this.nClasses > 2) form.append(this.manyControl());
-    for (const parameter of method.parameters) this.appendControl(parameter, choice.parameters, "p");
-    if (method.lifts) this.appendLift();
-    if (focused) form.querySelector(`[data-key="${focused}"]`)?.focus();
+    picker.addEventListener("change", () => { this.set({ method: picker.value, lift: this.choice.lift, many: this.choice.many }); this.onChange("method"); });
+    return picker;
   }
 
   manyControl() {
@@ -63,13 +81,13 @@ export class MethodForm {
   appendLift() {
     const { choice } = this, lift = this.lifts.find((l) => l.name === choice.lift.name);
     const picker = { name: "name", label: "Lift", kind: "choice", choices: this.lifts.map((l) => [l.name, l.label]) };
-    this.form.append(this.control(picker, choice.lift, "l", () => this.set({ ...choice, lift: { name: choice.lift.name } })));
+    this.rest.append(this.control(picker, choice.lift, "l", () => this.set({ ...choice, lift: { name: choice.lift.name } })));
     for (const parameter of lift.parameters) this.appendControl(parameter, choice.lift.parameters, "l");
   }
 
   appendControl(parameter, values, place) {
     if (parameter.when && !parameter.when[1].includes(values[parameter.when[0]])) return;
-    this.form.append(this.control(parameter, values, place));
+    this.rest.append(this.control(parameter, values, place));
   }
 
   control(parameter, values, place, after) {

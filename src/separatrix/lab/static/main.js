@@ -59,6 +59,7 @@ class Lab {
     find("data").addEventListener("click", () => this.opening.show());
     find("compare").addEventListener("click", () => this.setComparing(!this.isComparing));
     find("share").addEventListener("click", () => this.share());
+    find("badge").addEventListener("click", (event) => { event.preventDefault(); find("proof").scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" }); });
     find("help").addEventListener("click", () => find("help-dialog").showModal());
     this.buildExport();
     this.buildCode();
@@ -158,7 +159,7 @@ class Lab {
 
   ask(k, remembered = true) {
     if (this.quiet) return;
-    const form = this.forms[k], pane = this.panes[k], { label } = form.method;
+    const form = this.forms[k], pane = this.panes[k], label = this.labelOf(k);
     if (remembered) this.remember();
     if (!this.hasTwoClasses()) {
       this.questions[k].forget();
@@ -172,6 +173,10 @@ class Lab {
     this.questions[k].ask(message, (answer) => this.answered(k, answer, sent, label));
   }
 
+  labelOf(k) {
+    return `${this.isComparing ? `${"AB"[k]}: ` : ""}${this.forms[k].title}`;
+  }
+
   answered(k, answer, { points, classes }, label) {
     const pane = this.panes[k];
     if (!answer.ok) {
@@ -183,9 +188,9 @@ class Lab {
     const wasAtEnd = this.transport.step >= this.transport.length - 1, before = this.transport.step;
     pane.load(answer.ok, points, classes, label);
     const length = Math.max(...this.shownPanes().map((p) => p.length), 0);
-    this.outcome.load(this.shownPanes().flatMap((p, j) => (p.state.replay ? [{ label: this.forms[j].method.label, result: p.state.replay.result, replay: p.state.replay }] : [])));
+    this.outcome.load(this.shownPanes().flatMap((p, j) => (p.state.replay ? [{ label: this.labelOf(j), result: p.state.replay.result, replay: p.state.replay }] : [])));
     const wanted = this.wantedStep ?? (wasAtEnd || this.transport.timer === null ? length - 1 : before);
-    this.wantedStep = null;
+    if (this.questions.every((question) => !question.isBusy && !question.waiting)) this.wantedStep = null;
     this.transport.load(length, wanted);
     document.body.dataset.answers = String(Number(document.body.dataset.answers ?? 0) + 1);
     this.sayLater(this.summary(answer.ok, label));

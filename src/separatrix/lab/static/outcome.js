@@ -50,7 +50,7 @@ export class Outcome {
 
   weightBox(replay) {
     if (!replay.columns.weights && !(replay.result.rule && replay.result.rule.weights)) return null;
-    const body = html("div", { class: "weights" }), box = html("details", { class: "digits", open: true }, html("summary", {}, "Weights at this step, every digit"), body);
+    const body = html("div", { class: "weights" }), box = html("details", { class: "digits", open: replay.nClasses === 2 && (replay.result.rule?.weights?.[0].length ?? 3) === 3 }, html("summary", {}, "Weights at this step, every digit"), body);
     this.node.append(box);
     return { replay, body };
   }

@@ -38,7 +38,7 @@ export class Pane {
     this.state.replay = null;
     empty(this.title).append(html("b", {}, label));
     this.words.textContent = words;
-    this.charts.node.hidden = true;
+    this.charts.clear("");
     this.draw();
   }
 

@@ -21,8 +21,18 @@ export class Proof {
     this.render();
   }
 
+  // A word of the verdict beside the plane, where the panel may be out of sight.
+  showBadge() {
+    const badge = document.getElementById("badge"), kinds = this.answer ? this.answer.pairs.map((v) => v.kind) : [];
+    badge.hidden = kinds.length === 0;
+    const apart = kinds.every((kind) => kind === "separable");
+    badge.classList.toggle("no", !apart);
+    badge.textContent = apart ? "Separable, proved" : kinds.includes("undecided") ? "Undecided" : "Not separable, proved";
+  }
+
   clear(words) {
     this.answer = null;
+    this.showBadge();
     empty(this.node).append(html("p", { class: "small" }, words));
     this.onChange();
   }
@@ -47,6 +57,7 @@ export class Proof {
     if (verdict.witness) node.append(this.witnessTable(verdict));
     const checks = html("ul", { class: "checks" });
     node.append(checks);
+    this.showBadge();
     this.check(verdict, checks);
     this.onChange();
   }

@@ -3,7 +3,7 @@
 import { pathOf } from "./svg.js";
 import { decisionOf, isStraight, scoresOf } from "./rule.js";
 
-const CELL = 9; // pixels
+const COARSE = 9, FINE = 4; // pixels of a cell: fine where classes meet in corners and scores are cheap
 
 // The part of a polygon where a + b x + c y >= 0.
 export function halfOf(polygon, [a, b, c]) {
@@ -22,6 +22,7 @@ export function halfOf(polygon, [a, b, c]) {
 
 // The segment of the line a + b x + c y = 0 within the window, or null.
 export function lineWithin(view, weights) {
+  if (weights[1] === 0 && weights[2] === 0) return null;
   const on = halfOf(view.corners(), weights).filter(
     ([x, y]) => Math.abs(weights[0] + weights[1] * x + weights[2] * y) <= 1e-9 * (Math.abs(weights[0]) + Math.abs(weights[1] * x) + Math.abs(weights[2] * y)),
   );
@@ -36,10 +37,11 @@ export function regionsOf(rule, nClasses, view) {
 
 function straightRegions(rule, nClasses, view) {
   const fills = [], sides = [];
+  if (rule.weights.every((w) => w.every((v) => v === 0))) return { fills, edges: "" }; // it decides nothing yet
   const weights = rule.decide === "sign" ? [rule.weights[0].map((v) => -v), rule.weights[0]] : rule.weights;
   for (let k = 0; k < nClasses; k++) {
     let polygon = view.corners();
-    if (rule.decide === "sign") polygon = weights[0].some((v) => v !== 0) || k === 0 ? halfOf(polygon, weights[k]) : [];
+    if (rule.decide === "sign") polygon = halfOf(polygon, weights[k]);
     else for (let l = 0; l < nClasses; l++) if (l !== k) polygon = halfOf(polygon, weights[k].map((v, j) => v - weights[l][j]));
     const path = pathOf(polygon.map((point) => view.place(point)));
     fills.push(path);
@@ -54,7 +56,8 @@ function straightRegions(rule, nClasses, view) {
 
 function tracedRegions(rule, nClasses, view) {
   const bySign = rule.decide === "sign", scores = scoresOf(rule), decide = decisionOf(rule, nClasses);
-  const columns = Math.ceil(view.width / CELL), rows = Math.ceil(view.height / CELL);
+  const cell = isStraight(rule) ? FINE : COARSE;
+  const columns = Math.ceil(view.width / cell), rows = Math.ceil(view.height / cell);
   const value = (px, py) => {
     const [x, y] = view.point([px, py]);
     return bySign ? scores(x, y)[0] : decide(x, y);
@@ -62,13 +65,13 @@ function tracedRegions(rule, nClasses, view) {
   const grid = [];
   for (let j = 0; j <= rows; j++) {
     grid.push([]);
-    for (let i = 0; i <= columns; i++) grid[j].push(value(i * CELL, j * CELL));
+    for (let i = 0; i <= columns; i++) grid[j].push(value(i * cell, j * cell));
   }
   const classOf = bySign ? (v) => (v > 0 ? 1 : 0) : (v) => v;
   const between = bySign
     ? (a, b, va, vb) => along(a, b, va / (va - vb))
     : (a, b, va) => halved(a, b, va, value);
-  return tracedCells(grid, columns, rows, classOf, between, nClasses);
+  return tracedCells(grid, cell, classOf, between, nClasses);
 }
 
 const along = (a, b, share) => [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])];
@@ -83,24 +86,25 @@ function halved(a, b, classOfA, value) {
   return along(low, high, 0.5);
 }
 
-function tracedCells(grid, columns, rows, classOf, between, nClasses) {
+function tracedCells(grid, cell, classOf, between, nClasses) {
+  const rows = grid.length - 1, columns = grid[0].length - 1;
   const fills = Array.from({ length: nClasses }, () => []), edges = [];
   for (let j = 0; j < rows; j++) {
     let run = null;
     const endRun = () => {
-      if (run) fills[run.k].push(`M${run.from},${j * CELL}h${run.to - run.from}v${CELL}h${run.from - run.to}z`);
+      if (run) fills[run.k].push(`M${run.from},${j * cell}h${run.to - run.from}v${cell}h${run.from - run.to}z`);
       run = null;
     };
     for (let i = 0; i < columns; i++) {
       const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
       const values = corners.map(([a, b]) => grid[b][a]), codes = values.map(classOf);
       if (codes.every((code) => code === codes[0])) {
-        if (run && run.k === codes[0]) run.to = (i + 1) * CELL;
-        else { endRun(); run = { k: codes[0], from: i * CELL, to: (i + 1) * CELL }; }
+        if (run && run.k === codes[0]) run.to = (i + 1) * cell;
+        else { endRun(); run = { k: codes[0], from: i * cell, to: (i + 1) * cell }; }
         continue;
       }
       endRun();
-      mixedCell(corners.map(([a, b]) => [a * CELL, b * CELL]), values, codes, between, fills, edges);
+      mixedCell(corners.map(([a, b]) => [a * cell, b * cell]), values, codes, between, fills, edges);
     }
     endRun();
   }
@@ -131,12 +135,12 @@ function mixedCell(corners, values, codes, between, fills, edges) {
 
 // Where the one score of a curved rule has a given value.
 export function levelPath(rule, view, level) {
-  const scores = scoresOf(rule), columns = Math.ceil(view.width / CELL), rows = Math.ceil(view.height / CELL);
+  const scores = scoresOf(rule), columns = Math.ceil(view.width / COARSE), rows = Math.ceil(view.height / COARSE);
   const grid = [];
   for (let j = 0; j <= rows; j++) {
     grid.push([]);
-    for (let i = 0; i <= columns; i++) grid[j].push(scores(...view.point([i * CELL, j * CELL]))[0] - level);
+    for (let i = 0; i <= columns; i++) grid[j].push(scores(...view.point([i * COARSE, j * COARSE]))[0] - level);
   }
   const between = (a, b, va, vb) => along(a, b, va / (va - vb));
-  return tracedCells(grid, columns, rows, (v) => (v > 0 ? 1 : 0), between, 2).edges;
+  return tracedCells(grid, COARSE, (v) => (v > 0 ? 1 : 0), between, 2).edges;
 }

@@ -67,6 +67,8 @@ export class Scene {
     for (const name of ["regions", "past", "street", "edges", "slack", "marks", "arrows", "hull", "witness"]) empty(this.layers[name]);
     const { replay, step } = state;
     if (state.witness && state.showWitness) drawWitness(this.layers.witness, this.view, state.witness, state.points, state.classes);
+    const isUsing = replay && !replay.isAnswer(step) && step < replay.length - 1;
+    this.layers.witness.setAttribute("class", isUsing ? "layer-witness behind" : "layer-witness");
     if (!replay || replay.length === 0) return;
     const rule = replay.ruleAt(step);
     if (rule) this.drawRule(rule, replay);

@@ -46,7 +46,7 @@ export class Transport {
     if (!byClock) this.pause();
     this.step = Math.min(Math.max(0, step), Math.max(0, this.length - 1));
     this.slider.value = String(this.step);
-    this.place.textContent = this.length ? `${this.step} / ${this.length - 1}` : "";
+    this.place.textContent = this.length > 1 ? `${this.step} / ${this.length - 1}` : "";
     this.slider.setAttribute("aria-valuetext", `step ${this.step} of ${Math.max(0, this.length - 1)}`);
     this.onStep(this.step);
   }

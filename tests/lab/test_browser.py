@@ -6,12 +6,12 @@ import warnings
 import numpy as np
 import pytest
 from PIL import Image
-from tests.lab.browsing import FLAGS, Browser, chromium, running_lab
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.lab.methods import METHODS
 from separatrix.lab.presets import preset_catalogue
+from tests.lab.browsing import FLAGS, Browser, chromium, running_lab
 
 pytestmark = pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
 PRESETS = {preset["name"]: preset for preset in preset_catalogue()}
@@ -90,7 +90,7 @@ def test_kernel_multipliers_in_the_page_are_the_librarys(tab):
 @pytest.mark.parametrize("name", ["overlapping", "three"])
 def test_every_method_runs_and_decides_as_the_library_does(tab, name):
     tab.preset(name)
-    X, y = drawn(name)
+    _, y = drawn(name)
     decide = """async () => {
       const { decisionOf } = await import("/static/rule.js"), { replay } = lab.panes[0].state;
       if (!replay) return document.querySelector("#outcome").textContent;
@@ -187,7 +187,8 @@ def test_both_checkers_agree_on_screen(tab):
       const { checkCertificate } = await import("/static/checker.js"), v = lab.proof.verdict;
       const rows = v.rows.map((i) => [...lab.store.points[i]]), codes = lab.store.classes;
       rows[0][0] += 1;
-      return (await checkCertificate(v.certificate, { rows, codes, nFeatures: 2, nClasses: 2 })).holds;
+      const data = { rows, codes, nFeatures: 2, nClasses: 2 };
+      return (await checkCertificate(v.certificate, data)).holds;
     }"""
     assert tab.js(forged) is False
 

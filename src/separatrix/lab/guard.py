@@ -42,6 +42,7 @@ class Guard:
         self._origins = {f"http://{host}" for host in self._hosts}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer, refuse, or pass the request on."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -69,9 +70,9 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in self._origins:
             return 403, "Only the lab's own page may speak to it."
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            if not (scope["method"] == "GET" and scope["path"] == "/"):
-                return 403, "Only the lab's own page may speak to it."
+        is_visit = scope["method"] == "GET" and scope["path"] == "/"  # by a link from anywhere
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_visit:
+            return 403, "Only the lab's own page may speak to it."
         if scope["path"].startswith("/static/") or b"token=" in scope["query_string"]:
             return None
         by_header = self._is_token(headers.get("authorization", "").removeprefix("Bearer "))

@@ -1,4 +1,4 @@
-"""Lifts: basis functions before a linear method, and the formulas with which the page draws them."""
+"""Lifts: basis functions before a linear method, told so that the page can draw with them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ __all__ = ["LIFTS", "lift_catalogue", "lift_of", "lift_told"]
 
 _CENTRES = Parameter("centres", "Centres", "whole", 8, low=1, high=60)
 _COUNT = Parameter("n_components", "Columns", "whole", 40, low=1, high=200)
-_GAMMA = Parameter(
-    "gamma", "Gamma", "log", None, low=1e-3, high=1e3, absent="by the data's spread"
-)
+_GAMMA = Parameter("gamma", "Gamma", "log", None, low=1e-3, high=1e3, absent="by the data's spread")
 
 # Name -> (label, class of sx.lift, parameters)
 LIFTS: dict[str, tuple[str, str, tuple[Parameter, ...]]] = {

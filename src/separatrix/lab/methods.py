@@ -47,12 +47,11 @@ class Parameter:
         elif value is None:
             if self.absent:
                 return None
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            if math.isfinite(value) and self.low <= value <= self.high:
-                if self.kind == "log":
-                    return float(value)
-                if value == int(value):
-                    return int(value)
+        elif type(value) in (int, float) and self.low <= value <= self.high:
+            if self.kind == "log":
+                return float(value)
+            if value == int(value):
+                return int(value)
         raise BadRequest(f"{self.label}: {str(value)[:40]!r} is not one of its values.")
 
     def told(self) -> dict[str, Any]:
@@ -128,15 +127,13 @@ _BLOCK = (
     _choice(
         "update", "Correct with", ("single", "one row"), ("minibatch", "a few rows"),
         ("batch", "all rows"),
-    ),  # fmt: skip
+    ),
     Parameter(
         "batch_size", "Rows at a time", "whole", 4, low=1, high=1000,
         when=("update", ("minibatch",)),
-    ),  # fmt: skip
-)
-_SEED = Parameter(
-    "random_state", "Seed", "whole", 0, low=0, high=9999, when=("order", ("random",))
+    ),
 )  # fmt: skip
+_SEED = Parameter("random_state", "Seed", "whole", 0, low=0, high=9999, when=("order", ("random",)))
 
 
 def _updates(most: int = 500) -> Parameter:

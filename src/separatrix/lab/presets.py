@@ -21,7 +21,8 @@ def preset_catalogue() -> list[dict[str, Any]]:
     def cloud(count: int, x: float, y: float, wide: float = 0.7, tall: float = 0.7) -> np.ndarray:
         return dice.normal(size=(count, 2)) * [wide, tall] + [x, y]
 
-    far, near = (cloud(16, -1.7, -0.9), cloud(16, 1.7, 1.0)), (cloud(20, -0.8, 0), cloud(20, 0.9, 0))
+    far = cloud(16, -1.7, -0.9), cloud(16, 1.7, 1.0)
+    near = cloud(20, -0.8, 0), cloud(20, 0.9, 0)
     turn = np.linspace(0, 2 * np.pi, 21)[:-1]
     ring = np.column_stack([2.3 * np.cos(turn), 2.0 * np.sin(turn)]) + cloud(20, 0, 0, 0.18, 0.18)
     return [

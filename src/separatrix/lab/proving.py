@@ -64,9 +64,7 @@ def checked_by_python(certificate: Any, X: np.ndarray, y: np.ndarray) -> dict[st
     """Return what the trusted kernel says of the certificate."""
     if certificate is None:
         return {"holds": False, "words": "there is no certificate"}
-    rows = [
-        ([j for j, x in enumerate(row) if x], [x for x in row if x]) for row in X.tolist()
-    ]
+    rows = [([j for j, x in enumerate(row) if x], [x for x in row if x]) for row in X.tolist()]
     data = Data(rows, y.tolist(), X.shape[1], 2)
     try:
         return {"holds": True, "words": check(certificate, data)}

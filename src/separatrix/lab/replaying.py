@@ -19,42 +19,63 @@ __all__ = ["columns_of"]
 MOST_FRAMES = 5_001
 MOST_NUMBERS = 250_000
 SECONDS = 4.0
-_MOST_MULTIPLIERS = 60_000
+_MOST_ROWS = 1_000
 
 
 def columns_of(frames: Iterable[Any], n_rows: int, n_classes: int) -> dict[str, Any]:
     """Return the frames as columns, cut where they become too many to send."""
     deadline = time.perf_counter() + SECONDS
-    columns: dict[str, list[Any]] = {}
-    sent, is_cut, last = 0, False, None
-    for number, frame in enumerate(frames):
-        row = _entries(frame, n_rows, n_classes)
-        sent += sum(len(value) if isinstance(value, list) else 1 for value in row.values())
-        if number >= MOST_FRAMES or sent > MOST_NUMBERS or time.perf_counter() > deadline:
+    kept: list[Any] = []
+    room, is_cut = MOST_NUMBERS, False
+    for frame in frames:
+        room -= _size(frame, n_rows)
+        if len(kept) >= MOST_FRAMES or room < 0 or time.perf_counter() > deadline:
             is_cut = True
             break
-        for name, value in row.items():
-            columns.setdefault(name, []).append(value)
-        last = frame
-    status = None if last is None or last.status is None else str(last.status)
-    return {"columns": columns, "is_cut": is_cut, "status": status}
+        kept.append(frame)
+    status = kept[-1].status if kept else None
+    return {
+        "columns": _columns(kept, n_rows, n_classes) if kept else {},
+        "is_cut": is_cut,
+        "status": None if status is None else str(status),
+    }
 
 
-def _entries(frame: Any, n_rows: int, n_classes: int) -> dict[str, Any]:
-    row: dict[str, Any] = {"update": frame.update, "errors": frame.errors}
+def _size(frame: Any, n_rows: int) -> int:
+    numbers = 12 if hasattr(frame, "pair") else 8 + frame.weights.size
+    return numbers + (n_rows if _sends_multipliers(frame, n_rows) else 0)
+
+
+def _sends_multipliers(frame: Any, n_rows: int) -> bool:
+    return hasattr(frame, "primal") and n_rows <= _MOST_ROWS
+
+
+def _columns(frames: list[Any], n_rows: int, n_classes: int) -> dict[str, Any]:
+    first = frames[0]
+    columns: dict[str, Any] = {
+        "update": [frame.update for frame in frames],
+        "errors": [frame.errors for frame in frames],
+    }
     for name in ("margin", "bound", "gap", "primal", "dual", "bias"):
-        if hasattr(frame, name):
-            row[name] = finite(getattr(frame, name))
-    if hasattr(frame, "pair"):
-        row["pair"], row["after"] = list(frame.pair), list(frame.after)
-        return row
-    row["weights"] = [finite(value) for value in np.ravel(frame.weights).tolist()]
-    if hasattr(frame, "row"):
+        if hasattr(first, name):
+            columns[name] = [finite(getattr(frame, name)) for frame in frames]
+    if hasattr(first, "pair"):
+        columns["pair"] = [list(frame.pair) for frame in frames]
+        columns["after"] = [list(frame.after) for frame in frames]
+        return columns
+    columns["weights"] = [_finite_list(frame.weights) for frame in frames]
+    if hasattr(first, "row"):
         # Of many classes each sample makes K - 1 signed rows.
-        row["row"] = frame.row // max(1, n_classes - 1) if frame.row >= 0 else -1
-    if hasattr(frame, "alpha") and n_rows * 60 <= _MOST_MULTIPLIERS:
-        row["alpha"] = frame.alpha.tolist()
-    return row
+        parts = max(1, n_classes - 1)
+        columns["row"] = [f.row // parts if f.row >= 0 else -1 for f in frames]
+    if _sends_multipliers(first, n_rows):
+        columns["alpha"] = [_finite_list(frame.alpha) for frame in frames]
+    return columns
+
+
+def _finite_list(values: np.ndarray) -> list[float | None]:
+    flat: list[float | None] = values.ravel().tolist()
+    return flat if np.isfinite(values).all() else [finite(value) for value in values.ravel()]
 
 
 def finite(value: float) -> float | None:

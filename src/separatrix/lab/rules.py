@@ -22,7 +22,7 @@ def rule_of(machine: Any, n_classes: int, many: str) -> dict[str, Any]:
     ones = getattr(machine, "estimators_", None)
     if ones is not None:
         parts = [rule_of(one, 2, many) for one in ones]
-        rule = {"decide": "argmax" if many == "ovr" else "votes"}
+        rule: dict[str, Any] = {"decide": "argmax" if many == "ovr" else "votes"}
         if many == "ovo":
             rule["pairs"] = [list(pair) for pair in pairs_of(n_classes)]
         return {**rule, **_joined(parts, ones)}

@@ -37,6 +37,7 @@ def run(message: Any) -> dict[str, Any]:
         except (NotSeparableError, DataError, ValueError) as refusal:
             return {**answer, "refused": _refusal(refusal), "replay": None}
         answer["replay"] = _replay(asked, machine, X)
+        answer["facts"] = facts_of(machine, X, asked)
     answer["remarks"] = list(dict.fromkeys(str(warning.message) for warning in told))
     rule = rule_of(machine, asked.n_classes, asked.many)
     if lift is not None:
@@ -44,7 +45,6 @@ def run(message: Any) -> dict[str, Any]:
     answer["rule"] = rule
     answer["support"] = np.asarray(getattr(machine, "support_", [])).tolist()
     answer["hard"] = bool(np.isinf(asked.settings.get("C", 0.0)))
-    answer["facts"] = facts_of(machine, X, asked)
     answer["certificate"] = _certificate(machine, asked)
     return answer
 

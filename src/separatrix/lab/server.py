@@ -1,11 +1,11 @@
 """The lab's server: one page, and two questions it may ask.
 
-    GET  /              the page
-    GET  /static/...    its modules, style sheet and icon
-    GET  /api/start     the methods, the presets, and the data named on the command line
-    POST /api/run       one method on the drawn points: the whole replay, once
-    POST /api/prove     whether the classes can be separated, with proof
-    GET  /api/player    the page that plays a replay by itself, for lecture notes
+GET  /              the page
+GET  /static/...    its modules, style sheet and icon
+GET  /api/start     the methods, the presets, and the data named on the command line
+POST /api/run       one method on the drawn points: the whole replay, once
+POST /api/prove     whether the classes can be separated, with proof
+GET  /api/player    the page that plays a replay by itself, for lecture notes
 """
 
 from __future__ import annotations
@@ -121,7 +121,9 @@ def application(lab: Lab) -> Any:
             try:
                 message = await _body(request)
                 method = message.get("method") if isinstance(message, dict) else None
-                topic = method if do == "run" and method in METHODS else do
+                topic = do
+                if do == "run" and isinstance(method, str) and method in METHODS:
+                    topic = method
                 told = await workers.ask_bytes(do, message, topic)
             except _Refused as refusal:
                 return as_json({"refused": str(refusal)}, refusal.status)
@@ -192,7 +194,7 @@ def serve(lab: Lab, socket: Any = None) -> None:
         http=protocol(),
         ws="none",
         loop="asyncio",
-        log_level="warning",
+        log_level="error",
         access_log=False,
         server_header=False,
         timeout_keep_alive=15,

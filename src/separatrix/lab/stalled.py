@@ -11,7 +11,7 @@ from typing import Any
 
 __all__ = ["protocol"]
 
-HEADER_SECONDS = 10.0
+HEADER_SECONDS = 5.0
 
 
 def protocol() -> Any:

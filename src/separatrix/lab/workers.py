@@ -1,4 +1,4 @@
-"""A few worker processes: each answers one question at a time, and is ended when it takes too long."""
+"""A few worker processes: each answers one question at a time, and is ended when it is late."""
 
 from __future__ import annotations
 
@@ -76,10 +76,15 @@ class _Worker:
     async def end(self) -> None:
         """End the process; the next question starts another."""
         process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                await process.stdin.wait_closed()
 
 
 class Workers:

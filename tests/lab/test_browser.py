@@ -126,7 +126,7 @@ def test_points_are_placed_dragged_brushed_and_deleted(tab):
     page.mouse.click(*place(0.7, 0.5))
     tab.settle()
     assert tab.js("lab.store.classes") == [0, 1]
-    assert "Separable" in page.locator("#badge").text_content()
+    assert "A line separates them" in page.locator("#badge").text_content()
     (x, y), _ = tab.js("lab.store.points")
     assert (x * 64) % 1 == 0
     assert (y * 64) % 1 == 0

@@ -84,7 +84,7 @@ export class Charts {
         if (stepped && points.length) points.push([x(t), points[points.length - 1][1]]);
         points.push([x(t), y(v)]);
       });
-      svg.append(el("path", { d: pathOf(points, false), class: `series ${className}` }));
+      svg.append(el("path", { d: pathOf(points, false), class: `series ${className}${values.length > 150 ? " dense" : ""}` }));
     }
     const cursor = line([0, 0], [0, TALL - 4], "now"), dot = el("circle", { r: 3.2, class: "now dot" });
     svg.append(cursor, dot);

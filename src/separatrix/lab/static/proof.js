@@ -26,8 +26,9 @@ export class Proof {
     const badge = document.getElementById("badge"), kinds = this.answer ? this.answer.pairs.map((v) => v.kind) : [];
     badge.hidden = kinds.length === 0;
     const apart = kinds.every((kind) => kind === "separable");
+    badge.title = "Proved: see how";
     badge.classList.toggle("no", !apart);
-    badge.textContent = apart ? "Separable, proved" : kinds.includes("undecided") ? "Undecided" : "Not separable, proved";
+    badge.textContent = apart ? "A line separates them" : kinds.includes("undecided") ? "Undecided" : "No line separates them";
   }
 
   clear(words) {

@@ -55,7 +55,7 @@ export class Scene {
 
   drawPoints({ points, classes, selected }) {
     const layer = empty(this.layers.points), count = points.length;
-    const r = (this.view.width < 420 ? 4.6 : 5.6) * (count > 400 ? 0.6 : count > 150 ? 0.8 : 1);
+    const r = (this.view.width < 420 ? 4.8 : this.view.width > 1000 ? 6.8 : 5.8) * (count > 400 ? 0.6 : count > 150 ? 0.8 : 1);
     this.radius = r;
     points.forEach((point, i) => {
       const [x, y] = this.view.place(point);

@@ -44,7 +44,7 @@ export function drawHull(layer, view, replay, step) {
 }
 
 // Segments that cross, or a point in a triangle: the two classes' hulls share a point.
-export function drawWitness(layer, view, witness, points, classes) {
+export function drawWitness({ witness: layer, labels }, view, witness, points, classes) {
   const first = classes[witness.rows[0]], groups = [[], []];
   witness.rows.forEach((row, k) => groups[classes[row] === first ? 0 : 1].push({ row, m: witness.multipliers[k] }));
   for (const group of groups) {
@@ -61,7 +61,7 @@ export function drawWitness(layer, view, witness, points, classes) {
     const [x, y] = view.place(points[row]);
     const right = x > view.width - 90, label = `\u00d7\u2009${shortInteger(witness.multipliers[k])}`;
     layer.append(el("circle", { cx: x, cy: y, r: 10, class: "witness rim" }));
-    layer.append(el("text", { x: x + (right ? -13 : 13), y: y - 8, "text-anchor": right ? "end" : "start", class: "multiplier" }, label));
+    labels.append(el("text", { x: x + (right ? -13 : 13), y: y - 8, "text-anchor": right ? "end" : "start", class: "multiplier" }, label));
   });
 }
 

@@ -6,7 +6,7 @@ import { isStraight } from "./rule.js";
 import { levelPath, lineWithin, regionsOf } from "./regions.js";
 import { drawHull, drawSlack, drawWitness } from "./extras.js";
 
-const LAYERS = ["regions", "axes", "hull", "past", "street", "edges", "slack", "witness", "points", "marks", "arrows", "cursor"];
+const LAYERS = ["regions", "axes", "hull", "past", "street", "edges", "slack", "witness", "points", "marks", "arrows", "labels", "cursor"];
 const STREET_METHODS = new Set(["hard_margin", "soft_margin", "kernel_svm", "linear_program"]);
 let sceneCount = 0;
 
@@ -64,11 +64,11 @@ export class Scene {
   }
 
   drawStep(state) {
-    for (const name of ["regions", "past", "street", "edges", "slack", "marks", "arrows", "hull", "witness"]) empty(this.layers[name]);
+    for (const name of ["regions", "past", "street", "edges", "slack", "marks", "arrows", "hull", "witness", "labels"]) empty(this.layers[name]);
     const { replay, step } = state;
-    if (state.witness && state.showWitness) drawWitness(this.layers.witness, this.view, state.witness, state.points, state.classes);
+    if (state.witness && state.showWitness) drawWitness(this.layers, this.view, state.witness, state.points, state.classes);
     const isUsing = replay && !replay.isAnswer(step) && step < replay.length - 1;
-    this.layers.witness.setAttribute("class", isUsing ? "layer-witness behind" : "layer-witness");
+    for (const name of ["witness", "labels"]) this.layers[name].setAttribute("class", `layer-${name}${isUsing ? " behind" : ""}`);
     if (!replay || replay.length === 0) return;
     const rule = replay.ruleAt(step);
     if (rule) this.drawRule(rule, replay);

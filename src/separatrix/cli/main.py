@@ -14,6 +14,7 @@ from separatrix.cli.convert import convert
 from separatrix.cli.export import export
 from separatrix.cli.fit import fit
 from separatrix.cli.info import info
+from separatrix.cli.lab import lab
 from separatrix.cli.path import path
 from separatrix.cli.predict import predict
 from separatrix.cli.separable import separable
@@ -64,6 +65,7 @@ app.command()(predict)
 app.command()(export)
 app.command()(stream)
 app.command()(trace)
+app.command()(lab)
 app.command()(verify)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,7 +18,13 @@ from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, data_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._proved import Effort, Fitted, Naming, solve_and_prove
+from separatrix.estimators._proved import (
+    Effort,
+    Fitted,
+    Naming,
+    first_tolerance,
+    solve_and_prove,
+)
 from separatrix.estimators._run import seed_of
 from separatrix.estimators._validate import (
     one_of,
@@ -34,7 +41,8 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers._drive import Status
 from separatrix.solvers._threads import one_thread
-from separatrix.solvers.machine import ROADS
+from separatrix.solvers.machine import ROADS, choose
+from separatrix.solvers.machine_replay import MachineFrame, replay_machine
 
 
 class Machine(CallbackSupport, LinearClassifier):
@@ -193,6 +201,21 @@ class Machine(CallbackSupport, LinearClassifier):
             (machine.weights, machine.multipliers if machine.n_rows == n else None)
             for machine in machines
         ]
+
+    def _replayed(self, X: Any, y: Any, loss: str) -> Iterator[MachineFrame]:
+        """Yield the start and every iteration that `fit` makes until it first looks for a proof."""
+        _, _, problems = self._pose(X, y, None, loss)
+        if len(problems) > 1:
+            raise ValueError("A replay needs two classes: leave the others out.")
+        (problem,), effort = problems, self._effort()
+        return replay_machine(
+            problem,
+            choose(problem) if effort.solver == "auto" else effort.solver,
+            tol=effort.tol,
+            aim=first_tolerance(problem, effort),
+            seed=effort.seed,
+            max_passes=effort.max_passes,
+        )
 
     # ---- what a fit leaves
 

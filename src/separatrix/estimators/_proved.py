@@ -19,7 +19,7 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.solvers._drive import Status
 from separatrix.solvers.machine import MachineRun, choose, other_road
 
-__all__ = ["Effort", "Fitted", "Naming", "solve_and_prove", "verdict_of"]
+__all__ = ["Effort", "Fitted", "Naming", "first_tolerance", "solve_and_prove", "verdict_of"]
 
 _TIGHTENINGS = 4
 _SMALL, _SMALL_TOL = 20_000, 1e-9
@@ -75,10 +75,7 @@ def solve_and_prove(
     other = other_road(problem, road) if effort.solver == "auto" else None
     patience = np.inf if other is None else _PATIENT_PASSES
     run = _begun(problem, road, effort, patience, first)
-    tol = effort.tol
-    if problem.X.shape[0] * problem.X.shape[1] <= _SMALL:
-        # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
-        tol = min(tol, _SMALL_TOL)
+    tol = first_tolerance(problem, effort)
     for left in reversed(range(_TIGHTENINGS)):
         status = run.go_on(tol, effort.deadline, report)
         if status is Status.BUDGET and other is not None and run.state.passes >= patience:
@@ -124,6 +121,14 @@ def solve_and_prove(
         passes=run.state.passes,
         bias_interval=claims.bias_interval,
     )
+
+
+def first_tolerance(problem: MachineProblem, effort: Effort) -> float:
+    """Return the gap to come to before a proof is first looked for."""
+    if problem.X.shape[0] * problem.X.shape[1] <= _SMALL:
+        # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
+        return min(effort.tol, _SMALL_TOL)
+    return effort.tol
 
 
 def _begun(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from separatrix.estimators._partitioned import fit_partitions
 from separatrix.estimators._support import SupportVectors
 from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
+from separatrix.solvers.machine_replay import MachineFrame
 
 __all__ = ["LinearSVM"]
 
@@ -163,6 +165,10 @@ class LinearSVM(SupportVectors, Machine):
         if self.probability:
             self._calibration = held_out_calibration(self, X, y, sample_weight)
         return self
+
+    def _replay(self, X: Any, y: Any) -> Iterator[MachineFrame]:
+        one_of("loss", self.loss, ("hinge", "squared_hinge"))
+        return self._replayed(X, y, self.loss)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.verdict import Verdict
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers._drive import Status
+from separatrix.solvers.machine_replay import MachineFrame
 
 __all__ = ["LogisticRegression"]
 
@@ -125,7 +127,7 @@ class LogisticRegression(LogisticProbabilities, Machine):
             self.verdict_ = found or None
             return self
         verdicts: list[Verdict] = []
-        self._verdicts = verdicts
+        self._verdicts: list[Verdict] = verdicts
         fitted, _ = self._fit_machines(X, y, sample_weight, "logistic")
         del self._verdicts
         self._keep(fitted)
@@ -136,6 +138,10 @@ class LogisticRegression(LogisticProbabilities, Machine):
                 self.status_ = Status.INFINITE
                 warnings.warn(SeparationWarning.about(verdict, names), stacklevel=2)
         return self
+
+    def _replay(self, X: Any, y: Any) -> Iterator[MachineFrame]:
+        self._verdicts = []
+        return self._replayed(X, y, "logistic")
 
     def _answerable(self, problem: MachineProblem) -> MachineProblem:
         """Where maximum likelihood has no answer, pose the problem of a very large C instead."""

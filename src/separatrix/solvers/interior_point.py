@@ -185,7 +185,7 @@ def _iterate(state: MachineState) -> None:
     # What the run keeps up to date says when it is worth looking at the data again.
     near = primal - dual <= max(2.0 * state.tol, _ROUGH) * abs(primal)
     if state.problem.is_hard or near or memory.failed or state.updates % _REFRESH == 0:
-        _claim(state, run)
+        _claim(state)
     # Before the hard margin has a feasible w, a growing dual is progress.
     gap = primal - dual
     if state.problem.is_hard:
@@ -207,16 +207,24 @@ def _polish(state: MachineState) -> None:
             _claim_dual(state, balanced(problem, alpha))
 
 
-def _claim(state: MachineState, run: Run) -> None:
-    """Evaluate w and alpha on the data themselves; keep each where it is the best so far."""
-    problem, used = state.problem, state.memory.used
+def iterate(state: MachineState) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the run stands now, w and alpha, the best so far or not."""
+    run, problem = state.memory.run, state.problem
+    if run is None:
+        return state.w, state.alpha
     w = np.append(run.v[-1], run.v[:-1] / run.rows.scale)
     w[0] -= float(run.rows.mean @ w[1:])
     if not problem.rows.fit_intercept:
         w[0] = 0.0
     alpha = np.zeros(problem.rows.n_rows)
-    alpha[used] = np.minimum(run.alpha, run.costs)
+    alpha[state.memory.used] = np.minimum(run.alpha, run.costs)
+    return w, alpha
+
+
+def _claim(state: MachineState) -> None:
+    """Evaluate w and alpha on the data themselves; keep each where it is the best so far."""
+    w, alpha = iterate(state)
     if np.isfinite(alpha).all():
-        _claim_dual(state, balanced(problem, alpha))
+        _claim_dual(state, balanced(state.problem, alpha))
     if np.isfinite(w).all():
         _claim_primal(state, w)

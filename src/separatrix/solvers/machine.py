@@ -155,6 +155,10 @@ class MachineRun:
             self.status = go_on(self.method, self.state, NO_LIMIT, left, progress, slice_size=1)
         return self.status
 
+    def as_given(self, w: np.ndarray) -> np.ndarray:
+        """Return weights of the state for the columns as they were given."""
+        return self._back(w)
+
     def claims(self) -> Claims:
         """Return the points that bracket the optimum, made exactly feasible."""
         with one_thread():

@@ -1,0 +1,92 @@
+"""What a fit found, as a few labelled figures and one sentence of proof."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import separatrix as sx
+from separatrix.certificates.novikoff import check_novikoff
+from separatrix.lab.asked import Asked
+from separatrix.lab.replaying import finite
+from separatrix.problem.signed import SignedProblem
+
+__all__ = ["facts_of"]
+
+
+def facts_of(machine: Any, X: np.ndarray, asked: Asked) -> dict[str, Any]:
+    """Return status, figures and the proof in words."""
+    status = getattr(machine, "status_", None)
+    facts: dict[str, Any] = {
+        "errors": int((machine.predict(X) != asked.codes).sum()),
+        "points": len(X),
+        "status": None if status is None else str(status),
+        "cause": "" if status is None else status.cause,
+        "remedy": "" if status is None else status.remedy,
+        "updates": getattr(machine, "n_iter_", None),
+        "proof": _proof(machine, X, asked),
+        "figures": _figures(machine),
+    }
+    novikoff = _novikoff(machine, X, asked)
+    if novikoff is not None:
+        facts["novikoff"] = novikoff
+    return facts
+
+
+def _figures(machine: Any) -> list[list[str]]:
+    found: list[list[str]] = []
+    if hasattr(machine, "margin_bounds_"):
+        low, high = machine.margin_bounds_
+        found.append(["largest margin", f"between {low:.5g} and {high:.5g}"])
+    elif np.ndim(getattr(machine, "margin_", [])) == 0:
+        found.append(["half the street, 1/|w|", f"{machine.margin_:.5g}"])
+    if hasattr(machine, "support_"):
+        found.append(["support vectors", f"{len(machine.support_)}"])
+    if np.ndim(getattr(machine, "objective_", [])) == 0:
+        found.append(["objective", f"{machine.objective_:.7g}"])
+        found.append(["no lower than", f"{machine.dual_objective_:.7g}"])
+    if np.ndim(getattr(machine, "gap_", [])) == 0:
+        found.append(["proved gap", f"{machine.gap_:.2g}"])
+    if hasattr(machine, "lower_bound_"):
+        found.append(["fewest errors, proved at least", f"{machine.lower_bound_}"])
+    if hasattr(machine, "rank_"):
+        found.append(["rank", f"{machine.rank_}"])
+    return found
+
+
+def _proof(machine: Any, X: np.ndarray, asked: Asked) -> str:
+    proof = getattr(machine, "certificate_", None)
+    if proof is not None:
+        return str(proof)
+    proofs = [proof for proof in getattr(machine, "certificates_", []) if proof is not None]
+    if proofs:
+        holding = sum(bool(getattr(proof, "holds", True)) for proof in proofs)
+        return f"{holding} of {len(machine.estimators_)} machines proved"
+    return ""
+
+
+def _novikoff(machine: Any, X: np.ndarray, asked: Asked) -> dict[str, Any] | None:
+    """Return the mistakes and the bound on them, by the widest margin at hand: Kozinec's."""
+    bound = getattr(machine, "novikoff_", None)
+    if bound is None or asked.n_classes != 2 or asked.settings.get("update") != "single":
+        return None
+    if math.isfinite(bound.bound):
+        signs = np.where(asked.codes == machine.classes_[1], 1.0, -1.0)
+        wide = sx.Kozinec(epsilon=0.05 * bound.margin + 1e-9, max_updates=20_000).fit(X, signs)
+        problem = SignedProblem(np.ascontiguousarray(X), signs)
+        w = problem.homogeneous(wide.coef_, wide.intercept_)
+        rate = float(asked.settings["learning_rate"])
+        first = machine.init if isinstance(machine.init, list) else None
+        if first is not None or machine.init == "zeros":
+            start = None if first is None else np.array(first)
+            wider = check_novikoff(problem, w, bound.mistakes, start, rate)
+            bound = min(bound, wider, key=lambda one: one.bound)
+    return {
+        "mistakes": bound.mistakes,
+        "bound": finite(bound.bound),
+        "radius": finite(bound.radius),
+        "margin": finite(bound.margin),
+        "words": str(bound),
+    }

@@ -1,0 +1,83 @@
+"""A replay as columns of numbers: what `sx.replay` yields, to the last bit.
+
+JSON writes a float64 with as many digits as are needed to read the same float64 again, so nothing
+is lost on the way to the page. Columns are shorter than objects, and a kernel machine's
+multipliers are sent as the two that change.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["columns_of"]
+
+MOST_FRAMES = 5_001
+MOST_NUMBERS = 250_000
+SECONDS = 4.0
+_MOST_ROWS = 1_000
+
+
+def columns_of(frames: Iterable[Any], n_rows: int, n_classes: int) -> dict[str, Any]:
+    """Return the frames as columns, cut where they become too many to send."""
+    deadline = time.perf_counter() + SECONDS
+    kept: list[Any] = []
+    room, is_cut = MOST_NUMBERS, False
+    for frame in frames:
+        room -= _size(frame, n_rows)
+        if len(kept) >= MOST_FRAMES or room < 0 or time.perf_counter() > deadline:
+            is_cut = True
+            break
+        kept.append(frame)
+    status = kept[-1].status if kept else None
+    return {
+        "columns": _columns(kept, n_rows, n_classes) if kept else {},
+        "is_cut": is_cut,
+        "status": None if status is None else str(status),
+    }
+
+
+def _size(frame: Any, n_rows: int) -> int:
+    numbers = 12 if hasattr(frame, "pair") else 8 + frame.weights.size
+    return numbers + (n_rows if _sends_multipliers(frame, n_rows) else 0)
+
+
+def _sends_multipliers(frame: Any, n_rows: int) -> bool:
+    return hasattr(frame, "primal") and n_rows <= _MOST_ROWS
+
+
+def _columns(frames: list[Any], n_rows: int, n_classes: int) -> dict[str, Any]:
+    first = frames[0]
+    columns: dict[str, Any] = {
+        "update": [frame.update for frame in frames],
+        "errors": [frame.errors for frame in frames],
+    }
+    for name in ("margin", "bound", "gap", "primal", "dual", "bias"):
+        if hasattr(first, name):
+            columns[name] = [finite(getattr(frame, name)) for frame in frames]
+    if hasattr(first, "pair"):
+        columns["pair"] = [list(frame.pair) for frame in frames]
+        columns["after"] = [list(frame.after) for frame in frames]
+        return columns
+    columns["weights"] = [_finite_list(frame.weights) for frame in frames]
+    if hasattr(first, "row"):
+        # Of many classes each sample makes K - 1 signed rows.
+        parts = max(1, n_classes - 1)
+        columns["row"] = [f.row // parts if f.row >= 0 else -1 for f in frames]
+    if _sends_multipliers(first, n_rows):
+        columns["alpha"] = [_finite_list(frame.alpha) for frame in frames]
+    return columns
+
+
+def _finite_list(values: np.ndarray) -> list[float | None]:
+    flat: list[float | None] = values.ravel().tolist()
+    return flat if np.isfinite(values).all() else [finite(value) for value in values.ravel()]
+
+
+def finite(value: float) -> float | None:
+    """Return the number, or None where JSON has no word for it."""
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,172 @@
+// A second checker of certificates, written from docs/certificates.md in exact integers. It shares nothing
+// with what found the claim, nor with the checker in Python: where the two agree, neither need be trusted alone.
+
+import { aligned, compared, ofFloat, ofHexFloat, ofHexInteger, sign, signedSquare, summed, times } from "./dyadic.js";
+
+const FORMAT = "separatrix-certificate-1";
+const PRIME = 2n ** 61n - 1n;
+
+class Refused extends Error {}
+
+// data: { rows: lists of floats, codes: class numbers, nFeatures, nClasses }
+export async function checkCertificate(certificate, data) {
+  try {
+    const claims = { separation, "margin-bounds": marginBounds, gordan, overlap: (...a) => partition(...a, false), quasi: (...a) => partition(...a, true) };
+    if (certificate.format !== FORMAT) throw new Refused(`the format must be '${FORMAT}'`);
+    const about = certificate.data;
+    if (about.sha256 !== (await fingerprint(data))) throw new Refused("the certificate speaks of other data: the SHA-256 differs");
+    if (typeof about.intercept !== "boolean") throw new Refused("intercept must be true or false");
+    if (!Object.hasOwn(claims, certificate.kind)) throw new Refused("the kind of claim is not known");
+    return { holds: true, words: claims[certificate.kind](exactRows(data), certificate.claim, about.intercept) };
+  } catch (error) {
+    return { holds: false, words: error instanceof Refused ? error.message : `not a well-formed certificate: ${error.message}` };
+  }
+}
+
+export async function fingerprint({ rows, codes, nFeatures, nClasses }) {
+  const entries = rows.map((row) => row.flatMap((x, j) => (x === 0 ? [] : [[j, x]])));
+  const stored = entries.reduce((sum, row) => sum + row.length, 0);
+  const head = new TextEncoder().encode("separatrix-data-1\n");
+  const body = new DataView(new ArrayBuffer(8 * (3 + rows.length + rows.length + 1 + 2 * stored)));
+  let at = 0;
+  const integer = (value) => { body.setBigInt64(at, BigInt(value), true); at += 8; };
+  [rows.length, nFeatures, nClasses, ...codes].forEach(integer);
+  let start = 0;
+  integer(start);
+  for (const row of entries) integer((start += row.length));
+  for (const row of entries) for (const [j] of row) integer(j);
+  for (const row of entries) for (const [, x] of row) { body.setFloat64(at, x, true); at += 8; }
+  const bytes = new Uint8Array(head.length + body.byteLength);
+  bytes.set(head);
+  bytes.set(new Uint8Array(body.buffer), head.length);
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+// Rows as integers [1, x_1, ...] times one power of two.
+function exactRows({ rows, codes, nFeatures, nClasses }) {
+  const { integers, e } = aligned([{ m: 1n, e: 0 }, ...rows.flat().map(ofFloat)]);
+  const one = integers[0];
+  const vectors = rows.map((_, i) => integers.slice(1 + i * nFeatures, 1 + (i + 1) * nFeatures));
+  return { vectors, one, e, codes, nFeatures, nClasses, length: 1 + nFeatures };
+}
+
+function readWeights(data, claim) {
+  const wanted = data.nClasses === 2 ? 1 : data.nClasses;
+  let flat, e = 0;
+  if (Object.hasOwn(claim, "integers")) flat = claim.integers.map(ofHexInteger);
+  else ({ integers: flat, e } = aligned(claim.weights.flatMap((row) => [...row].map(ofHexFloat))));
+  if (flat.length !== wanted * data.length) throw new Refused(`the weights must be ${wanted} x ${data.length} numbers`);
+  return { blocks: Array.from({ length: wanted }, (_, k) => flat.slice(k * data.length, (k + 1) * data.length)), flat, e };
+}
+
+// Every signed margin w.z, in the order of the signed rows; integers in units of 2^(weights' e + rows' e).
+function signedMargins(data, blocks, intercept) {
+  return data.vectors.flatMap((row, i) => {
+    const totals = blocks.map((w) => row.reduce((sum, x, j) => sum + w[1 + j] * x, intercept ? w[0] * data.one : 0n));
+    const code = data.codes[i];
+    if (blocks.length === 1) return [code === 1 ? totals[0] : -totals[0]];
+    return totals.flatMap((total, other) => (other === code ? [] : [totals[code] - total]));
+  });
+}
+
+function separation(data, claim, intercept) {
+  const { blocks } = readWeights(data, claim);
+  signedMargins(data, blocks, intercept).forEach((margin, number) => {
+    if (margin <= 0n) throw new Refused(`signed row ${number} is not strictly on its own side`);
+  });
+  return `the weights separate all ${data.vectors.length} rows strictly`;
+}
+
+function marginBounds(data, claim, intercept) {
+  const lower = ofHexFloat(claim.lower), upper = ofHexFloat(claim.upper), { blocks, flat, e } = readWeights(data, claim);
+  const square = { m: flat.reduce((sum, v) => sum + v * v, 0n), e: 2 * e };
+  if (sign(square) === 0 || compared(lower, upper) > 0) throw new Refused("zero weights have no margin, and bounds may not cross");
+  const least = times(signedSquare(lower), square);
+  signedMargins(data, blocks, intercept).forEach((m, number) => {
+    if (compared(signedSquare({ m, e: e + data.e }), least) < 0) throw new Refused(`signed row ${number} has a margin below the lower bound`);
+  });
+  const multipliers = claim.multipliers.map(ofHexFloat), total = summed(multipliers);
+  if (multipliers.some((m) => sign(m) < 0) || sign(total) <= 0) throw new Refused("multipliers must be at least zero, and not all zero");
+  const { integers, e: unit } = aligned(multipliers);
+  const sum = combination(data, claim.rows, integers, intercept);
+  const length = { m: sum.reduce((s, v) => s + v * v, 0n), e: 2 * (unit + data.e) };
+  if (compared(length, times(signedSquare(upper), times(total, total))) > 0) throw new Refused("the multipliers do not prove the upper bound");
+  return "the largest margin of any hyperplane lies between the bounds";
+}
+
+// The exact sum of multiplier times signed row.
+function combination(data, numbers, multipliers, intercept) {
+  if (numbers.length !== multipliers.length || new Set(numbers).size !== numbers.length) {
+    throw new Refused("rows and multipliers must be of one length, and no row named twice");
+  }
+  const rivals = Math.max(1, data.nClasses - 1), isTwo = data.nClasses === 2;
+  const total = new Array(isTwo ? data.length : data.length * data.nClasses).fill(0n);
+  numbers.forEach((number, k) => {
+    if (!Number.isInteger(number) || number < 0 || number >= data.vectors.length * rivals) throw new Refused(`there is no signed row ${number}`);
+    const sample = Math.floor(number / rivals), code = data.codes[sample], step = multipliers[k];
+    let other = number % rivals;
+    if (other >= code) other += 1;
+    const blocks = isTwo ? [[0, code === 1 ? step : -step]] : [[code * data.length, step], [other * data.length, -step]];
+    for (const [begin, share] of blocks) {
+      if (intercept) total[begin] += share * data.one;
+      data.vectors[sample].forEach((x, j) => { total[begin + 1 + j] += share * x; });
+    }
+  });
+  return total;
+}
+
+function gordan(data, claim, intercept) {
+  const multipliers = claim.multipliers.map(ofHexInteger);
+  if (data.nClasses !== 2 || multipliers.length === 0 || multipliers.some((m) => m <= 0n)) throw new Refused("a witness needs two classes and positive multipliers");
+  if (combination(data, claim.rows, multipliers, intercept).some((v) => v !== 0n)) throw new Refused("the multiples of the rows do not sum to zero");
+  return `no hyperplane strictly separates these ${multipliers.length} rows, nor all of the data`;
+}
+
+function partition(data, claim, intercept, quasi) {
+  const { blocks } = quasi ? readWeights(data, claim) : readWeights(data, { integers: new Array(data.length).fill("0") });
+  const margins = signedMargins(data, blocks, intercept), some = margins.some((m) => m > 0n);
+  const tight = new Set(margins.flatMap((m, number) => (m === 0n ? [number] : [])));
+  const named = [...claim.rows], rest = [...tight].filter((number) => !named.includes(number));
+  if (margins.length === 0 || margins.some((m) => m < 0n) || quasi !== some || named.some((number) => !tight.has(number))) {
+    throw new Refused("the margins are not those of such a claim");
+  }
+  const others = ofHexInteger(claim.others);
+  let { multipliers, rows } = claim;
+  if (others !== 0n) {
+    rows = [...named, ...rest];
+    multipliers = [...multipliers, ...rest.map(() => claim.others)];
+  } else if (rest.length && (quasi || rank(data, named, intercept) < data.nFeatures + Number(intercept))) {
+    throw new Refused("the named rows do not span the others");
+  }
+  gordan(data, { rows, multipliers }, intercept);
+  return `of ${margins.length} rows, ${quasi ? `${tight.size} are` : "all (the classes overlap) are"} on the boundary whenever none is beyond it`;
+}
+
+// The rank modulo a prime, which is never more than the rank.
+function rank(data, numbers, intercept) {
+  const left = numbers.map((i) => [intercept ? data.one : 0n, ...data.vectors[i]].map(remainder));
+  let found = 0;
+  for (let column = 0; column < data.length; column++) {
+    const at = left.findIndex((row) => row[column] !== 0n);
+    if (at < 0) continue;
+    const [pivot] = left.splice(at, 1), turned = inverse(pivot[column]);
+    found += 1;
+    for (const row of left) {
+      const factor = remainder(row[column] * turned);
+      if (factor !== 0n) pivot.forEach((x, j) => { row[j] = remainder(row[j] - factor * x); });
+    }
+  }
+  return found;
+}
+
+const remainder = (x) => ((x % PRIME) + PRIME) % PRIME;
+
+function inverse(x) {
+  let [result, base, power] = [1n, x, PRIME - 2n];
+  for (; power > 0n; power >>= 1n) {
+    if (power & 1n) result = (result * base) % PRIME;
+    base = (base * base) % PRIME;
+  }
+  return result;
+}

@@ -1,0 +1,74 @@
+// The outcome panel: how the run ended, its figures, its proof, and the weights to the last digit.
+
+import { empty, html } from "./svg.js";
+import { weightWords } from "./telling.js";
+
+const ENDINGS = {
+  separated: "Separated", optimal: "Optimal", epsilon: "Margin known to within epsilon", settled: "Settled", budget: "Stopped at the budget", origin: "The hull reaches the origin",
+  "not separable": "Not separable", stationary: "A stationary point", diverged: "Diverged", infinite: "Weights run to infinity", unproved: "Unproved", averaged: "Averaged", patience: "Out of patience", overflow: "Overflow",
+};
+
+export class Outcome {
+  constructor(node) {
+    this.node = node;
+    this.weights = [];
+  }
+
+  // Each entry: { label, result, replay }.
+  load(entries) {
+    empty(this.node);
+    this.weights = entries.map(({ label, result, replay }) => {
+      if (entries.length > 1) this.node.append(html("h3", {}, label));
+      if (result.refused) {
+        this.node.append(html("p", { class: "refusal" }, firstSentence(result.refused)));
+        return null;
+      }
+      this.describe(result, replay);
+      return this.weightBox(replay);
+    });
+  }
+
+  message(words) {
+    empty(this.node).append(html("p", { class: "small" }, words));
+    this.weights = [];
+  }
+
+  describe(result, replay) {
+    const { facts } = result, list = html("dl", { class: "figures" });
+    const add = (term, value) => list.append(html("div", {}, html("dt", {}, term), html("dd", {}, value)));
+    const ending = facts.status ? ENDINGS[facts.status] ?? facts.status : "Done";
+    this.node.append(html("p", { class: "ending" }, ending, html("span", {}, facts.cause ? `${facts.cause}.` : "")));
+    add("training errors", `${facts.errors} of ${facts.points}`);
+    if (replay.count > 1 && facts.updates !== null) add(replay.columns.primal ? "iterations" : "updates", facts.updates.toLocaleString("en"));
+    for (const [term, value] of facts.figures) add(term, value);
+    if (facts.novikoff) add("Novikoff\u2019s bound", facts.novikoff.bound ? `${Math.floor(facts.novikoff.bound).toLocaleString("en")} mistakes` : "none: no margin");
+    this.node.append(list);
+    if (facts.proof) this.node.append(html("p", { class: "small proof-words" }, facts.proof));
+    if (facts.remedy) this.node.append(html("p", { class: "small" }, `What to do: ${facts.remedy}.`));
+    if (result.replay && result.replay.is_cut) this.node.append(html("p", { class: "small" }, `The run is longer: the first ${replay.count.toLocaleString("en")} steps are shown.`));
+  }
+
+  weightBox(replay) {
+    if (!replay.columns.weights && !(replay.result.rule && replay.result.rule.weights)) return null;
+    const body = html("div", { class: "weights" }), box = html("details", { class: "digits", open: replay.nClasses === 2 && (replay.result.rule?.weights?.[0].length ?? 3) === 3 }, html("summary", {}, "Weights at this step, every digit"), body);
+    this.node.append(box);
+    return { replay, body };
+  }
+
+  show(step) {
+    for (const entry of this.weights) {
+      if (!entry) continue;
+      const { replay, body } = entry, lists = weightWords(replay, Math.min(step, replay.length - 1));
+      empty(body);
+      const isPlane = lists.length && lists[0].length === 3;
+      lists.forEach((list) => {
+        const row = html("p", { class: "weight-row", "data-weights": list.join(" ") });
+        list.slice(0, 8).forEach((digits, j) => row.append(html("span", {}, html("i", {}, isPlane ? ["b", "w\u2081", "w\u2082"][j] : j ? `w${j}` : "b"), digits.replace("-", "\u2212"))));
+        if (list.length > 8) row.append(html("span", {}, `and ${list.length - 8} more`));
+        body.append(row);
+      });
+    }
+  }
+}
+
+const firstSentence = (text) => text.split("\n")[0];

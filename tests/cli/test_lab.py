@@ -1,0 +1,52 @@
+"""``separatrix lab``: what it offers, what it asks for, and where it listens."""
+
+import socket
+import sys
+
+import pytest
+from tests.cli.command import separatrix
+
+from separatrix.cli.lab import _listening, table_told
+from separatrix.data.table import read
+from separatrix.lab.server import Lab, application
+
+
+def test_the_command_is_offered():
+    done = separatrix("lab", "--help")
+    assert done.returncode == 0
+    assert "--port" in done.stdout
+    assert "--no-browser" in done.stdout
+
+
+def test_it_listens_on_this_machine_only_and_finds_a_free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        wanted = taken.getsockname()[1]
+        with _listening(wanted) as found:
+            host, port = found.getsockname()
+            assert host == "127.0.0.1"
+            assert port not in (0, wanted)
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    with pytest.raises(ValueError, match=r"separatrix\[lab\]"):
+        application(Lab(port=1))
+
+
+def test_a_table_is_told_with_its_names(tmp_path):
+    file = tmp_path / "leaves.csv"
+    file.write_text("long,wide,kind\n1,2,a\n2,1.5,b\n")
+    told = table_told(read(str(file), target="kind"))
+    assert told == {
+        "columns": ["long", "wide"],
+        "rows": [[1.0, 2.0], [2.0, 1.5]],
+        "labels": ["a", "b"],
+        "source": "leaves.csv",
+    }
+
+
+def test_tokens_are_never_the_same():
+    assert Lab(port=1).token != Lab(port=1).token
+    assert len(Lab(port=1).token) >= 32

@@ -1,0 +1,339 @@
+"""The lab in a real browser: draw, run every method, scrub, export, reload, two tabs, keys only."""
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import separatrix as sx
+from separatrix._compiled import is_interpreted
+from separatrix.lab.methods import METHODS
+from separatrix.lab.presets import preset_catalogue
+from tests.lab.browsing import FLAGS, Browser, chromium, running_lab
+
+pytestmark = pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
+PRESETS = {preset["name"]: preset for preset in preset_catalogue()}
+
+
+@pytest.fixture(scope="module")
+def address():
+    chromium()
+    with running_lab() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def context():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield browser.new_context(viewport={"width": 1280, "height": 800})
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def page(context, address):
+    return Browser(context.new_page(), address).open()
+
+
+@pytest.fixture
+def tab(page):
+    """One tab for all tests: opening one costs a second."""
+    page.js("lab.isComparing && lab.setComparing(false)")
+    page.preset("separable")
+    page.choose("perceptron")
+    yield page
+    assert page.complaints == []
+
+
+def drawn(name):
+    preset = PRESETS[name]
+    return np.array(preset["points"]), np.array(preset["classes"])
+
+
+def replayed(estimator, X, y):
+    return [frame.weights.ravel().tolist() for frame in sx.replay(estimator, X, y)]
+
+
+def test_what_is_on_screen_is_the_librarys_replay_to_the_last_bit(tab):
+    tab.preset("separable")
+    X, y = drawn("separable")
+    runs = [
+        ("perceptron", {}, sx.Perceptron(max_updates=500)),
+        ("kozinec", {"epsilon": 0.05}, sx.Kozinec(0.05, max_updates=500)),
+        ("delta_rule", {}, sx.DeltaRule(max_updates=500)),
+        ("soft_margin", {"C": 2.5}, sx.LinearSVM(2.5)),
+        ("logistic", {"C": 0.3}, sx.LogisticRegression(0.3)),
+    ]
+    for method, parameters, estimator in runs:
+        tab.choose(method, parameters)
+        expected = replayed(estimator, X, y)
+        assert tab.js("lab.panes[0].state.replay.columns.weights") == expected
+        for step in sorted({0, 1, len(expected) // 2, len(expected) - 1}):
+            tab.js(f"lab.transport.go({step})")
+            assert tab.weights_on_screen() == expected[step], (method, step)
+
+
+def test_kernel_multipliers_in_the_page_are_the_librarys(tab):
+    tab.preset("xor")
+    tab.choose("kernel_svm", {"C": 10.0})
+    X, y = drawn("xor")
+    frames = list(sx.replay(sx.KernelSVM(10.0), X, y))
+    for step in {0, 1, len(frames) // 2, len(frames) - 1}:
+        shown = tab.js(f"lab.panes[0].state.replay.multipliersAt({step})")
+        assert shown == frames[step].alpha.tolist()
+
+
+@pytest.mark.parametrize("name", ["overlapping", "three"])
+def test_every_method_runs_and_decides_as_the_library_does(tab, name):
+    tab.preset(name)
+    _, y = drawn(name)
+    decide = """async () => {
+      const { decisionOf } = await import("/static/rule.js"), { replay } = lab.panes[0].state;
+      if (!replay) return document.querySelector("#outcome").textContent;
+      if (replay.result.refused) return replay.result.refused;
+      const decide = decisionOf(replay.result.rule, replay.nClasses);
+      const wrong = replay.points.filter(([x, y], i) => decide(x, y) !== replay.codes[i]).length;
+      return [wrong, replay.result.facts.errors];
+    }"""
+    lifts = ["none", "polynomial", "radial", "sigmoid", "fourier", "nystrom"]
+    for number, (method, about) in enumerate(METHODS.items()):
+        for many in about.many if len(set(y)) > 2 else about.many[:1]:
+            lift = lifts[number % len(lifts)] if about.lifts else "none"
+            tab.choose(method, {}, {"name": lift}, many)
+            found = tab.js(decide)
+            if isinstance(found, str):
+                assert method == "hard_margin", (method, many, lift, found)
+                assert "no" in found
+            else:
+                assert found[0] == found[1], (method, many, lift)
+
+
+def test_points_are_placed_dragged_brushed_and_deleted(tab):
+    page = tab.page
+    page.click("#clear")
+    tab.settle()
+
+    def place(x, y):
+        box = page.locator("#plane-a").bounding_box()
+        return box["x"] + x * box["width"], box["y"] + y * box["height"]
+
+    page.mouse.click(*place(0.3, 0.5))
+    page.keyboard.press("2")
+    page.mouse.click(*place(0.7, 0.5))
+    tab.settle()
+    assert tab.js("lab.store.classes") == [0, 1]
+    assert "A line separates them" in page.locator("#badge").text_content()
+    (x, y), _ = tab.js("lab.store.points")
+    assert (x * 64) % 1 == 0
+    assert (y * 64) % 1 == 0
+    page.mouse.move(*place(0.3, 0.5))
+    page.mouse.down()
+    page.mouse.move(*place(0.4, 0.3), steps=4)
+    page.mouse.up()
+    moved = tab.js("lab.store.points")
+    assert moved[0][0] > x
+    assert len(moved) == 2
+    page.mouse.click(*place(0.7, 0.5), button="right")
+    assert tab.js("lab.store.classes") == [0]
+    page.keyboard.press("Control+z")
+    assert tab.js("lab.store.classes") == [0, 1]
+    page.keyboard.press("Control+y")
+    assert tab.js("lab.store.classes") == [0]
+    page.check("input[value=brush]", force=True)
+    page.mouse.move(*place(0.7, 0.6))
+    page.mouse.down()
+    page.mouse.up()
+    assert tab.js("lab.store.classes").count(1) >= 3
+    page.click("#undo")
+    assert tab.js("lab.store.classes") == [0]
+    page.check("input[value=place]", force=True)
+
+
+def test_the_run_is_scrubbed_stepped_and_played(tab):
+    tab.preset("separable")
+    tab.choose("kozinec", {"epsilon": 0.05})
+    page, last = tab.page, tab.js("lab.transport.length") - 1
+    slider = page.locator(".transport input")
+    slider.fill("7")
+    assert "Update 7" in page.locator("#pane-a .words").text_content()
+    page.get_by_label("One step on").click()
+    assert tab.js("lab.transport.step") == 8
+    page.get_by_label("To the start").click()
+    page.select_option(".speed", "40")
+    page.get_by_label("Play", exact=True).click()
+    page.get_by_label("Play", exact=True).wait_for(timeout=15_000)  # pause while it plays
+    assert tab.js("lab.transport.step") == last
+    chart = page.locator(".chart svg.scrubs").first.bounding_box()
+    page.mouse.click(chart["x"] + 2, chart["y"] + 20)
+    assert tab.js("lab.transport.step") <= 1
+
+
+def test_both_checkers_agree_on_screen(tab):
+    for name, word in (("separable", "Yes"), ("touching", "Not strictly"), ("overlapping", "No")):
+        tab.preset(name)
+        tab.page.wait_for_selector("#proof .checks[data-agree=true]")
+        assert tab.page.locator("#proof .verdict").text_content().startswith(word)
+        assert tab.page.locator("#proof .checks svg.yes").count() == 2
+    X, y = drawn("overlapping")
+    witness = sx.separability(X, y).witness
+    labels = tab.page.locator(".multiplier").all_text_contents()
+    assert labels == [f"×\u2009{multiplier}" for multiplier in witness.multipliers]
+    # A certificate for other points is refused, in the page too.
+    forged = """async () => {
+      const { checkCertificate } = await import("/static/checker.js"), v = lab.proof.verdict;
+      const rows = v.rows.map((i) => [...lab.store.points[i]]), codes = lab.store.classes;
+      rows[0][0] += 1;
+      const data = { rows, codes, nFeatures: 2, nClasses: 2 };
+      return (await checkCertificate(v.certificate, data)).holds;
+    }"""
+    assert tab.js(forged) is False
+
+
+def test_everything_can_be_exported(tab, tmp_path):
+    tab.preset("separable")
+    tab.choose("perceptron")
+    svg = tab.downloaded("svg", tmp_path).decode()
+    assert svg.startswith("<svg")
+    assert "var(--" not in svg
+    assert svg.count("<path") > 32
+    picture = Image.open(io.BytesIO(tab.downloaded("png", tmp_path)))
+    assert len(picture.convert("RGB").getcolors(1 << 24)) > 50
+    movie = Image.open(io.BytesIO(tab.downloaded("gif", tmp_path)))
+    assert movie.n_frames == tab.js("lab.transport.length")
+    for number in range(movie.n_frames):
+        movie.seek(number)
+        movie.load()
+    csv = tab.downloaded("csv", tmp_path).decode().splitlines()
+    assert csv[0] == "x,y,class"
+    assert len(csv) == 33
+    tab.page.click("#export")
+    tab.page.click("[data-export=py]")
+    code = tab.page.input_value("#code-text")
+    tab.page.keyboard.press("Escape")
+    space = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(code, space)
+    assert [*space["machine"].intercept_, *space["machine"].coef_[0]] == tab.weights_on_screen()
+
+
+def test_the_exported_replay_plays_by_itself(tab, context, tmp_path):
+    tab.preset("touching")
+    page = tab.downloaded("html", tmp_path)
+    assert b"http://127" not in page
+    alone = context.new_page()
+    complaints, asked = [], []
+    alone.on("pageerror", lambda error: complaints.append(str(error)))
+    alone.on("request", lambda request: asked.append(request.url))
+    (tmp_path / "replay.html").write_bytes(page)
+    alone.goto(f"file://{tmp_path}/replay.html")
+    alone.get_by_label("To the start").click()
+    assert "Start" in alone.locator(".words").first.text_content()
+    assert alone.locator(".point").count() == 14
+    assert complaints == []
+    assert len(asked) == 1
+    alone.close()
+
+
+def test_the_address_brings_everything_back(tab, context, address):
+    tab.preset("circles")
+    tab.page.click("#compare")
+    tab.choose("kernel_svm", {"C": 5.0}, pane=1)
+    tab.js("lab.transport.go(3)")
+    tab.page.wait_for_timeout(500)
+    before = tab.js("JSON.stringify(lab.state)")
+    tab.page.reload()
+    tab.page.wait_for_selector("body[data-answers]")
+    tab.settle()
+    assert tab.js("JSON.stringify(lab.state)") == before
+    # In another tab with a fragment that is garbage the lab opens as usual.
+    other = Browser(context.new_page(), address).open("#@@garbage")
+    assert other.js("lab.store.points.length") == 32
+    assert other.complaints == []
+    other.page.close()
+
+
+def test_two_tabs_do_not_disturb_each_other(tab, context, address):
+    other = Browser(context.new_page(), address).open()
+    tab.preset("xor")
+    other.preset("three")
+    tab.choose("kernel_svm")
+    other.choose("fisher")
+    assert tab.js("lab.store.points.length") == 32
+    assert other.js("lab.store.points.length") == 42
+    assert tab.js("lab.panes[0].state.replay.result.method") == "kernel_svm"
+    assert other.js("lab.panes[0].state.replay.result.method") == "fisher"
+    other.page.close()
+
+
+def test_the_keyboard_is_enough(tab):
+    page = tab.page
+    page.locator(".skip").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "compare"
+    page.locator("#clear").focus()
+    page.keyboard.press("Enter")
+    page.locator("#plane-a").focus()
+    for key in ["ArrowLeft"] * 5 + ["Enter", "2"] + ["ArrowRight"] * 9 + ["Enter", "1", "ArrowUp"]:
+        page.keyboard.press(key)
+    assert tab.js("lab.store.classes") == [0, 1]
+    page.keyboard.press("b")
+    assert tab.js("lab.store.classes") == [0, 1, 0, 0, 0]
+    page.keyboard.press("Control+z")
+    page.keyboard.press("n")
+    x = tab.js("lab.store.points[0][0]")
+    page.keyboard.press("Shift+ArrowRight")
+    assert tab.js("lab.store.points[0][0]") > x
+    assert "Point 0, circle" in page.locator("#said").text_content()
+    tab.settle()
+    page.keyboard.press("Escape")
+    page.keyboard.press(",")
+    page.locator("#method-a select").first.focus()
+    page.keyboard.type("Kernel m")
+    page.keyboard.press("Enter")
+    tab.settle()
+    assert tab.js("lab.forms[0].choice.method") == "kernel_svm"
+    page.locator("#export").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.export") == "png"
+    page.keyboard.press("Escape")
+    assert page.locator("#export-menu").is_hidden()
+    page.locator("#plane-a").focus()
+    page.keyboard.press("n")
+    page.keyboard.press("Delete")
+    assert tab.js("lab.store.classes") == [1]
+    page.keyboard.press("?")
+    assert page.locator("#help-dialog").is_visible()
+    page.keyboard.press("Escape")
+
+
+def test_a_pasted_table_opens_with_two_chosen_columns(tab):
+    page = tab.page
+    page.click("#data")
+    page.fill("#data-text", 'id;height;"we;ight";kind\n1;1.5;10;a\n2;2.5;20;b\n3;3;15;a\n')
+    page.select_option("#data-x", label="height")
+    page.select_option("#data-y", label="we;ight")
+    page.click("#data-open")
+    tab.settle()
+    assert tab.js("lab.store.points") == [[1.5, 10], [2.5, 20], [3, 15]]
+    assert tab.js("lab.store.classes") == [0, 1, 0]
+    assert "height" in page.locator("#plane-a").text_content()
+    page.click("#data")
+    page.fill("#data-text", "1,2\n3\n")
+    assert "Line 2 has 1 cells" in page.locator("#data-words").text_content()
+    page.click("#data-cancel")
+
+
+def test_a_table_from_the_command_line_is_offered(tab):
+    table = {"columns": ["long", "wide"], "rows": [[1, 2], [2, 1]], "labels": ["a", "b"]}
+    tab.page.evaluate("table => lab.opening.offer(table)", {**table, "source": "leaves.csv"})
+    assert "leaves.csv: 2 rows" in tab.page.locator("#data-words").text_content()
+    tab.page.click("#data-open")
+    tab.settle()
+    assert tab.js("lab.store.points") == [[1, 2], [2, 1]]
+    assert tab.js("lab.store.names") == ["long", "wide"]

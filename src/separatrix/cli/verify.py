@@ -28,7 +28,7 @@ def verify(
     as_json: reading.AsJson = False,
 ) -> None:
     """Prove a certificate again from the data; exit with 1 if it is refused."""
-    from separatrix.certificates.any_kind import prove_again
+    from separatrix.certificates.any_kind import NOT_THESE, prove_again
     from separatrix.certificates.checker import Refused
     from separatrix.cli.separable import two_labels
 
@@ -45,7 +45,7 @@ def verify(
             raise typer.BadParameter("--memory is for the certificate of a machine (duality-gap).")
         gap = duality_gap_from_json(whole)
         proved = gap.check(partitions.opened(data, target, memory, None))
-        _tell(proved, str(gap).removeprefix("proved: ") if proved else _NOT_THESE, as_json)
+        _tell(proved, str(gap).removeprefix("proved: ") if proved else NOT_THESE, as_json)
         return
     table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
     labels = two_labels(table, positive)

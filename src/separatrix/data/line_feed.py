@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.streams import _MAGIC, STDIN
+from separatrix.data.streams import MAGIC, STDIN
 from separatrix.errors import DataError
 
 __all__ = ["Chunk", "LineFeed", "Place", "passed"]
@@ -185,7 +185,7 @@ class _Opened:
         self._file.seek(place.offset)
 
     def _refuse_compressed(self, start: bytes) -> None:
-        kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+        kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), None)
         if kind is not None:
             self.close()
             raise DataError(

@@ -19,7 +19,7 @@ from separatrix.data.hashed_lines import hash_texts
 from separatrix.data.labels import tidy_labels
 from separatrix.data.libsvm import parse_libsvm
 from separatrix.data.line_feed import Chunk
-from separatrix.data.readers import IndexEncoding, _see_kind
+from separatrix.data.readers import IndexEncoding, see_kind
 from separatrix.data.streams import Source
 from separatrix.data.target import choose_target, known_column, target_labels
 from separatrix.data.text import _label_side
@@ -174,7 +174,7 @@ def parser_for(
     """Settle how to read, on the first lines; also return the bytes of a header to leave out."""
     source = Source(first.name, first.data, "", "", "")
     suffix = "." + first.place.path.rsplit(".", 1)[-1].lower() if "." in first.place.path else ""
-    kind = kind or _see_kind(replace(source, suffix=suffix))
+    kind = kind or see_kind(replace(source, suffix=suffix))
     if kind == "libsvm":
         return Parser(kind, IndexEncoding(0, 0 if zero_based else 1)), 0
     if kind == "text":

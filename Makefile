@@ -7,7 +7,7 @@ UV_VERSION := 0.13.7
 
 export MPLBACKEND := Agg
 
-.PHONY: run test test-compiled test-interpreted check bench fuzz docs lock clean
+.PHONY: run test test-compiled test-interpreted browser check bench fuzz harden docs lock clean
 
 run: $(READY)  ## set up, then the main job on embedded data: two studies and their reports
 	$(BIN)/separatrix study -o out/study
@@ -21,6 +21,10 @@ test-compiled: $(READY)
 # Coverage sees inside the loops only when they are not compiled.
 test-interpreted: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider --cov --cov-report=term
+
+# The tests of the lab drive a real browser, Debian's; without one they are skipped and say so.
+browser:
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
 check: $(READY)
 	$(BIN)/ruff check .

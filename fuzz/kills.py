@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +51,18 @@ def command_line(*words: str) -> None:
 
 def save(folder: Path) -> None:
     """Save two models in turns under one name, large enough to be caught in the middle."""
-    rng = np.random.default_rng(1)
-    for number in range(2):
-        model = sx.LinearSVM().fit([[0.0], [2.0 + number]], [0, 1])
-        about = {"filler": rng.bytes(400_000).hex()}
+    for model, about in large_models():
         sx.save(model, folder / "out" / "model.sx", about=about)
+
+
+@cache
+def large_models() -> list[tuple[Any, dict[str, str]]]:
+    """Return two models, made once and before any fork."""
+    rng = np.random.default_rng(1)
+    return [
+        (sx.LinearSVM().fit([[0.0], [2.0 + k]], [0, 1]), {"filler": rng.bytes(400_000).hex()})
+        for k in range(2)
+    ]
 
 
 def path_over_C(folder: Path) -> None:
@@ -123,6 +131,7 @@ def disturb(name: str, kills: int, rng: Any) -> dict[str, Any]:
     """Kill a command so many times; return what was seen."""
     place = Path(tempfile.mkdtemp(prefix="kills_"))
     work = COMMANDS[name]
+    large_models()
     try:
         calm = place / "calm"
         (calm / "out").mkdir(parents=True)
@@ -178,9 +187,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args()
     print(f"separatrix {sx.__version__}, {time.strftime('%Y-%m-%d')}, seed {told.seed}")
-    third = told.kills // (len(COMMANDS) + 1)
-    shares = dict.fromkeys(COMMANDS, third)
-    shares["save"] = told.kills - third * (len(COMMANDS) - 1)
+    tenth = told.kills // 10  # of those that take seconds each
+    shares = dict.fromkeys(COMMANDS, tenth)
+    shares["save"] = told.kills - tenth * (len(COMMANDS) - 1)
     run(shares, told.seed)
 
 

@@ -367,6 +367,14 @@ def test_a_width_that_nothing_has_takes_no_memory():
     assert from_bytes(to_bytes(machine)).model.predict(wide).tolist() == [0, 1, 1]
 
 
+def test_classes_that_no_machine_tells_apart_take_no_memory():
+    """A text of 3,000 letters in their place once made four million pairs, and 470 MB."""
+    whole = to_bytes(sx.KernelSVM().fit(X, Y))
+    for classes in ("x" * 3000, 7, texts("text", ["c"] * 3000), texts("text", [])):
+        with pytest.raises(sx.ModelFileError, match="classes of the model file"):
+            from_bytes(forged(whole, lambda h, c=classes: h["fitted"].update(classes_=c)))
+
+
 def test_sparse_rows_that_loops_would_follow_out_of_memory_are_refused():
     """Row starts that go back to 0 pass SciPy's check, and once crashed the process."""
     model = sx.KernelSVM().fit(sp.csr_array(X), Y)

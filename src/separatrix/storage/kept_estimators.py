@@ -11,6 +11,8 @@ import re
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from separatrix.errors import ModelFileError
 
 __all__ = ["ESTIMATORS", "built", "packed", "require_known"]
@@ -100,6 +102,7 @@ def built(unpacker: Any, plain: dict[str, Any]) -> Any:
             raise ModelFileError(f"the model file sets {key!r}, which is not a fitted value.")
         setattr(model, key, unpacker.unpack(value))
     _require_bounded_lift(model)
+    _require_classes(model)
     return model
 
 
@@ -118,6 +121,22 @@ def _require_bounded(parameters: dict[str, Any]) -> None:
         value = parameters.get(name, 0)
         if isinstance(value, int) and value > most:
             raise ModelFileError(f"{name} is {value}; a model file holds at most {most}.")
+
+
+def _require_classes(model: Any) -> None:
+    """Refuse classes that are no list of names, or too many for the machines that tell them apart.
+
+    Machines of pairs count pairs of classes: so their number must be that of the machines.
+    """
+    classes = vars(model).get("classes_")
+    if classes is None:
+        return
+    k = len(classes) if isinstance(classes, np.ndarray) and classes.ndim == 1 else 0
+    shares = vars(model).get("dual_coef_") if "kernel_" in vars(model) else None
+    machines = len(shares) if isinstance(shares, np.ndarray) and shares.ndim == 2 else None
+    fits = shares is None or machines in (1 if k == 2 else k, k * (k - 1) // 2)
+    if k < 1 or not fits:
+        raise ModelFileError("the classes of the model file do not fit its machines.")
 
 
 def _require_bounded_lift(model: Any) -> None:

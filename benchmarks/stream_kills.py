@@ -2,8 +2,8 @@
 
     python -m benchmarks.stream_kills --kills 50
 
-A stream over made-up rows is started, killed after a random time, looked at, and started again,
-until it finishes; then the next one. Looked at means: the model file is whole or not there, it
+A stream over made-up rows is started, killed at a random moment of its learning (one time in five,
+of its start), looked at, and started again, until it finishes; then the next one. Looked at means: the model file is whole or not there, it
 never goes back, no other file is left but one written aside, and what is learned is what its
 places say. In the end the model equals, byte for byte, that of a stream that was never disturbed.
 """
@@ -31,8 +31,8 @@ def make_data(path: Path, rows: int, columns: int = 60, seed: int = 0) -> None:
 
 def command(data: Path, model: Path, pace: float) -> list[str]:
     return [
-        sys.executable, "-m", "separatrix", "stream", "-m", str(model), str(data), "-q",
-        "--checkpoint", str(pace), "--classes", "-1,1",
+        sys.executable, "-m", "separatrix", "stream", "-m", str(model), str(data), "--json",
+        "--every", "1000", "--checkpoint", str(pace), "--classes", "-1,1",
     ]  # fmt: skip
 
 
@@ -48,14 +48,17 @@ def learned(model: Path, lines: list[int]) -> int:
     return rows
 
 
-def disturb(data: Path, model: Path, lines: list[int], moment: float, pace: float) -> tuple:
+def disturb(data: Path, model: Path, lines: list[int], moment: tuple, pace: float) -> tuple:
     """Start, kill after a while, look: did it finish, rows before, rows after."""
     before = learned(model, lines)
     process = subprocess.Popen(
-        command(data, model, pace), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        command(data, model, pace), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
+    in_start, seconds = moment
+    if not in_start:
+        process.stdout.readline()  # the first report: from here on it learns
     try:
-        _, said = process.communicate(timeout=moment)
+        _, said = process.communicate(timeout=seconds)
         assert process.returncode == 0, said.decode()
         finished = True
     except subprocess.TimeoutExpired:
@@ -69,7 +72,9 @@ def disturb(data: Path, model: Path, lines: list[int], moment: float, pace: floa
     return finished, before, after
 
 
-def run(kills: int, seed: int = 0, rows: int = 400_000, pace: float = 0.0, say=print) -> dict:
+def run(
+    kills: int, seed: int = 0, rows: int = 400_000, pace: float = 0.0, calm_runs: int = 2, say=print
+) -> dict:
     rng = np.random.default_rng(seed)
     place = Path(tempfile.mkdtemp(prefix="stream_kills_"))
     try:
@@ -78,20 +83,25 @@ def run(kills: int, seed: int = 0, rows: int = 400_000, pace: float = 0.0, say=p
         contents = data.read_bytes()
         lines = [0, *(np.flatnonzero(np.frombuffer(contents, dtype=np.uint8) == 10) + 1).tolist()]
         calm.parent.mkdir()
-        seconds = []
-        for _ in range(2):  # the first may have to compile
+        for _ in range(calm_runs):  # the first may have to compile
             calm.unlink(missing_ok=True)
             begun = time.perf_counter()
-            subprocess.run(command(data, calm, pace), check=True, capture_output=True)
-            seconds.append(time.perf_counter() - begun)
+            process = subprocess.Popen(command(data, calm, pace), stdout=subprocess.PIPE)
+            process.stdout.readline()
+            started = time.perf_counter()
+            process.communicate()
+            assert process.returncode == 0
+            start, learning = started - begun, time.perf_counter() - started
         wanted, done, streams, in_between, kept = calm.read_bytes(), 0, 0, 0, 0
         while done < kills:
             model = place / str(streams) / "model.sx"
             model.parent.mkdir()
             finished = False
             while not finished:
-                # Half of the moments fall into the start, where little can be lost.
-                moment = rng.uniform(0.3, 1.0) * seconds[1] if done < kills else 1e4
+                in_start = bool(rng.random() < 0.2)
+                moment = in_start, rng.random() * (start if in_start else 0.7 * learning)
+                if done == kills:
+                    moment = True, 1e4
                 finished, before, after = disturb(data, model, lines, moment, pace)
                 if not finished:
                     done += 1
@@ -103,7 +113,7 @@ def run(kills: int, seed: int = 0, rows: int = 400_000, pace: float = 0.0, say=p
             shutil.rmtree(model.parent)
         return {
             "kills": done, "streams": streams, "kills in the middle of the rows": in_between,
-            "rows kept across kills": kept, "seconds undisturbed": round(seconds[1], 1),
+            "rows kept across kills": kept, "seconds undisturbed": round(start + learning, 1),
         }  # fmt: skip
     finally:
         shutil.rmtree(place, ignore_errors=True)

@@ -190,16 +190,17 @@ def test_tables_and_texts(tmp_path):
 
 
 def test_drift_is_shown(tmp_path):
-    X, y = rows(6000)
-    y[3000:] *= -1  # what was right is now wrong
+    n = 1600 if is_interpreted() else 6000
+    X, y = rows(n)
+    y[n // 2 :] *= -1  # what was right is now wrong
     write_libsvm(tmp_path / "turning.libsvm", X, y)
     done = run("stream", "-m", tmp_path / "model.sx", tmp_path / "turning.libsvm", "--json")
     drifts = [each["row"] for each in reports(done) if each["event"] == "drift"]
     assert len(drifts) >= 1
-    assert 3000 < drifts[0] < 3500
-    calm = run("stream", "-m", tmp_path / "model.sx", tmp_path / "turning.libsvm", "--fresh")
-    assert "drift: the error has gone up (Page-Hinkley)" in calm.stdout
-    X, y = rows(6000)
+    assert n // 2 < drifts[0] < n // 2 + 600
+    told = run("stream", "-m", tmp_path / "model.sx", tmp_path / "turning.libsvm", "--fresh")
+    assert "drift: the error has gone up (Page-Hinkley)" in told.stdout
+    X, y = rows(n)
     write_libsvm(tmp_path / "calm.libsvm", X, y)
     done = run("stream", "-m", tmp_path / "calm.sx", tmp_path / "calm.libsvm", "--json")
     assert not [each for each in reports(done) if each["event"] == "drift"]
@@ -278,6 +279,6 @@ def test_a_reader_that_has_gone_is_no_error(libsvm, tmp_path):
 
 
 @pytest.mark.skipif(is_interpreted(), reason="the stream runs in a process of its own, compiled")
-def test_two_kills_lose_nothing_that_was_written():
-    told = stream_kills.run(2, seed=1, rows=30_000, say=lambda *_, **__: None)
-    assert told["kills"] == 2
+def test_a_kill_loses_nothing_that_was_written():
+    told = stream_kills.run(1, seed=1, rows=30_000, calm_runs=1, say=lambda *_, **__: None)
+    assert told["kills"] == 1

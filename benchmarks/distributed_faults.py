@@ -62,6 +62,9 @@ def kill_workers(client, moments: list[float], done: threading.Event, killed: li
     for moment in moments:
         if done.wait(max(0.0, moment - (time.perf_counter() - begun))):
             return
+        # A nanny whose worker dies while it starts gives it up: kill those that are at work.
+        while len(client.nthreads()) < 2 and not done.wait(0.05):
+            pass
         workers = [w.process.pid for w in client.cluster.workers.values() if w.process is not None]
         alive = [pid for pid in workers if pid]
         if alive:
@@ -174,7 +177,7 @@ def main() -> None:
         plans = [[rng.random()] for _ in range(args.kills)] + [sorted(rng.random(3) * 2.0)]
         for number, shares in enumerate(plans):
             loss = ("hinge", "squared_hinge", "logistic")[number % 3]
-            client.wait_for_workers(2)
+            client.wait_for_workers(2, timeout=120)
             moments = [share * seconds[loss] for share in shares]
             machine, killed, took = one_fit(loss, client, folder, moments)
             total += killed

@@ -14,7 +14,7 @@ from separatrix.data.libsvm import write_libsvm
 from separatrix.data.partitions import bytes_of, open_partitions
 
 
-def rows(n=500, d=30, seed=0):
+def rows(n=120, d=30, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d)) * (rng.random((n, d)) < 0.2)
     X[0, d - 1] = 1.0

@@ -7,7 +7,7 @@ numbered in their sorted order. Dense and sparse copies of the same numbers are 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,33 @@ def sha256(problem: Problem) -> str:
         digest.update(np.ascontiguousarray(_columns(block), dtype="<i8").data)
     for block in _stretches(X):
         digest.update(np.ascontiguousarray(_values(block), dtype="<f8").data)
+    return digest.hexdigest()
+
+
+def sha256_of_blocks(
+    blocks: Callable[[], Iterable[tuple[Any, np.ndarray]]], shape: tuple[int, int], n_classes: int
+) -> str:
+    """Return the SHA-256 of the canonical form of all rows; `blocks` yields (X, class numbers).
+
+    It is that of `sha256` for the same rows in one piece. Class numbers come first, then
+    the counts, the columns and the values: the blocks are gone over four times.
+    """
+    digest = hashlib.sha256(b"separatrix-data-1\n")
+    digest.update(np.array([*shape, n_classes], dtype="<i8").tobytes())
+    for _, codes in blocks():
+        digest.update(codes.astype("<i8").tobytes())
+    digest.update(np.zeros(1, "<i8").tobytes())
+    end = 0
+    for X, _ in blocks():
+        for piece in _stretches(X):
+            ends = end + np.cumsum(_counts(piece), dtype="<i8")
+            digest.update(ends.tobytes())
+            end = int(ends[-1]) if len(ends) else end
+    for part in (_columns, _values):
+        kind = "<i8" if part is _columns else "<f8"
+        for X, _ in blocks():
+            for piece in _stretches(X):
+                digest.update(np.ascontiguousarray(part(piece), dtype=kind).data)
     return digest.hexdigest()
 
 

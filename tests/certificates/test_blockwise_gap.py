@@ -44,7 +44,7 @@ def test_however_the_rows_are_cut_the_bounds_agree(tmp_path, cuts):
 
 
 def test_forgeries_are_refused(tmp_path):
-    X, _, handle, proof = fitted(tmp_path)
+    _, _, handle, proof = fitted(tmp_path)
     assert proof.check(handle)
     alpha = np.array(proof.multipliers)
     row = int(np.flatnonzero(alpha)[0])

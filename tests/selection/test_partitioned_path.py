@@ -21,14 +21,14 @@ def handle_of(folder, X, y, parts=3):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_errors_of_folds_are_those_of_machines_fitted_by_hand(tmp_path, classes):
     rng = np.random.default_rng(classes)
-    X = rng.standard_normal((150, 4))
-    y = np.argmax(X @ rng.standard_normal((4, classes)) + rng.standard_normal((150, classes)), 1)
+    X = rng.standard_normal((80, 4))
+    y = np.argmax(X @ rng.standard_normal((4, classes)) + rng.standard_normal((80, classes)), 1)
     rows = local_rows(handle_of(tmp_path / "data", X, y))
-    machine = fit_path_on_rows(sx.LinearSVMCV([0.1, 1.0], cv=3, tol=1e-6), rows, "hinge")
-    folds = folds_of_rows(0, len(y), 3, 0)
-    assert set(folds) == {0, 1, 2}
+    machine = fit_path_on_rows(sx.LinearSVMCV([0.1, 1.0], cv=2, tol=1e-6), rows, "hinge")
+    folds = folds_of_rows(0, len(y), 2, 0)
+    assert set(folds) == {0, 1}
     for row, C in enumerate([0.1, 1.0]):
-        for fold in range(3):
+        for fold in range(2):
             held = folds == fold
             plain = sx.LinearSVM(C, tol=1e-6).fit(X[~held], y[~held])
             error = float((plain.predict(X[held]) != y[held]).mean())

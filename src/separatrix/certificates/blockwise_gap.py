@@ -10,18 +10,17 @@ bias is free: a block hands its own over as a few floats that add up to it witho
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import _columns, _counts, _stretches, _values
+from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.certificates.data_pass import LEAST, UNIT, one_pass, ways
 from separatrix.certificates.duality_gap import LOSSES, DualityGap
 from separatrix.certificates.objective_bounds import (
@@ -39,7 +38,6 @@ __all__ = [
     "gap_of_terms",
     "json_pieces",
     "prove_block",
-    "sha256_of_blocks",
 ]
 
 _SLACK = 1e-12
@@ -243,30 +241,3 @@ def _listed(words: Iterable[str]) -> Iterator[bytes]:
     while some := list(islice(words, _AT_A_TIME)):
         yield (comma + ", ".join(some)).encode()
         comma = ",\n "
-
-
-def sha256_of_blocks(
-    blocks: Callable[[], Iterable[tuple[Any, np.ndarray]]], shape: tuple[int, int], n_classes: int
-) -> str:
-    """Return the SHA-256 of the canonical form of all rows; `blocks` yields (X, class numbers).
-
-    It is that of `canonical.sha256` for the same rows in one piece. Class numbers come first, then
-    the counts, the columns and the values: the blocks are gone over four times.
-    """
-    digest = hashlib.sha256(b"separatrix-data-1\n")
-    digest.update(np.array([*shape, n_classes], dtype="<i8").tobytes())
-    for _, codes in blocks():
-        digest.update(codes.astype("<i8").tobytes())
-    digest.update(np.zeros(1, "<i8").tobytes())
-    end = 0
-    for X, _ in blocks():
-        for piece in _stretches(X):
-            ends = end + np.cumsum(_counts(piece), dtype="<i8")
-            digest.update(ends.tobytes())
-            end = int(ends[-1]) if len(ends) else end
-    for part in (_columns, _values):
-        kind = "<i8" if part is _columns else "<f8"
-        for X, _ in blocks():
-            for piece in _stretches(X):
-                digest.update(np.ascontiguousarray(part(piece), dtype=kind).data)
-    return digest.hexdigest()

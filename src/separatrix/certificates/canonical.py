@@ -7,7 +7,7 @@ numbered in their sorted order. Dense and sparse copies of the same numbers are 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -51,21 +51,20 @@ def canonical_pieces(X: Any) -> Iterable[Any]:
 def sha256(problem: Problem) -> str:
     """Return the SHA-256 of the canonical form; the checker computes the same on its own."""
     X, codes = problem.X, codes_of(problem)
-    shape = [problem.n_samples, X.shape[1], n_classes_of(problem)]
-    digest = hashlib.sha256(b"separatrix-data-1\n")
-    digest.update(np.array(shape, dtype="<i8").tobytes())
+    shape = (problem.n_samples, X.shape[1])
+    if not (sp.issparse(X) and X.format == "csr" and X.has_canonical_format and X.data.all()):
+        return sha256_of_blocks(lambda: [(X, codes)], shape, n_classes_of(problem))
+    digest = _begun(shape, n_classes_of(problem))
     digest.update(codes.astype("<i8").tobytes())
-    if sp.issparse(X) and X.format == "csr" and X.has_canonical_format and X.data.all():
-        _add_arrays(digest, X)
-        return digest.hexdigest()
-    counts = np.concatenate([np.zeros(1, "<i8"), *(_counts(b) for b in _stretches(X))])
-    digest.update(np.cumsum(counts, dtype="<i8").tobytes())
-    # Columns come before values, so the data are gone over again instead of kept in two forms.
-    for block in _stretches(X):
-        digest.update(np.ascontiguousarray(_columns(block), dtype="<i8").data)
-    for block in _stretches(X):
-        digest.update(np.ascontiguousarray(_values(block), dtype="<f8").data)
+    _add_arrays(digest, X)
     return digest.hexdigest()
+
+
+def _begun(shape: tuple[int, int], n_classes: int) -> Any:
+    """Return a digest that knows what is coming."""
+    digest = hashlib.sha256(b"separatrix-data-1\n")
+    digest.update(np.array([*shape, n_classes], dtype="<i8").tobytes())
+    return digest
 
 
 def _add_arrays(digest: Any, X: Any) -> None:
@@ -74,6 +73,32 @@ def _add_arrays(digest: Any, X: Any) -> None:
         for begin in range(0, len(array), _ENTRIES_AT_A_TIME):
             piece = array[begin : begin + _ENTRIES_AT_A_TIME]
             digest.update(np.ascontiguousarray(piece, dtype=kind).data)
+
+
+def sha256_of_blocks(
+    blocks: Callable[[], Iterable[tuple[Any, np.ndarray]]], shape: tuple[int, int], n_classes: int
+) -> str:
+    """Return the SHA-256 of the canonical form of all rows; `blocks` yields (X, class numbers).
+
+    It is that of `sha256` for the same rows in one piece. Class numbers come first, then
+    the counts, the columns and the values: the blocks are gone over four times.
+    """
+    digest = _begun(shape, n_classes)
+    for _, codes in blocks():
+        digest.update(codes.astype("<i8").tobytes())
+    digest.update(np.zeros(1, "<i8").tobytes())
+    end = 0
+    for X, _ in blocks():
+        for piece in _stretches(X):
+            ends = end + np.cumsum(_counts(piece), dtype="<i8")
+            digest.update(ends.tobytes())
+            end = int(ends[-1]) if len(ends) else end
+    for part in (_columns, _values):
+        kind = "<i8" if part is _columns else "<f8"
+        for X, _ in blocks():
+            for piece in _stretches(X):
+                digest.update(np.ascontiguousarray(part(piece), dtype=kind).data)
+    return digest.hexdigest()
 
 
 def _stretches(X: Any) -> Iterable[Any]:

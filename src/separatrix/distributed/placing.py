@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from dask.distributed import Client
 
-from separatrix.certificates.blockwise_gap import sha256_of_blocks
+from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.data.block_store import StoredBlock, open_block, verify_block
 from separatrix.data.partitions import Partitions, open_partitions
 from separatrix.distributed.engine import DaskEngine

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates.blockwise_gap import gap_of_terms, prove_block, sha256_of_blocks
+from separatrix.certificates.blockwise_gap import gap_of_terms, prove_block
+from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError

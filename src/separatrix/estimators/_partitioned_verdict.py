@@ -12,7 +12,7 @@ few rows is overlap of all, and needs no other row for its proof.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from separatrix.certificates.partition import (
 )
 from separatrix.certificates.separation import Separation, divide_down, margin_range
 from separatrix.estimators._partitioned import Rows
+from separatrix.estimators.separability import _floats, _whole
 from separatrix.estimators.verdict import Verdict, Witness
 from separatrix.problem.blocks import Block, Posed, Sums, folds_of_rows
 from separatrix.problem.exact import SignedRows
@@ -249,8 +250,6 @@ class _Search:
 
     def local(self, proof: Partition) -> Partition:
         """Return a claim in the numbers of the rows that are here."""
-        from dataclasses import replace
-
         place = {int(number): k for k, number in enumerate(self.numbers)}
         return replace(proof, rows=tuple(place[row] for row in proof.rows))
 
@@ -288,18 +287,4 @@ class _Search:
 
 def _named(proof: Any, rows: Rows) -> Any:
     """Name the data in a certificate; their fingerprint is taken when it is first asked for."""
-    from dataclasses import replace
-
     return replace(proof, data_sha256=rows.fingerprint())
-
-
-def _whole(direction: list[Fraction] | None, intercept: bool) -> Integers:
-    """Write a direction as integers ``[b, w_1, ..., w_d]``."""
-    values = [*([] if intercept else [Fraction(0)]), *(direction or [])]
-    common = math.lcm(*(v.denominator for v in values))
-    return tuple(v.numerator * (common // v.denominator) for v in values)
-
-
-def _floats(weights: Integers) -> np.ndarray:
-    size = max(max(abs(w).bit_length() for w in weights) - 1, 0)
-    return np.array([w / (1 << size) for w in weights])

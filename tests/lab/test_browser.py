@@ -11,17 +11,10 @@ import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.lab.methods import METHODS
 from separatrix.lab.presets import preset_catalogue
-from tests.lab.browsing import FLAGS, Browser, chromium, running_lab
+from tests.lab.browsing import FLAGS, Browser, chromium
 
 pytestmark = pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
 PRESETS = {preset["name"]: preset for preset in preset_catalogue()}
-
-
-@pytest.fixture(scope="module")
-def address():
-    chromium()
-    with running_lab() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ import socket
 import sys
 
 import pytest
-from tests.cli.command import separatrix
 
 from separatrix.cli.lab import _listening, table_told
 from separatrix.data.table import read
 from separatrix.lab.server import Lab, application
+from tests.cli.command import separatrix
 
 
 def test_the_command_is_offered():

@@ -11,17 +11,10 @@ import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.lab.methods import METHODS
 from separatrix.lab.presets import preset_catalogue
-from tests.lab.browsing import FLAGS, Browser, chromium, running_lab
+from tests.lab.browsing import FLAGS, Browser, chromium
 
 pytestmark = pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
 PRESETS = {preset["name"]: preset for preset in preset_catalogue()}
-
-
-@pytest.fixture(scope="module")
-def address():
-    chromium()
-    with running_lab() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -251,10 +244,18 @@ def test_the_address_brings_everything_back(tab, context, address):
     tab.settle()
     assert tab.js("JSON.stringify(lab.state)") == before
     # In another tab with a fragment that is garbage the lab opens as usual.
-    other = Browser(context.new_page(), address).open("#@@garbage")
-    assert other.js("lab.store.points.length") == 32
-    assert other.complaints == []
-    other.page.close()
+    hostile = """async () => {
+      const { packed } = await import("/static/share.js");
+      const parameters = { C: "<img>", loss: 7 }, points = [[0, 0], [1, 1]];
+      const choices = [{ method: "soft_margin", parameters, lift: { name: [] } }];
+      return packed({ points, classes: [0, 1], choices, names: [{}, "<b>"] });
+    }"""
+    fragments = {"@@garbage": 32, tab.js(hostile): 2}
+    for fragment, count in fragments.items():
+        other = Browser(context.new_page(), address).open(f"#{fragment}")
+        assert other.js("lab.store.points.length") == count
+        assert other.complaints == []
+        other.page.close()
 
 
 def test_two_tabs_do_not_disturb_each_other(tab, context, address):

@@ -50,6 +50,7 @@ class Lab:
     table: dict[str, Any] | None = None
     seconds: float = 10.0
     warm: bool = True
+    workers: int = 2
 
     @property
     def address(self) -> str:
@@ -80,7 +81,7 @@ def application(lab: Lab) -> Any:
         from starlette.staticfiles import StaticFiles
     except ImportError:
         raise ValueError(_MISSING) from None
-    workers = Workers(seconds=lab.seconds)
+    workers = Workers(lab.workers, lab.seconds)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:

@@ -51,7 +51,7 @@ export class Charts {
     this.moving = [];
     empty(this.node);
     for (const chart of chartsOf(replay)) this.node.append(this.build(chart));
-    if (this.moving.length === 0) this.clear("Found in one go: there are no updates to chart.");
+    if (this.moving.length === 0) this.clear("There are no updates to chart.");
   }
 
   // The place stays, so that the plane above does not move under the pointer.

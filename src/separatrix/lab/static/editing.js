@@ -40,7 +40,9 @@ export class Editing {
     } else if (tool === "brush") {
       store.remember();
       this.doing = "brush";
+      this.at = at;
       this.spray(at);
+      this.spraying = setInterval(() => this.spray(this.at), 3 * BRUSH_MILLISECONDS);
     } else {
       store.remember();
       this.doing = "drag";
@@ -61,6 +63,7 @@ export class Editing {
       store.points[this.row] = pane.view.snap(pane.view.point(at));
       store.changed(false);
     } else if (this.doing === "brush") {
+      this.at = at;
       if (performance.now() - this.sprayed > BRUSH_MILLISECONDS) this.spray(at);
     } else {
       const row = store.nearest(at, pane.view, REACH);
@@ -69,6 +72,7 @@ export class Editing {
   }
 
   release() {
+    clearInterval(this.spraying);
     if (!this.doing) return;
     this.doing = null;
     this.store.changed(true);

@@ -103,7 +103,14 @@ export class MethodForm {
   }
 }
 
-const given = (values, p) => (values && values[p.name] !== undefined ? values[p.name] : p.default);
+// An address may hold anything: what a control cannot show is left at its default.
+function given(values, p) {
+  const value = values ? values[p.name] : undefined;
+  if (value === null) return p.absent ? null : p.default;
+  const fits = { choice: () => p.choices.some(([name]) => name === value), switch: () => typeof value === "boolean" }[p.kind];
+  const isRight = fits ? fits() : typeof value === "number" && value >= p.low && value <= p.high;
+  return isRight ? value : p.default;
+}
 
 function choiceInput({ label, choices }, value, marks, changed) {
   const select = html("select", marks);

@@ -284,7 +284,11 @@ class Lab {
   }
 
   async remember() {
-    if (this.store.points.length > 2000) return; // no address is that long
+    if (this.store.points.length > 2000) { // no address is that long
+      this.written = "";
+      history.replaceState(null, "", location.pathname);
+      return;
+    }
     const number = (this.writes = (this.writes ?? 0) + 1), text = await packed(this.state);
     if (number !== this.writes) return;
     this.written = text;

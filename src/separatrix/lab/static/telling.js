@@ -5,7 +5,8 @@ import { CLASS_WORDS, figure } from "./svg.js";
 export function stepWords(replay, step) {
   if (!replay || replay.length === 0) return "";
   if (replay.isAnswer(step)) {
-    if (replay.count === 0) return "Found in one go: there are no updates to watch.";
+    const { facts } = replay.result;
+    if (replay.count === 0) return `Found in one go \u00b7 ${facts.errors} of ${facts.points} on the wrong side`;
     return "The answer that fit hands over: not the last weights, but the best or their average.";
   }
   const update = replay.at("update", step), parts = [];

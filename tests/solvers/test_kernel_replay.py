@@ -1,6 +1,7 @@
 """The replay of a rule in a kernel's space is the run that `fit` makes."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest

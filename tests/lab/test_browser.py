@@ -78,6 +78,15 @@ def test_kernel_multipliers_in_the_page_are_the_librarys(tab):
     for step in {0, 1, len(frames) // 2, len(frames) - 1}:
         shown = tab.js(f"lab.panes[0].state.replay.multipliersAt({step})")
         assert shown == frames[step].alpha.tolist()
+    for method, rule in (
+        ("kernel_perceptron", sx.KernelPerceptron(max_updates=500)),
+        ("kernel_kozinec", sx.KernelKozinec(max_updates=500)),
+    ):
+        tab.choose(method, {"coef0": 0})
+        frames = list(sx.replay(rule, X, y))
+        shown = tab.js("lab.panes[0].state.replay.columns.alpha")
+        assert shown == [frame.alpha.tolist() for frame in frames]
+        assert tab.js("lab.panes[0].state.replay.columns.bias") == [f.bias for f in frames]
 
 
 @pytest.mark.parametrize("name", ["overlapping", "three"])

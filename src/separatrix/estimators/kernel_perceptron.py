@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from separatrix.estimators._validate import positive, two_classes
 from separatrix.solvers import kernel_kozinec, kernel_perceptron
 from separatrix.solvers._drive import Status, go_on
 from separatrix.solvers._threads import one_thread
+from separatrix.solvers.kernel_replay import KernelFrame, replay_rule
 from separatrix.solvers.kernel_rows import kernel_rows
 
 __all__ = ["KernelKozinec", "KernelPerceptron"]
@@ -28,7 +30,8 @@ class _KernelRule(KernelClassifier):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _fit(self, X: Any, y: Any, method: Any, **settings: Any) -> Any:
+    def _begun(self, X: Any, y: Any, method: Any, **settings: Any) -> tuple[Any, Any]:
+        """Return X, checked, and the run at its start."""
         positive("max_updates", self.max_updates, whole=True)
         positive("cache_size", self.cache_size)
         if self.max_seconds is not None:
@@ -38,10 +41,14 @@ class _KernelRule(KernelClassifier):
         cache = int(float(self.cache_size) * 2**20)
         with one_thread():
             rows = kernel_rows(self.kernel_, X, cache, None, precise=True)
-            state = method.start(signs, kernel_rows=rows, **settings)
+            return X, method.start(signs, kernel_rows=rows, **settings)
+
+    def _fit(self, X: Any, y: Any, method: Any, **settings: Any) -> Any:
+        X, state = self._begun(X, y, method, **settings)
+        with one_thread():
             seconds = np.inf if self.max_seconds is None else float(self.max_seconds)
             self.status_ = go_on(method, state, self.max_updates, seconds)
-        share = signs * state.alpha
+        share = state.signs * state.alpha
         self._keep_support(X, share[None, :])
         self.intercept_ = np.array([float(share.sum())])
         self.n_iter_, self.n_passes_ = state.updates, state.passes
@@ -108,6 +115,10 @@ class KernelPerceptron(_KernelRule):
         self._fit(X, y, kernel_perceptron)
         return self
 
+    def _replay(self, X: Any, y: Any) -> Iterator[KernelFrame]:
+        _, state = self._begun(X, y, kernel_perceptron)
+        return replay_rule(kernel_perceptron, state, self.max_updates)
+
 
 class KernelKozinec(_KernelRule):
     """Find a separating hyperplane in the space of a kernel, or one of nearly the largest margin.
@@ -172,3 +183,7 @@ class KernelKozinec(_KernelRule):
         state = self._fit(X, y, kernel_kozinec, epsilon=self.epsilon)
         self.margin_bounds_ = state.bounds
         return self
+
+    def _replay(self, X: Any, y: Any) -> Iterator[KernelFrame]:
+        _, state = self._begun(X, y, kernel_kozinec, epsilon=self.epsilon)
+        return replay_rule(kernel_kozinec, state, self.max_updates)

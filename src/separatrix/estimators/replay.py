@@ -19,8 +19,9 @@ def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
     Frames hold the current weights ``[intercept, features...]``, the row used, the errors on all
     rows, the margin ``min w.z / |w|`` and an upper bound on the margin of any hyperplane. The
     estimator itself is left as it is. Time budgets are not applied. Kernel machines yield frames of
-    their own, with the pair of rows used and their multipliers before and after; LinearSVM and
-    LogisticRegression frames with both objectives, whose gap closes.
+    their own, with the pair of rows used and their multipliers before and after (rules in a
+    kernel's space: the row used and all multipliers); LinearSVM and LogisticRegression frames with
+    both objectives, whose gap closes.
 
     >>> import separatrix as sx
     >>> X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]

@@ -41,7 +41,7 @@ def python_code(asked: Asked) -> str:
     lines.append(f"machine = {call if wrapper is None else f'sx.{wrapper}({call})'}")
     if can_replay(asked):
         lines.append(f"for frame in sx.replay(machine, {data}, y):")
-        shown = "frame.pair, frame.errors" if asked.method.name == "kernel_svm" else "frame.weights"
+        shown = "frame.errors" if asked.method.family == "Kernels" else "frame.weights"
         lines.append(f"    print(frame.update, {shown})")
     lines += [f"machine.fit({data}, y)", "print(machine)"]
     if asked.n_classes == 2 and asked.lift == "none":

@@ -235,12 +235,12 @@ METHODS: dict[str, Method] = {
         Method(
             "kernel_perceptron", "Kernel perceptron", "Kernels", "KernelPerceptron",
             "Count the mistakes of every row, in a kernel's space.",
-            (*_KERNEL, _updates(2000)), lifts=False,
+            (*_KERNEL, _updates()), replays=True, lifts=False,
         ),
         Method(
             "kernel_kozinec", "Kernel Kozinec", "Kernels", "KernelKozinec",
             "The nearest point of the hull, in a kernel's space.",
-            (_EPSILON, *_KERNEL, _updates(2000)), lifts=False,
+            (_EPSILON, *_KERNEL, _updates()), replays=True, lifts=False,
         ),
         Method(
             "least_squares", "Least squares", "In one go", "LeastSquares",

@@ -42,12 +42,13 @@ def columns_of(frames: Iterable[Any], n_rows: int, n_classes: int) -> dict[str, 
 
 
 def _size(frame: Any, n_rows: int) -> int:
-    numbers = 12 if hasattr(frame, "pair") else 8 + frame.weights.size
+    numbers = 12 if not hasattr(frame, "weights") else 8 + frame.weights.size
     return numbers + (n_rows if _sends_multipliers(frame, n_rows) else 0)
 
 
 def _sends_multipliers(frame: Any, n_rows: int) -> bool:
-    return hasattr(frame, "primal") and n_rows <= _MOST_ROWS
+    """All of them: of an interior point, or of a rule that may change every one at each step."""
+    return hasattr(frame, "alpha") and not hasattr(frame, "pair") and n_rows <= _MOST_ROWS
 
 
 def _columns(frames: list[Any], n_rows: int, n_classes: int) -> dict[str, Any]:
@@ -63,7 +64,8 @@ def _columns(frames: list[Any], n_rows: int, n_classes: int) -> dict[str, Any]:
         columns["pair"] = [list(frame.pair) for frame in frames]
         columns["after"] = [list(frame.after) for frame in frames]
         return columns
-    columns["weights"] = [_finite_list(frame.weights) for frame in frames]
+    if hasattr(first, "weights"):
+        columns["weights"] = [_finite_list(frame.weights) for frame in frames]
     if hasattr(first, "row"):
         # Of many classes each sample makes K - 1 signed rows.
         parts = max(1, n_classes - 1)

@@ -121,11 +121,7 @@ def application(lab: Lab) -> Any:
         async def endpoint(request: Any) -> Any:
             try:
                 message = await _body(request)
-                method = message.get("method") if isinstance(message, dict) else None
-                topic = do
-                if do == "run" and isinstance(method, str) and method in METHODS:
-                    topic = method
-                told = await workers.ask_bytes(do, message, topic)
+                told = await workers.ask_bytes(do, message, f"{do} {_topic(message)}")
             except _Refused as refusal:
                 return as_json({"refused": str(refusal)}, refusal.status)
             except TooLong:
@@ -151,6 +147,18 @@ def application(lab: Lab) -> Any:
     inner = Starlette(routes=routes, lifespan=lifespan)
     cookie = f"separatrix_lab_{lab.port}"
     return Guard(inner, token=lab.token, hosts=lab.hosts, cookie=cookie)
+
+
+def _topic(message: Any) -> str:
+    """Name what decides which loops a question needs: their first use may have to compile them."""
+    if not isinstance(message, dict):
+        return ""
+    parameters, lift, classes = (message.get(key) for key in ("parameters", "lift", "classes"))
+    given = parameters.values() if isinstance(parameters, dict) else ()
+    words = [message.get("method"), message.get("many"), *given]
+    words.append(lift.get("name") if isinstance(lift, dict) else None)
+    words.append(str(isinstance(classes, list) and any(code not in (0, 1) for code in classes)))
+    return " ".join(word[:20] for word in words if isinstance(word, str))
 
 
 async def _body(request: Any) -> Any:

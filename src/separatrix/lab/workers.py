@@ -15,6 +15,7 @@ __all__ = ["Busy", "TooLong", "Workers"]
 
 
 _QUIET_SECONDS = 2.0
+_MOST_TOPICS = 500
 
 
 class TooLong(Exception):
@@ -35,7 +36,8 @@ class _Worker:
     async def ask(self, question: bytes, topic: str, seconds: float, first: float) -> bytes:
         """Return the answer; the first question of a topic may have to compile its loops."""
         process = await self._started()
-        limit = seconds if topic in self._known else first
+        is_new = topic not in self._known and len(self._known) < _MOST_TOPICS
+        limit = first if is_new else seconds
         try:
             told = await asyncio.wait_for(self._exchange(process, question), limit)
         except TimeoutError:
@@ -43,7 +45,8 @@ class _Worker:
         finally:
             if not self._is_clean:
                 await self.end()
-        self._known.add(topic)
+        if len(self._known) < _MOST_TOPICS:
+            self._known.add(topic)
         return told
 
     async def _exchange(self, process: asyncio.subprocess.Process, question: bytes) -> bytes:
@@ -91,7 +94,7 @@ class Workers:
     """Hands every question to the next free worker."""
 
     def __init__(
-        self, count: int = 2, seconds: float = 10.0, first: float = 120.0, most_waiting: int = 200
+        self, count: int = 2, seconds: float = 10.0, first: float = 90.0, most_waiting: int = 200
     ) -> None:
         self._seconds, self._first, self._most_waiting = seconds, first, most_waiting
         self._all = [_Worker() for _ in range(count)]

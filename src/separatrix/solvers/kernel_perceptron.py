@@ -42,6 +42,11 @@ class State:
         return self.alpha
 
     @property
+    def margins(self) -> np.ndarray:
+        """Every w.z_i."""
+        return np.asarray(self.signs * self.scores)
+
+    @property
     def passes(self) -> float:
         """How many times all rows were visited."""
         return self.visits / len(self.signs)

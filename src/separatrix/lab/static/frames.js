@@ -50,9 +50,10 @@ export class Replay {
   ruleAt(t) {
     const { rule } = this.result;
     if (this.isAnswer(t)) return rule;
-    if (this.columns.pair) {
-      if (!rule) return null;
-      const alpha = this.multipliersAt(t), shares = [alpha.map((a, i) => a * this.signs[i])];
+    if (this.columns.bias) {
+      const alpha = rule ? this.multipliersAt(t) : null;
+      if (!alpha) return null;
+      const shares = [alpha.map((a, i) => a * this.signs[i])];
       return { decide: "sign", kernel: { ...rule.kernel, rows: this.points, shares, biases: [this.at("bias", t) ?? 0] } };
     }
     const weights = this.weightsAt(t);

@@ -61,14 +61,17 @@ def shape(page: Page) -> tuple[set[str], set[str]]:
 
 
 def require_harmless(text: str, harmless: tuple[set[str], set[str]]) -> None:
-    page = check(text)
+    page = Page(text)
     tags, names = shape(page)
     assert tags <= harmless[0], tags - harmless[0]
+    assert all(target.startswith("#") and target[1:] in page.ids for target in page.targets)
+    assert not [name for name in names if name.startswith("on")]
     assert names <= harmless[1], names - harmless[1]
     for attribute, value in page.attributes:
         assert not re.match(r"\s*(javascript|data|vbscript):", value or "", re.I), attribute
     for style in re.findall(r"<style.*?</style>", text, flags=re.S):
         assert "url(" not in style.replace("url(#", "")
+        assert "@import" not in style
     text.encode("utf-8")
 
 

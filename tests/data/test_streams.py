@@ -70,7 +70,7 @@ def test_damage_is_named(tmp_path, ending):
 
 
 def test_an_xz_header_cannot_ask_for_all_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(streams, "_XZ_MEMORY", 1 << 20)
+    monkeypatch.setattr(streams, "XZ_MEMORY", 1 << 20)
     path = tmp_path / "rows.xz"
     path.write_bytes(lzma.compress(ROWS, preset=9))
     with pytest.raises(sx.DataError, match="damaged"):

@@ -180,7 +180,7 @@ def _text_blocks(pieces: Pieces, encoding: Any, size: int) -> Iterator[Block]:
             pairs = [line.split("\t", 1) if side == 0 else line.rsplit("\t", 1) for line in lines]
             if not before and len(pairs) > 1 and pairs[0][side].strip() not in known:
                 pairs = pairs[1:]  # names of columns
-            if any(len(parts) < 2 for parts in pairs):
+            if min(map(len, pairs), default=2) < 2:
                 at = next(k for k, parts in enumerate(pairs) if len(parts) < 2)
                 raise DataError(
                     "the lines before have a label and a text with a tab between; this has no tab",

@@ -3,9 +3,10 @@
     python -m benchmarks.stream_kills --kills 50
 
 A stream over made-up rows is started, killed at a random moment of its learning (one time in five,
-of its start), looked at, and started again, until it finishes; then the next one. Looked at means: the model file is whole or not there, it
-never goes back, no other file is left but one written aside, and what is learned is what its
-places say. In the end the model equals, byte for byte, that of a stream that was never disturbed.
+of its start), looked at, and started again, until it finishes; then the next one. Looked at means:
+the model file is whole or not there, it never goes back, no other file is left but one written
+aside, and what is learned is what its places say.
+In the end the model equals, byte for byte, that of a stream that was never disturbed.
 """
 
 import argparse

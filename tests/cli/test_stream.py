@@ -1,6 +1,5 @@
 import io
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from benchmarks import stream_kills
 import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.data.libsvm import write_libsvm
+from separatrix.storage.model_file import read_model
 from tests.cli.command import separatrix as run
 from tests.naive import sgd as naive
 
@@ -275,7 +275,8 @@ def test_a_reader_that_has_gone_is_no_error(libsvm, tmp_path):
     process.stdout.close()
     assert process.wait(120) == 0, process.stderr.read()
     process.stderr.close()
-    assert os.path.exists(tmp_path / "model.sx")
+    kept = read_model(tmp_path / "model.sx")
+    assert kept.about["stream"]["places"][0]["lines"] == kept.model.n_iter_ > 0
 
 
 @pytest.mark.skipif(is_interpreted(), reason="the stream runs in a process of its own, compiled")

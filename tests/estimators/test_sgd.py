@@ -95,16 +95,16 @@ def test_a_proof_of_scaled_columns_speaks_of_the_columns_as_given():
     assert peer.objective_ >= machine.dual_objective_
 
 
+@pytest.mark.skipif(is_interpreted(), reason="minutes where loops are interpreted")
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic", "perceptron"])
 def test_unscaled_columns_give_the_predictions_of_standardised_ones(loss):
-    X, y = clouds(200 if is_interpreted() else 2000, 9)
+    X, y = clouds(2000, 9)
     wild = X * 10.0 ** np.arange(-8, 10, 2)
-    passes = 4 if is_interpreted() else 16
-    standard = quiet_fit(sx.SGD(loss, max_passes=passes), StandardScaler().fit_transform(X), y)
-    raw = quiet_fit(sx.SGD(loss, max_passes=passes), wild, y)
+    standard = quiet_fit(sx.SGD(loss), StandardScaler().fit_transform(X), y)
+    raw = quiet_fit(sx.SGD(loss), wild, y)
     scaled = StandardScaler().fit_transform(X)
-    assert (raw.predict(wild) == standard.predict(scaled)).mean() > 0.95
-    assert abs(raw.score(wild, y) - standard.score(scaled, y)) < 0.02
+    assert (raw.predict(wild) == standard.predict(scaled)).mean() > 0.97
+    assert abs(raw.score(wild, y) - standard.score(scaled, y)) < 0.01
     stream = sx.SGD(loss).partial_fit(wild, y, classes=["low", "up"])
     beside = sx.SGD(loss).partial_fit(scaled, y, classes=["low", "up"])
     assert (stream.predict(wild) == beside.predict(scaled)).mean() > 0.95

@@ -52,6 +52,8 @@ class StreamRun:
                     self._digest(chunk)
                     if self.stopped:
                         raise KeyboardInterrupt
+                    if self.teller.gone:
+                        raise BrokenPipeError
                     if time.monotonic() >= self.due:
                         self._save()
             except KeyboardInterrupt:
@@ -189,11 +191,12 @@ class StreamRun:
         while begin < len(missed):
             due = self.teller.next_report(state.progress.rows)
             end = min(len(missed), begin + due - state.progress.rows)
-            for row in state.progress.add(missed[begin:end]):
-                self.teller.drift(state, row)
+            used, is_drift = state.progress.add_until_drift(missed[begin:end])
+            begin += used
+            if is_drift:
+                self.teller.drift(state, state.progress.rows)
             if state.progress.rows == due:
                 self.teller.report(state)
-            begin = end
 
     # ---- keeping
 

@@ -20,6 +20,16 @@ class Teller:
     def __init__(self, quiet: bool, as_json: bool, every: int | None) -> None:
         self.quiet, self.as_json, self.every = quiet, as_json, every
         self.begun = time.monotonic()
+        self.gone = False  # whether nobody reads any more
+
+    def _print(self, line: str) -> None:
+        """Print a line; where the reader has gone, remember it: rows are being counted now."""
+        if self.gone:
+            return
+        try:
+            typer.echo(line)
+        except BrokenPipeError:
+            self.gone = True
 
     def next_report(self, rows: int) -> int:
         """Return after which row the next report is due."""
@@ -59,9 +69,9 @@ class Teller:
                 "features": state.width,
                 "seconds": round(time.monotonic() - self.begun, 3),
             }
-            typer.echo(json.dumps(facts))
+            self._print(json.dumps(facts))
             return
-        typer.echo(
+        self._print(
             f"{progress.rows:>12,} rows  error {100 * progress.error:6.2f} %  "
             f"last {recent:,}: {100 * progress.recent_error:6.2f} %"
         )
@@ -73,9 +83,9 @@ class Teller:
         if self.as_json:
             facts = {"event": "drift", "row": row, "test": "Page-Hinkley"}
             facts |= {"error": progress.error, "recent_error": progress.recent_error}
-            typer.echo(json.dumps(facts))
+            self._print(json.dumps(facts))
             return
-        typer.echo(
+        self._print(
             f"{row:>12,} drift: the error has gone up (Page-Hinkley); last {len(progress.recent):,}"
             f": {100 * progress.recent_error:.2f} %, all: {100 * progress.error:.2f} %"
         )

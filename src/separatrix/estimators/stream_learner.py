@@ -59,22 +59,24 @@ class Progressive:
 
     def add(self, missed: np.ndarray) -> list[int]:
         """Count more rows; return those at which the error was seen to have gone up."""
-        found, begin = [], 0
+        begin = 0
+        found: list[int] = []
         while begin < len(missed):
-            at = int(
-                page_hinkley.watch(
-                    self.test, missed[begin:], page_hinkley.ALLOWED, page_hinkley.LIMIT
-                )
-            )
-            if at < 0:
-                break
-            begin += at + 1
-            found.append(self.rows + begin)
-        self.rows += len(missed)
-        self.errors += int(missed.sum())
-        self.recent = np.concatenate([self.recent, missed])[-self.window :]
-        self.drifts = [*self.drifts, *found][-_DRIFTS_KEPT:]
+            used, is_drift = self.add_until_drift(missed[begin:])
+            begin += used
+            found += [self.rows] if is_drift else []
         return found
+
+    def add_until_drift(self, missed: np.ndarray) -> tuple[int, bool]:
+        """Count rows up to the first at which the error has gone up: how many, and if there is."""
+        at = int(page_hinkley.watch(self.test, missed, page_hinkley.ALLOWED, page_hinkley.LIMIT))
+        used = len(missed) if at < 0 else at + 1
+        self.rows += used
+        self.errors += int(missed[:used].sum())
+        self.recent = np.concatenate([self.recent, missed[:used]])[-self.window :]
+        if at >= 0:
+            self.drifts = [*self.drifts, self.rows][-_DRIFTS_KEPT:]
+        return used, at >= 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the same as plain data."""

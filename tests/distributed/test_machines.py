@@ -59,12 +59,14 @@ def test_the_optimum_is_the_local_one_and_proved(client, there, here, settings):
 def test_files_and_frames_and_the_current_client(client, tmp_path):
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     X, y = problem(1)
-    local = sx.LinearSVM(tol=1e-8).fit(X, y)
+    local = sx.LinearSVM(tol=1e-8, loss="squared_hinge").fit(X, y)
     folder = folder_of(tmp_path / "data", X, y)
     with client.as_current():
-        files = distributed.LinearSVM(tol=1e-8).fit(sorted(map(str, folder.glob("*.libsvm"))))
+        files = distributed.LinearSVM(tol=1e-8, loss="squared_hinge").fit(
+            sorted(map(str, folder.glob("*.libsvm")))
+        )
         frame = dd.from_pandas(pd.DataFrame(X).rename(columns=str).assign(y=y), npartitions=3)
-        table = distributed.LinearSVM(tol=1e-8).fit(frame, target="y")
+        table = distributed.LinearSVM(tol=1e-8, loss="squared_hinge").fit(frame, target="y")
     for machine in (files, table):
         np.testing.assert_allclose(machine.objective_, local.objective_, rtol=2e-8)
         assert machine.certificate_.check(X, y)
@@ -106,10 +108,10 @@ class Killer:
 def test_workers_killed_on_the_way_change_nothing(client, tmp_path):
     X, y = problem(3)
     folder = folder_of(tmp_path / "data", X, y)
-    plain = distributed.LinearSVM(tol=1e-8, client=client).fit(folder)
+    plain = distributed.LinearSVM(client=client).fit(folder)
     with Killer(client, [0.2]) as killer:
         while True:
-            machine = distributed.LinearSVM(tol=1e-8, client=client).fit(folder)
+            machine = distributed.LinearSVM(client=client).fit(folder)
             assert (machine.coef_ == plain.coef_).all()
             assert machine.certificate_.check(X, y)
             if killer.killed:
@@ -137,13 +139,12 @@ def test_a_missing_or_altered_partition_is_named(client, tmp_path):
 
 def test_a_fit_goes_on_from_its_checkpoint(client, tmp_path):
     X, y = problem(5)
-    folder, path = folder_of(tmp_path / "data", X, y), tmp_path / "run.npz"
-    plain = distributed.LinearSVM(tol=1e-9, client=client).fit(folder)
-    first = distributed.LinearSVM(tol=1e-9, client=client, checkpoint=str(path), max_passes=20).fit(
-        folder
-    )
+    folder, path = folder_of(tmp_path / "data", X, y), str(tmp_path / "run.npz")
+    told = {"loss": "squared_hinge", "C": 100.0, "tol": 1e-9, "client": client}
+    plain = distributed.LinearSVM(**told).fit(folder)
+    first = distributed.LinearSVM(checkpoint=path, max_passes=5, **told).fit(folder)
     assert first.status_ == "budget"
-    second = distributed.LinearSVM(tol=1e-9, client=client, checkpoint=str(path)).fit(folder)
+    second = distributed.LinearSVM(checkpoint=path, **told).fit(folder)
     assert (second.coef_ == plain.coef_).all()
 
 

@@ -41,9 +41,27 @@ bench: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.lecture_table --picture docs/pictures/lecture_table.svg
 	$(BIN)/python -m benchmarks.closed_forms
 	$(BIN)/python -m benchmarks.zero_one
+	$(BIN)/python -m benchmarks.kernels
+	$(BIN)/python -m benchmarks.kernel_growth
+	$(BIN)/python -m benchmarks.crammer_singer
+	$(BIN)/python -m benchmarks.predict
+	$(BIN)/python -m benchmarks.stream
+	$(BIN)/python -m benchmarks.distributed
+	$(BIN)/python -m benchmarks.lab_load
 
 fuzz: $(READY)  ## 200,000 mutated files of each format: a table or one DataError, nothing else
 	$(BIN)/python -m fuzz.reading --files 200000
+
+harden: $(VENV)/.peers  ## the long hardening runs; docs/reliability.md holds their figures
+	$(BIN)/python -m fuzz.model_files --files 1000000
+	$(BIN)/python -m fuzz.peer_models --files 20000
+	$(BIN)/python -m fuzz.certificates --forgeries 100000
+	$(BIN)/python -m fuzz.kills --kills 500
+	$(BIN)/python -m benchmarks.study_kills --kills 50
+	$(BIN)/python -m benchmarks.stream_kills --kills 50
+	$(BIN)/python -m fuzz.forks_and_threads --times 1000
+	$(BIN)/python -m fuzz.report_names --texts 10000
+	$(BIN)/python -m benchmarks.mutants
 
 docs: $(READY)
 	$(BIN)/mkdocs build --strict

@@ -17,7 +17,7 @@ _HOME = {
     "LinearSVMCV": "separatrix.distributed.chosen",
     "LogisticRegression": "separatrix.distributed.machines",
     "LogisticRegressionCV": "separatrix.distributed.chosen",
-    "separability": "separatrix.distributed.separability",
+    "separability": "separatrix.distributed.verdict",
 }
 
 __all__ = ["LinearSVM", "LinearSVMCV", "LogisticRegression", "LogisticRegressionCV", "separability"]

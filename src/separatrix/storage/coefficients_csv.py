@@ -27,7 +27,7 @@ def write_coefficients(
     >>> import pathlib, tempfile, separatrix as sx
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "weights.csv"
     >>> write_coefficients(sx.Kozinec().fit([[0.0], [2.0]], [0, 1]), path, ["=cmd()"])
-    >>> print(path.read_text().split()[2].split(",")[0])
+    >>> print(path.read_text().splitlines()[2].split(",")[0])
     '=cmd()
     """
     form = linear_form(model)

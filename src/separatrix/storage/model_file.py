@@ -108,7 +108,8 @@ def _spreads(table: Any, rows: Any) -> np.ndarray | None:
     """Return the standard deviations of the features, zero where a feature is constant."""
     from separatrix.data.scaling import deviations
 
-    return None if table is None else deviations(table.X if rows is None else table.X[rows])
+    X = getattr(table, "X", None)  # rows that are not in memory have none
+    return None if X is None else deviations(X if rows is None else X[rows])
 
 
 def _listed(table: Any) -> Any:

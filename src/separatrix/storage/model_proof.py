@@ -41,8 +41,9 @@ def prove_model(model: Any, X: Any, y: Any) -> tuple[bool, str]:
     >>> import separatrix as sx
     >>> X, y = [[0.0], [1.0], [3.0]], [0, 0, 1]
     >>> machine = sx.Kozinec().fit(X, y)
-    >>> prove_model(machine, np.array(X), np.array(y))
-    (True, 'the weights separate all 3 rows')
+    >>> holds, sentence = prove_model(machine, np.array(X), np.array(y))
+    >>> print(holds, sentence.split(" (")[0])
+    True all 3 rows lie strictly on their own side
     >>> machine.coef_ = -machine.coef_
     >>> prove_model(machine, np.array(X), np.array(y))
     (False, 'the weights of the model are not those of its certificate')

@@ -47,7 +47,7 @@ def write_checkpoint(path: str | os.PathLike[str], state: Checkpoint) -> None:
     parser, learner = state.parser, state.learner
     encoding = parser.encoding
     if parser.kind == "libsvm":
-        encoding = replace(encoding, n_features=state.width)
+        encoding = replace(encoding, n_features=max(1, state.width))
     encoding = replace(encoding, classes=tuple(learner.classes.tolist()))
     width = state.width if parser.kind == "libsvm" else len(encoding.feature_names)
     model = learner.model(max(1, width))

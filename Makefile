@@ -52,7 +52,8 @@ bench: $(VENV)/.peers
 fuzz: $(READY)  ## 200,000 mutated files of each format: a table or one DataError, nothing else
 	$(BIN)/python -m fuzz.reading --files 200000
 
-harden: $(VENV)/.peers  ## the long hardening runs; docs/reliability.md holds their figures
+harden: $(VENV)/.peers  ## every case of the suite, then the long hardening runs (docs/reliability.md)
+	SEPARATRIX_ALL_CASES=1 $(BIN)/python -m pytest -q
 	$(BIN)/python -m fuzz.model_files --files 1000000
 	$(BIN)/python -m fuzz.peer_models --files 20000
 	$(BIN)/python -m fuzz.certificates --forgeries 100000

@@ -1,7 +1,14 @@
-"""How many cases a test does: all of them compiled, a sample where loops are interpreted."""
+"""How many cases a test does: all with SEPARATRIX_ALL_CASES=1, fewer by default and interpreted."""
+
+import os
 
 from separatrix._compiled import is_interpreted
 
+ALL = os.environ.get("SEPARATRIX_ALL_CASES") == "1"
+MANY = 3_000  # beyond so many, `make test` does a quarter
+
 
 def cases(count: int) -> range:
-    return range(max(1, count // 40) if is_interpreted() else count)
+    if is_interpreted():
+        return range(max(1, count // 40))
+    return range(count if ALL or count < MANY else count // 4)

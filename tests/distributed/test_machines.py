@@ -14,11 +14,15 @@ import scipy.sparse as sp
 
 import separatrix as sx
 from separatrix import distributed
+from separatrix._compiled import is_interpreted
 from separatrix.data.libsvm import write_libsvm
 from separatrix.estimators._partitioned import local_rows
 from separatrix.selection.partitioned_path import fit_path_on_rows
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(is_interpreted(), reason="the workers' loops are measured in no run"),
+]
 
 
 def problem(seed=0, n=300, d=5):

@@ -30,6 +30,7 @@ def test_forged_certificates_of_every_kind():
     assert set(made) == set(certificates.KINDS)
 
 
+@pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
 def test_forks_and_threads():
     forks_and_threads.run(len(cases(8)), len(cases(3)), say=lambda *_, **__: None)
 

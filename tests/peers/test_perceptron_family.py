@@ -11,6 +11,7 @@ from tests.problems import problem
 from tests.shared import shared_file
 
 import separatrix as sx
+from separatrix._compiled import is_interpreted
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers import kozinec, perceptron
 from separatrix.solvers._drive import Status, solve
@@ -67,6 +68,7 @@ def test_bounds_enclose_the_largest_margin_found_by_least_squares():
         assert largest <= upper * (1 + 1e-9)
 
 
+@pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
 def test_mushrooms_are_separated_and_a9a_is_not():
     X, y = load_svmlight_file(str(shared_file("mushrooms.libsvm")))
     for machine in (sx.Perceptron(), sx.Kozinec()):

@@ -362,7 +362,7 @@ def test_a_width_that_nothing_has_takes_no_memory():
     whole = to_bytes(sx.GaussianPlugIn(covariance="full").fit(X, Y))
     with pytest.raises(sx.ModelFileError, match="2,147,483,648 features and holds none"):
         from_bytes(forged(whole, lambda h: h["fitted"].update(n_features_in_=2**31)))
-    wide = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 2**30])), shape=(3, 2**30 + 1))
+    wide = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 2**24])), shape=(3, 2**24 + 1))
     machine = sx.KernelSVM(gamma=1.0).fit(wide, [0, 1, 1])
     assert from_bytes(to_bytes(machine)).model.predict(wide).tolist() == [0, 1, 1]
 

@@ -61,6 +61,12 @@ def test_without_the_token_nothing_but_the_code_is_given(stranger):
     assert stranger.get("/api/player").status_code == 403
     assert stranger.post("/api/run", json=POINTS, headers={"origin": HOME}).status_code == 403
     assert stranger.get("/?token=wrong").status_code == 403
+    # A token in the address opens the page and nothing else, whatever it is.
+    for path in ("/api/start", "/api/player"):
+        assert stranger.get(f"{path}?token=wrong").status_code == 403
+        assert stranger.get(f"{path}?token={TOKEN}").status_code == 403
+    posted = stranger.post("/api/run?token=wrong", json=POINTS, headers={"origin": HOME})
+    assert posted.status_code == 403
     assert stranger.get("/static/main.js").status_code == 200
 
 

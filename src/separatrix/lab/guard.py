@@ -59,7 +59,7 @@ class Guard:
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             await _say(guarded, *refusal)
-        elif scope["path"] == "/" and b"token=" in scope["query_string"]:
+        elif _is_entry(scope):
             await self._enter(scope, guarded)
         else:
             await self._app(scope, receive, guarded)
@@ -73,7 +73,7 @@ class Guard:
         is_visit = scope["method"] == "GET" and scope["path"] == "/"  # by a link from anywhere
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_visit:
             return 403, "Only the lab's own page may speak to it."
-        if scope["path"].startswith("/static/") or b"token=" in scope["query_string"]:
+        if scope["path"].startswith("/static/") or _is_entry(scope):
             return None
         by_header = self._is_token(headers.get("authorization", "").removeprefix("Bearer "))
         by_cookie = self._is_token(_cookie(headers.get("cookie", ""), self._cookie))
@@ -94,6 +94,11 @@ class Guard:
         headers = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
         await send({"type": "http.response.start", "status": 303, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
+
+
+def _is_entry(scope: Any) -> bool:
+    """Whether the address is that of the page, with a token in it: `_enter` looks at it."""
+    return scope["path"] == "/" and b"token=" in scope["query_string"]
 
 
 def _once(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -5,7 +5,7 @@ import os
 from separatrix._compiled import is_interpreted
 
 ALL = os.environ.get("SEPARATRIX_ALL_CASES") == "1"
-MANY = 3_000  # beyond so many, `make test` does a quarter
+MANY = 1_000  # from so many on, `make test` does a quarter
 
 
 def cases(count: int) -> range:

@@ -126,17 +126,16 @@ def curvature_matrix(state: MachineState) -> np.ndarray:
 
 def blocked_squares(state: MachineState) -> np.ndarray:
     """Return V^T D V, block by block."""
-    from scipy.linalg.blas import dsyrk
-
     problem, point = state.problem, state.memory
     n, width = problem.X.shape
     height = max(16, min(n, _BLOCK_BYTES // (8 * (width + 1))))
     block = np.empty((height, width + 1))
-    matrix = np.zeros((width + 1, width + 1), order="F")
+    matrix = np.zeros((width + 1, width + 1))
     row = 0
     while row < n:
         row, filled = fill(point, row, block)
-        matrix = dsyrk(1.0, block[:filled].T, 1.0, matrix, overwrite_c=1)
+        # NumPy's product of a matrix with itself lets other threads work; SciPy's own does not.
+        matrix += block[:filled].T @ block[:filled]
     return matrix
 
 

@@ -21,7 +21,10 @@ from separatrix.selection.partitioned_path import fit_path_on_rows
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(is_interpreted(), reason="the workers' loops are measured in no run"),
+    pytest.mark.skipif(
+        is_interpreted(),
+        reason="workers are processes of their own: coverage does not see into them",
+    ),
 ]
 
 

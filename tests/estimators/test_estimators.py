@@ -1,8 +1,4 @@
-import os
 import pickle
-import subprocess
-import sys
-import textwrap
 import warnings
 
 import numpy as np
@@ -15,6 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import ALL as EVERY_CASE
 from tests.amounts import cases
+from tests.estimator_checks import assert_nothing_to_excuse
 from tests.problems import as_sparse, problem
 
 import separatrix as sx
@@ -52,26 +49,7 @@ if EVERY_CASE:
 
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
-    """In a process of its own, since one check wants SciPy's array API switched on at import."""
-    script = f"""
-        import warnings
-        import separatrix as sx
-        from sklearn.utils.estimator_checks import check_estimator
-
-        warnings.simplefilter("ignore")
-        for machine in [{", ".join(f"sx.{maker}" for maker in MACHINES)}]:
-            outcomes = check_estimator(machine, on_skip=None, on_fail=None)
-            bad = [(o["check_name"], o["status"]) for o in outcomes if o["status"] != "passed"]
-            assert len(outcomes) > 40 and not bad, (machine, bad)
-    """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    assert_nothing_to_excuse(*MACHINES)
 
 
 def two_clouds():

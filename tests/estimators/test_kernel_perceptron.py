@@ -1,16 +1,12 @@
 """The kernel perceptron and kernel Kozinec against the linear ones, given by the linear kernel."""
 
-import os
-import subprocess
-import sys
-import textwrap
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_circles
 from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
+from tests.estimator_checks import assert_nothing_to_excuse
 from tests.problems import problem
 
 import separatrix as sx
@@ -22,25 +18,9 @@ from separatrix.solvers.kernel_rows import WholeRows
 
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
-    script = """
-        import warnings
-        import separatrix as sx
-        from sklearn.utils.estimator_checks import check_estimator
-
-        warnings.simplefilter("ignore")
-        for machine in [sx.KernelPerceptron(max_updates=2000), sx.KernelKozinec(max_updates=2000)]:
-            outcomes = check_estimator(machine, on_skip=None, on_fail=None)
-            bad = [(o["check_name"], o["status"]) for o in outcomes if o["status"] != "passed"]
-            assert len(outcomes) > 40 and not bad, (machine, bad)
-    """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
+    assert_nothing_to_excuse(
+        "KernelPerceptron(max_updates=2000)", "KernelKozinec(max_updates=2000)"
     )
-    assert run.returncode == 0, run.stderr
 
 
 def test_the_linear_kernel_gives_the_perceptron():

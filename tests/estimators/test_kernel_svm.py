@@ -1,10 +1,6 @@
 """KernelSVM against SVC, against its proof, and on ugly data."""
 
-import os
 import pickle
-import subprocess
-import sys
-import textwrap
 import warnings
 
 import numpy as np
@@ -16,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from tests.amounts import cases
+from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import smo as naive
 from tests.problems import as_sparse, problem
 
@@ -49,26 +46,9 @@ def spread(machine, n):
 
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
-    script = """
-        import warnings
-        import separatrix as sx
-        from sklearn.utils.estimator_checks import check_estimator
-
-        warnings.simplefilter("ignore")
-        for machine in [sx.KernelSVM(), sx.KernelSVM(multi_class="ovr"),
-                        sx.KernelSVM(kernel="poly")]:
-            outcomes = check_estimator(machine, on_skip=None, on_fail=None)
-            bad = [(o["check_name"], o["status"]) for o in outcomes if o["status"] != "passed"]
-            assert len(outcomes) > 40 and not bad, (machine, bad)
-    """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
+    assert_nothing_to_excuse(
+        "KernelSVM()", 'KernelSVM(multi_class="ovr")', 'KernelSVM(kernel="poly")'
     )
-    assert run.returncode == 0, run.stderr
 
 
 @pytest.mark.parametrize("name", list(SETTINGS))

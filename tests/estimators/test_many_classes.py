@@ -1,10 +1,5 @@
 """Many classes: direct, in pairs, each against the rest."""
 
-import os
-import subprocess
-import sys
-import textwrap
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -13,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import LinearSVC
 from tests.amounts import cases
+from tests.estimator_checks import assert_nothing_to_excuse
 from tests.problems import as_sparse
 from tests.problems_many import many
 
@@ -22,26 +18,12 @@ from separatrix._compiled import is_interpreted
 
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
-    script = """
-        import warnings
-        import separatrix as sx
-        from sklearn.utils.estimator_checks import check_estimator
-
-        warnings.simplefilter("ignore")
-        for machine in [sx.LinearSVM(multi_class="direct"), sx.LinearSVM(multi_class="ovo"),
-                        sx.OneVsRest(sx.LinearSVM()), sx.OneVsOne(sx.LinearSVM())]:
-            outcomes = check_estimator(machine, on_skip=None, on_fail=None)
-            bad = [(o["check_name"], o["status"]) for o in outcomes if o["status"] != "passed"]
-            assert len(outcomes) > 40 and not bad, (machine, bad)
-    """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
+    assert_nothing_to_excuse(
+        'LinearSVM(multi_class="direct")',
+        'LinearSVM(multi_class="ovo")',
+        "OneVsRest(sx.LinearSVM())",
+        "OneVsOne(sx.LinearSVM())",
     )
-    assert run.returncode == 0, run.stderr
 
 
 def direct(C=1.0, **settings):

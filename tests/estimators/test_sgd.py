@@ -1,9 +1,5 @@
 """SGD against peers, against the optimum, and against its proofs."""
 
-import os
-import subprocess
-import sys
-import textwrap
 import warnings
 
 import numpy as np
@@ -15,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 from tests.amounts import cases
+from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import machine as naive
 from tests.problems import problem
 from tests.shared import shared_file
@@ -40,25 +37,7 @@ def clouds(n=400, d=6, seed=0):
 
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
-    script = """
-        import warnings
-        import separatrix as sx
-        from sklearn.utils.estimator_checks import check_estimator
-
-        warnings.simplefilter("ignore")
-        for machine in [sx.SGD(), sx.SGD("logistic", scale=False)]:
-            outcomes = check_estimator(machine, on_skip=None, on_fail=None)
-            bad = [(o["check_name"], o["status"]) for o in outcomes if o["status"] != "passed"]
-            assert len(outcomes) > 40 and not bad, (machine, bad)
-    """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    assert_nothing_to_excuse("SGD()", 'SGD("logistic", scale=False)')
 
 
 @pytest.mark.parametrize("loss", PROVED)

@@ -1,10 +1,6 @@
 """The path over C against the obvious, against scikit-learn, and against itself."""
 
 import json
-import os
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -18,6 +14,7 @@ import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.selection.refinement import is_hopeless
 from tests.amounts import cases
+from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import path as naive
 from tests.problems import problem
 
@@ -425,23 +422,5 @@ def test_progress_counts_to_the_end():
 
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
-    script = """
-        import warnings
-        import separatrix as sx
-        from sklearn.utils.estimator_checks import check_estimator
-
-        warnings.simplefilter("ignore")
-        # One of the checks has a class of three rows, so three folds, as scikit-learn's own do.
-        for machine in [sx.LinearSVMCV(2, cv=3), sx.LogisticRegressionCV(2, cv=3)]:
-            outcomes = check_estimator(machine, on_skip=None, on_fail=None)
-            bad = [(o["check_name"], o["status"]) for o in outcomes if o["status"] != "passed"]
-            assert len(outcomes) > 40 and not bad, (machine, bad)
-    """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        check=False,
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
+    # One of the checks has a class of three rows, so three folds, as scikit-learn's own do.
+    assert_nothing_to_excuse("LinearSVMCV(2, cv=3)", "LogisticRegressionCV(2, cv=3)")

@@ -1,9 +1,5 @@
 import json
-import os
 import pickle
-import subprocess
-import sys
-import textwrap
 import warnings
 from copy import deepcopy
 
@@ -16,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
 from tests.error_forgeries import WAYS, accepted, small_problem, thin_problem
+from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive.zero_one import fewest_errors as naive
 from tests.problems import problem
 
@@ -346,22 +343,4 @@ def test_a_tree_is_checked_leaf_by_leaf():
 
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
-    """In a process of its own, since one check wants SciPy's array API switched on at import."""
-    script = """
-        import warnings
-        import separatrix as sx
-        from sklearn.utils.estimator_checks import check_estimator
-
-        warnings.simplefilter("ignore")
-        outcomes = check_estimator(sx.ZeroOne(max_seconds=0.2), on_skip=None, on_fail=None)
-        bad = [(o["check_name"], o["status"]) for o in outcomes if o["status"] != "passed"]
-        assert len(outcomes) > 40 and not bad, bad
-    """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    assert_nothing_to_excuse("ZeroOne(max_seconds=0.2)")

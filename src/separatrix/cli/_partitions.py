@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from separatrix.cli._machine_facts import machine_facts
+
 Memory = Annotated[
     str | None,
     typer.Option(
@@ -93,31 +95,15 @@ class _Described:
 
 def facts(machine: Any, handle: Any) -> dict[str, Any]:
     """Return what was found, as data."""
-    import numpy as np
-
     wrong = 0
     for X, codes in handle.blocks():
         wrong += int((machine.predict(X) != machine.classes_[codes]).sum())
-    found: dict[str, Any] = {
-        "machine": type(machine).__name__,
-        "C": machine.C,
-        "status": str(machine.status_),
-        "solver": machine.solver_,
-        "iterations": int(machine.n_iter_),
-        "passes": float(machine.n_passes_),
-        "objective": np.asarray(machine.objective_).tolist(),
-        "lower_bound": np.asarray(machine.dual_objective_).tolist(),
-        "gap": float(machine.gap_),
+    return machine_facts(machine) | {
         "rows": handle.n_rows,
         "features": handle.n_features,
         "blocks": len(handle.stored),
         "training_error": wrong / handle.n_rows,
-        "classes": [str(name) for name in machine.classes_],
-        "intercept": machine.intercept_.tolist(),
     }
-    if hasattr(machine, "support_"):
-        found["support_vectors"] = [int(count) for count in machine.n_support_]
-    return found
 
 
 def tell(machine: Any, handle: Any, certificate: Path | None, as_json: bool) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from separatrix.cli import _partitions as partitions
 from separatrix.cli import _reading as reading
+from separatrix.cli._machine_facts import machine_facts
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
@@ -184,23 +185,11 @@ def _facts(machine: Any, table: Table) -> dict[str, Any]:
     """Return what was found, as data."""
     import numpy as np
 
-    facts: dict[str, Any] = {
-        "machine": type(machine).__name__,
-        "C": machine.C,
-        "status": str(machine.status_),
-        "solver": machine.solver_,
-        "iterations": int(machine.n_iter_),
-        "passes": float(machine.n_passes_),
-        "objective": np.asarray(machine.objective_).tolist(),
-        "lower_bound": np.asarray(machine.dual_objective_).tolist(),
-        "gap": float(machine.gap_),
+    facts = machine_facts(machine) | {
         "training_error": float(1.0 - machine.score(table.X, table.y)),
-        "classes": [str(name) for name in machine.classes_],
-        "intercept": machine.intercept_.tolist(),
         "heaviest": [dict(_heaviest(machine, table, k)) for k in range(len(machine.coef_))],
     }
     if hasattr(machine, "support_"):
-        facts["support_vectors"] = [int(count) for count in machine.n_support_]
         facts["margin"] = np.asarray(machine.margin_).tolist()
     return facts
 

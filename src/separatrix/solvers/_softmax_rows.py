@@ -1,0 +1,236 @@
+"""Passes over the rows of a multinomial machine, a tile at a time, wherever the rows lie.
+
+    gradient    sum_i c_i (p_i - e_y) (x_i - m)      and the losses; the probabilities p are kept
+    curved      sum_i c_i (diag p_i - p_i p_i^T) (V^T (x_i - m) + v)  (x_i - m)
+    spread      sum_i c_i h_i (x_i - m)(x_i - m)^T,  h_i = (1 - |p_i|^2) / K
+
+m is the mean row, taken from products and never from the rows, so that sparse rows stay sparse and
+large columns hide behind a free bias. Rows may be NumPy's, SciPy's CSR, or tensors (torch): the few
+functions used have the same names in both libraries. Products are made in the type of the rows,
+and what is summed over tiles is summed in float64.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.problem.softmax import SoftmaxProblem
+
+__all__ = ["SoftmaxRows", "library_of"]
+
+_ENTRIES = 1 << 18  # of a tile of scores: what stays in a processor's cache
+_DEVICE_ENTRIES = 1 << 27
+
+
+class SoftmaxRows:
+    """The rows as tiles, and the probabilities of the last gradient."""
+
+    def __init__(self, problem: SoftmaxProblem, pool: Executor | None = None) -> None:
+        X = problem.X
+        self.xp = library_of(X)
+        self.n, self.d = X.shape
+        self.K = problem.n_classes
+        self.on_device = self.xp is not np
+        self._map: Callable[..., Iterable[Any]] = map if pool is None or self.on_device else pool.map
+        self._X = X
+        self.dtype = X.dtype
+        self.is_single = self.dtype.itemsize == 4
+        self.codes, self.costs = self.told(problem.codes), self.told(problem.costs, self.dtype)
+        self.centre = self._mean() if problem.has_free_bias else self.zeros(self.d)
+        step = max(1, (_DEVICE_ENTRIES if self.on_device else _ENTRIES) // max(self.K, 1))
+        self.tiles = [slice(at, min(self.n, at + step)) for at in range(0, self.n, step)]
+        self.kept: list[Any] = []
+        self.chosen: Any = None  # rows of the sample, their probabilities and costs
+
+    # ---- arrays beside the rows
+
+    def told(self, array: Any, dtype: Any = None) -> Any:
+        """Return an array beside the rows."""
+        if not self.on_device:
+            return np.asarray(array, dtype=dtype)
+        return self.xp.asarray(array, dtype=dtype, device=self._X.device)
+
+    def back(self, array: Any) -> np.ndarray:
+        """Return an array in this machine's memory, as NumPy's."""
+        return np.asarray(array.cpu().numpy() if self.on_device else array)
+
+    def zeros(self, *shape: int) -> Any:
+        """Return zeros in float64 beside the rows."""
+        return self.told(np.zeros(shape))
+
+    def _mean(self) -> Any:
+        if sp.issparse(self._X):
+            return np.asarray(self._X.mean(axis=0), dtype=np.float64).ravel()
+        total = self.zeros(self.d)
+        step = max(1, _DEVICE_ENTRIES // max(self.d, 1))
+        for at in range(0, self.n, step):
+            total = total + self.xp.sum(self._X[at : at + step], axis=0, dtype=self.xp.float64)
+        return total / self.n
+
+    def _as(self, array: Any) -> Any:
+        """Return an array in the type of the rows."""
+        return array.to(self.dtype) if self.on_device else array.astype(self.dtype, copy=False)
+
+    def _in_double(self, array: Any) -> Any:
+        return array.to(self.xp.float64) if self.on_device else array.astype(np.float64, copy=False)
+
+    # ---- the passes
+
+    def gradient(self, W: Any, bias: Any) -> tuple[float, Any, Any]:
+        """Return the sum of costs times losses, the pull on W and that on the biases."""
+        weights, shift = self._as(W), self._as(bias - self.centre @ W)
+        with full_precision(self):
+            done = list(self._map(lambda tile: self._slope(tile, weights, shift), self.tiles))
+        self.kept = [each[0] for each in done]
+        loss, pull, excess = (sum(part[i] for part in done[1:]) + done[0][i] for i in (1, 2, 3))
+        return float(loss), pull - self.xp.outer(self.centre, excess), excess
+
+    def _slope(self, tile: slice, W: Any, shift: Any) -> tuple[Any, Any, Any, Any]:
+        xp, X, own, costs = self.xp, self._X[tile], self.codes[tile], self.costs[tile]
+        p = X @ W
+        p += shift
+        at = self._numbers(len(own))
+        mine = p[at, own]
+        top = xp.amax(p, axis=1)
+        p -= top[:, None]
+        xp.exp(p, out=p)
+        whole = xp.sum(p, axis=1)
+        losses = self._in_double(costs) * self._in_double(xp.log(whole) + (top - mine))
+        p /= whole[:, None]
+        residual = p * costs[:, None]
+        residual[at, own] -= costs
+        # float64 would be exact here and slow; sums of one tile err by little.
+        excess = xp.sum(residual, axis=0, dtype=xp.float64)
+        return p, xp.sum(losses), self._in_double(X.T @ residual), excess
+
+    def curved(self, V: Any, v: Any) -> tuple[Any, Any]:
+        """Return the curvature times a direction, on the sample if there is one."""
+        direction, shift = self._as(V), self._as(v - self.centre @ V)
+        if self.chosen is not None:
+            pieces = [self._bend(*self.chosen, direction, shift)]
+        else:
+            pieces = list(
+                self._map(
+                    lambda number: self._bend(
+                        self._X[self.tiles[number]],
+                        self.kept[number],
+                        self.costs[self.tiles[number]],
+                        direction,
+                        shift,
+                    ),
+                    range(len(self.tiles)),
+                )
+            )
+        bent, pushes = (sum(part[i] for part in pieces[1:]) + pieces[0][i] for i in (0, 1))
+        return bent - self.xp.outer(self.centre, pushes), pushes
+
+    def _bend(self, X: Any, p: Any, costs: Any, V: Any, shift: Any) -> tuple[Any, Any]:
+        xp = self.xp
+        moved = X @ V
+        moved += shift
+        moved *= p
+        moved -= p * xp.sum(moved, axis=1)[:, None]
+        moved *= costs[:, None]
+        return self._in_double(X.T @ moved), xp.sum(moved, axis=0, dtype=xp.float64)
+
+    def sample(self, numbers: np.ndarray | None) -> None:
+        """Take curvatures from these rows alone (None: from all), each standing for several."""
+        self.chosen = None
+        if numbers is None:
+            return
+        rows = self.told(numbers)
+        p = self.xp.concatenate(
+            [
+                kept[rows[(rows >= tile.start) & (rows < tile.stop)] - tile.start]
+                for tile, kept in zip(self.tiles, self.kept, strict=True)
+            ]
+        )
+        self.chosen = self._X[rows], p, self.costs[rows] * (self.n / len(numbers))
+
+    def spread(self, dense: bool) -> tuple[Any, Any]:
+        """Return the weighted scatter of the rows (or its diagonal), and each class's curvature."""
+        if self.chosen is not None:
+            pieces = [self._scatter(*self.chosen, dense)]
+        else:
+            pieces = list(
+                self._map(
+                    lambda number: self._scatter(
+                        self._X[self.tiles[number]],
+                        self.kept[number],
+                        self.costs[self.tiles[number]],
+                        dense,
+                    ),
+                    range(len(self.tiles)),
+                )
+            )
+        scatter, tilt, total, classes = (
+            sum(part[i] for part in pieces[1:]) + pieces[0][i] for i in range(4)
+        )
+        m = self.centre
+        if dense:
+            crossed = self.xp.outer(m, tilt)
+            scatter = scatter - crossed - crossed.T + total * self.xp.outer(m, m)
+        else:
+            scatter = scatter - m * (2.0 * tilt - total * m)
+        return scatter, classes
+
+    def _scatter(self, X: Any, p: Any, costs: Any, dense: bool) -> tuple[Any, Any, Any, Any]:
+        xp = self.xp
+        curves = p * (1.0 - p)
+        curves *= costs[:, None]
+        h = xp.sum(curves, axis=1) / self.K
+        if sp.issparse(X):
+            weighted = sp.csr_array(X.multiply(h[:, None]))
+            scatter = (X.T @ weighted).toarray() if dense else np.asarray(X.power(2).T @ h)
+            tilt = np.asarray(X.T @ h)
+        else:
+            weighted = X * h[:, None]
+            scatter = X.T @ weighted if dense else xp.sum(X * weighted, axis=0)
+            tilt = xp.sum(weighted, axis=0)
+        total = xp.sum(h, dtype=xp.float64)
+        classes = xp.sum(curves, axis=0, dtype=xp.float64)
+        return self._in_double(scatter), self._in_double(tilt), total, classes
+
+    def balanced_curvature(self) -> Any:
+        """Return sum_i c_i (diag p_i - p_i p_i^T): the curvature of the biases."""
+        total = self.zeros(self.K, self.K)
+        for tile, p in zip(self.tiles, self.kept, strict=True):
+            scaled = p * self.costs[tile][:, None]
+            total = total - self._in_double(p.T @ scaled)
+            total[self._numbers(self.K), self._numbers(self.K)] += self.xp.sum(
+                scaled, axis=0, dtype=self.xp.float64
+            )
+        return total
+
+    def _numbers(self, count: int) -> Any:
+        return self.xp.arange(count, device=self._X.device) if self.on_device else np.arange(count)
+
+
+def library_of(X: Any) -> Any:
+    """Return the library whose arrays X are: NumPy, or that of the tensors."""
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return np
+    return sys.modules[type(X).__module__.split(".")[0]]
+
+
+@contextmanager
+def _without_tf32(xp: Any) -> Any:
+    """Let single-precision products keep all their digits."""
+    before = xp.get_float32_matmul_precision()
+    xp.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        xp.set_float32_matmul_precision(before)
+
+
+def full_precision(rows: SoftmaxRows) -> Any:
+    """Return a block in which products are not rounded to fewer digits than their type has."""
+    return _without_tf32(rows.xp) if rows.on_device else nullcontext()

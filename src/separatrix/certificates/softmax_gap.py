@@ -210,9 +210,7 @@ def _half_square(sizes: np.ndarray, spread: float) -> float:
     return half + spread * (math.sqrt(2.0 * half) + spread) * (1.0 + 8.0 * UNIT)
 
 
-def _plain_dual(
-    seen: SoftmaxPass, costs: np.ndarray, penalty: float | None, wide: float
-) -> float:
+def _plain_dual(seen: SoftmaxPass, costs: np.ndarray, penalty: float | None, wide: float) -> float:
     """Return the dual objective of softmax itself, from below: no bias, or one that costs."""
     spent = _half_square(abs(seen.pulls) + wide * seen.errors, wide * seen.spread)
     if penalty:
@@ -225,8 +223,10 @@ def _plain_dual(
 def _mended_dual(seen: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float) -> float:
     """Return the dual objective of softmax with its sums mended, from below."""
     K, n = len(seen.excess), len(codes)
-    masses = np.array([math.fsum(costs[codes == k].tolist()) for k in range(K)]) if K <= 64 else (
-        np.bincount(codes, costs, minlength=K)
+    masses = (
+        np.array([math.fsum(costs[codes == k].tolist()) for k in range(K)])
+        if K <= 64
+        else (np.bincount(codes, costs, minlength=K))
     )
     loose = gamma(n + 4.0)
     mass = float(masses.sum())

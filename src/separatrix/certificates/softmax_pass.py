@@ -120,9 +120,7 @@ def softmax_pass(
     )
 
 
-def _tile(
-    xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any
-) -> tuple[Any, Any, Any]:
+def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[Any, Any, Any]:
     """Return a (rows x K), the losses as computed, and entropies from below."""
     K = W.shape[1]
     scores = block @ W + bias

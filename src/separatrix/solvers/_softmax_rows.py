@@ -38,7 +38,9 @@ class SoftmaxRows:
         self.n, self.d = X.shape
         self.K = problem.n_classes
         self.on_device = self.xp is not np
-        self._map: Callable[..., Iterable[Any]] = map if pool is None or self.on_device else pool.map
+        self._map: Callable[..., Iterable[Any]] = (
+            map if pool is None or self.on_device else pool.map
+        )
         self._X = X
         self.dtype = X.dtype
         self.is_single = self.dtype.itemsize == 4

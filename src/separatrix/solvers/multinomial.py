@@ -33,7 +33,11 @@ _FEW_ROWS, _FIRST_SAMPLE, _LEAST_SAMPLE = 20_000, 0.1, 10_000
 _SLOW = 0.35  # a step that leaves more of the gradient asks for a larger sample
 _ARMIJO = 1e-4
 _HALVINGS = 40
-_POOR, _GOOD, _WIDER = 0.25, 0.75, 3.0  # of what a step should bring; and the radius after a good one
+_POOR, _GOOD, _WIDER = (
+    0.25,
+    0.75,
+    3.0,
+)  # of what a step should bring; and the radius after a good one
 _NOISE = {True: 1e-7, False: 1e-13}  # of an objective summed from single or double precision
 _PATIENCE = 4  # updates without a better objective or gap: what is left is rounding
 _UNBALANCED = 1e-3  # of the gap wanted, that unbalanced biases may cost

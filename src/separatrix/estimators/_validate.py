@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from separatrix.errors import DataError
+from separatrix.errors import DataError, not_finite
 
 _FLOATS = [np.float64, np.float32]
 _LARGEST = 1e100
@@ -127,16 +127,9 @@ def _refuse_infinite(estimator: Any, X: Any) -> None:
         row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
     else:
         row, column = (int(k) for k in np.argwhere(~np.isfinite(X))[0])
-    value = float(X[row, column])
-    what = "NaN" if np.isnan(value) else "inf" if value > 0 else "-inf"
     names = getattr(estimator, "feature_names_in_", None)
     where = f"column {column}" if names is None else f"column {names[column]!r}"
-    remedy = (
-        "Fill or drop missing values first (sklearn.impute.SimpleImputer)."
-        if what == "NaN"
-        else "Replace infinities by finite numbers, or drop the row."
-    )
-    raise DataError(f"X contains {what} in row {row}, {where}. {remedy}")
+    raise not_finite(float(X[row, column]), row, where)
 
 
 def two_classes(estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@
     rows_on(X, device)         X there as one tensor, not copied where it already is right
     Chunks(X, device)          X there as a whole if it fits, else stretch by stretch
     labels_from(y, X, device)  y or weights as a NumPy array, refused from another device
+    on_host(X)                 a tensor as a NumPy array; anything else as it is
     guarded(device)            out of memory and a lost device become one `DeviceError`
 
 Half precision is computed with as float32, which holds its numbers exactly; float64 stays.
@@ -29,6 +30,9 @@ __all__ = [
     "is_tensor",
     "labels_from",
     "needs_torch",
+    "on_host",
+    "product_precision",
+    "refuse_infinite",
     "resolve",
     "rows_on",
     "torch_module",
@@ -178,6 +182,20 @@ def labels_from(values: Any, X: Any, device: Any, name: str = "y") -> Any:
     return held.cpu().numpy()
 
 
+def on_host(X: Any) -> Any:
+    """Return a tensor's numbers as a NumPy array, and anything else as it is.
+
+    >>> on_host([1.0])
+    [1.0]
+    """
+    held = _tensor_of(X)
+    if held is None:
+        return X
+    torch = torch_module()
+    half = held.dtype in (torch.float16, torch.bfloat16)
+    return (held.float() if half else held).cpu().numpy()
+
+
 def compute_type(X: Any, dtype: Any = None) -> Any:
     """Return the type X is computed with: float64 where it is needed to hold X, else float32."""
     torch = torch_module()
@@ -230,18 +248,22 @@ def _same(X: np.ndarray, kind: Any) -> bool:
     return X.dtype.isnative and str(kind) == f"torch.{X.dtype}"
 
 
-def refuse_unusable(rows: Any, start: int = 0) -> None:
-    """Refuse NaN, infinities, and entries whose squares leave the range of floating point."""
-    torch = torch_module()
-    if rows.numel() == 0:
-        return
-    least, most = (float(end) for end in torch.aminmax(rows))
-    if abs(least) <= _LARGEST and abs(most) <= _LARGEST:  # NaN fails both
-        return
-    bad = ~torch.isfinite(rows)
+def refuse_infinite(rows: Any, start: int = 0) -> None:
+    """Refuse NaN and infinities, saying where; `start` is the number of the first row."""
+    bad = ~rows.isfinite()
     if bool(bad.any()):
         row, column = (int(k) for k in bad.nonzero()[0])
         raise not_finite(float(rows[row, column]), start + row, f"column {column}")
+
+
+def refuse_unusable(rows: Any, start: int = 0) -> None:
+    """Refuse NaN, infinities, and entries whose squares leave the range of floating point."""
+    if rows.numel() == 0:
+        return
+    least, most = (float(end) for end in rows.aminmax())
+    if abs(least) <= _LARGEST and abs(most) <= _LARGEST:  # NaN fails both
+        return
+    refuse_infinite(rows, start)
     column = int(rows.abs().amax(dim=0).argmax())
     raise DataError(
         f"X holds {float(rows[:, column].abs().max()):.3g} in column {column}, whose square is "
@@ -334,6 +356,22 @@ def free_bytes(device: Any) -> float:
     free, _ = torch.cuda.mem_get_info(device)
     kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return float(free + kept)
+
+
+@contextmanager
+def product_precision(fast: bool) -> Iterator[None]:
+    """Allow TF32 in float32 products on a GPU, or forbid it; what was set before comes back."""
+    matmul = torch_module().backends.cuda.matmul
+    if hasattr(matmul, "fp32_precision"):
+        name, value = "fp32_precision", "tf32" if fast else "ieee"
+    else:
+        name, value = "allow_tf32", fast
+    before = getattr(matmul, name)
+    setattr(matmul, name, value)
+    try:
+        yield
+    finally:
+        setattr(matmul, name, before)
 
 
 # ---- what can go wrong there

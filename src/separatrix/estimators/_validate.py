@@ -33,14 +33,19 @@ def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[A
             ensure_all_finite=False,
         )
     except ValueError as error:
-        raise _in_our_words(error) from error
+        raise in_our_words(error) from error
+    _refuse_infinite(estimator, X)
+    return X, label_column(y)
+
+
+def label_column(y: np.ndarray) -> np.ndarray:
+    """Return y if it holds labels, or say what is wrong with it."""
     if not _are_plainly_classes(y):
         try:
             check_classification_targets(y)
         except TypeError as error:
             raise DataError("y mixes labels of different kinds. Make all of them text.") from error
-    _refuse_infinite(estimator, X)
-    return X, y
+    return y
 
 
 def _are_plainly_classes(y: np.ndarray) -> bool:
@@ -66,7 +71,7 @@ def regression_data(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
             y_numeric=True,
         )
     except ValueError as error:
-        raise _in_our_words(error) from error
+        raise in_our_words(error) from error
     _refuse_infinite(estimator, X)
     return X, y.astype(np.float64)
 
@@ -100,12 +105,13 @@ def new_data(estimator: Any, X: Any) -> Any:
             ensure_all_finite=False,
         )
     except ValueError as error:
-        raise _in_our_words(error) from error
+        raise in_our_words(error) from error
     _refuse_infinite(estimator, X)
     return X
 
 
-def _in_our_words(error: ValueError) -> ValueError:
+def in_our_words(error: ValueError) -> ValueError:
+    """Return a refusal that says what to do, where scikit-learn's does not."""
     text = str(error)
     if "could not convert string to float" in text:
         value = text.split(":", 1)[-1].strip()

@@ -28,6 +28,25 @@ class DataError(ValueError):
         return type(self), (self.message, self.file, self.line, self.column)
 
 
+def not_finite(value: float, row: int, where: str) -> DataError:
+    """Return the refusal of an entry that is no number, with what to do.
+
+    >>> str(not_finite(float("inf"), 3, "column 0"))[:39]
+    'X contains inf in row 3, column 0. Repl'
+    """
+    what = "NaN" if value != value else "inf" if value > 0 else "-inf"
+    remedy = (
+        "Fill or drop missing values first (sklearn.impute.SimpleImputer)."
+        if what == "NaN"
+        else "Replace infinities by finite numbers, or drop the row."
+    )
+    return DataError(f"X contains {what} in row {row}, {where}. {remedy}")
+
+
+class DeviceError(ValueError):
+    """What was asked of an accelerator cannot be done there; says what to do."""
+
+
 class NotSeparableError(ValueError):
     """No hyperplane separates the classes; ``witness`` holds the proof."""
 

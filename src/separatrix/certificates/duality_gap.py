@@ -8,19 +8,23 @@ optimum lies between `dual` and `primal`, whoever proposed the points and howeve
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from separatrix._device import on_host
 from separatrix.certificates.canonical import Problem, sha256
 from separatrix.certificates.data_pass import Pass, one_pass, ways
+from separatrix.certificates.device_pass import device_pass
 from separatrix.certificates.objective_bounds import (
     box_around,
     dual_from_below,
     primal_from_above,
 )
 from separatrix.certificates.separation import certificate_json
+from separatrix.problem.device_rows import on_device
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 
@@ -32,6 +36,8 @@ _VISIBLE = 1e-6
 LOSSES = ("hinge", "squared_hinge", "logistic")
 # A multiplier this close to its cost is at its cost: the exact balance moved it by rounding.
 _AT_COST = 1.0 - 1e-12
+# So few entries on a device are proved by the processor, as any others are.
+_FEW_THERE = 1 << 21
 # Without a penalty nothing keeps w small: how many times larger than found it may be.
 _REACH = 1e3
 
@@ -92,11 +98,11 @@ class DualityGap:
             from separatrix.certificates.blockwise_gap import check_again
 
             return check_again(self, X)
-        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
         X = as_matrix(X)
         if not self._fits(X, len(classes)):
             return False
-        if sha256(data_of(X, codes, len(classes), self.intercept)) != self.data_sha256:
+        if not self._is_about(lambda: sha256(data_of(X, codes, len(classes), self.intercept))):
             return False
         signs = np.where(codes == self.positive, 1.0, -1.0)
         again = check_duality_gap(
@@ -113,6 +119,10 @@ class DualityGap:
             wanted=0.0,
         )
         return self.holds and again.primal <= self.primal and again.dual >= self.dual
+
+    def _is_about(self, fingerprint: Callable[[], str]) -> bool:
+        """Whether data of this fingerprint are those the claim was made of."""
+        return fingerprint() == self.data_sha256
 
     def _fits(self, X: Any, n_classes: int) -> bool:
         """Whether the claim is one that can be made of such data."""
@@ -178,7 +188,7 @@ class DualityGaps:
 
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove every machine's bounds again."""
-        classes = X.classes if hasattr(X, "stored") else np.unique(np.asarray(y))
+        classes = X.classes if hasattr(X, "stored") else np.unique(np.asarray(on_host(y)))
         n_classes = len(classes)
         numbers = [machine.positive for machine in self.machines]
         return numbers == list(range(n_classes)) and all(
@@ -226,12 +236,17 @@ def check_duality_gap(
     The ways to bound their rounding are tried from the cheapest on, until the gap is the one
     `wanted`.
     """
+    if on_device(X) and X.size <= _FEW_THERE:
+        X = as_matrix(X.to_host())
     w, bias = np.asarray(weights[1:]), float(weights[0]) if intercept else 0.0
     penalty = bias_penalty if intercept else None
     for way in ways(X):
         if way == "lengths" and ridge == 0.0:
             continue  # the box asks for every column by itself
-        seen = one_pass(X, signs, w, bias, alpha, way)
+        if on_device(X):
+            seen = device_pass(X, signs, w, bias, alpha)
+        else:
+            seen = one_pass(X, signs, w, bias, alpha, way)
         if slack and way != "exact":
             seen = seen.widened()
         primal = primal_from_above(seen, costs, loss, w, bias, penalty or 0.0, ridge)

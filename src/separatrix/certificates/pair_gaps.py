@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._device import on_host
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["PairGaps"]
@@ -31,7 +32,7 @@ class PairGaps:
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove every machine's bounds again, from the rows of its two classes."""
-        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
         every = [(a, b) for a in range(len(classes)) for b in range(a + 1, len(classes))]
         if list(self.pairs) != every or len(self.machines) != len(every):
             return False

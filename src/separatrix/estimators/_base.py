@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.estimators._on_device import scores_on_device
 from separatrix.estimators._validate import new_data
 from separatrix.solvers._drive import Status
 
@@ -37,9 +38,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return ``w.x + b`` for every row: a column for each class if there are more than two."""
         check_is_fitted(self)
-        X = new_data(self, X)
-        with np.errstate(over="ignore"):
-            scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        scores = scores_on_device(self, X)
+        if scores is None:
+            X = new_data(self, X)
+            with np.errstate(over="ignore"):
+                scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores.ravel() if len(self.coef_) == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:

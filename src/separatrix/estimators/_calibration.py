@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import _check_sample_weight
 
+from separatrix._device import is_tensor, on_host
 from separatrix.estimators._validate import training_data
 
 __all__ = ["Calibration", "fitted_slopes", "held_out_calibration"]
@@ -45,8 +46,11 @@ class Calibration:
 
 def held_out_calibration(machine: Any, X: Any, y: Any, sample_weight: Any) -> Calibration:
     """Fit on four fifths, score the fifth, five times over; then fit the slopes to all scores."""
-    X, y = training_data(machine, X, y, reset=False)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if is_tensor(X):
+        y, sample_weight = np.asarray(on_host(y)), on_host(sample_weight)
+    else:
+        X, y = training_data(machine, X, y, reset=False)
+    weights = _check_sample_weight(sample_weight, y, dtype=np.float64)
     codes = np.searchsorted(machine.classes_, y)
     scores, held_out = _held_out_scores(machine, X, y, codes, weights)
     return fitted_slopes(scores[held_out], codes[held_out], weights[held_out])

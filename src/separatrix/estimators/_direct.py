@@ -14,10 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.multiclass_gap import MulticlassGap, check_multiclass_gap
+from separatrix.errors import DeviceError
 from separatrix.estimators._machine import REMEDIES
 from separatrix.estimators._proved import Effort
 from separatrix.estimators._watch import watching
 from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.problem.device_rows import on_device
 from separatrix.solvers import crammer_singer, direct_interior_point
 from separatrix.solvers._drive import NO_LIMIT, Status, go_on
 from separatrix.solvers._mass_claims import exactly_feasible
@@ -33,6 +35,11 @@ def fit_direct(machine: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit `machine` with one weight vector a class, all at once."""
     _refuse(machine)
     X, codes, weights = machine._prepared(X, y, sample_weight, "hinge")
+    if on_device(X):
+        raise DeviceError(
+            "multi_class='direct' is worked out on the processor: use device='cpu' and X in NumPy, "
+            "or multi_class='ovr'."
+        )
     costs, _ = machine._costs(weights, "hinge")
     K, intercept = len(machine.classes_), bool(machine.fit_intercept)
     problem = DirectProblem(X, codes, K, costs, intercept, float(machine.intercept_penalty))

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, data_of
-from separatrix.errors import DataError
+from separatrix.certificates.unnamed_gap import LaterName
+from separatrix.errors import DataError, DeviceError
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._on_device import device_data, name_of_rows
 from separatrix.estimators._proved import (
     Effort,
     Fitted,
@@ -36,11 +38,13 @@ from separatrix.estimators._validate import (
 from separatrix.estimators._votes import tally
 from separatrix.estimators._watch import CallbackSupport, watching
 from separatrix.estimators._weights import row_weights
+from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers._drive import Status
 from separatrix.solvers._threads import one_thread
+from separatrix.solvers.accelerated.side_by_side import side_by_side
 from separatrix.solvers.machine import ROADS, choose
 from separatrix.solvers.machine_replay import MachineFrame, replay_machine
 
@@ -59,6 +63,7 @@ class Machine(CallbackSupport, LinearClassifier):
     random_state: Any
     warm_start: Any
     multi_class: Any = "ovr"  # where there is no such parameter
+    device: Any = "cpu"
     n_jobs: Any
     verbose: Any
 
@@ -87,17 +92,27 @@ class Machine(CallbackSupport, LinearClassifier):
     ) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return X, the class numbers, and the weights of rows."""
         self._check_parameters(loss)
-        X, y = training_data(self, X, y)
-        refuse_huge(self, X)
+        X, y, sample_weight = self._placed(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
         weights = row_weights(self, X, codes, sample_weight, self.class_weight)
         return as_matrix(X), codes, weights
+
+    def _placed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:
+        """Return the data where they are worked with, checked."""
+        there = device_data(self, X, y, sample_weight)
+        if there is not None:
+            return there
+        X, y = training_data(self, X, y)
+        refuse_huge(self, X)
+        return X, y, sample_weight
 
     def _pose(
         self, X: Any, y: Any, sample_weight: Any, loss: str
     ) -> tuple[Any, np.ndarray, list[MachineProblem]]:
         """Return X, the class numbers, and one problem a machine."""
         X, codes, weights = self._prepared(X, y, sample_weight, loss)
+        if on_device(X) and np.isinf(self.C):
+            raise DeviceError("C=inf is worked out on the processor: use device='cpu'.")
         costs, ridge = self._costs(weights, loss)
         numbers = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         problems = [
@@ -149,16 +164,19 @@ class Machine(CallbackSupport, LinearClassifier):
         firsts: list[Any],
     ) -> list[Fitted]:
         """Solve and prove every machine, a thread for each as far as there are cores."""
+        if on_device(X) and len(problems) > 1:
+            tol = first_tolerance(problems[0], effort)
+            firsts = side_by_side(problems, tol, firsts, effort.deadline)
         names = tuple(str(name) for name in self.classes_)
-        data = data_of(X, codes, len(self.classes_), bool(self.fit_intercept))
-        workers = min(len(problems), self._cores())
+        # A device is busy with one machine; threads would only share its memory.
+        workers = 1 if on_device(X) else min(len(problems), self._cores())
         with (
             one_thread(),  # so that the number of threads changes no bit
             watching(self, len(problems), X, y) as watch,
             ThreadPoolExecutor(workers + 1) as pool,
         ):
             # The fingerprint is made meanwhile; it needs the data and nothing else.
-            fingerprint = pool.submit(sha256, data)
+            fingerprint = self._name(X, codes, pool)
 
             def work(number: int) -> Fitted:
                 report = None
@@ -169,6 +187,13 @@ class Machine(CallbackSupport, LinearClassifier):
 
             numbers = range(len(problems))
             return list(map(work, numbers) if workers == 1 else pool.map(work, numbers))
+
+    def _name(self, X: Any, codes: np.ndarray, pool: Executor) -> Future[str] | LaterName:
+        """Begin to make the fingerprint of the data."""
+        count = len(self.classes_)
+        if on_device(X):
+            return name_of_rows(X, codes, count, pool)
+        return pool.submit(sha256, data_of(X, codes, count, bool(self.fit_intercept)))
 
     def _cores(self) -> int:
         """Return how many threads may work."""
@@ -204,7 +229,9 @@ class Machine(CallbackSupport, LinearClassifier):
 
     def _replayed(self, X: Any, y: Any, loss: str) -> Iterator[MachineFrame]:
         """Yield the start and every iteration that `fit` makes until it first looks for a proof."""
-        _, _, problems = self._pose(X, y, None, loss)
+        X, _, problems = self._pose(X, y, None, loss)
+        if on_device(X):
+            raise DeviceError("A replay is made on the processor: use device='cpu', X in NumPy.")
         if len(problems) > 1:
             raise ValueError("A replay needs two classes: leave the others out.")
         (problem,), effort = problems, self._effort()

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from separatrix.certificates.pair_gaps import PairGaps
 from separatrix.estimators._machine import BADNESS
 from separatrix.estimators._votes import pairs_of
+from separatrix.problem.device_rows import on_device
 from separatrix.solvers._threads import one_thread
 
 __all__ = ["fit_pairs"]
@@ -36,7 +37,7 @@ def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> li
             one.set_params(max_seconds=max(1e-3, deadline - time.perf_counter()))
         return one.fit(X[rows], machine.classes_[codes[rows]], weights[rows])
 
-    workers = min(len(pairs), effective_n_jobs(machine.n_jobs or -1))
+    workers = 1 if on_device(X) else min(len(pairs), effective_n_jobs(machine.n_jobs or -1))
     with one_thread(), ThreadPoolExecutor(workers) as pool:
         machines = list(pool.map(work, pairs))
     _keep(machine, machines, pairs)

@@ -17,7 +17,7 @@ from separatrix.certificates.blockwise_gap import gap_of_terms, prove_block
 from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.data.partitions import Partitions
-from separatrix.errors import DataError
+from separatrix.errors import DataError, DeviceError
 from separatrix.estimators._proved import Effort, Fitted
 from separatrix.estimators._weights import class_factors
 from separatrix.problem.blocks import Block, Engine, Posed
@@ -97,6 +97,11 @@ def fingerprint_of(handle: Partitions) -> str:
 
 def fit_partitions(machine: Any, handle: Partitions, sample_weight: Any, loss: str) -> Any:
     """Fit a machine to partitions on this machine."""
+    if machine.device not in ("cpu", "auto"):
+        raise DeviceError(
+            f"Partitions are worked on by the processor: leave device={machine.device!r} out, or "
+            "give X as one array; a memory map need not fit into the device."
+        )
     if sample_weight is not None:
         raise ValueError("sample_weight is not taken with partitions. Use class_weight.")
     threads = min(machine._cores(), max(1, len(handle.stored)))

@@ -6,18 +6,20 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGap, check_duality_gap
+from separatrix.certificates.unnamed_gap import LaterName, named_later
 from separatrix.errors import NotSeparableError
-from separatrix.estimators.separability import separability
-from separatrix.estimators.verdict import Verdict
 from separatrix.problem.losses import NAMES
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers._drive import Status
 from separatrix.solvers.machine import MachineRun, choose, other_road
+
+if TYPE_CHECKING:
+    from separatrix.estimators.verdict import Verdict
 
 __all__ = ["Effort", "Fitted", "Naming", "first_tolerance", "solve_and_prove", "verdict_of"]
 
@@ -41,7 +43,7 @@ class Effort:
 class Naming:
     """What a certificate says of the data besides the numbers: their fingerprint and classes."""
 
-    fingerprint: Future[str]
+    fingerprint: Future[str] | LaterName
     classes: tuple[str, ...]
     positive: int = 1
 
@@ -98,7 +100,7 @@ def solve_and_prove(
             bias_penalty=problem.bias_penalty,
             ridge=problem.ridge,
             positive=naming.positive,
-            data_sha256=naming.fingerprint.result(),
+            data_sha256=_name(naming),
             wanted=effort.tol,
             classes=naming.classes,
         )
@@ -111,6 +113,8 @@ def solve_and_prove(
         tol *= 1e-3
     if problem.is_hard and not proof.holds and perf_counter() < effort.deadline:
         refuse_if_inseparable(problem)
+    if isinstance(naming.fingerprint, LaterName):
+        proof = named_later(proof, naming.fingerprint)
     return Fitted(
         weights=claims.w,
         signs=problem.signs,
@@ -121,6 +125,10 @@ def solve_and_prove(
         passes=run.state.passes,
         bias_interval=claims.bias_interval,
     )
+
+
+def _name(naming: Naming) -> str:
+    return "" if isinstance(naming.fingerprint, LaterName) else naming.fingerprint.result()
 
 
 def first_tolerance(problem: MachineProblem, effort: Effort) -> float:
@@ -146,6 +154,9 @@ def _begun(
 
 def verdict_of(problem: MachineProblem) -> Verdict:
     """Return whether the rows that count are separable."""
+    # Exact arithmetic is asked for here alone: machines are solved without it.
+    from separatrix.estimators.separability import separability
+
     used = np.flatnonzero(problem.costs > 0.0)
     X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
     return separability(X, problem.signs[used], problem.rows.fit_intercept)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from separatrix.errors import DataError
+from separatrix.errors import DataError, not_finite
 
 _FLOATS = [np.float64, np.float32]
 _LARGEST = 1e100
@@ -33,14 +33,19 @@ def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[A
             ensure_all_finite=False,
         )
     except ValueError as error:
-        raise _in_our_words(error) from error
+        raise in_our_words(error) from error
+    _refuse_infinite(estimator, X)
+    return X, label_column(y)
+
+
+def label_column(y: np.ndarray) -> np.ndarray:
+    """Return y if it holds labels, or say what is wrong with it."""
     if not _are_plainly_classes(y):
         try:
             check_classification_targets(y)
         except TypeError as error:
             raise DataError("y mixes labels of different kinds. Make all of them text.") from error
-    _refuse_infinite(estimator, X)
-    return X, y
+    return y
 
 
 def _are_plainly_classes(y: np.ndarray) -> bool:
@@ -66,7 +71,7 @@ def regression_data(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
             y_numeric=True,
         )
     except ValueError as error:
-        raise _in_our_words(error) from error
+        raise in_our_words(error) from error
     _refuse_infinite(estimator, X)
     return X, y.astype(np.float64)
 
@@ -100,12 +105,13 @@ def new_data(estimator: Any, X: Any) -> Any:
             ensure_all_finite=False,
         )
     except ValueError as error:
-        raise _in_our_words(error) from error
+        raise in_our_words(error) from error
     _refuse_infinite(estimator, X)
     return X
 
 
-def _in_our_words(error: ValueError) -> ValueError:
+def in_our_words(error: ValueError) -> ValueError:
+    """Return a refusal that says what to do, where scikit-learn's does not."""
     text = str(error)
     if "could not convert string to float" in text:
         value = text.split(":", 1)[-1].strip()
@@ -127,16 +133,9 @@ def _refuse_infinite(estimator: Any, X: Any) -> None:
         row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
     else:
         row, column = (int(k) for k in np.argwhere(~np.isfinite(X))[0])
-    value = float(X[row, column])
-    what = "NaN" if np.isnan(value) else "inf" if value > 0 else "-inf"
     names = getattr(estimator, "feature_names_in_", None)
     where = f"column {column}" if names is None else f"column {names[column]!r}"
-    remedy = (
-        "Fill or drop missing values first (sklearn.impute.SimpleImputer)."
-        if what == "NaN"
-        else "Replace infinities by finite numbers, or drop the row."
-    )
-    raise DataError(f"X contains {what} in row {row}, {where}. {remedy}")
+    raise not_finite(float(X[row, column]), row, where)
 
 
 def two_classes(estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -31,7 +31,7 @@ def row_weights(
     weights = np.ones(X.shape[0])
     if sample_weight is not None:
         weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, copy=True, ensure_non_negative=True
+            sample_weight, codes, dtype=np.float64, copy=True, ensure_non_negative=True
         )
     classes = estimator.classes_
     counts = np.bincount(codes, weights, minlength=len(classes))

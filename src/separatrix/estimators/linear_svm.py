@@ -9,10 +9,12 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
+from separatrix._device import on_host
 from separatrix.data.partitions import Partitions
 from separatrix.estimators._calibration import Calibration, held_out_calibration
 from separatrix.estimators._direct import fit_direct
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._pairs import fit_pairs
 from separatrix.estimators._partitioned import fit_partitions
 from separatrix.estimators._support import SupportVectors
@@ -68,6 +70,9 @@ class LinearSVM(SupportVectors, Machine):
         is that machine for twice the C.
     n_jobs : int or None
         Threads over classes; None uses every core. The answer does not depend on it.
+    device : {"cpu", "cuda", "cuda:N", "auto"}
+        Where the work is done for dense X; "auto" takes a GPU where torch sees one. A torch tensor
+        is worked on where it is. See the page on accelerators.
     verbose : bool
         Whether to show the gap falling.
 
@@ -124,6 +129,7 @@ class LinearSVM(SupportVectors, Machine):
         probability: bool = False,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         self.C = C
@@ -140,6 +146,7 @@ class LinearSVM(SupportVectors, Machine):
         self.probability = probability
         self.multi_class = multi_class
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     @with_callbacks
@@ -153,17 +160,18 @@ class LinearSVM(SupportVectors, Machine):
             self._calibration = None
             fitted: LinearSVM = fit_partitions(self, X, sample_weight, self.loss)
             return fitted
-        if self.multi_class == "direct":
-            fit_direct(self, X, y, sample_weight)
-        elif self.multi_class == "ovo" and len(np.unique(np.asarray(y))) > 2:
-            fit_pairs(self, X, y, sample_weight, self.loss)
-        else:
-            machines, codes = self._fit_machines(X, y, sample_weight, self.loss)
-            self._keep(machines)
-            self._keep_support(machines, codes)
-        self._calibration = None
-        if self.probability:
-            self._calibration = held_out_calibration(self, X, y, sample_weight)
+        with worked_on(self, X):
+            if self.multi_class == "direct":
+                fit_direct(self, X, y, sample_weight)
+            elif self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:
+                fit_pairs(self, X, y, sample_weight, self.loss)
+            else:
+                machines, codes = self._fit_machines(X, y, sample_weight, self.loss)
+                self._keep(machines)
+                self._keep_support(machines, codes)
+            self._calibration = None
+            if self.probability:
+                self._calibration = held_out_calibration(self, X, y, sample_weight)
         return self
 
     def _replay(self, X: Any, y: Any) -> Iterator[MachineFrame]:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._device import on_host
 from separatrix.data.partitions import Partitions
 from separatrix.errors import SeparationWarning
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._pairs import fit_pairs
 from separatrix.estimators._partitioned import fit_partitions
 from separatrix.estimators._probabilities import LogisticProbabilities
@@ -49,7 +51,7 @@ class LogisticRegression(LogisticProbabilities, Machine):
         As in `LinearSVM`.
     multi_class : {"ovr", "ovo"}
         Each class against the rest, or one machine a pair, which vote (no probabilities then).
-    warm_start, n_jobs, verbose
+    warm_start, n_jobs, device, verbose
         As in `LinearSVM`.
 
     Attributes
@@ -90,6 +92,7 @@ class LogisticRegression(LogisticProbabilities, Machine):
         warm_start: bool = False,
         multi_class: str = "ovr",
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         self.C = C
@@ -104,6 +107,7 @@ class LogisticRegression(LogisticProbabilities, Machine):
         self.warm_start = warm_start
         self.multi_class = multi_class
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     @with_callbacks
@@ -121,16 +125,18 @@ class LogisticRegression(LogisticProbabilities, Machine):
                 "multi_class='direct' is for LinearSVM: the multinomial model is not built. Use "
                 "multi_class='ovr' or 'ovo'."
             )
-        if self.multi_class == "ovo" and len(np.unique(np.asarray(y))) > 2:
-            machines = fit_pairs(self, X, y, sample_weight, "logistic")
-            found = [one.verdict_ for one in machines if one.verdict_ is not None]
-            self.verdict_ = found or None
+        if self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:
+            with worked_on(self, X):
+                machines = fit_pairs(self, X, y, sample_weight, "logistic")
+                found = [one.verdict_ for one in machines if one.verdict_ is not None]
+                self.verdict_ = found or None
             return self
         verdicts: list[Verdict] = []
-        self._verdicts: list[Verdict] = verdicts
-        fitted, _ = self._fit_machines(X, y, sample_weight, "logistic")
-        del self._verdicts
-        self._keep(fitted)
+        with worked_on(self, X):
+            self._verdicts: list[Verdict] = verdicts
+            fitted, _ = self._fit_machines(X, y, sample_weight, "logistic")
+            del self._verdicts
+            self._keep(fitted)
         self.verdict_ = verdicts[0] if len(verdicts) == 1 else verdicts or None
         names = getattr(self, "feature_names_in_", None)
         for verdict in verdicts:

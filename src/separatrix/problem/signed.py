@@ -14,17 +14,21 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix._device import on_host
 from separatrix.errors import DataError
+from separatrix.problem.device_rows import on_device
 
 FloatArray = np.ndarray[Any, np.dtype[np.floating[Any]]]
 _CHECKED = "_separatrix_checked"  # marks a matrix that `as_matrix` returned
 _INT32_LIMIT = np.iinfo(np.int32).max
 
-Matrix = Any  # a dense array or a CSR matrix, as `as_matrix` returns it
+Matrix = Any  # a dense array, a CSR matrix or rows on a device, as `as_matrix` returns them
 
 
 def as_matrix(X: Any) -> Matrix:
     """Return X as a C-ordered float array or a CSR matrix without duplicates; copy only if needed.
+
+    Rows on a device stay there; a tensor that stands for itself comes to the processor.
 
     >>> as_matrix(np.array([[1, 2]])).dtype
     dtype('float64')
@@ -51,7 +55,9 @@ def as_matrix(X: Any) -> Matrix:
             csr = sp.csr_array((csr.data, indices, starts), shape=csr.shape)
         setattr(csr, _CHECKED, True)
         return csr
-    X = np.asarray(X)
+    if on_device(X):
+        return X
+    X = np.asarray(on_host(X))
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return np.ascontiguousarray(X, dtype=dtype)
 

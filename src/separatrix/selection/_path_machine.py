@@ -19,11 +19,10 @@ from separatrix.estimators._proved import Fitted
 from separatrix.estimators._validate import (
     one_of,
     positive,
-    refuse_huge,
     several_classes,
-    training_data,
 )
 from separatrix.estimators._weights import row_weights
+from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import as_matrix
@@ -81,14 +80,13 @@ class PathMachine(Machine):
         self._check_parameters(loss)
         Cs, given = grid(self.Cs)
         effort = self._effort()
-        X, y = training_data(self, X, y)
-        refuse_huge(self, X)
+        X, y, sample_weight = self._placed(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
         X = as_matrix(X)
         weights = np.ones(X.shape[0])
         if sample_weight is not None:
             weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+                sample_weight, codes, dtype=np.float64, ensure_non_negative=True
             )
         all_weights = row_weights(self, X, codes, sample_weight, self.class_weight)
         seconds = effort.deadline - time.perf_counter()
@@ -116,7 +114,8 @@ class PathMachine(Machine):
                 rounds=0 if given else int(self.refine),
                 stop_early=not given,
                 rule=self.rule,
-                workers=self._cores(),
+                # A device is busy with one machine; threads would only share its memory.
+                workers=1 if on_device(X) else self._cores(),
                 store=store,
                 progress=progress or bar,
             )

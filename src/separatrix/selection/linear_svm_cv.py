@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._support import SupportVectors
 from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
@@ -37,6 +38,8 @@ class LinearSVMCV(SupportVectors, PathMachine):
         Whether to try the geometric means of the best C and its neighbours, and how often.
     loss, tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
         As in `LinearSVM`.
+    device : {"cpu", "cuda", "cuda:N", "auto"}
+        As in `LinearSVM`; the data are moved there once, for all folds and values of C.
     max_seconds : float or None
         A budget for all of it. What is unfinished at its end is left out, or has a larger gap.
     n_jobs : int or None
@@ -78,6 +81,7 @@ class LinearSVMCV(SupportVectors, PathMachine):
         max_seconds: float | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         self.Cs = Cs
@@ -94,6 +98,7 @@ class LinearSVMCV(SupportVectors, PathMachine):
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     @with_callbacks
@@ -113,9 +118,11 @@ class LinearSVMCV(SupportVectors, PathMachine):
         `selection.path`); `progress` is told what is done, of how much, and where.
         """
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
-        machines, codes = self._fit_path(X, y, sample_weight, groups, self.loss, store, progress)
-        self._keep(machines)
-        self._keep_support(machines, codes)
+        with worked_on(self, X):
+            told = store, progress
+            machines, codes = self._fit_path(X, y, sample_weight, groups, self.loss, *told)
+            self._keep(machines)
+            self._keep_support(machines, codes)
         return self
 
     def _one(self) -> Machine:

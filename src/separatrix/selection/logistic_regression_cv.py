@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._probabilities import LogisticProbabilities
 from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.logistic_regression import LogisticRegression
@@ -23,7 +24,7 @@ class LogisticRegressionCV(LogisticProbabilities, PathMachine):
 
     Parameters
     ----------
-    Cs, cv, scoring, rule, refine, max_seconds, n_jobs
+    Cs, cv, scoring, rule, refine, max_seconds, n_jobs, device
         As in `LinearSVMCV`.
     tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
         As in `LogisticRegression`.
@@ -64,6 +65,7 @@ class LogisticRegressionCV(LogisticProbabilities, PathMachine):
         max_seconds: float | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         self.Cs = Cs
@@ -79,6 +81,7 @@ class LogisticRegressionCV(LogisticProbabilities, PathMachine):
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     @with_callbacks
@@ -96,8 +99,9 @@ class LogisticRegressionCV(LogisticProbabilities, PathMachine):
 
         `store` and `progress` are those of `LinearSVMCV.fit`.
         """
-        machines, _ = self._fit_path(X, y, sample_weight, groups, "logistic", store, progress)
-        self._keep(machines)
+        with worked_on(self, X):
+            machines, _ = self._fit_path(X, y, sample_weight, groups, "logistic", store, progress)
+            self._keep(machines)
         return self
 
     def _one(self) -> Machine:

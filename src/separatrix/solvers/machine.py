@@ -5,6 +5,8 @@
     dual_coordinate  hinge and squared hinge, wide sparse data
     gram             few rows, many columns: the same in the n x n Gram form
 
+Rows on a device are solved there (`accelerated`), by the first two of these.
+
 `choose` names the road; the figures behind it are those of benchmarks/machines.py.
 """
 
@@ -18,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers import (
@@ -31,6 +34,9 @@ from separatrix.solvers import (
 from separatrix.solvers._drive import NO_LIMIT, Status, go_on
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._threads import one_thread
+from separatrix.solvers.accelerated import interior_point as accelerated_interior_point
+from separatrix.solvers.accelerated import newton as accelerated_newton
+from separatrix.solvers.accelerated.claims import claimed
 from separatrix.solvers.balance import balanced
 from separatrix.solvers.bias import hinge_bias_interval
 from separatrix.solvers.claims import hard_claim
@@ -53,6 +59,8 @@ _SHORT_REACH = 0.5
 def choose(problem: MachineProblem) -> str:
     """Return the road for a problem, by its shape and loss."""
     n, d = problem.X.shape
+    if on_device(problem.X):
+        return "interior_point" if problem.loss == HINGE else "newton"
     entries = problem.X.nnz if sp.issparse(problem.X) else n * d
     if _is_short(problem) and (problem.is_hard or entries > _THIN * n * d):
         # Of thin rows it would cost ten times and more what passes do. And where rows can all be
@@ -166,6 +174,8 @@ class MachineRun:
 
     def _claims(self) -> Claims:
         problem, state = self.problem, self.state
+        if on_device(problem.X):
+            return Claims(*claimed(state))
         w, alpha = self._back(state.w), state.alpha
         if problem.has_free_bias:
             alpha = balanced(alpha, problem.signs, problem.upper)
@@ -193,6 +203,8 @@ class MachineRun:
 
 
 def _method(problem: MachineProblem, road: str) -> Any:
+    if on_device(problem.X):
+        return accelerated_interior_point if problem.loss == HINGE else accelerated_newton
     if problem.loss == HINGE or problem.is_hard:
         by_passes = growing_cost if problem.is_hard else dual_coordinate
         return by_passes if road == "dual_coordinate" else interior_point

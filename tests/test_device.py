@@ -6,11 +6,11 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
-from tests.torch_road import CPU, torch
 
 import separatrix._device as device
 from separatrix._device import Chunks, guarded, labels_from, on_host, resolve, rows_on
 from separatrix.errors import DataError, DeviceError
+from tests.torch_road import CPU, torch
 
 
 def table(n=7, d=3, kind=np.float64):

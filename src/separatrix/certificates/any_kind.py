@@ -12,6 +12,7 @@ from separatrix.certificates.kernel_reading import kernel_gap_from_json
 from separatrix.certificates.multiclass_reading import multiclass_gap_from_json
 from separatrix.certificates.reading import certificate_from_json, duality_gap_from_json
 from separatrix.certificates.separation import problem_from
+from separatrix.certificates.softmax_reading import softmax_gap_from_json
 from separatrix.problem.decimals import times_powers_of_ten
 
 __all__ = ["NOT_THESE", "prove_again"]
@@ -21,6 +22,7 @@ _ENTRIES = 2_000_000
 _READERS = {
     "duality-gap": duality_gap_from_json,
     "multiclass-gap": multiclass_gap_from_json,
+    "softmax-gap": softmax_gap_from_json,
     "kernel-gap": kernel_gap_from_json,
     "errors": FewestErrors.from_json,
 }

@@ -12,7 +12,7 @@ q_i being probabilities of the classes and H their entropy. Where the biases are
 r_k must be 0. Nothing but the weights is needed to make such a q: softmax of the scores gives one,
 and what its sums lack of r = 0 a small share t of one and the same distribution for all rows mends:
 
-    q'_i = (1 - t) q_i + t v,    t v_k sum_i c_i = t N_k + (1 - t) r_k >= 0,    N_k = sum of c_i in k
+    q'_i = (1 - t) q_i + t v,   t v_k sum_i c_i = t N_k + (1 - t) r_k >= 0,   N_k = sum of c_i in k
 
 Entropy is concave, so H(q'_i) >= (1 - t) H(q_i), and u'_k = (1 - t) u_k + t (sum of class k) -
 t v_k (sum of all). So the certificate of a million rows and a thousand classes is the model itself.
@@ -21,11 +21,13 @@ t v_k (sum of all). So the certificate of a million rows and a thousand classes 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from separatrix._device import on_host
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.data_pass import LEAST, UNIT, gamma
 from separatrix.certificates.duality_gap import data_of
@@ -75,11 +77,11 @@ class SoftmaxGap:
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove both bounds again from the data; other data are refused."""
-        classes, codes = np.unique(np.asarray(y), return_inverse=True)
-        X = as_matrix(X)
+        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
+        X = as_matrix(on_host(X))
         if not self._fits(X, len(classes)):
             return False
-        if sha256(data_of(X, codes, len(classes), self.intercept)) != self.data_sha256:
+        if not self._is_about(lambda: sha256(data_of(X, codes, len(classes), self.intercept))):
             return False
         again = check_softmax_gap(
             X=X,
@@ -92,6 +94,10 @@ class SoftmaxGap:
             wanted=self.gap,
         )
         return self.holds and again.primal <= self.primal and again.dual >= self.dual
+
+    def _is_about(self, fingerprint: Callable[[], str]) -> bool:
+        """Whether data of this fingerprint are those the claim was made of."""
+        return fingerprint() == self.data_sha256
 
     def _fits(self, X: Any, n_classes: int) -> bool:
         """Whether the claim is one that can be made of such data."""
@@ -223,11 +229,7 @@ def _plain_dual(seen: SoftmaxPass, costs: np.ndarray, penalty: float | None, wid
 def _mended_dual(seen: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float) -> float:
     """Return the dual objective of softmax with its sums mended, from below."""
     K, n = len(seen.excess), len(codes)
-    masses = (
-        np.array([math.fsum(costs[codes == k].tolist()) for k in range(K)])
-        if K <= 64
-        else (np.bincount(codes, costs, minlength=K))
-    )
+    masses = np.bincount(codes, costs, minlength=K)
     loose = gamma(n + 4.0)
     mass = float(masses.sum())
     low = seen.excess - wide * seen.excess_errors

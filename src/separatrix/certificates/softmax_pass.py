@@ -5,14 +5,13 @@ gives it, rounded as the machine rounds it, and its own class what is left of 1.
 are a point of the dual problem (`softmax_gap`): so only what is summed from them has an error, and
 of softmax itself nothing is trusted. Each error is bounded as in `data_pass`.
 
-The arrays may be NumPy's, SciPy's sparse, or tensors of another library that has NumPy's names
-(torch): they are met with operators and a few functions, on whatever device they lie.
+Rows may be NumPy's, SciPy's sparse, or on a device (torch): they are met with operators and a few
+functions that have the same names in both libraries, where they lie, in float64.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix._device import torch_module
 from separatrix.certificates.data_pass import LEAST, UNIT, Total, blocks, gamma
+from separatrix.problem.device_rows import on_device
 
 __all__ = ["SoftmaxPass", "softmax_pass"]
 
@@ -218,9 +219,9 @@ def _blocks(X: Any, xp: Any, K: int) -> Iterator[tuple[slice, Any, float]]:
 
 def _home(X: Any) -> tuple[Any, Any]:
     """Return the library whose arrays X are, and what puts an array beside X."""
-    if isinstance(X, np.ndarray) or sp.issparse(X):
+    if not on_device(X):
         return np, lambda array: array
-    xp = sys.modules[type(X).__module__.split(".")[0]]
+    xp = torch_module()
     return xp, lambda array: xp.asarray(array, device=X.device)
 
 

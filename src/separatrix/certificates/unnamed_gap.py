@@ -16,10 +16,11 @@ import numpy as np
 
 from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.certificates.duality_gap import DualityGap
+from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import DeviceRows, host_blocks
 
-__all__ = ["LaterName", "UnnamedGap", "fingerprint_of", "named_later"]
+__all__ = ["LaterName", "UnnamedGap", "UnnamedSoftmaxGap", "fingerprint_of", "named_later"]
 
 
 def fingerprint_of(source: Any, codes: np.ndarray, shape: tuple[int, int], n_classes: int) -> str:
@@ -60,11 +61,11 @@ class LaterName:
         return str, (self(),)
 
 
-class UnnamedGap(DualityGap):
-    """A `DualityGap` whose `data_sha256` is made when it is first asked for."""
+class _NamedLater:
+    """A proof whose `data_sha256` is made when it is first asked for."""
 
     @property
-    def data_sha256(self) -> str:  # type: ignore[override]
+    def data_sha256(self) -> str:
         """The fingerprint of the data."""
         name = self.__dict__["_name"]
         return str(name if isinstance(name, str) else name())
@@ -75,10 +76,25 @@ class UnnamedGap(DualityGap):
 
     def _is_about(self, fingerprint: Callable[[], str]) -> bool:
         """Whether these are the data meant: where they have no name, any of which it is true."""
-        return not isinstance(self.__dict__["_name"], str) or super()._is_about(fingerprint)
+        name = self.__dict__["_name"]
+        return not isinstance(name, str) or fingerprint() == name
+
+    def named(self: Any) -> Any:
+        """Return the same proof as a plain record, with its name."""
+        kind = type(self).__mro__[2]
+        return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
 
 
-def named_later(proof: DualityGap, name: LaterName) -> UnnamedGap:
+class UnnamedGap(_NamedLater, DualityGap):
+    """A `DualityGap` that is named later."""
+
+
+class UnnamedSoftmaxGap(_NamedLater, SoftmaxGap):
+    """A `SoftmaxGap` that is named later."""
+
+
+def named_later(proof: Any, name: LaterName) -> Any:
     """Return the same proof, to be named when its name is asked for."""
+    kind = UnnamedSoftmaxGap if isinstance(proof, SoftmaxGap) else UnnamedGap
     values = {each.name: getattr(proof, each.name) for each in fields(proof)}
-    return UnnamedGap(**(values | {"data_sha256": name}))
+    return kind(**(values | {"data_sha256": name}))

@@ -82,7 +82,8 @@ class Machine(CallbackSupport, LinearClassifier):
                 "needs a smooth loss, interior_point the hinge, dual_coordinate one of the hinges. "
                 "Use solver='auto'."
             )
-        one_of("multi_class", self.multi_class, ("ovr", "ovo", "direct"))
+        all_at_once = "multinomial" if loss == "logistic" else "direct"
+        one_of("multi_class", self.multi_class, ("ovr", "ovo", all_at_once))
         for name in ("max_seconds", "max_passes"):
             if getattr(self, name) is not None:
                 positive(name, getattr(self, name))
@@ -286,6 +287,8 @@ class Machine(CallbackSupport, LinearClassifier):
         """By how much each row falls short of a margin of 1: a column for each machine."""
         check_is_fitted(self)
         machines = getattr(self.certificate_, "machines", (self.certificate_,))
+        if not all(hasattr(machine, "margins") for machine in machines):
+            raise AttributeError("slack_ is not kept with multi_class='multinomial'.")
         if not all(machine.margins.shape == (machine.n_rows,) for machine in machines):
             raise AttributeError(
                 "slack_ is not kept for rows in partitions: 1 - y * decision_function(X) of a "

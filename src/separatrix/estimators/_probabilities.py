@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.estimators._base import LinearClassifier
@@ -30,6 +30,8 @@ class LogisticProbabilities(LinearClassifier):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
+        if getattr(self, "multi_class", "ovr") == "multinomial":
+            return np.asarray(softmax(scores, axis=1))
         shares = expit(scores)
         totals = shares.sum(axis=1, keepdims=True)
         # All classes unlikely: the logarithms still tell them apart.
@@ -51,5 +53,7 @@ class LogisticProbabilities(LinearClassifier):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
+        if getattr(self, "multi_class", "ovr") == "multinomial":
+            return np.asarray(log_softmax(scores, axis=1))
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

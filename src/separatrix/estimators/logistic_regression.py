@@ -13,6 +13,7 @@ from separatrix._device import on_host
 from separatrix.data.partitions import Partitions
 from separatrix.errors import SeparationWarning
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._multinomial import fit_multinomial
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._pairs import fit_pairs
 from separatrix.estimators._partitioned import fit_partitions
@@ -49,8 +50,9 @@ class LogisticRegression(LogisticProbabilities, Machine):
         The road to the optimum; auto chooses by the shape of X.
     fit_intercept, intercept_penalty, class_weight, max_seconds, max_passes, random_state
         As in `LinearSVM`.
-    multi_class : {"ovr", "ovo"}
-        Each class against the rest, or one machine a pair, which vote (no probabilities then).
+    multi_class : {"ovr", "ovo", "multinomial"}
+        Each class against the rest, one machine a pair, which vote (no probabilities then), or all
+        classes at once: probabilities by softmax, ``1/2 sum_k |w_k|^2`` as the penalty.
     warm_start, n_jobs, device, verbose
         As in `LinearSVM`.
 
@@ -62,7 +64,8 @@ class LogisticRegression(LogisticProbabilities, Machine):
     objective_, dual_objective_, gap_
         The objective, a lower bound on any, and their relative difference: proved.
     certificate_ : DualityGap
-        The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes.
+        The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes,
+        `SoftmaxGap` for multinomial.
     verdict_ : Verdict or None
         For ``C=inf``: whether the classes are separated, with proof (a list for several classes).
     status_, n_iter_, n_passes_, solver_
@@ -122,9 +125,13 @@ class LogisticRegression(LogisticProbabilities, Machine):
             return machine
         if self.multi_class == "direct":
             raise ValueError(
-                "multi_class='direct' is for LinearSVM: the multinomial model is not built. Use "
-                "multi_class='ovr' or 'ovo'."
+                "multi_class='direct' is for LinearSVM. All classes at once are "
+                "multi_class='multinomial' here."
             )
+        if self.multi_class == "multinomial":
+            with worked_on(self, X):
+                fit_multinomial(self, X, y, sample_weight)
+            return self
         if self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:
             with worked_on(self, X):
                 machines = fit_pairs(self, X, y, sample_weight, "logistic")

@@ -71,6 +71,14 @@ class Setting:
             raise DataError(f"C = {C:g} times a row's weight is below the least number.")
         return costs
 
+    def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
+        """Solve and prove the machines of one C on one fold."""
+        return solve_cell(self, C, fold, first)
+
+    def averaged(self, cells: list[Arrays]) -> Arrays:
+        """Return a start for all the rows."""
+        return averaged(self, cells)
+
 
 def signed_problems(
     X: Any, codes: np.ndarray, n_classes: int, fit_intercept: bool

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +17,8 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from separatrix.estimators._machine import Machine
-from separatrix.estimators._proved import Fitted
+from separatrix.estimators._multinomial import SolvedSoftmax, solve_softmax
+from separatrix.estimators._proved import Effort, Fitted
 from separatrix.estimators._validate import (
     one_of,
     positive,
@@ -28,13 +31,26 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Setting, signed_problems
 from separatrix.selection._progress import path_bar
+from separatrix.selection._softmax_cell import SoftmaxSetting
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import RULES, FoundPath, Progress, Store, cross_validate
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import grid
+from separatrix.solvers._threads import one_thread
 
 # Of the seconds allowed, the share that the path may use; the rest is for the last fit.
 _FOR_THE_PATH = 0.8
+
+
+class _Walked(NamedTuple):
+    """The data as they were worked with, how, and what was found."""
+
+    X: Any
+    y: np.ndarray
+    setting: Any
+    found: FoundPath
+    weights: np.ndarray  # of the rows, for the machine on all of them
+    effort: Effort
 
 
 class PathMachine(Machine):
@@ -77,6 +93,29 @@ class PathMachine(Machine):
         progress: Progress | None,
     ) -> tuple[list[Fitted], np.ndarray]:
         """Choose C and return the machines for it, on all the rows, and their class numbers."""
+        told = loss, store, progress
+        walked = self._walked(X, y, sample_weight, groups, *told)
+        setting, start = walked.setting, walked.found.start
+        costs = setting.costs(self.C_, walked.weights)
+        problems = [
+            MachineProblem(rows, costs, CODES[loss], setting.bias_penalty) for rows in setting.rows
+        ]
+        firsts = list(zip(start["weights"], start["multipliers"], strict=True))
+        X, y, codes = walked.X, walked.y, setting.codes
+        return self._solved(X, y, codes, problems, walked.effort, firsts), codes
+
+    def _walked(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        loss: str,
+        store: Store | None,
+        progress: Progress | None,
+        softmax: bool = False,
+    ) -> _Walked:
+        """Choose C, of the multinomial machine or of those of one class or two."""
         self._check_parameters(loss)
         Cs, given = grid(self.Cs)
         effort = self._effort()
@@ -90,8 +129,10 @@ class PathMachine(Machine):
             )
         all_weights = row_weights(self, X, codes, sample_weight, self.class_weight)
         seconds = effort.deadline - time.perf_counter()
-        setting = Setting(
-            rows=signed_problems(X, codes, len(self.classes_), bool(self.fit_intercept)),
+        intercept, K = bool(self.fit_intercept), len(self.classes_)
+        kind: Any = partial(SoftmaxSetting, X=X, fit_intercept=intercept) if softmax else Setting
+        setting = kind(
+            rows=() if softmax else signed_problems(X, codes, K, intercept),
             codes=codes,
             classes=self.classes_,
             weights=weights,
@@ -121,12 +162,26 @@ class PathMachine(Machine):
             )
         self.path_, self.C_ = found.table, found.C
         self._warn_of_cells(found)
-        costs = setting.costs(self.C_, all_weights)
-        problems = [
-            MachineProblem(rows, costs, CODES[loss], setting.bias_penalty) for rows in setting.rows
-        ]
-        firsts = list(zip(found.start["weights"], found.start["multipliers"], strict=True))
-        return self._solved(X, y, codes, problems, effort, firsts), codes
+        return _Walked(X, y, setting, found, all_weights, effort)
+
+    def _fit_softmax_path(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        store: Store | None,
+        progress: Progress | None,
+    ) -> SolvedSoftmax:
+        """Choose C for the multinomial machine, and return the one on all the rows."""
+        told = "logistic", store, progress
+        walked = self._walked(X, y, sample_weight, groups, *told, softmax=True)
+        names = tuple(str(name) for name in self.classes_)
+        problem = walked.setting.problem(self.C_, walked.weights)
+        with one_thread(), ThreadPoolExecutor(self._cores() + 1) as pool:
+            fingerprint = self._name(walked.X, problem.codes, pool)
+            first = walked.found.start["weights"]
+            return solve_softmax(problem, walked.effort, names, fingerprint, first, None, pool)
 
     def _judge(
         self, X: Any, y: np.ndarray, sample_weight: Any

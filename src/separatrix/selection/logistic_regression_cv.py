@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.estimators._machine import Machine
+from separatrix.estimators._multinomial import keep_multinomial
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._probabilities import LogisticProbabilities
+from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.selection._path_machine import PathMachine
@@ -28,6 +30,8 @@ class LogisticRegressionCV(LogisticProbabilities, PathMachine):
         As in `LinearSVMCV`.
     tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
         As in `LogisticRegression`.
+    multi_class : {"ovr", "multinomial"}
+        Each class against the rest, or all at once.
 
     Attributes
     ----------
@@ -64,6 +68,7 @@ class LogisticRegressionCV(LogisticProbabilities, PathMachine):
         class_weight: Any = None,
         max_seconds: float | None = None,
         random_state: Any = 0,
+        multi_class: str = "ovr",
         n_jobs: int | None = None,
         device: str = "cpu",
         verbose: bool = False,
@@ -80,6 +85,7 @@ class LogisticRegressionCV(LogisticProbabilities, PathMachine):
         self.class_weight = class_weight
         self.max_seconds = max_seconds
         self.random_state = random_state
+        self.multi_class = multi_class
         self.n_jobs = n_jobs
         self.device = device
         self.verbose = verbose
@@ -99,10 +105,16 @@ class LogisticRegressionCV(LogisticProbabilities, PathMachine):
 
         `store` and `progress` are those of `LinearSVMCV.fit`.
         """
+        one_of("multi_class", self.multi_class, ("ovr", "multinomial"))
+        if self.multi_class == "multinomial":
+            with worked_on(self, X):
+                told = store, progress
+                keep_multinomial(self, self._fit_softmax_path(X, y, sample_weight, groups, *told))
+            return self
         with worked_on(self, X):
             machines, _ = self._fit_path(X, y, sample_weight, groups, "logistic", store, progress)
             self._keep(machines)
         return self
 
     def _one(self) -> Machine:
-        return LogisticRegression()
+        return LogisticRegression(multi_class=self.multi_class)

@@ -29,7 +29,7 @@ from typing import Protocol
 
 import numpy as np
 
-from separatrix.selection._cell import Arrays, Facts, Setting, averaged, solve_cell
+from separatrix.selection._cell import Arrays, Facts, Setting
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import (
     best_of,
@@ -223,7 +223,7 @@ class _Walk:
                 elif time.perf_counter() >= self.setting.effort.deadline and self.first != C:
                     self.out_of_time = True
                 else:
-                    future = self.pool.submit(solve_cell, self.setting, C, fold, first)
+                    future = self.pool.submit(self.setting.solve, C, fold, first)
                     self.running[future] = (C, fold)
             if not self.running:
                 break
@@ -290,7 +290,7 @@ def _found(walk: _Walk, rule: str, notes: tuple[str, ...]) -> FoundPath:
     columns["n_folds"] = np.full(len(Cs), walk.n_folds)
     reason, more = _reason(walk, losses, best, chosen)
     table = PathTable(columns, chosen, reason, errors, (*notes, *more), walk.setting.loss)
-    start = averaged(walk.setting, [walk.arrays[Cs[best]][f] for f in folds])
+    start = walk.setting.averaged([walk.arrays[Cs[best]][f] for f in folds])
     return FoundPath(table, cells, start)
 
 

@@ -5,14 +5,13 @@
     spread      sum_i c_i h_i (x_i - m)(x_i - m)^T,  h_i = (1 - |p_i|^2) / K
 
 m is the mean row, taken from products and never from the rows, so that sparse rows stay sparse and
-large columns hide behind a free bias. Rows may be NumPy's, SciPy's CSR, or tensors (torch): the few
-functions used have the same names in both libraries. Products are made in the type of the rows,
+large columns hide behind a free bias. Rows may be NumPy's, SciPy's CSR, or on a device (torch): the
+few functions used have the same names in both libraries. Products are made in the type of the rows,
 and what is summed over tiles is summed in float64.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
@@ -21,34 +20,44 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix._device import torch_module
+from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
 
-__all__ = ["SoftmaxRows", "library_of"]
+__all__ = ["SoftmaxRows"]
 
 _ENTRIES = 1 << 18  # of a tile of scores: what stays in a processor's cache
 _DEVICE_ENTRIES = 1 << 27
+# Probabilities of all rows are kept where they take no more; else they are made again.
+_BYTES, _DEVICE_BYTES = 2 << 30, 24 << 30
 
 
 class SoftmaxRows:
     """The rows as tiles, and the probabilities of the last gradient."""
 
-    def __init__(self, problem: SoftmaxProblem, pool: Executor | None = None) -> None:
+    def __init__(
+        self, problem: SoftmaxProblem, pool: Executor | None = None, precise: bool = False
+    ) -> None:
         X = problem.X
-        self.xp = library_of(X)
+        self.on_device = on_device(X)
+        self.xp = torch_module() if self.on_device else np
         self.n, self.d = X.shape
         self.K = problem.n_classes
-        self.on_device = self.xp is not np
-        self._map: Callable[..., Iterable[Any]] = (
-            map if pool is None or self.on_device else pool.map
-        )
+        self._map: Callable[..., Iterable[Any]] = map
+        if pool is not None and not self.on_device:
+            self._map = pool.map
         self._X = X
-        self.dtype = X.dtype
-        self.is_single = self.dtype.itemsize == 4
+        single = X.dtype.itemsize == 4 and not precise
+        self.dtype = self.xp.float32 if single else self.xp.float64
+        self.is_single = single
         self.codes, self.costs = self.told(problem.codes), self.told(problem.costs, self.dtype)
         self.centre = self._mean() if problem.has_free_bias else self.zeros(self.d)
         step = max(1, (_DEVICE_ENTRIES if self.on_device else _ENTRIES) // max(self.K, 1))
         self.tiles = [slice(at, min(self.n, at + step)) for at in range(0, self.n, step)]
+        size = self.n * self.K * (4.0 if single else 8.0)
+        self.keeps = size <= (_DEVICE_BYTES if self.on_device else _BYTES)
         self.kept: list[Any] = []
+        self._at: Any = None  # weights and shift of the last gradient
         self.chosen: Any = None  # rows of the sample, their probabilities and costs
 
     # ---- arrays beside the rows
@@ -58,6 +67,19 @@ class SoftmaxRows:
         if not self.on_device:
             return np.asarray(array, dtype=dtype)
         return self.xp.asarray(array, dtype=dtype, device=self._X.device)
+
+    def rows(self, tile: Any) -> Any:
+        """Return some of the rows, in the type that products are made in."""
+        rows = self._X[tile]
+        if rows.dtype == self.dtype:
+            return rows
+        return rows.to(self.dtype) if self.on_device else rows.astype(self.dtype)
+
+    def probabilities(self, tile: slice) -> Any:
+        """Return the probabilities of a tile at the point of the last gradient."""
+        if self.keeps:
+            return self.kept[self.tiles.index(tile)]
+        return self._softmax(self.rows(tile), *self._at)[0]
 
     def back(self, array: Any) -> np.ndarray:
         """Return an array in this machine's memory, as NumPy's."""
@@ -73,61 +95,72 @@ class SoftmaxRows:
         total = self.zeros(self.d)
         step = max(1, _DEVICE_ENTRIES // max(self.d, 1))
         for at in range(0, self.n, step):
-            total = total + self.xp.sum(self._X[at : at + step], axis=0, dtype=self.xp.float64)
+            part = self._X[slice(at, min(self.n, at + step))]
+            total = total + self.xp.sum(part, axis=0, dtype=self.xp.float64)
         return total / self.n
 
     def _as(self, array: Any) -> Any:
         """Return an array in the type of the rows."""
         return array.to(self.dtype) if self.on_device else array.astype(self.dtype, copy=False)
 
-    def _in_double(self, array: Any) -> Any:
+    def in_double(self, array: Any) -> Any:
+        """Return an array in float64."""
         return array.to(self.xp.float64) if self.on_device else array.astype(np.float64, copy=False)
 
     # ---- the passes
 
     def gradient(self, W: Any, bias: Any) -> tuple[float, Any, Any]:
         """Return the sum of costs times losses, the pull on W and that on the biases."""
-        weights, shift = self._as(W), self._as(bias - self.centre @ W)
+        self._at = self._as(W), self._as(bias - self.centre @ W)
+        self.kept = []  # let go of the old before the new are made
         with full_precision(self):
-            done = list(self._map(lambda tile: self._slope(tile, weights, shift), self.tiles))
+            done = list(self._map(lambda tile: self._slope(tile, *self._at), self.tiles))
         self.kept = [each[0] for each in done]
         loss, pull, excess = (sum(part[i] for part in done[1:]) + done[0][i] for i in (1, 2, 3))
         return float(loss), pull - self.xp.outer(self.centre, excess), excess
 
     def _slope(self, tile: slice, W: Any, shift: Any) -> tuple[Any, Any, Any, Any]:
-        xp, X, own, costs = self.xp, self._X[tile], self.codes[tile], self.costs[tile]
-        p = X @ W
-        p += shift
+        xp, X, own, costs = self.xp, self.rows(tile), self.codes[tile], self.costs[tile]
         at = self._numbers(len(own))
-        mine = p[at, own]
-        top = xp.amax(p, axis=1)
-        p -= top[:, None]
-        xp.exp(p, out=p)
-        whole = xp.sum(p, axis=1)
-        losses = self._in_double(costs) * self._in_double(xp.log(whole) + (top - mine))
-        p /= whole[:, None]
+        p, losses = self._softmax(X, W, shift, (at, own))
+        losses = self.in_double(costs) * self.in_double(losses)
         residual = p * costs[:, None]
         residual[at, own] -= costs
         # float64 would be exact here and slow; sums of one tile err by little.
         excess = xp.sum(residual, axis=0, dtype=xp.float64)
-        return p, xp.sum(losses), self._in_double(X.T @ residual), excess
+        kept = p if self.keeps else None
+        return kept, xp.sum(losses), self.in_double(X.T @ residual), excess
+
+    def _softmax(self, X: Any, W: Any, shift: Any, own: Any = None) -> tuple[Any, Any]:
+        """Return the probabilities of some rows and, told their own places, their losses."""
+        xp = self.xp
+        p = X @ W
+        p += shift
+        mine = None if own is None else p[own]
+        top = xp.amax(p, axis=1)
+        p -= top[:, None]
+        xp.exp(p, out=p)
+        whole = xp.sum(p, axis=1)
+        p /= whole[:, None]
+        return p, None if own is None else xp.log(whole) + (top - mine)
 
     def curved(self, V: Any, v: Any) -> tuple[Any, Any]:
         """Return the curvature times a direction, on the sample if there is one."""
         direction, shift = self._as(V), self._as(v - self.centre @ V)
         if self.chosen is not None:
-            pieces = [self._bend(*self.chosen, direction, shift)]
+            X, p, costs = self.chosen
+            pieces = [self._bend(X, p, costs, direction, shift)]
         else:
             pieces = list(
                 self._map(
-                    lambda number: self._bend(
-                        self._X[self.tiles[number]],
-                        self.kept[number],
-                        self.costs[self.tiles[number]],
+                    lambda tile: self._bend(
+                        self.rows(tile),
+                        self.probabilities(tile),
+                        self.costs[tile],
                         direction,
                         shift,
                     ),
-                    range(len(self.tiles)),
+                    self.tiles,
                 )
             )
         bent, pushes = (sum(part[i] for part in pieces[1:]) + pieces[0][i] for i in (0, 1))
@@ -140,36 +173,29 @@ class SoftmaxRows:
         moved *= p
         moved -= p * xp.sum(moved, axis=1)[:, None]
         moved *= costs[:, None]
-        return self._in_double(X.T @ moved), xp.sum(moved, axis=0, dtype=xp.float64)
+        return self.in_double(X.T @ moved), xp.sum(moved, axis=0, dtype=xp.float64)
 
     def sample(self, numbers: np.ndarray | None) -> None:
         """Take curvatures from these rows alone (None: from all), each standing for several."""
         self.chosen = None
         if numbers is None:
             return
-        rows = self.told(numbers)
-        p = self.xp.concatenate(
-            [
-                kept[rows[(rows >= tile.start) & (rows < tile.stop)] - tile.start]
-                for tile, kept in zip(self.tiles, self.kept, strict=True)
-            ]
-        )
-        self.chosen = self._X[rows], p, self.costs[rows] * (self.n / len(numbers))
+        X, costs = self.rows(numbers), self.costs[self.told(numbers)]
+        p, _ = self._softmax(X, *self._at)
+        self.chosen = X, p, costs * (self.n / len(numbers))
 
     def spread(self, dense: bool) -> tuple[Any, Any]:
         """Return the weighted scatter of the rows (or its diagonal), and each class's curvature."""
         if self.chosen is not None:
-            pieces = [self._scatter(*self.chosen, dense)]
+            X, p, costs = self.chosen
+            pieces = [self._scatter(X, p, costs, dense)]
         else:
             pieces = list(
                 self._map(
-                    lambda number: self._scatter(
-                        self._X[self.tiles[number]],
-                        self.kept[number],
-                        self.costs[self.tiles[number]],
-                        dense,
+                    lambda tile: self._scatter(
+                        self.rows(tile), self.probabilities(tile), self.costs[tile], dense
                     ),
-                    range(len(self.tiles)),
+                    self.tiles,
                 )
             )
         scatter, tilt, total, classes = (
@@ -198,14 +224,15 @@ class SoftmaxRows:
             tilt = xp.sum(weighted, axis=0)
         total = xp.sum(h, dtype=xp.float64)
         classes = xp.sum(curves, axis=0, dtype=xp.float64)
-        return self._in_double(scatter), self._in_double(tilt), total, classes
+        return self.in_double(scatter), self.in_double(tilt), total, classes
 
     def balanced_curvature(self) -> Any:
         """Return sum_i c_i (diag p_i - p_i p_i^T): the curvature of the biases."""
         total = self.zeros(self.K, self.K)
-        for tile, p in zip(self.tiles, self.kept, strict=True):
+        for tile in self.tiles:
+            p = self.probabilities(tile)
             scaled = p * self.costs[tile][:, None]
-            total = total - self._in_double(p.T @ scaled)
+            total = total - self.in_double(p.T @ scaled)
             total[self._numbers(self.K), self._numbers(self.K)] += self.xp.sum(
                 scaled, axis=0, dtype=self.xp.float64
             )
@@ -213,13 +240,6 @@ class SoftmaxRows:
 
     def _numbers(self, count: int) -> Any:
         return self.xp.arange(count, device=self._X.device) if self.on_device else np.arange(count)
-
-
-def library_of(X: Any) -> Any:
-    """Return the library whose arrays X are: NumPy, or that of the tensors."""
-    if isinstance(X, np.ndarray) or sp.issparse(X):
-        return np
-    return sys.modules[type(X).__module__.split(".")[0]]
 
 
 @contextmanager

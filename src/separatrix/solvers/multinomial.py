@@ -23,21 +23,19 @@ import numpy as np
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers._drive import Status
 from separatrix.solvers._softmax_rows import SoftmaxRows
+from separatrix.solvers._softmax_system import exact_step, is_small
 from separatrix.solvers._whitening import Whitening, most_columns
 
 __all__ = ["MultinomialState", "advance", "start"]
 
 _SHARE = 0.2  # of the gradient's length that the solution of the system may leave
-_ROUNDS = 100
+_ROUNDS, _MANY_ROUNDS = 100, 20
 _FEW_ROWS, _FIRST_SAMPLE, _LEAST_SAMPLE = 20_000, 0.1, 10_000
 _SLOW = 0.35  # a step that leaves more of the gradient asks for a larger sample
 _ARMIJO = 1e-4
 _HALVINGS = 40
-_POOR, _GOOD, _WIDER = (
-    0.25,
-    0.75,
-    3.0,
-)  # of what a step should bring; and the radius after a good one
+# What a step brings of what it should; how many times its length the radius is after a good one.
+_POOR, _GOOD, _WIDER = 0.25, 0.75, 3.0
 _NOISE = {True: 1e-7, False: 1e-13}  # of an objective summed from single or double precision
 _PATIENCE = 4  # updates without a better objective or gap: what is left is rounding
 _UNBALANCED = 1e-3  # of the gap wanted, that unbalanced biases may cost
@@ -71,6 +69,7 @@ class MultinomialState:
     best: float = np.inf
     least: float = np.inf
     radius: float = np.inf
+    whole: bool = False  # whether steps are solved for at once
     solved: bool = False
     row: int = -1
     rows: Any = field(default=None, repr=False)
@@ -80,6 +79,9 @@ class MultinomialState:
     def weights(self) -> np.ndarray:
         """One row [b, w] a class."""
         bias = self.shifted - self.reader.centre @ self.W
+        if self.problem.has_free_bias:
+            # One number added to all changes nothing: that of mean 0 is the one shown.
+            bias = bias - bias.mean()
         return np.column_stack([self.reader.back(bias), self.reader.back(self.W).T])
 
     @property
@@ -111,9 +113,13 @@ def start(
     seed: int = 0,
     max_passes: float = np.inf,
     pool: Executor | None = None,
+    precise: bool = False,
 ) -> MultinomialState:
-    """Lay out a run at the weights `first` (a row [b, w] a class), or at 0 with fitting biases."""
-    reader = SoftmaxRows(problem, pool)
+    """Lay out a run at the weights `first` (a row [b, w] a class), or at 0 with fitting biases.
+
+    Rows in single precision are worked with as they are, or, where it must be `precise`, in double.
+    """
+    reader = SoftmaxRows(problem, pool, precise)
     masses = np.maximum(np.bincount(problem.codes, problem.costs, problem.n_classes), 1e-300)
     if first is not None:
         W, bias = reader.told(np.ascontiguousarray(first[:, 1:].T)), reader.told(first[:, 0].copy())
@@ -196,10 +202,8 @@ def _step(state: MultinomialState) -> None:
     """Make one update."""
     reader, state.updates = state.reader, state.updates + 1
     _draw(state)
-    scatter, classes = reader.spread(reader.d <= most_columns)
-    whiten = Whitening(reader.xp, scatter, classes, state.masses, state.problem.bias_penalty)
     size = float((state.slope * state.slope).sum())
-    S, s, long = _conjugate_gradients(state, whiten)
+    S, s, long = _direction(state)
     falls = float((S * state.slope).sum() + (s * state.pull).sum())
     noise = _NOISE[reader.is_single] * abs(state.primal)
     length = 1.0
@@ -225,6 +229,26 @@ def _step(state: MultinomialState) -> None:
     left = float((slope * slope).sum()) / size if size > 0.0 else 0.0
     if left > _SLOW**2 and gained > _POOR and long < state.radius:
         state.sampled = min(1.0, 2.0 * state.sampled)
+
+
+def _direction(state: MultinomialState) -> tuple[Any, Any, float]:
+    """Return a step and its length: by rounds, or at once where few unknowns need many rounds."""
+    reader, problem = state.reader, state.problem
+    if state.whole:
+        state.passes += 1.0
+        S, s = exact_step(
+            reader, state.slope, state.pull, problem.fit_intercept, problem.bias_penalty
+        )
+        falls = float((S * state.slope).sum() + (s * state.pull).sum())
+        long = float(np.sqrt(max(-falls, 0.0)))
+        share = min(1.0, state.radius / long) if long > 0.0 else 1.0
+        return share * S, share * s, share * long
+    scatter, classes = reader.spread(reader.d <= most_columns)
+    whiten = Whitening(reader.xp, scatter, classes, state.masses, problem.bias_penalty)
+    before = state.passes
+    found = _conjugate_gradients(state, whiten)
+    state.whole = is_small(reader) and state.passes - before > _MANY_ROUNDS
+    return found
 
 
 def _draw(state: MultinomialState) -> None:

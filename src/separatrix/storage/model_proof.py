@@ -21,6 +21,7 @@ from separatrix.certificates.margin_bounds import MarginBounds
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.pair_gaps import PairGaps
 from separatrix.certificates.separation import Separation
+from separatrix.certificates.softmax_gap import SoftmaxGap
 
 __all__ = ["has_proof", "prove_model"]
 
@@ -104,7 +105,7 @@ def _is_own(model: Any, proof: Any, X: Any, y: Any) -> bool:
         machines: Any = getattr(proof, "machines", (proof,))
         weights = np.array([one.weights for one in machines])
         return _same_weights(model, weights, machines[0].intercept)
-    if isinstance(proof, MulticlassGap):
+    if isinstance(proof, MulticlassGap | SoftmaxGap):
         weights = proof.weights
         shown = weights[1:] - weights[:1] if len(weights) == 2 else weights
         return _same_weights(model, shown, proof.intercept)

@@ -44,6 +44,7 @@ RECORDS = {
     "Partition": "separatrix.certificates.partition",
     "ScaledGap": "separatrix.certificates.scaled_gap",
     "Separation": "separatrix.certificates.separation",
+    "SoftmaxGap": "separatrix.certificates.softmax_gap",
     "Split": "separatrix.certificates.error_tree",
     "Violation": "separatrix.certificates.duality_gap",
     "Witness": "separatrix.estimators.verdict",
@@ -101,6 +102,8 @@ class Packer:
                 for k, each in value.items()
             ]
             return {"is": "dict", "pairs": pairs}
+        if hasattr(value, "named"):  # a proof whose data get their name when it is asked for
+            value = value.named()
         name = type(value).__name__
         if (name, type(value).__module__) == ("PathTable", _PATHS):
             columns = {key: self._pack_array(value[key], where) for key in value.columns}

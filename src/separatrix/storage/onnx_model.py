@@ -145,6 +145,8 @@ def _probabilities(graph: Graph, scores: str, machine: Any) -> str | None:
         up = graph.add("Greater", [scores, graph.constant(0.0)])
         slopes = [graph.constant(calibration.above), graph.constant(calibration.below)]
         scores = graph.add("Mul", [scores, graph.add("Where", [up, *slopes])])
+    if getattr(machine, "multi_class", "ovr") == "multinomial" and not two:
+        return graph.add("Softmax", [scores], axis=1)
     shares = graph.add("Sigmoid", [scores])
     if two:
         rest = graph.add("Sigmoid", [graph.add("Neg", [scores])])

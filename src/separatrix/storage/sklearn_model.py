@@ -50,8 +50,8 @@ def _of_machine(model: Any) -> Any:
     logistic = "Logistic" in type(model).__name__
     if form.pairs is not None:
         return _one_vs_one(form)
-    if len(form.weights) == 1:
-        return _two_classes(form, logistic)
+    if len(form.weights) == 1 or getattr(model, "multi_class", "ovr") == "multinomial":
+        return _two_classes(form, logistic)  # of several, scikit-learn's is multinomial too
     return _one_vs_rest(form) if logistic else _filled(_linear_svc(), form)
 
 

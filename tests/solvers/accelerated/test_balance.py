@@ -15,7 +15,9 @@ def test_sums_are_exactly_zero_within_the_bounds_and_near():
         n = int(rng.integers(2, 60))
         signs = rng.choice([-1.0, 1.0], n)
         signs[:2] = 1.0, -1.0
-        upper = 10.0 ** rng.uniform(-8, 8, n) if seed % 2 else np.full(n, 10.0 ** rng.integers(-8, 8))
+        upper = (
+            10.0 ** rng.uniform(-8, 8, n) if seed % 2 else np.full(n, 10.0 ** rng.integers(-8, 8))
+        )
         upper = np.where(rng.random(n) < 0.1, 0.0, upper)
         alpha = rng.choice([0.0, 0.3, 1.0], n) * upper * rng.random(n) ** (seed % 5)
         limits = np.where(upper > 0.0, np.inf, 0.0) if seed % 3 == 0 else upper

@@ -1,0 +1,174 @@
+"""The multinomial machine: pose, solve, prove, and keep what a `LogisticRegression` shows."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix.certificates.softmax_gap import SoftmaxGap, check_softmax_gap
+from separatrix.certificates.unnamed_gap import LaterName, named_later
+from separatrix.estimators._machine import REMEDIES
+from separatrix.estimators._proved import Effort
+from separatrix.estimators._watch import watching
+from separatrix.problem.softmax import SoftmaxProblem
+from separatrix.solvers import multinomial
+from separatrix.solvers._drive import NO_LIMIT, Status, go_on
+from separatrix.solvers._threads import one_thread
+
+__all__ = ["SolvedSoftmax", "fit_multinomial", "keep_multinomial", "solve_softmax"]
+
+# The solver aims a little below what is asked, so that the proof, which adds rounding, meets it.
+_AIM = 0.9
+_TIGHTENINGS = 4
+_SMALL, _SMALL_TOL, _MORE_UPDATES = 20_000, 1e-16, 12
+_SINGLE_TOL = 1e-6  # single precision reaches no less
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedSoftmax:
+    """A proof, how the run ended, and what it took."""
+
+    proof: SoftmaxGap
+    status: Status
+    updates: int
+    passes: float
+
+
+def fit_multinomial(machine: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    """Fit `machine` with one weight vector a class, all at once."""
+    _refuse(machine)
+    X, codes, weights = machine._prepared(X, y, sample_weight, "logistic")
+    costs, _ = machine._costs(weights, "logistic")
+    K = len(machine.classes_)
+    problem = SoftmaxProblem(
+        X, codes, K, costs, bool(machine.fit_intercept), float(machine.intercept_penalty)
+    )
+    names = tuple(str(name) for name in machine.classes_)
+    with (
+        one_thread(),  # so that the number of threads changes no bit
+        watching(machine, 1, X, y) as watch,
+        ThreadPoolExecutor(machine._cores() + 1) as pool,
+    ):
+        # The fingerprint is made meanwhile; it needs the data and nothing else.
+        fingerprint = machine._name(X, codes, pool)
+        report = (lambda state: watch.report(0, state)) if watch.is_wanted else None
+        found = solve_softmax(
+            problem, machine._effort(), names, fingerprint, _first(machine, problem), report, pool
+        )
+    keep_multinomial(machine, found)
+
+
+def _refuse(machine: Any) -> None:
+    """Say in words what the multinomial machine does not do."""
+    if np.isinf(machine.C):
+        raise ValueError(
+            "multi_class='multinomial' needs a finite C. Got inf instead. Use a large C, or "
+            "multi_class='ovr', which says which coefficients are infinite."
+        )
+    if machine.solver not in ("auto", "newton"):
+        raise ValueError(
+            f"multi_class='multinomial' has a solver of its own. Got solver={machine.solver!r} "
+            "instead. Use solver='auto'."
+        )
+
+
+def _first(machine: Any, problem: SoftmaxProblem) -> np.ndarray | None:
+    """Return the weights to start from: those of the last fit, if they fit these data."""
+    old = getattr(machine, "certificate_", None) if machine.warm_start else None
+    if not isinstance(old, SoftmaxGap):
+        return None
+    return old.weights if old.weights.shape == (problem.n_classes, problem.X.shape[1] + 1) else None
+
+
+def solve_softmax(
+    problem: SoftmaxProblem,
+    effort: Effort,
+    names: tuple[str, ...],
+    fingerprint: Future[str] | LaterName,
+    first: np.ndarray | None,
+    report: Any = None,
+    pool: Executor | None = None,
+) -> SolvedSoftmax:
+    """Solve to the tolerance asked for, prove it, and go further where the proof falls short."""
+    aim, precise = _AIM * effort.tol, effort.tol < _SINGLE_TOL
+    small = problem.X.shape[0] * problem.X.shape[1] * problem.n_classes <= _SMALL
+    updates, passes = 0, 0.0
+    for left in reversed(range(_TIGHTENINGS)):
+        state = multinomial.start(
+            problem,
+            tol=aim,
+            first=first,
+            seed=effort.seed,
+            max_passes=effort.max_passes - passes,
+            pool=pool,
+            precise=precise,
+        )
+        status = _run(state, NO_LIMIT, effort, report)
+        if small and status is Status.OPTIMAL and aim > _SMALL_TOL:
+            # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
+            state.tol = _SMALL_TOL
+            _run(state, _MORE_UPDATES, effort, report)
+        updates, passes = updates + state.updates, passes + state.passes
+        proof = _proved(problem, state.weights, names, fingerprint, effort.tol)
+        if proof.gap <= effort.tol:
+            return SolvedSoftmax(proof, Status.OPTIMAL, updates, passes)
+        single = state.reader.is_single
+        if left == 0 or not (status is Status.OPTIMAL or (single and status is Status.UNPROVED)):
+            break
+        # What single precision cannot do, double may; then only a smaller aim is left.
+        first, precise = state.weights, precise or single
+        aim = aim if single else 0.1 * aim
+    return SolvedSoftmax(proof, Status.UNPROVED if status.is_final else status, updates, passes)
+
+
+def _run(state: Any, updates: int, effort: Effort, report: Any) -> Status:
+    seconds = max(0.0, effort.deadline - time.perf_counter())
+    return go_on(multinomial, state, updates, seconds, report, slice_size=1)
+
+
+def _proved(
+    problem: SoftmaxProblem,
+    weights: np.ndarray,
+    names: tuple[str, ...],
+    fingerprint: Future[str] | LaterName,
+    wanted: float,
+) -> SoftmaxGap:
+    proof = check_softmax_gap(
+        X=problem.X,
+        codes=problem.codes,
+        costs=problem.costs,
+        weights=weights,
+        intercept=problem.fit_intercept,
+        bias_penalty=problem.bias_penalty,
+        data_sha256="" if isinstance(fingerprint, LaterName) else fingerprint.result(),
+        classes=names,
+        wanted=wanted,
+    )
+    return named_later(proof, fingerprint) if isinstance(fingerprint, LaterName) else proof
+
+
+def keep_multinomial(machine: Any, found: SolvedSoftmax) -> None:
+    """Set what the fit leaves."""
+    proof, status = found.proof, found.status
+    # Two classes are told apart by the difference, one row as everywhere.
+    weights = proof.weights
+    shown = weights[1:] - weights[:1] if len(weights) == 2 else weights
+    machine.coef_ = shown[:, 1:].copy()
+    machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
+    machine.certificate_, machine.verdict_, machine.intercept_interval_ = proof, None, None
+    machine.solver_, machine.status_ = "newton", status
+    machine.n_iter_, machine.n_passes_ = found.updates, found.passes
+    machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
+    if status is not Status.OPTIMAL:
+        warnings.warn(
+            f"{type(machine).__name__}: {status.cause}. The gap reached is {proof.gap:.3g}, "
+            f"asked: {machine.tol:g}. What to do: {REMEDIES[status]}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

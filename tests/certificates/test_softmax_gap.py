@@ -1,0 +1,138 @@
+"""The proof of a multinomial machine: true wherever it is asked, and not to be forged."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.amounts import cases
+from tests.naive import multinomial as naive
+from tests.problems import as_sparse
+from tests.problems_many import many
+
+import separatrix as sx
+from separatrix.certificates.checker import Refused
+from separatrix.certificates.softmax_gap import check_softmax_gap
+from separatrix.certificates.softmax_pass import softmax_pass
+from separatrix.certificates.softmax_reading import softmax_gap_from_json
+
+
+def proof_of(X, y, **settings):
+    return sx.LogisticRegression(multi_class="multinomial", **settings).fit(X, y).certificate_
+
+
+def iris():
+    from sklearn.datasets import load_iris
+
+    return load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize(("intercept", "penalty"), [(True, 0.0), (True, 0.5), (False, 0.0)])
+def test_any_weights_bracket_the_optimum(intercept, penalty):
+    for seed in cases(40):
+        X, codes, K, weights, C = many(seed, most_rows=12)
+        costs = C * weights
+        least = naive.optimum(X, codes, K, costs, penalty, intercept)
+        rng = np.random.default_rng(seed)
+        for size in (0.0, 0.1, 1.0):
+            at = size * rng.normal(size=(K, X.shape[1] + 1))
+            found = check_softmax_gap(
+                X=as_sparse(X) if seed % 2 else X, codes=codes, costs=costs, weights=at,
+                intercept=intercept, bias_penalty=penalty,
+            )  # fmt: skip
+            assert found.dual <= least * (1.0 + 1e-8) <= found.primal * (1.0 + 2e-8)
+            b = at[:, 0] * intercept
+            assert found.primal >= naive.objective(at[:, 1:], b, X, codes, costs, penalty) * (
+                1.0 - 1e-15
+            )
+
+
+def test_the_dual_is_that_of_the_softmax_where_nothing_is_to_mend():
+    X, y = iris()
+    rng = np.random.default_rng(0)
+    at = 0.1 * rng.normal(size=(3, 5))
+    found = check_softmax_gap(X=X, codes=y, costs=np.ones(150), weights=at, intercept=False)
+    q = naive.probabilities(at[:, 1:], 0.0, X)
+    expected = naive.dual(q, X, y, np.ones(150), 0.0, False)
+    assert found.dual <= expected
+    assert found.dual >= expected - 1e-9 * abs(expected)
+
+
+def test_lengths_and_columns_bound_the_same_numbers():
+    X, y = iris()
+    rng = np.random.default_rng(1)
+    at = rng.normal(size=(3, 5))
+    both = [
+        softmax_pass(X, y, np.ones(150), at[:, 1:].T.copy(), at[:, 0], True, way)
+        for way in (True, False)
+    ]
+    size = [np.linalg.norm(abs(seen.errors) + np.zeros((4, 3))) + seen.spread for seen in both]
+    assert max(size) < 1e-9
+    assert size[0] <= size[1]
+    assert abs(both[0].losses - both[1].losses).max() < 1e-10
+
+
+def test_a_large_constant_in_a_column_hides_behind_the_free_bias():
+    X, y = iris()
+    proof = proof_of(X + 1e6, y, tol=1e-6)
+    assert proof.gap <= 1e-6
+    assert proof.check(X + 1e6, y)
+
+
+def test_forged_claims_are_refused():
+    X, y = iris()
+    proof = proof_of(X, y)
+    assert proof.check(X, y)
+    rng = np.random.default_rng(0)
+    scaled = [replace(proof, weights=proof.weights * factor) for factor in (0.5, 1.01, -1.0)]
+    costs = proof.costs.copy()
+    costs[3] *= 2.0
+    forged = [
+        replace(proof, primal=proof.primal * (1.0 - 1e-6)),
+        replace(proof, dual=proof.dual * (1.0 + 1e-3)),
+        replace(proof, primal=0.5 * proof.dual, dual=0.5 * proof.dual),
+        replace(proof, costs=costs),
+        replace(proof, costs=-proof.costs),
+        replace(proof, costs=proof.costs[:-1]),
+        replace(proof, intercept=False),
+        replace(proof, bias_penalty=-1.0),
+        replace(proof, weights=proof.weights[:, ::-1].copy()),
+        replace(proof, weights=np.full_like(proof.weights, np.nan)),
+        replace(proof, weights=proof.weights[:2]),
+        replace(proof, classes=("0", "1")),
+        replace(proof, n_rows=149),
+        *scaled,
+    ]
+    for claim in forged:
+        assert not claim.check(X, y), claim
+    assert not proof.check(X + 1e-9, y)
+    assert not proof.check(X, rng.permutation(y))
+
+
+def test_the_json_form_says_the_same_and_malformed_ones_are_refused():
+    X, y = iris()
+    proof = proof_of(X, y)
+    text = proof.to_json()
+    again = softmax_gap_from_json(text)
+    assert again.check(X, y)
+    assert (again.primal, again.dual) == (proof.primal, proof.dual)
+    assert str(again) == str(proof)
+    import json
+
+    whole = json.loads(text)
+    for name, value in [
+        ("costs", []),
+        ("costs", ["-0x1p0"]),
+        ("weights", [["0x1p0"]]),
+        ("primal", "inf"),
+        ("bias_penalty", "-0x1p0"),
+        ("dual", 3),
+    ]:
+        with pytest.raises(Refused):
+            softmax_gap_from_json({**whole, "claim": {**whole["claim"], name: value}})
+
+
+def test_weights_that_overflow_prove_nothing():
+    X, y = iris()
+    found = check_softmax_gap(X=X, codes=y, costs=np.ones(150), weights=np.full((3, 5), 1e300))
+    assert not found.holds
+    assert "not proved" in str(found)

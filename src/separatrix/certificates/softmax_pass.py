@@ -70,8 +70,10 @@ def softmax_pass(
     centre = told(_mean(X, xp, n) if centred and not sp.issparse(X) else np.zeros(d))
     losses, entropies, lengths, pushes = (np.empty(n) for _ in range(4))
     pulls, excess = Total((d, K)), Total(K)
-    members, all_rows = np.zeros((K, d)), np.zeros(d)
-    sizes, excess_sizes = np.zeros((d, K)), np.zeros(K)
+    for total in (pulls, excess):
+        total.value, total.carried = told(total.value), told(total.carried)
+    members, sizes = told(np.zeros((K, d))), told(np.zeros((d, K)))
+    excess_sizes = told(np.zeros(K))
     most = 0.0
     length_W = np.sqrt((W * W).sum(axis=0)).max(initial=0.0) * (1.0 + gamma(d + 4.0))
     length_W += math.sqrt(LEAST) * (d + 2.0)
@@ -87,35 +89,35 @@ def softmax_pass(
             block = block - centre
         lengths[rows] = _lengths(xp, block, d)
         pushes[rows] = np.sqrt(_back((shares * shares).sum(axis=1)))
-        pulls.add(_back(block.T @ shares))
-        excess.add(_back(shares.sum(axis=0)))
-        excess_sizes += _back(abs(shares).sum(axis=0))
+        pulls.add(block.T @ shares)
+        excess.add(shares.sum(axis=0))
+        excess_sizes += abs(shares).sum(axis=0)
         if by_column:
-            sizes += _back(abs(block).T @ abs(shares))
-        part = _class_sums(xp, block, own, cost, K)
-        members += part
-        all_rows += part.sum(axis=0)
+            sizes += abs(block).T @ abs(shares)
+        members += _class_sums(xp, block, own, cost, K)
     # The share of a row's own class is a rounded sum of K terms; the centred row is rounded once.
     share = gamma(most + K + 8.0) + pulls.share
     errors: np.ndarray | float = 0.0
     spread = 8.0 * (n + 2.0) * (d + 2.0) * K * LEAST
     reach = float(costs @ lengths) * (1.0 + gamma(n + 4.0))
-    total = pulls.value + pulls.carried
+    pulled = _back(pulls.value + pulls.carried)
     if by_column:
-        errors = 1.01 * (share * sizes + 2.0 * UNIT * abs(total))
+        errors = 1.01 * (share * _back(sizes) + 2.0 * UNIT * abs(pulled))
     else:
         spread += 1.02 * share * float(pushes @ lengths) * (1.0 + gamma(n + K + 8.0))
-        spread += 4.0 * UNIT * float(np.linalg.norm(total))
+        spread += 4.0 * UNIT * float(np.linalg.norm(pulled))
+    sums = _back(members)
     return SoftmaxPass(
         losses=losses,
         entropies=entropies,
-        pulls=total,
+        pulls=pulled,
         errors=errors,
         spread=spread,
-        excess=excess.value + excess.carried,
-        excess_errors=1.01 * (gamma(most + K + 8.0) + excess.share) * excess_sizes + LEAST * n,
-        members=members,
-        all_rows=all_rows,
+        excess=_back(excess.value + excess.carried),
+        excess_errors=1.01 * (gamma(most + K + 8.0) + excess.share) * _back(excess_sizes)
+        + LEAST * n,
+        members=sums,
+        all_rows=sums.sum(axis=0),
         reach=reach,
         height=most,
     )
@@ -188,14 +190,14 @@ def _lengths(xp: Any, block: Any, d: int) -> np.ndarray:
     return np.asarray(lengths * (1.0 + gamma(d + 4.0)) + math.sqrt(LEAST) * (d + 2.0))
 
 
-def _class_sums(xp: Any, block: Any, own: Any, cost: Any, K: int) -> np.ndarray:
+def _class_sums(xp: Any, block: Any, own: Any, cost: Any, K: int) -> Any:
     """Return sum c_i x_i over each class, K x d."""
     if xp is np:
         marks = sp.csr_array((cost, (own, np.arange(len(own)))), shape=(K, len(own)))
         sums = marks @ block
         return np.asarray(sums.toarray() if sp.issparse(sums) else sums)
     sums = xp.zeros((K, block.shape[1]), dtype=block.dtype, device=block.device)
-    return _back(sums.index_add_(0, own, block * cost[:, None]))
+    return sums.index_add_(0, own, block * cost[:, None])
 
 
 def _mean(X: Any, xp: Any, n: int) -> np.ndarray:

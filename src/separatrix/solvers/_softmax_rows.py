@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix._device import torch_module
+from separatrix._device import product_precision, torch_module
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
 
@@ -113,7 +113,7 @@ class SoftmaxRows:
         """Return the sum of costs times losses, the pull on W and that on the biases."""
         self._at = self._as(W), self._as(bias - self.centre @ W)
         self.kept = []  # let go of the old before the new are made
-        with full_precision(self):
+        with _precision(self, rough=False):
             done = list(self._map(lambda tile: self._slope(tile, *self._at), self.tiles))
         self.kept = [each[0] for each in done]
         loss, pull, excess = (sum(part[i] for part in done[1:]) + done[0][i] for i in (1, 2, 3))
@@ -147,24 +147,21 @@ class SoftmaxRows:
     def curved(self, V: Any, v: Any) -> tuple[Any, Any]:
         """Return the curvature times a direction, on the sample if there is one."""
         direction, shift = self._as(V), self._as(v - self.centre @ V)
-        if self.chosen is not None:
-            X, p, costs = self.chosen
-            pieces = [self._bend(X, p, costs, direction, shift)]
-        else:
-            pieces = list(
-                self._map(
-                    lambda tile: self._bend(
-                        self.rows(tile),
-                        self.probabilities(tile),
-                        self.costs[tile],
-                        direction,
-                        shift,
-                    ),
-                    self.tiles,
-                )
-            )
-        bent, pushes = (sum(part[i] for part in pieces[1:]) + pieces[0][i] for i in (0, 1))
+        with _precision(self, rough=True):
+            bent, pushes = self._over_curved(lambda X, p, c: self._bend(X, p, c, direction, shift))
         return bent - self.xp.outer(self.centre, pushes), pushes
+
+    def _over_curved(self, work: Callable[..., tuple[Any, ...]]) -> Iterable[Any]:
+        """Return the sums of what `work` makes of (rows, probabilities, costs): sample or all."""
+        if self.chosen is not None:
+            return work(*self.chosen)
+        pieces = list(
+            self._map(
+                lambda tile: work(self.rows(tile), self.probabilities(tile), self.costs[tile]),
+                self.tiles,
+            )
+        )
+        return [sum(part[1:], start=part[0]) for part in zip(*pieces, strict=True)]
 
     def _bend(self, X: Any, p: Any, costs: Any, V: Any, shift: Any) -> tuple[Any, Any]:
         xp = self.xp
@@ -186,21 +183,10 @@ class SoftmaxRows:
 
     def spread(self, dense: bool) -> tuple[Any, Any]:
         """Return the weighted scatter of the rows (or its diagonal), and each class's curvature."""
-        if self.chosen is not None:
-            X, p, costs = self.chosen
-            pieces = [self._scatter(X, p, costs, dense)]
-        else:
-            pieces = list(
-                self._map(
-                    lambda tile: self._scatter(
-                        self.rows(tile), self.probabilities(tile), self.costs[tile], dense
-                    ),
-                    self.tiles,
-                )
+        with _precision(self, rough=True):
+            scatter, tilt, total, classes = self._over_curved(
+                lambda X, p, c: self._scatter(X, p, c, dense)
             )
-        scatter, tilt, total, classes = (
-            sum(part[i] for part in pieces[1:]) + pieces[0][i] for i in range(4)
-        )
         m = self.centre
         if dense:
             crossed = self.xp.outer(m, tilt)
@@ -226,6 +212,18 @@ class SoftmaxRows:
         classes = xp.sum(curves, axis=0, dtype=xp.float64)
         return self.in_double(scatter), self.in_double(tilt), total, classes
 
+    def lean(self, step: Any) -> Any:
+        """Move the biases by so much, in the probabilities kept alone; return the new pull."""
+        factors = self._as(self.xp.exp(step - step.max()))
+        total = self.zeros(self.K)
+        for tile, p in zip(self.tiles, self.kept, strict=True):
+            p *= factors
+            p /= self.xp.sum(p, axis=1)[:, None]
+            total = total + self.xp.sum(
+                p * self.costs[tile][:, None], axis=0, dtype=self.xp.float64
+            )
+        return total
+
     def balanced_curvature(self) -> Any:
         """Return sum_i c_i (diag p_i - p_i p_i^T): the curvature of the biases."""
         total = self.zeros(self.K, self.K)
@@ -242,17 +240,6 @@ class SoftmaxRows:
         return self.xp.arange(count, device=self._X.device) if self.on_device else np.arange(count)
 
 
-@contextmanager
-def _without_tf32(xp: Any) -> Any:
-    """Let single-precision products keep all their digits."""
-    before = xp.get_float32_matmul_precision()
-    xp.set_float32_matmul_precision("highest")
-    try:
-        yield
-    finally:
-        xp.set_float32_matmul_precision(before)
-
-
-def full_precision(rows: SoftmaxRows) -> Any:
-    """Return a block in which products are not rounded to fewer digits than their type has."""
-    return _without_tf32(rows.xp) if rows.on_device else nullcontext()
+def _precision(rows: SoftmaxRows, rough: bool) -> Any:
+    """Return a block in which products keep all their digits, or, on a GPU, may be rough."""
+    return product_precision(rough) if rows.on_device else nullcontext()

@@ -101,8 +101,7 @@ class MultinomialState:
         """What mending the sums of the softmax would take, as a share of a row."""
         if not self.problem.has_free_bias:
             return 0.0
-        pull, masses = self.reader.back(self.pull), self.reader.back(self.masses)
-        return float((np.maximum(pull, 0.0) / masses).max(initial=0.0))
+        return _lacking(self, self.pull)
 
 
 def start(
@@ -301,19 +300,32 @@ def _conjugate_gradients(state: MultinomialState, whiten: Whitening) -> tuple[An
 
 
 def _balance(state: MultinomialState) -> None:
-    """Set the biases right for the weights as they are, so that the sums of the softmax fit."""
+    """Set the biases right for the weights as they are, so that the sums of the softmax fit.
+
+    Other biases multiply the probabilities kept, so that a step reads no row.
+    """
     reader, xp = state.reader, state.reader.xp
+    pull, moved = state.pull, 0.0 * state.shifted
     for _ in range(_BIAS_STEPS):
-        if state.imbalance <= _UNBALANCED * state.tol:
-            return
+        if _lacking(state, pull) <= _UNBALANCED * state.tol:
+            break
         curvature = reader.balanced_curvature()
         # Adding one number to all biases changes nothing: that direction is held fast.
         curvature = curvature + xp.mean(xp.diagonal(curvature)) / reader.K
-        step = xp.linalg.solve(curvature, -state.pull)
+        step = xp.linalg.solve(curvature, -pull)
         if not bool(xp.isfinite(step).all()):
-            return
-        shifted = state.shifted + step
-        primal, slope, pull = _at(state, state.W, shifted)
-        if primal > state.primal * (1.0 + 1e-9):
-            return
+            break
+        moved = moved + step
+        if not reader.keeps:
+            break
+        pull = reader.lean(step) - state.masses
+    shifted = state.shifted + moved
+    primal, slope, pull = _at(state, state.W, shifted)
+    if primal <= state.primal * (1.0 + 1e-9):
         _look(state, state.W, shifted, primal, slope, pull)
+
+
+def _lacking(state: MultinomialState, pull: Any) -> float:
+    """Return what mending sums that pull so would take, as a share of a row."""
+    lacking = state.reader.back(pull) / state.reader.back(state.masses)
+    return float(np.maximum(lacking, 0.0).max(initial=0.0))

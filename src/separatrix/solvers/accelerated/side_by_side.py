@@ -64,10 +64,6 @@ def _solved(
     w, b = point.scaled.plain(point.v, point.bias)
     alphas, w, b = (values.cpu().numpy() for values in (point.claimed, w, b))
     return [
-<<<<<<< HEAD
-        (np.append(b[k], w[:, k]), np.ascontiguousarray(alphas[:, k])) for k in range(len(problems))
-=======
         Begun(np.append(b[k], w[:, k]), alphas[:, k].copy(), point.updates, point.passes)
         for k in range(len(problems))
->>>>>>> gpu
     ]

@@ -19,10 +19,10 @@ import warnings
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn wants it before SciPy is imported
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
+import numpy as np
+import torch
 
-import separatrix as sx  # noqa: E402
+import separatrix as sx
 
 ORDERS = 5.0
 REPEATS = 20

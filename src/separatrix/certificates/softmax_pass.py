@@ -94,7 +94,7 @@ def softmax_pass(
         excess_sizes += abs(shares).sum(axis=0)
         if by_column:
             sizes += abs(block).T @ abs(shares)
-        members += _class_sums(xp, block, own, cost, K)
+        members += _class_sums(xp, block, own, cost, shares)
     # The share of a row's own class is a rounded sum of K terms; the centred row is rounded once.
     share = gamma(most + K + 8.0) + pulls.share
     errors: np.ndarray | float = 0.0
@@ -126,21 +126,24 @@ def softmax_pass(
 def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[Any, Any, Any]:
     """Return a (rows x K), the losses as computed, and entropies from below."""
     K = W.shape[1]
-    scores = block @ W + bias
+    scores = block @ W
+    scores += bias
     rows = xp.arange(len(own), **_where(xp, scores))
-    scores = scores - scores[rows, own][:, None]
+    scores -= scores[rows, own][:, None]
     scores[rows, own] = -math.inf
     top = xp.amax(scores, axis=1)
     top = xp.where(top > 0.0, top, 0.0 * cost)
-    parts = xp.exp(scores - top[:, None])
+    scores -= top[:, None]
+    parts = xp.exp(scores)
     beside = parts.sum(axis=1)
     whole = beside + xp.exp(-top)
     loss = xp.where(top > 0.0, top + xp.log(whole), xp.log1p(beside))
     # Scaled down by more than rounding, so that the others never take all of 1 and more.
     parts *= ((1.0 - (K + 8.0) * UNIT) / whole)[:, None]
     others = parts.sum(axis=1)
-    logs = xp.log(xp.where(parts > 0.0, parts, xp.ones_like(parts)))
-    entropy = -(parts * logs).sum(axis=1) * (1.0 - 2.0 * (K + 16.0) * UNIT)
+    scores = xp.log(xp.maximum(parts, xp.full_like(parts[:1, :1], LEAST)), out=scores)
+    scores *= parts  # p log p; of p = 0 it is 0
+    entropy = -scores.sum(axis=1) * (1.0 - 2.0 * (K + 16.0) * UNIT)
     wide = gamma(K + 4.0)
     low, high = _own_entropy(xp, others * (1.0 - wide)), _own_entropy(xp, others * (1.0 + wide))
     entropy += xp.where(low < high, low, high) * (1.0 - 32.0 * UNIT)
@@ -190,14 +193,17 @@ def _lengths(xp: Any, block: Any, d: int) -> np.ndarray:
     return np.asarray(lengths * (1.0 + gamma(d + 4.0)) + math.sqrt(LEAST) * (d + 2.0))
 
 
-def _class_sums(xp: Any, block: Any, own: Any, cost: Any, K: int) -> Any:
-    """Return sum c_i x_i over each class, K x d."""
+def _class_sums(xp: Any, block: Any, own: Any, cost: Any, room: Any) -> Any:
+    """Return sum c_i x_i over each class, K x d; `room` (rows x K) is written over."""
+    K = room.shape[1]
     if xp is np:
         marks = sp.csr_array((cost, (own, np.arange(len(own)))), shape=(K, len(own)))
         sums = marks @ block
         return np.asarray(sums.toarray() if sp.issparse(sums) else sums)
-    sums = xp.zeros((K, block.shape[1]), dtype=block.dtype, device=block.device)
-    return sums.index_add_(0, own, block * cost[:, None])
+    # A product with ones in their places is many times faster there than adding row by row.
+    room.zero_()
+    room[xp.arange(len(own), device=own.device), own] = cost
+    return (block.T @ room).T
 
 
 def _mean(X: Any, xp: Any, n: int) -> np.ndarray:

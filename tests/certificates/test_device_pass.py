@@ -64,6 +64,7 @@ def test_the_name_of_large_data_is_made_when_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(placing, "_NAMED_AT_ONCE", 0)
     proof = LogisticRegression().fit(X, y).certificate_
     assert isinstance(proof, UnnamedGap)
+    assert proof.named().data_sha256 == named
     assert proof.check(X, y)
     assert pickle.loads(pickle.dumps(proof)).data_sha256 == named
     assert proof.data_sha256 == named

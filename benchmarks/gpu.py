@@ -28,7 +28,7 @@ ORDERS = 5.0
 REPEATS = 20
 
 
-def clusters(n, d, K, device, apart=0.4, seed=0):
+def clusters(n, d, K, device, apart=0.17, seed=0):
     """Return rows around one mean a class, with the spectrum of embeddings, and class numbers."""
     draw = torch.Generator(device=device).manual_seed(seed)
     kind = {"device": device, "generator": draw}

@@ -51,7 +51,9 @@ class SoftmaxRows:
         self.dtype = self.xp.float32 if single else self.xp.float64
         self.is_single = single
         self.codes, self.costs = self.told(problem.codes), self.told(problem.costs, self.dtype)
-        self.centre = self._mean() if problem.has_free_bias else self.zeros(self.d)
+        self.centre = self.zeros(self.d)
+        if problem.has_free_bias:
+            self.centre = X.once("mean row", self._mean) if self.on_device else self._mean()
         step = max(1, (_DEVICE_ENTRIES if self.on_device else _ENTRIES) // max(self.K, 1))
         self.tiles = [slice(at, min(self.n, at + step)) for at in range(0, self.n, step)]
         size = self.n * self.K * (4.0 if single else 8.0)

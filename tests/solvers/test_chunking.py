@@ -222,3 +222,23 @@ def test_a_replay_shows_every_pair():
         others = np.setdiff1d(np.arange(len(X)), [i, j])
         assert (before.alpha[others] == after.alpha[others]).all()
     assert frames[-1].alpha.tobytes() == state.alpha.tobytes()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("single", [False, True])
+def test_steps_by_arrays_are_those_of_the_loop(kernel, single):
+    for seed in cases(20):
+        X, machine = posed(seed)
+        K = naive.kernel_matrix(kernel.name, X, X, kernel.gamma, kernel.degree, kernel.coef0)
+        rows = WholeRows(K.astype(np.float32) if single else K)
+        one = chunking.start(machine, kernel_rows=rows, tol=1e-9)
+        two = chunking.start(machine, kernel_rows=rows, tol=1e-9, by_arrays=True)
+        for budget in (1, 1, 5, 20):  # afterwards sums in another order may part them
+            assert chunking.advance(one, budget) == chunking.advance(two, budget)
+            assert chunking.pair_of(one) == chunking.pair_of(two)
+            assert_allclose(one.before, two.before, rtol=1e-9, atol=1e-12)
+            assert one.updates == two.updates
+        go_on(chunking, one, 20_000)
+        go_on(chunking, two, 20_000)
+        assert_allclose(two.dual, one.dual, rtol=1e-7, atol=1e-12)
+        assert one.negative_curvature == two.negative_curvature

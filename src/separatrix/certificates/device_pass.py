@@ -8,8 +8,6 @@ claims can be proved on the processor at any time (`DualityGap.check`).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from separatrix.certificates.data_pass import LEAST, UNIT, Pass, Total, gamma

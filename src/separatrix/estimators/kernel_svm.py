@@ -8,17 +8,19 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
+from separatrix._device import guarded
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
 from separatrix.errors import DataError, NotSeparableError
-from separatrix.estimators._kernel_base import KernelClassifier
+from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
 from separatrix.estimators._kernel_machines import (
     KernelData,
     KernelEffort,
@@ -65,6 +67,9 @@ class KernelSVM(KernelClassifier):
         Several classes: each against each, with votes, or each against the rest.
     n_jobs : int or None
         Threads over kernel values; None uses every core. The answer does not depend on it.
+    device : {"cpu", "cuda", "cuda:N", "auto"}
+        Where kernel values of dense rows are computed (the extra gpu: torch). "auto" takes a GPU
+        where there is one. A tensor is worked on where it is. Needs a kernel given by its name.
 
     Attributes
     ----------
@@ -112,6 +117,7 @@ class KernelSVM(KernelClassifier):
         max_seconds: float | None = None,
         multi_class: str = "ovo",
         n_jobs: int | None = None,
+        device: str = "cpu",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -124,19 +130,22 @@ class KernelSVM(KernelClassifier):
         self.max_seconds = max_seconds
         self.multi_class = multi_class
         self.n_jobs = n_jobs
+        self.device = device
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVM:
         """Find the machine and prove how close to the best it is."""
+        place, X, y, sample_weight = brought_for_kernel(self, X, y, sample_weight)
         X, codes, weights = self._pose(X, y, sample_weight)
         effort = self._effort()
         costs = self._costs(weights)
         order = self._order(codes)
         names = self._class_names()
-        with one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
+        on_device = nullcontext() if place is None else guarded(place)
+        with on_device, one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
             # The fingerprint is made meanwhile; it needs the data and nothing else.
             fingerprint = pool.submit(sha256, data_of(X, codes, len(names), True))
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
-            data = KernelData(self.kernel_, sorted_X, fingerprint, names, order)
+            data = KernelData(self.kernel_, sorted_X, fingerprint, names, order, place)
             at = slice(None) if order is None else order
             tasks = [
                 Task(k, rest, signs, np.where(signs != 0.0, costs[at], 0.0))

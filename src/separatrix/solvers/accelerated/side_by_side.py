@@ -64,6 +64,5 @@ def _solved(
     w, b = point.scaled.plain(point.v, point.bias)
     alphas, w, b = (values.cpu().numpy() for values in (point.claimed, w, b))
     return [
-        (np.append(b[k], w[:, k]), np.ascontiguousarray(alphas[:, k]))
-        for k in range(len(problems))
+        (np.append(b[k], w[:, k]), np.ascontiguousarray(alphas[:, k])) for k in range(len(problems))
     ]

@@ -1,6 +1,6 @@
 """A symmetric positive system on a device, solved by Cholesky on a unit diagonal.
 
-    M x = right
+M x = right
 """
 
 from __future__ import annotations

@@ -362,12 +362,12 @@ def free_bytes(device: Any) -> float:
 def product_precision(fast: bool) -> Iterator[None]:
     """Allow TF32 in float32 products on a GPU, or forbid it; what was set before comes back."""
     matmul = torch_module().backends.cuda.matmul
-    if hasattr(matmul, "fp32_precision"):
-        name, value = "fp32_precision", "tf32" if fast else "ieee"
-    else:
-        name, value = "allow_tf32", fast
+    name, value = "fp32_precision", "tf32" if fast else "ieee"
+    wanted: Any = value
+    if not hasattr(matmul, name):  # torch before 2.9
+        name, wanted = "allow_tf32", fast
     before = getattr(matmul, name)
-    setattr(matmul, name, value)
+    setattr(matmul, name, wanted)
     try:
         yield
     finally:

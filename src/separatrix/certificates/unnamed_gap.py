@@ -64,7 +64,7 @@ class UnnamedGap(DualityGap):
     """A `DualityGap` whose `data_sha256` is made when it is first asked for."""
 
     @property
-    def data_sha256(self) -> str:  # type: ignore[override]
+    def data_sha256(self) -> str:
         """The fingerprint of the data."""
         name = self.__dict__["_name"]
         return str(name if isinstance(name, str) else name())

@@ -18,13 +18,21 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import DataError
-from separatrix.estimators._proved import Effort, Fitted, Naming, solve_and_prove
+from separatrix.estimators._proved import (
+    Effort,
+    Fitted,
+    Naming,
+    first_tolerance,
+    solve_and_prove,
+)
 from separatrix.estimators._weights import class_factors
+from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import Known, SignedProblem
 from separatrix.selection.folds import Fold
 from separatrix.solvers._drive import Status
+from separatrix.solvers.accelerated.side_by_side import side_by_side
 
 __all__ = ["Arrays", "Cancelled", "Facts", "Setting", "averaged", "signed_problems", "solve_cell"]
 
@@ -92,9 +100,17 @@ def solve_cell(setting: Setting, C: float, fold: int, first: Arrays | None) -> t
     fingerprint.set_result("")  # what is proved here is not handed on, so it names no data
     names = tuple(str(name) for name in setting.classes)
     machines = []
-    for number, rows in enumerate(setting.rows):
-        problem = MachineProblem(rows, costs, CODES[setting.loss], setting.bias_penalty)
-        start = None if first is None else (first["weights"][number], first["multipliers"][number])
+    problems = [
+        MachineProblem(rows, costs, CODES[setting.loss], setting.bias_penalty)
+        for rows in setting.rows
+    ]
+    starts: list[Any] = [None] * len(problems)
+    if first is not None:
+        starts = list(zip(first["weights"], first["multipliers"], strict=True))
+    if len(problems) > 1 and on_device(problems[0].X):
+        tol = first_tolerance(problems[0], setting.effort)
+        starts = side_by_side(problems, tol, starts, setting.effort.deadline)
+    for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
         naming = Naming(fingerprint, names, number if len(setting.rows) > 1 else 1)
         machines.append(
             solve_and_prove(problem, setting.effort, naming, start, lambda _: _go_on(setting))

@@ -55,7 +55,7 @@ def _with_best_bias(
     problem: MachineProblem, w: FloatArray, scores: FloatArray, alpha: FloatArray, tol: float
 ) -> tuple[FloatArray, tuple[float, float]]:
     """Take the bias that the free support vectors agree on, if it is as good as the best for w."""
-    if not problem.has_free_bias:
+    if not (problem.has_free_bias and problem.costs.any()):
         return w, (float(w[0]), float(w[0]))
     signs, costs = problem.signs, problem.costs
     low, high = hinge_bias_interval(scores, signs, costs)

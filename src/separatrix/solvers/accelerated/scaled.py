@@ -28,19 +28,8 @@ _WORTH_LEAVING_OUT = 0.1
 class Scaled:
     """V, and the products that the solvers ask for."""
 
-    def __init__(self, rows: DeviceRows, centre: bool) -> None:
-        torch = torch_module()
-        self.rows, self.passes = rows, 0.0
-        n, d = rows.shape
-        self.mean = torch.zeros(d, dtype=torch.float64, device=rows.device)
-        spread = torch.zeros_like(self.mean)
-        if centre:
-            for _, _, piece in rows.pieces():
-                self.mean += piece.sum(dim=0, dtype=torch.float64)
-            self.mean /= max(1, n)
-        for _, _, block in self.blocks():
-            spread += block.square_().sum(dim=0)
-        self.scale = _powers_of_two((spread / max(1, n)).sqrt())
+    def __init__(self, rows: DeviceRows, mean: Any, scale: Any) -> None:
+        self.rows, self.mean, self.scale = rows, mean, scale
 
     @property
     def width(self) -> int:
@@ -111,7 +100,23 @@ class Scaled:
 
 def scaled_on(rows: DeviceRows, centre: bool) -> Scaled:
     """Measure the columns once; every class, fold and C after that finds them measured."""
-    return rows.once(f"scaled, centred: {centre}", lambda: Scaled(rows, centre))
+    # Rows keep the measures alone: what kept the rows too would keep them from being freed.
+    return Scaled(rows, *rows.once(f"scaled, {centre}", lambda: _measured(rows, centre)))
+
+
+def _measured(rows: DeviceRows, centre: bool) -> tuple[Any, Any]:
+    """Return the mean of every column (0 unless `centre`) and its spread as a power of two."""
+    torch = torch_module()
+    n, d = rows.shape
+    mean = torch.zeros(d, dtype=torch.float64, device=rows.device)
+    squares = torch.zeros_like(mean)
+    if centre:
+        for _, _, piece in rows.pieces():
+            mean += piece.sum(dim=0, dtype=torch.float64)
+        mean /= max(1, n)
+    for _, _, piece in rows.pieces():
+        squares += (piece - mean).square_().sum(dim=0)
+    return mean, _powers_of_two((squares / max(1, n)).sqrt())
 
 
 def _powers_of_two(spread: Any) -> Any:

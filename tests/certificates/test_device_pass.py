@@ -1,0 +1,95 @@
+"""The proof's pass made in torch: the same sums within their errors, and the same certificates."""
+
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.amounts import cases
+from tests.problems import problem
+from tests.torch_road import CPU, rows, torch
+
+import separatrix.certificates.duality_gap as duality_gap
+import separatrix.estimators._on_device as placing
+from separatrix import LogisticRegression
+from separatrix.certificates.device_pass import device_pass
+from separatrix.certificates.unnamed_gap import UnnamedGap
+from separatrix.errors import DataError
+from separatrix.problem.device_rows import DeviceRows
+
+
+def test_errors_hold_the_exact_sums():
+    for seed in cases(40):
+        case = problem(seed)
+        rng = np.random.default_rng(seed)
+        n, d = case.X.shape
+        if float(np.abs(case.X).max(initial=0.0)) > 1e100:
+            continue
+        w, bias, alpha = rng.normal(size=d), float(rng.normal()), rng.random(n)
+        seen = device_pass(rows(case.X, chunk_rows=4), case.y_signs, w, bias, alpha)
+        exact = [[Fraction(x) for x in row] for row in case.X.tolist()]
+        for i in range(n):
+            score = sum(x * Fraction(v) for x, v in zip(exact[i], w.tolist(), strict=True))
+            margin = Fraction(case.y_signs[i]) * (score + Fraction(bias))
+            assert abs(margin - Fraction(seen.margins[i])) <= Fraction(seen.margin_errors[i])
+        for j in range(d):
+            share = (case.y_signs * alpha).tolist()
+            total = sum(Fraction(s) * exact[i][j] for i, s in enumerate(share))
+            assert abs(total - Fraction(seen.total[j])) <= Fraction(seen.total_errors[j])
+            size = sum(Fraction(abs(s)) * abs(exact[i][j]) for i, s in enumerate(share))
+            assert Fraction(seen.sizes[j]) * (1 + Fraction(1, 2**40)) >= size
+
+
+def spread_out(n=500, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = torch.as_tensor(rng.normal(size=(n, d)))
+    return X, (X[:, 0].numpy() + rng.normal(size=n) > 0).astype(int)
+
+
+def test_a_proof_made_there_is_accepted_by_the_processor(monkeypatch):
+    X, y = spread_out()
+    monkeypatch.setattr(duality_gap, "_FEW_THERE", 0)
+    machine = LogisticRegression().fit(X, y)
+    assert machine.gap_ <= 1e-4
+    assert machine.certificate_.check(X, y)
+    assert machine.certificate_.check(X.numpy(), y)
+    assert not machine.certificate_.check(X.numpy() + 1.0, y)
+
+
+def test_the_name_of_large_data_is_made_when_it_is_asked_for(monkeypatch):
+    X, y = spread_out()
+    named = LogisticRegression().fit(X, y).certificate_.data_sha256
+    monkeypatch.setattr(placing, "_NAMED_AT_ONCE", 0)
+    proof = LogisticRegression().fit(X, y).certificate_
+    assert isinstance(proof, UnnamedGap)
+    assert proof.check(X, y)
+    assert pickle.loads(pickle.dumps(proof)).data_sha256 == named
+    assert proof.data_sha256 == named
+    assert named in proof.to_json()
+    assert proof.check(X.numpy(), y)
+    assert not proof.check(X.flip(0), y[::-1])  # now that they have a name, other data are refused
+
+
+def test_a_proof_whose_data_are_gone_says_so(monkeypatch):
+    X, y = spread_out()
+    kept = X.clone()
+    monkeypatch.setattr(placing, "_NAMED_AT_ONCE", 0)
+    proof = LogisticRegression().fit(X, y).certificate_
+    del X
+    assert proof.check(kept, y)
+    assert math.isfinite(proof.gap)
+    with pytest.raises(DataError, match="fit again and keep X"):
+        proof.to_json()
+
+
+def test_rows_stand_where_a_matrix_stands():
+    X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+    for settings in ({}, {"chunk_rows": 6}):
+        there = DeviceRows(X, CPU, **settings)
+        w, shares = np.arange(3.0), np.arange(20.0)
+        np.testing.assert_allclose(there @ w, X.astype(float) @ w, rtol=1e-12)
+        np.testing.assert_allclose(shares @ there, shares @ X.astype(float), rtol=1e-12)
+        assert np.array_equal(there[np.array([3, 1])].numpy(), X[[3, 1]])
+        assert np.array_equal(there.to_host(), X)
+        assert (len(there), there.ndim, there.size) == (20, 2, 60)

@@ -1,0 +1,26 @@
+"""What the tests of the torch road share: torch, or a skip that says why."""
+
+import numpy as np
+import pytest
+
+from separatrix.problem.device_rows import DeviceRows
+from separatrix.problem.losses import CODES
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import SignedProblem
+
+torch = pytest.importorskip(
+    "torch", reason="torch is not installed (the extra 'gpu'): its road cannot be tested"
+)
+CPU = torch.device("cpu")
+
+
+def rows(X, **settings):
+    return DeviceRows(np.array(X), CPU, **settings)
+
+
+def pair(X, signs, costs, loss, *, intercept=True, penalty=0.0, **settings):
+    """The same machine for the processor and, on the same numbers, for torch."""
+    here = SignedProblem(np.asarray(X), signs, intercept)
+    there = SignedProblem(rows(X, **settings), signs, intercept)
+    code = CODES[loss]
+    return MachineProblem(here, costs, code, penalty), MachineProblem(there, costs, code, penalty)

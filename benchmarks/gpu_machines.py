@@ -111,7 +111,7 @@ def main():
     )
     rates = measured_rates(device, options.columns)
     print(
-        f"Measured: {rates[0] / 1e12:.1f} TFLOP/s in float32, {rates[1] / 1e12:.1f} in float64, "
+        f"Measured: {rates[0] / 1e12:.3g} TFLOP/s in float32, {rates[1] / 1e12:.3g} in float64, "
         f"{rates[2] / 1e9:.0f} GB/s read.\n"
     )
     X, y = embedding_like(options.rows, options.columns, options.classes, device)

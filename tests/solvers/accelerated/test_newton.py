@@ -98,7 +98,7 @@ def test_side_by_side_is_one_by_one(loss):
             alone, *_ = proved(machine)
             state = newton.start(machine, tol=1e-9, first=first)
             assert newton.advance(state, 0) is Status.OPTIMAL
-            assert state.updates == 0
+            assert state.updates == first.updates > 0
             assert_allclose(state.primal, alone.primal, rtol=1e-8)
 
 

@@ -16,7 +16,7 @@ wide, with TF32 while it is very wide: that bends the way, never the end.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from separatrix.solvers.accelerated.row_terms import best_step
 from separatrix.solvers.accelerated.scaled import DOUBLE, ROUGH, SINGLE
 from separatrix.solvers.accelerated.systems import solved
 
-__all__ = ["WIDEST_MATRIX", "advance", "start", "update"]
+__all__ = ["WIDEST_MATRIX", "Begun", "advance", "start", "update"]
 
 # Beyond so many columns the matrix costs more than rounds of products with the rows.
 WIDEST_MATRIX = 4096
@@ -50,6 +50,15 @@ WIDEST_MATRIX = 4096
 _ROUGH, _SINGLE = 0.1, 1e-5
 # exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
 _FAR = 750.0
+
+
+class Begun(NamedTuple):
+    """Where a run that went before ended: a start that counts its work."""
+
+    w: np.ndarray
+    alpha: np.ndarray
+    updates: int
+    passes: float
 
 
 def start(
@@ -72,6 +81,8 @@ def start(
         # A neighbour's alpha is rarely enough, but that of a run side by side is.
         alpha = problem.X.tensor(np.clip(first[1], 0.0, problem.upper))
         claim(point, alpha[:, None])
+    if isinstance(first, Begun):
+        point.updates, point.passes = first.updates, point.passes + first.passes
     state.memory = point, max_passes
     _report(state)
     return state

@@ -17,7 +17,7 @@ import numpy as np
 from separatrix._device import free_bytes
 from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.accelerated.newton import update
+from separatrix.solvers.accelerated.newton import Begun, update
 from separatrix.solvers.accelerated.point import placed
 
 __all__ = ["side_by_side"]
@@ -64,5 +64,6 @@ def _solved(
     w, b = point.scaled.plain(point.v, point.bias)
     alphas, w, b = (values.cpu().numpy() for values in (point.claimed, w, b))
     return [
-        (np.append(b[k], w[:, k]), np.ascontiguousarray(alphas[:, k])) for k in range(len(problems))
+        Begun(np.append(b[k], w[:, k]), alphas[:, k].copy(), point.updates, point.passes)
+        for k in range(len(problems))
     ]

@@ -173,9 +173,8 @@ def _machine(
         "intercept_penalty": float(penalise_bias),
         "class_weight": "balanced" if balanced else None,
         "max_seconds": max_seconds,
+        "device": device,
     }
-    if device != "cpu":
-        settings["device"] = device
     if loss is Loss.LOGISTIC:
         return LogisticRegression(**settings)
     return LinearSVM(loss=loss.value, **settings)

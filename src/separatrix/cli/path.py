@@ -144,9 +144,8 @@ def _chooser(
         "random_state": seed,
         "n_jobs": threads,
         "verbose": sys.stderr.isatty(),
+        "device": device,
     }
-    if device != "cpu":
-        settings["device"] = device
     if loss is Loss.LOGISTIC:
         return LogisticRegressionCV(Cs, **settings)
     return LinearSVMCV(Cs, loss=loss.value, **settings)

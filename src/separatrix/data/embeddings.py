@@ -216,14 +216,13 @@ def _check_length(y: NDArray[Any], n_rows: int, file: str) -> None:
 
 
 def is_vector(column: TypedColumn) -> bool:
-    """Whether a column of an Arrow table holds lists of numbers."""
+    """Whether a column of an Arrow table holds lists of floats."""
     import pyarrow as pa
 
     types, kind = pa.types, column.array.type
     if not (types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)):
         return False
-    held = kind.value_type
-    return bool(types.is_floating(held) or types.is_integer(held))
+    return bool(types.is_floating(kind.value_type))
 
 
 def vectors_of(column: TypedColumn, source: Source) -> NDArray[Any]:

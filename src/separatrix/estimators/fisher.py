@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,11 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._device import guarded
 from separatrix.certificates.fisher import check_fisher
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._brought import brought
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import (
     new_data,
     one_of,
@@ -122,6 +121,10 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Fisher:
         """Find the directions and the threshold."""
+        with worked_on(self, X):
+            return self._fitted(X, y, sample_weight)
+
+    def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Fisher:
         self._check_parameters()
         place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
         X, y = training_data(self, X, y)
@@ -138,18 +141,17 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
             loss = as_loss_matrix(self.threshold, 2)
         priors = None if self.priors is None else as_priors(self.priors, n_classes)
         threshold = "mean" if isinstance(self.threshold, str) and self.threshold == "mean" else ""
-        with nullcontext() if place is None else guarded(place):
-            found = solve_fisher(
-                X,
-                codes,
-                weights,
-                n_classes,
-                self.direction,
-                threshold or "gaussian",
-                priors,
-                self.shrinkage,
-                _laid_out(place, X, codes, weights, n_classes),
-            )
+        found = solve_fisher(
+            X,
+            codes,
+            weights,
+            n_classes,
+            self.direction,
+            threshold or "gaussian",
+            priors,
+            self.shrinkage,
+            _laid_out(place, X, codes, weights, n_classes),
+        )
         self._adopt(found, 0.0 if loss is None else log_odds_threshold(loss))
         self._certify(X, y, weights)
         return self

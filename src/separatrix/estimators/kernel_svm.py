@@ -8,14 +8,12 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix._device import guarded
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
@@ -28,6 +26,7 @@ from separatrix.estimators._kernel_machines import (
     Task,
     solve_kernel_machines,
 )
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import one_of, positive, several_classes
 from separatrix.estimators._weights import row_weights
 from separatrix.solvers import pair_replay
@@ -134,14 +133,17 @@ class KernelSVM(KernelClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVM:
         """Find the machine and prove how close to the best it is."""
+        with worked_on(self, X):
+            return self._fitted(X, y, sample_weight)
+
+    def _fitted(self, X: Any, y: Any, sample_weight: Any) -> KernelSVM:
         place, X, y, sample_weight = brought_for_kernel(self, X, y, sample_weight)
         X, codes, weights = self._pose(X, y, sample_weight)
         effort = self._effort()
         costs = self._costs(weights)
         order = self._order(codes)
         names = self._class_names()
-        on_device = nullcontext() if place is None else guarded(place)
-        with on_device, one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
+        with one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
             # The fingerprint is made meanwhile; it needs the data and nothing else.
             fingerprint = pool.submit(sha256, data_of(X, codes, len(names), True))
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)

@@ -10,11 +10,11 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._device import guarded
 from separatrix.certificates.least_squares import check_least_squares, targets_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._brought import brought
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import (
     new_data,
     one_of,
@@ -124,6 +124,10 @@ class LeastSquares(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquares:
         """Find the weights and prove how near the optimum they are."""
+        with worked_on(self, X):
+            return self._fitted(X, y, sample_weight)
+
+    def _fitted(self, X: Any, y: Any, sample_weight: Any) -> LeastSquares:
         ridges = self._checked()
         place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
         if self.task == "regression":
@@ -151,9 +155,8 @@ class LeastSquares(LinearClassifier):
         from separatrix.problem.device_rows import DeviceRows
         from separatrix.solvers.accelerated.least_squares import least_squares_on
 
-        with guarded(place):
-            rows = DeviceRows(X, place)
-            return least_squares_on(rows, T, weights, self.ridge_, self.fit_intercept)
+        rows = DeviceRows(X, place)
+        return least_squares_on(rows, T, weights, self.ridge_, self.fit_intercept)
 
     def _checked(self) -> np.ndarray:
         one_of("task", self.task, ("classification", "regression"))

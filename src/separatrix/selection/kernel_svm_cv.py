@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix._device import guarded
 from separatrix.certificates.kernel_gap import signs_of
 from separatrix.estimators._kernel_base import brought_for_kernel
 from separatrix.estimators._kernel_machines import chunks_at, rows_at
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import positive
 from separatrix.estimators.kernel_svm import KernelSVM, votes
 from separatrix.problem.kernel_machine import KernelMachine
@@ -111,9 +110,8 @@ class KernelSVMCV(KernelSVM):
             raise ValueError("Cs and gammas must hold at least one value each.")
         given = self.C, self.gamma  # of the parent, and no parameters of this one
         try:
-            place, *data = brought_for_kernel(self, X, y, sample_weight)
-            with nullcontext() if place is None else guarded(place):
-                self.path_ = self._path(place, *data)
+            with worked_on(self, X):
+                self.path_ = self._path(*brought_for_kernel(self, X, y, sample_weight))
             order = np.lexsort((self.path_["C"], self.path_["mean_error"].round(12)))
             self.C_ = float(self.path_["C"][order[0]])
             self.gamma_ = float(self.path_["gamma"][order[0]])

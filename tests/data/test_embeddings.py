@@ -230,6 +230,7 @@ def npy(descr="'<f4'", fortran="False", shape="(3, 3)", data=PLAIN, version=1):
         (npy(shape="(999999999999, 999999999999)"), "promises"),
         (npy(shape="(9999999999999999999999, 1)"), "no array has"),
         (npy(shape="(3, -3)"), "damaged"),
+        (npy(shape="(3  3,)"), "no array has"),
         (npy(shape="(3, __import__('os').system('true'))"), "damaged"),
         (npy(fortran="1"), "damaged"),
         (npy()[:40], "cut short"),

@@ -66,7 +66,7 @@ def parse_parquet(source: Source, max_bytes: int | None = None) -> Any:
 
     def load(reader: Any) -> Any:
         file = parquet.ParquetFile(reader)
-        needed = 8 * _values_in(file.metadata)
+        needed = _bytes_of(file.metadata)
         if needed > limit:
             raise source.error(
                 f"the table needs about {needed:,} bytes, more than the {limit:,} allowed; "
@@ -90,7 +90,7 @@ def parquet_batches(path: str, size: int) -> Iterator[Any]:
     known = (pa.ArrowException, OSError, ValueError, KeyError, MemoryError)
     try:
         file = parquet.ParquetFile(path)
-        width = 8 * _values_in(file.metadata) // max(1, file.metadata.num_rows)
+        width = _bytes_of(file.metadata) // max(1, file.metadata.num_rows)
         batches = file.iter_batches(batch_size=max(1, size // max(1, width)), use_threads=False)
     except known as error:
         raise damaged(error) from None
@@ -107,12 +107,14 @@ def parquet_batches(path: str, size: int) -> Iterator[Any]:
             yield table
 
 
-def _values_in(metadata: Any) -> int:
-    """Return how many values a file says it holds; a list counts by its items."""
+def _bytes_of(metadata: Any) -> int:
+    """Return about how many bytes the rows of a file need, as it says itself.
+
+    What it says of single columns is not asked: where that is damaged, Arrow ends the process.
+    """
     groups = range(metadata.num_row_groups)
-    columns = range(metadata.num_columns)
-    items = sum(metadata.row_group(g).column(c).num_values for g in groups for c in columns)
-    return max(int(items), int(metadata.num_rows * metadata.num_columns))
+    stored = sum(metadata.row_group(group).total_byte_size for group in groups)
+    return max(int(stored), 8 * int(metadata.num_rows * metadata.num_columns))
 
 
 def parse_arrow_file(source: Source) -> Any:

@@ -114,3 +114,22 @@ def test_options_that_do_not_go_together(folder, options, words):
     refused = run("fit", folder / "table.csv", *options)
     assert refused.returncode == 2
     assert words in " ".join(refused.stderr.replace("│", " ").split())
+
+
+def test_devices_by_name(folder, tmp_path):
+    rows = ["--labels", folder / "labels.txt", "--loss", "logistic"]
+    anywhere = run("fit", folder / "rows.npy", *rows, "--device", "auto", "--json")
+    assert anywhere.returncode == 0, anywhere.stderr
+    here = run("fit", folder / "rows.npy", *rows, "--json")
+    told = [json.loads(one.stdout)["objective"] for one in (anywhere, here)]
+    assert told[0] == pytest.approx(told[1], rel=1e-4)
+    path = run("path", folder / "rows.npy", *rows, "--Cs", "1", "--folds", "2", "--device", "auto")
+    assert path.returncode == 0, path.stderr
+    unknown = run("fit", folder / "rows.npy", *rows, "--device", "tpu")
+    assert unknown.returncode == 2
+    assert "device must be 'cpu', 'cuda', 'cuda:N' or 'auto'" in unknown.stderr
+    sparse = tmp_path / "a.libsvm"
+    sparse.write_text("+1 1:2\n-1 2:1\n")
+    refused = run("fit", sparse, "--device", "cuda")
+    assert refused.returncode == 3
+    assert "dense data" in refused.stderr

@@ -15,6 +15,7 @@ _HOME = {
     "ContaminatedTestError": "separatrix.errors",
     "DataError": "separatrix.errors",
     "DeltaRule": "separatrix.estimators.delta_rule",
+    "DeviceError": "separatrix.errors",
     "Fisher": "separatrix.estimators.fisher",
     "GaussianPlugIn": "separatrix.estimators.gaussian_plug_in",
     "KernelKozinec": "separatrix.estimators.kernel_perceptron",

@@ -8,6 +8,7 @@
     guarded(device)            out of memory and a lost device become one `DeviceError`
 
 Half precision is computed with as float32, which holds its numbers exactly; float64 stays.
+It is longer than other files because all that knows torch by name is to be found in one place.
 """
 
 from __future__ import annotations
@@ -283,6 +284,11 @@ def _staged(X: Any, device: Any, kind: Any, height: int) -> Iterator[tuple[int, 
     torch = torch_module()
     n, width = X.shape
     height = min(height, max(n, 1))
+    if is_tensor(X) and X.device == device:
+        for start in range(0, n, height):
+            stop = min(start + height, n)
+            yield start, stop, X[start:stop].to(kind)
+        return
     pinned = device.type == "cuda"
     stages = [torch.empty((height, width), dtype=kind, pin_memory=pinned) for _ in range(2)]
     there = [torch.empty((height, width), dtype=kind, device=device) for _ in range(2)]

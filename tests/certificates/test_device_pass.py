@@ -17,6 +17,7 @@ from separatrix.certificates.device_pass import device_pass
 from separatrix.certificates.unnamed_gap import UnnamedGap
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import DeviceRows
+from separatrix.solvers.balance import balanced
 
 
 def test_errors_hold_the_exact_sums():
@@ -63,6 +64,7 @@ def test_the_name_of_large_data_is_made_when_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(placing, "_NAMED_AT_ONCE", 0)
     proof = LogisticRegression().fit(X, y).certificate_
     assert isinstance(proof, UnnamedGap)
+    assert proof.named().data_sha256 == named
     assert proof.check(X, y)
     assert pickle.loads(pickle.dumps(proof)).data_sha256 == named
     assert proof.data_sha256 == named
@@ -93,3 +95,50 @@ def test_rows_stand_where_a_matrix_stands():
         assert np.array_equal(there[np.array([3, 1])].numpy(), X[[3, 1]])
         assert np.array_equal(there.to_host(), X)
         assert (len(there), there.ndim, there.size) == (20, 2, 60)
+
+
+def bounds(case, loss, C, w, alpha, intercept=True, penalty=None):
+    return {
+        "signs": case.y_signs,
+        "costs": np.full(len(case.X), C),
+        "loss": loss,
+        "weights": w,
+        "alpha": alpha,
+        "intercept": intercept,
+        "bias_penalty": penalty or 0.0,
+    }
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_bounds_made_there_hold_here_and_are_nearly_as_tight(loss, monkeypatch):
+    monkeypatch.setattr(duality_gap, "_FEW_THERE", 0)
+    for seed in cases(60):
+        case = problem(seed, ["overlapping_gaussians", "integer_grid", "mostly_zero"][seed % 3])
+        rng = np.random.default_rng(seed)
+        n, d = case.X.shape
+        C = 10.0 ** rng.integers(-3, 4)
+        alpha = C * rng.random(n)
+        penalty = 1.0 if seed % 4 == 1 else None
+        if penalty is None:
+            alpha = balanced(alpha, case.y_signs, np.full(n, C))
+        told = bounds(case, loss, C, rng.normal(size=d + 1), alpha, seed % 5 > 0, penalty)
+        there = duality_gap.check_duality_gap(X=rows(case.X), **told)
+        here = duality_gap.check_duality_gap(X=case.X, slack=0.0, **told)
+        assert here.primal <= there.primal <= here.primal * (1.0 + 1e-10)
+        assert here.dual >= there.dual >= here.dual - 1e-10 * (abs(here.dual) + here.primal)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_what_is_not_feasible_proves_nothing(loss, monkeypatch):
+    monkeypatch.setattr(duality_gap, "_FEW_THERE", 0)
+    case = problem(2, "overlapping_gaussians")
+    n, d = case.X.shape
+    good = balanced(np.full(n, 0.5), case.y_signs, np.ones(n))
+    other = int(np.flatnonzero(good)[0])
+    for change in (-2.0, np.nan, np.inf, 1e-13, 2.0):
+        alpha = good.copy()
+        alpha[other] += change
+        told = bounds(case, loss, 1.0, np.zeros(d + 1), alpha)
+        proof = duality_gap.check_duality_gap(X=rows(case.X), **told)
+        assert proof.dual == -np.inf
+        assert not proof.holds

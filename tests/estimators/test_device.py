@@ -17,6 +17,7 @@ from tests.torch_road import CPU, torch
 
 import separatrix as sx
 import separatrix._device as device
+import separatrix.estimators._on_device as placing
 from separatrix._compiled import is_interpreted
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem import device_rows
@@ -314,6 +315,18 @@ def test_budgets_end_with_an_honest_answer():
         machine = sx.LogisticRegression(tol=1e-12, max_passes=4).fit(rows, y == 8)
     assert machine.status_ == "budget"
     assert machine.certificate_.check(X, y == 8)
+
+
+def test_models_are_kept_and_come_back(monkeypatch, tmp_path):
+    X, y = clouds()
+    monkeypatch.setattr(placing, "_NAMED_AT_ONCE", 0)
+    rows = torch.as_tensor(X)
+    machine = sx.LinearSVM(device="auto").fit(rows, y)
+    sx.save(machine, tmp_path / "model.sx")
+    back = sx.load(tmp_path / "model.sx")
+    assert back.device == "auto"
+    assert back.certificate_.check(X, y)
+    assert np.array_equal(back.predict(X), machine.predict(X))
 
 
 def test_a_warm_start_ends_where_it_began():

@@ -73,6 +73,10 @@ class UnnamedGap(DualityGap):
     def data_sha256(self, name: Any) -> None:
         self.__dict__["_name"] = name
 
+    def named(self) -> DualityGap:
+        """Return the same proof with its name made: as it is written down."""
+        return DualityGap(**{each.name: getattr(self, each.name) for each in fields(self)})
+
     def _is_about(self, fingerprint: Callable[[], str]) -> bool:
         """Whether these are the data meant: where they have no name, any of which it is true."""
         return not isinstance(self.__dict__["_name"], str) or super()._is_about(fingerprint)

@@ -16,6 +16,7 @@ from separatrix.errors import DataError, not_finite
 
 _FLOATS = [np.float64, np.float32]
 _LARGEST = 1e100
+_MANY_LABELS = 10_000
 
 
 def training_data(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[Any, np.ndarray]:
@@ -152,13 +153,31 @@ def two_classes(estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def several_classes(estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes, sorted, and the number of each y among them; refuse one class alone."""
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = numbered(y)
     if len(classes) < 2:
         raise DataError(
             f"{type(estimator).__name__} needs two classes to separate, and y holds one class: "
             f"{_few(classes)}. Check the labels, or the rows that were selected."
         )
     return classes, codes
+
+
+def numbered(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels, sorted, and the number of each y among them.
+
+    Whole numbers close together, and many of them, are counted: sorting takes ten times as long.
+
+    >>> numbered(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1]))
+    """
+    if y.dtype.kind in "iub" and y.ndim == 1 and len(y) >= _MANY_LABELS:
+        low, high = int(y.min()), int(y.max())
+        if high - low < len(y) and abs(low) < 2**62 > abs(high):
+            places = y.astype(np.int64) - low
+            present = np.bincount(places, minlength=high - low + 1) > 0
+            classes = (np.flatnonzero(present) + low).astype(y.dtype)
+            return classes, (np.cumsum(present) - 1)[places]
+    return np.unique(y, return_inverse=True)
 
 
 def _few(classes: np.ndarray) -> str:

@@ -83,9 +83,12 @@ class Packer:
         return self._pack_whole(value, where)
 
     def _pack_whole(self, value: Any, where: str) -> Any:
+        from separatrix.certificates.unnamed_gap import UnnamedGap
         from separatrix.estimators.verdict import Verdict
         from separatrix.solvers._drive import Status
 
+        if isinstance(value, UnnamedGap):
+            value = value.named()
         if isinstance(value, Status):
             return {"is": "status", "name": value.name}
         if isinstance(value, str):

@@ -23,9 +23,10 @@ from separatrix.errors import DeviceError
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers._drive import Status
 from separatrix.solvers._machine import MachineState
+from separatrix.solvers.accelerated.bias import middle_bias
 from separatrix.solvers.accelerated.predictor_corrector import Run, laid_out, step
 
-__all__ = ["WIDEST", "advance", "start"]
+__all__ = ["WIDEST", "advance", "dual_of", "primal_of", "start"]
 
 # A matrix of so many columns fills 2 GiB, and takes a GPU seconds to factor.
 WIDEST = 16_384
@@ -115,43 +116,40 @@ def _first_claims(state: MachineState, first: Any) -> None:
 def _claim_primal(run: Run, v: Any, tol: float) -> None:
     """Take v over if its value is the best so far; with the best bias if that makes it enough."""
     scores = run.scores(v[:-1]) if bool(v[:-1].any()) else v.new_zeros(len(run.signs))
-    norm = 0.5 * float(run.quadratic[:-1] @ v[:-1].square())
-
-    def value(bias: Any) -> float:
-        short = (1.0 - run.signs * (scores + bias)).clamp(min=0.0)
-        charged = 0.5 * run.quadratic[-1] * bias**2 if run.has_bias else 0.0
-        return norm + float(run.pairs.costs @ short + charged)
-
-    bias = v[-1] if run.has_bias else v.new_zeros(())
-    found = value(bias)
+    bias = v[-1] * run.has_bias
+    found = primal_of(run, v, scores, bias)
     if run.has_free_bias and found - run.dual > tol * found:
-        best = best_bias(scores, run.signs, run.pairs.costs)
-        if (other := value(best)) < found:
+        best = v.new_full((), middle_bias(scores, run.signs, run.pairs.costs))
+        if (other := primal_of(run, v, scores, best)) < found:
             bias, found = best, other
     if found < run.primal:
         run.primal = found
         run.best_v = torch_module().cat([v[:-1], bias.reshape(1)])
 
 
-def best_bias(scores: Any, signs: Any, costs: Any) -> Any:
-    """Return a b of least total hinge loss: where the slope in b changes sign."""
-    turns, order = (signs - scores).sort(stable=True)
-    slopes = costs[order].cumsum(dim=0) - costs[signs > 0.0].sum()
-    first = int((slopes < 0.0).sum())
-    return turns[min(first, len(turns) - 1)]
+def primal_of(run: Run, v: Any, scores: Any, bias: Any) -> float:
+    """Return the objective of v with this bias, from its scores."""
+    short = (1.0 - run.signs * (scores + bias)).clamp(min=0.0)
+    norm = run.quadratic[:-1] @ v[:-1].square()
+    charged = run.quadratic[-1] * bias.square() if run.has_bias else 0.0
+    return float(0.5 * (norm + charged) + run.pairs.costs @ short)
 
 
 def _claim_dual(run: Run, alpha: Any) -> None:
     """Balance alpha, and keep it if its dual is the best so far."""
-    torch = torch_module()
     if run.has_free_bias:
         alpha = _balanced(alpha, run.signs, run.pairs.costs)
-    pulled = run.gather(run.signs * alpha)
-    q = run.quadratic
-    lost = torch.where(q > 0.0, pulled.square() / q, torch.zeros_like(q)).sum()
-    value = float(alpha.sum() - 0.5 * lost)
+    value = dual_of(run, alpha)
     if value > run.dual:
         run.dual, run.best_alpha = value, alpha
+
+
+def dual_of(run: Run, alpha: Any) -> float:
+    """Return the dual objective of a feasible alpha."""
+    torch, q = torch_module(), run.quadratic
+    pulled = run.gather(run.signs * alpha)
+    lost = torch.where(q > 0.0, pulled.square() / q, 0.0).sum()
+    return float(alpha.sum() - 0.5 * lost)
 
 
 def _balanced(alpha: Any, signs: Any, costs: Any) -> Any:

@@ -138,7 +138,9 @@ def _header_of(source: Source, start: bytes, name: str) -> _Header:
     if len(text) < length or found is None:
         raise source.error(f"the .npy header{said} is cut short or damaged; get the file again")
     parts = [part.strip(b" L") for part in found["shape"].split(b",") if part.strip()]
-    if len(parts) > _MOST_DIMENSIONS or not all(part.isdigit() and len(part) < 13 for part in parts):
+    if len(parts) > _MOST_DIMENSIONS or not all(
+        part.isdigit() and len(part) < 13 for part in parts
+    ):
         raise source.error(f"the .npy header{said} has a shape that no array has; get it again")
     return _Header(
         _dtype(source, found["descr"].decode("latin-1"), name),

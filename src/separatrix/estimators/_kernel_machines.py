@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._device import torch_module
 from separatrix.certificates.device_scores import device_scores
 from separatrix.certificates.kernel_gap import KernelGap, prove_kernel_gap, smallest_eigenvalue
 from separatrix.certificates.kernel_scores import (
@@ -23,6 +24,7 @@ from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers import chunking, factored_kernel
 from separatrix.solvers._drive import Status, go_on
+from separatrix.solvers.accelerated.balance import balanced as balanced_on_device
 from separatrix.solvers.balance import balanced
 from separatrix.solvers.bias import hinge_bias_interval
 from separatrix.solvers.device_kernel import device_kernel_rows
@@ -176,7 +178,17 @@ def _go_on(run: _Run, data: KernelData, effort: KernelEffort) -> None:
         if better is not None:
             alpha, run.status = better, Status.SETTLED
     run.state.kept = None
-    run.alpha[run.machine.members] = balanced(alpha, run.machine.signs, run.machine.costs)
+    machine = run.machine
+    run.alpha[machine.members] = _balanced_at(data.device, alpha, machine.signs, machine.costs)
+
+
+def _balanced_at(device: Any, *arrays: np.ndarray) -> np.ndarray:
+    """Return multipliers with a sum of exactly zero; beside a device without a loop over them."""
+    if device is None:
+        return balanced(*arrays)
+    torch = torch_module()
+    there = [torch.as_tensor(array, dtype=torch.float64, device=device) for array in arrays]
+    return np.asarray(balanced_on_device(*there).cpu().numpy())
 
 
 def _proved(

@@ -1,5 +1,7 @@
 """Kernel machines with kernel values on a device: here torch's own processor stands for one."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -112,6 +114,24 @@ def test_many_classes_weights_and_labels_as_tensors(way):
     assert_allclose(machine.objective_, plain.objective_, rtol=2e-5)
     assert machine.classes_.tolist() == [5, 6, 7]
     assert machine.certificate_.check(X, y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "sigmoid"])
+def test_rows_of_a_tensor_are_scored_where_they_are(kernel):
+    draw = np.random.default_rng(5)
+    X, y = draw.normal(size=(50, 3)) + 2.0, draw.integers(0, 3, size=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine = sx.KernelSVM(kernel=kernel, gamma=0.1, coef0=0.5).fit(X, y)
+    there = machine.decision_function(torch.from_numpy(X))
+    assert_allclose(there, machine.decision_function(X), rtol=1e-9, atol=1e-9)
+    halves = torch.from_numpy(X).to(torch.bfloat16)
+    wanted = machine.predict(halves.double().numpy())
+    assert np.array_equal(machine.predict(halves), wanted)
+    with pytest.raises(ValueError, match="features"):
+        machine.predict(torch.from_numpy(X[:, :2]))
+    with pytest.raises(ValueError, match="NaN"):
+        machine.predict(torch.full((2, 3), float("nan")))
 
 
 def test_a_hard_margin_and_half_precision():

@@ -8,13 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from separatrix._device import guarded, needs_torch, on_host, resolve, rows_on
 from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._brought import brought
 from separatrix.estimators._validate import new_data, refuse_huge, training_data
 from separatrix.problem.kernels import Kernel, check_gram, kernel_of
 from separatrix.problem.signed import as_matrix
-from separatrix.solvers.device_kernel import KERNELS_ON_DEVICE
+from separatrix.solvers.device_kernel import KERNELS_ON_DEVICE, device_kernel_scores
 
 __all__ = ["KernelClassifier", "brought_for_kernel", "kernel_scores_of"]
 
@@ -69,10 +70,22 @@ class KernelClassifier(LinearClassifier):
     def _machine_scores(self, X: Any) -> np.ndarray:
         """Return the score of every row by every machine."""
         check_is_fitted(self)
+        if needs_torch("cpu", X):
+            return self._scores_there(X, resolve("cpu", X)) + np.asarray(self.intercept_)
         X = as_matrix(new_data(self, X))
         return kernel_scores_of(
             self.kernel_, X, self.support_, self.support_vectors_, self.dual_coef_
         ) + np.asarray(self.intercept_)
+
+    def _scores_there(self, X: Any, place: Any) -> np.ndarray:
+        """Return the scores of a tensor's rows, computed where they are."""
+        rows, kernel = as_matrix(new_data(self, on_host(X))), self.kernel_
+        shares, dense = self.dual_coef_, not sp.issparse(self.support_vectors_)
+        if kernel.name not in KERNELS_ON_DEVICE or not dense:
+            return kernel_scores_of(kernel, rows, self.support_, self.support_vectors_, shares)
+        with guarded(place):
+            there = rows_on(X, place, check=False)
+            return device_kernel_scores(kernel, there, self.support_vectors_, shares, place)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of every row: positive for the second class."""

@@ -22,7 +22,7 @@ from separatrix.problem.kernels import Kernel
 from separatrix.solvers.kernel_rows import Span
 from separatrix.solvers.kernel_sources import LARGEST, LARGEST_EXPONENT, LEAST
 
-__all__ = ["KERNELS_ON_DEVICE", "DeviceKernelRows", "device_kernel_rows"]
+__all__ = ["KERNELS_ON_DEVICE", "DeviceKernelRows", "device_kernel_rows", "device_kernel_scores"]
 
 KERNELS_ON_DEVICE = ("linear", "poly", "rbf", "sigmoid")
 _SHARE_OF_MEMORY = 0.5  # of what is free, for rows kept
@@ -149,15 +149,38 @@ class DeviceKernelRows:
 
     def _values(self, left: Any, right: Any, right_squares: Any) -> Any:
         """Return the kernel's values of rows `left` with those on the right."""
-        kernel = self._kernel
         with product_precision(fast=False):
-            values = self._rows[left] @ right.T
-        if kernel.name == "rbf":
-            values *= 2.0
-            values -= self._squares[left][:, None]
-            values -= right_squares
-            return values.clamp_(max=0.0).mul_(kernel.gamma).exp_()
-        if kernel.name == "linear":
-            return values
-        values.mul_(kernel.gamma).add_(kernel.coef0)
-        return values.tanh_() if kernel.name == "sigmoid" else values.pow_(kernel.degree)
+            products = self._rows[left] @ right.T
+        return _from_products(self._kernel, products, self._squares[left], right_squares)
+
+
+def _from_products(kernel: Kernel, values: Any, left_squares: Any, right_squares: Any) -> Any:
+    """Return the kernel's values where products of rows stand; of distances, with their squares."""
+    if kernel.name == "rbf":
+        values *= 2.0
+        values -= left_squares[:, None]
+        values -= right_squares
+        return values.clamp_(max=0.0).mul_(kernel.gamma).exp_()
+    if kernel.name == "linear":
+        return values
+    values.mul_(kernel.gamma).add_(kernel.coef0)
+    return values.tanh_() if kernel.name == "sigmoid" else values.pow_(kernel.degree)
+
+
+def device_kernel_scores(
+    kernel: Kernel, X: Any, vectors: np.ndarray, shares: np.ndarray, device: Any
+) -> np.ndarray:
+    """Return sum_i s_i K(x_i, x) for every row x of a tensor, in float64, where it is."""
+    torch = torch_module()
+    right = torch.as_tensor(np.asarray(vectors, dtype=np.float64), device=device)
+    turned = torch.as_tensor(shares.T, dtype=torch.float64, device=device)
+    centre = right.mean(dim=0) if kernel.name == "rbf" and len(right) else 0.0
+    right = right - centre
+    squares = right.square().sum(dim=1)
+    scores = np.zeros((len(X), len(shares)))
+    step = max(1, _ADDED_AT_A_TIME // max(1, len(right), right.shape[1]))
+    for begin in range(0, len(X) if len(right) else 0, step):
+        left = X[begin : begin + step].to(device).double() - centre
+        values = _from_products(kernel, left @ right.T, left.square().sum(dim=1), squares)
+        scores[begin : begin + step] = (values @ turned).cpu().numpy()
+    return scores

@@ -14,6 +14,7 @@ import argparse
 import bz2
 import gzip
 import io
+import json
 import lzma
 import random
 import resource
@@ -25,6 +26,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import feather, parquet
 
@@ -58,6 +60,43 @@ def parquet_bytes() -> bytes:
     return sink.getvalue()
 
 
+ROWS = np.array([[0.5, -1.0, 2.0], [1.5, 0.0, -2.0], [3.0, 1.0, 1.0]], dtype=np.float32)
+LABELS = np.array([0, 1, 1])
+
+
+def npy_bytes(array: np.ndarray) -> bytes:
+    sink = io.BytesIO()
+    np.save(sink, array, allow_pickle=array.dtype.kind == "O")
+    return sink.getvalue()
+
+
+def npz_bytes(save: object, **arrays: np.ndarray) -> bytes:
+    sink = io.BytesIO()
+    save(sink, **arrays)  # type: ignore[operator]
+    return sink.getvalue()
+
+
+def safetensors_bytes(**arrays: tuple[str, np.ndarray]) -> bytes:
+    """Write tensors as their format says, types that NumPy does not know included."""
+    index, data = {}, b""
+    for name, (kind, array) in arrays.items():
+        octets = array.tobytes()
+        places = [len(data), len(data) + len(octets)]
+        index[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": places}
+        data += octets
+    header = json.dumps(index).encode()
+    header += b" " * (-len(header) % 8)
+    return struct.pack("<Q", len(header)) + header + data
+
+
+def embedding_bytes() -> bytes:
+    kind = pa.list_(pa.float32(), 3)
+    rows = pa.FixedSizeListArray.from_arrays(pa.array(ROWS.ravel()), type=kind)
+    sink = io.BytesIO()
+    parquet.write_table(pa.table({"embedding": rows, "label": ["a", "b", "b"]}), sink)
+    return sink.getvalue()
+
+
 def arrow_bytes() -> bytes:
     sink = io.BytesIO()
     feather.write_feather(arrow_table(), sink, compression="uncompressed")
@@ -75,7 +114,19 @@ SEEDS = {
     "libsvm": [LIBSVM, b"0 0:1 1:2\n1 5:1\n", b"cat 1:1\ndog 2:2\n"],
     "csv": [CSV, PLAIN, b"a;b\n1,5;x\n2,5;y\n", b"k\tv\nd\tc\nclass\t\nx\t1\ny\t2\n"],
     "text": [TEXT, b"ham\tgo there now please\nspam\tfree money for you\nham\tok then see you\n"],
-    "parquet": [parquet_bytes()],
+    "parquet": [parquet_bytes(), embedding_bytes()],
+    "npy": [npy_bytes(ROWS), npy_bytes(np.asfortranarray(ROWS.astype(np.float64)))],
+    "npz": [
+        npz_bytes(np.savez, X=ROWS, y=LABELS),
+        npz_bytes(np.savez_compressed, embeddings=ROWS, labels=np.array(["a", "b", "b"])),
+    ],
+    "safetensors": [
+        safetensors_bytes(X=("F32", ROWS), y=("I64", LABELS)),
+        safetensors_bytes(
+            labels=("U8", LABELS.astype(np.uint8)),
+            embeddings=("BF16", (ROWS.view(np.uint32) >> 16).astype(np.uint16)),
+        ),
+    ],
     "arrow": [arrow_bytes()],
     "idx": [struct.pack(">BBBB3I", 0, 0, 8, 3, 2, 2, 1) + bytes([1, 2, 3, 4])],
     "gz": [gzip.compress(LIBSVM), gzip.compress(CSV)],
@@ -109,8 +160,9 @@ def mutate(data: bytes, draw: random.Random, words: bool) -> bytes:
 
 def read_one(path: Path) -> str:
     """Return what happened, in a word; raise for what may not happen."""
+    beside = path.with_name("labels.npy")
     try:
-        table = sx.read(path)
+        table = sx.read(path, labels=beside if beside.exists() else None)
     except sx.DataError as error:
         if error.file is None or "\n" in str(error):
             raise AssertionError(
@@ -140,8 +192,13 @@ def fuzz(format_name: str, files: int, seed: int, keep: Path) -> bool:
             path = Path(where) / "case-images-idx3-ubyte"
             labels = struct.pack(">BBBBI", 0, 0, 8, 1, 2) + bytes([0, 1])
             path.with_name("case-labels-idx1-ubyte").write_bytes(labels)
+        if format_name == "npy":
+            path.with_name("labels.npy").write_bytes(npy_bytes(LABELS))
+        alone = ("idx", "npy")  # their labels are in a file beside them
         for name, seeds in SEEDS.items():  # compile and import first, so that no file pays for it
-            for data in seeds if name != "idx" or format_name == "idx" else ():
+            if (format_name in alone or name in alone) and name != format_name:
+                continue
+            for data in seeds:
                 path.write_bytes(data)
                 read_one(path)
         memory = largest_memory()

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from fuzz.reading import SEEDS, mutate, read_one
+from fuzz.reading import LABELS, SEEDS, mutate, npy_bytes, read_one
 
 from separatrix._compiled import is_interpreted
 
@@ -12,6 +12,8 @@ from separatrix._compiled import is_interpreted
 def test_a_table_or_one_data_error(tmp_path, format_name):
     draw = random.Random(format_name)
     name = "case-images-idx3-ubyte" if format_name == "idx" else f"case.{format_name}"
+    if format_name == "npy":
+        (tmp_path / "labels.npy").write_bytes(npy_bytes(LABELS))
     outcomes = set()
     for _ in range(30 if is_interpreted() else 300):
         data = mutate(draw.choice(SEEDS[format_name]), draw, words=True)

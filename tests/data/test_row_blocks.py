@@ -20,6 +20,7 @@ TABLE = 'age,job,"long, name",label\n' + (
     '39,cook,"a ""b""\nc",yes\n50, clerk ,x,no\n,cook,"a, b",yes\n28,none,x,no\n' * 9
 )
 TEXTS = "a very good film\tgood\nnot a film\tbad\nété comme hiver\tgood\ndull and long\tbad\n" * 9
+ROWS = np.arange(40.0, dtype=np.float32).reshape(20, 2)
 SIZES = [1, 7, 64, 300, 1 << 20]
 
 
@@ -160,3 +161,84 @@ def test_parquet_and_folders_are_read_whole(tmp_path):
     (folder / "bad.txt").write_text("not a film\n")
     encoding = sx.read(folder).encoding
     assert len(stacked(row_blocks(folder, encoding))[1]) == 3
+
+
+@pytest.mark.parametrize("size", [1, 64, 500, 1 << 20])
+@pytest.mark.parametrize("groups", [1, 7, 100])
+def test_parquet_comes_by_stretches_of_row_groups(tmp_path, size, groups):
+    table = pa.table(
+        {
+            "age": pa.array([39, None, 50, 28] * 5),
+            "job": pa.array(["cook", "clerk", None, "none"] * 5).dictionary_encode(),
+            "label": ["yes", "no", "yes", "no"] * 5,
+        }
+    )
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(table, path, row_group_size=groups)
+    encoding = sx.read(path).encoding
+    whole = encoding.transform(path)
+    X, y, count = stacked(row_blocks(path, encoding, size=size))
+    assert (sp.csr_array(whole.X).toarray() == X).all()
+    assert (y == whole.y).all()
+    assert count > 1 or size > 64
+
+
+def test_parquet_of_embeddings_comes_in_stretches(tmp_path):
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(ROWS.ravel()), 2)
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({"e": lists, "y": [0, 1] * 10}), path, row_group_size=6)
+    encoding = sx.read(path).encoding
+    X, y, count = stacked(row_blocks(path, encoding, size=64))
+    assert X.tolist() == ROWS.tolist()
+    assert y.tolist() == [0, 1] * 10
+    assert count > 3
+
+
+def test_a_damaged_parquet_file_is_named_where_it_breaks(tmp_path):
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({"a": [1.0, 2.0], "y": [0, 1]}), path)
+    encoding = sx.read(path).encoding
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(sx.DataError, match=r"rows.parquet.*damaged"):
+        list(row_blocks(path, encoding))
+    parquet.write_table(pa.table({"a": [], "y": []}), path)
+    with pytest.raises(sx.DataError, match="no rows"):
+        list(row_blocks(path, encoding))
+
+
+@pytest.mark.parametrize("size", [1, 17, 1 << 20])
+@pytest.mark.parametrize("ending", ["npy", "npz", "safetensors", "npy.gz"])
+def test_arrays_come_in_stretches(tmp_path, monkeypatch, size, ending):
+    from fuzz.reading import npy_bytes, npz_bytes, safetensors_bytes
+
+    contents = {
+        "npy": npy_bytes(ROWS),
+        "npz": npz_bytes(np.savez, X=ROWS, y=np.arange(20) % 2),
+        "safetensors": safetensors_bytes(X=("F32", ROWS), y=("I64", np.arange(20) % 2)),
+        "npy.gz": gzip.compress(npy_bytes(ROWS)),
+    }[ending]
+    path = tmp_path / f"rows.{ending}"
+    path.write_bytes(contents)
+    (tmp_path / "y.txt").write_text("0\n1\n" * 10)
+    encoding = sx.read(path, labels=tmp_path / "y.txt").encoding
+    labels = tmp_path / "y.txt" if "npy" in ending else None
+    X, y, count = stacked(row_blocks(path, encoding, labels=labels, size=size))
+    assert X.tolist() == ROWS.tolist()
+    assert y.tolist() == [0, 1] * 10
+    assert count == (20 if size == 1 else 10 if size == 17 else 1)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(contents)))
+    assert stacked(row_blocks("-", encoding, size=size))[0].tolist() == ROWS.tolist()
+
+
+def test_a_row_that_is_no_number_is_named_in_whatever_stretch(tmp_path):
+    broken = ROWS.copy()
+    broken[13, 1] = np.nan
+    np.save(tmp_path / "rows.npy", broken)
+    np.savez(tmp_path / "train.npz", X=ROWS, y=np.arange(20) % 2)
+    encoding = sx.read(tmp_path / "train.npz").encoding
+    with pytest.raises(sx.DataError, match="row 13, column 1"):
+        list(row_blocks(tmp_path / "rows.npy", encoding, size=32))
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(sx.DataError, match="labels"):
+        list(row_blocks(tmp_path / "a.csv", encoding, labels=tmp_path / "rows.npy"))

@@ -222,3 +222,40 @@ def test_a_replay_shows_every_pair():
         others = np.setdiff1d(np.arange(len(X)), [i, j])
         assert (before.alpha[others] == after.alpha[others]).all()
     assert frames[-1].alpha.tobytes() == state.alpha.tobytes()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_steps_by_arrays_are_those_of_the_loop(kernel):
+    for seed in cases(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 4))  # no two values alike: nothing for rounding to decide
+        signs = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+        machine = KernelMachine(signs, rng.uniform(0.5, 2.0, size=60), np.arange(60))
+        rows = WholeRows(kernel.block(X, X))
+        one = chunking.start(machine, kernel_rows=rows, tol=1e-9)
+        two = chunking.start(machine, kernel_rows=rows, tol=1e-9, by_arrays=True)
+        for budget in (1, 1, 3, 10, 0):
+            assert chunking.advance(one, budget) == chunking.advance(two, budget)
+            assert chunking.pair_of(one) == chunking.pair_of(two)
+            assert_allclose(one.before, two.before, rtol=1e-9, atol=1e-12)
+            assert one.updates == two.updates
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("single", [False, True])
+def test_steps_by_arrays_end_where_the_loop_ends(kernel, single):
+    for seed in cases(20):
+        X, machine = posed(seed)
+        K = naive.kernel_matrix(kernel.name, X, X, kernel.gamma, kernel.degree, kernel.coef0)
+        rows = WholeRows(K.astype(np.float32) if single else K)
+        found = []
+        for by_arrays in (False, True):
+            state = chunking.start(machine, kernel_rows=rows, tol=1e-6, by_arrays=by_arrays)
+            go_on(chunking, state, 20_000)
+            assert (state.alpha >= 0.0).all()
+            assert (state.alpha <= machine.costs).all()
+            found.append(state)
+        if kernel.name != "sigmoid":  # which has several places to end in
+            assert_allclose(found[1].dual, found[0].dual, rtol=1e-5, atol=1e-9)
+        else:
+            assert found[0].negative_curvature == found[1].negative_curvature

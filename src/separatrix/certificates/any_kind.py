@@ -10,7 +10,11 @@ from separatrix.certificates.checker import Refused
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.kernel_reading import kernel_gap_from_json
 from separatrix.certificates.multiclass_reading import multiclass_gap_from_json
-from separatrix.certificates.reading import certificate_from_json, duality_gap_from_json
+from separatrix.certificates.reading import (
+    certificate_from_json,
+    duality_gap_from_json,
+    scaled_gap_from_json,
+)
 from separatrix.certificates.separation import problem_from
 from separatrix.certificates.softmax_reading import softmax_gap_from_json
 from separatrix.problem.decimals import times_powers_of_ten
@@ -23,6 +27,7 @@ _READERS = {
     "duality-gap": duality_gap_from_json,
     "multiclass-gap": multiclass_gap_from_json,
     "softmax-gap": softmax_gap_from_json,
+    "scaled-gap": scaled_gap_from_json,
     "kernel-gap": kernel_gap_from_json,
     "errors": FewestErrors.from_json,
 }

@@ -7,12 +7,21 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.checker import Refused
-from separatrix.certificates.duality_gap import LOSSES, DualityGap
+from separatrix.certificates.duality_gap import LOSSES, DualityGap, DualityGaps
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.refusal import opened
+from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import Separation
 
-__all__ = ["about_data", "certificate_from_json", "duality_gap_from_json", "spread"]
+__all__ = [
+    "about_data",
+    "certificate_from_json",
+    "duality_gap_from_json",
+    "scaled_gap_from_json",
+    "spread",
+]
+
+_LARGEST_EXPONENT = 1100  # of any float, and a little more
 
 
 def certificate_from_json(text: str | dict[str, Any]) -> Partition | Separation:
@@ -73,6 +82,22 @@ def duality_gap_from_json(text: str | dict[str, Any]) -> DualityGap:
     """Read the certificate of a machine; it proves nothing by itself: call its ``check(X, y)``."""
     with opened(text, "duality-gap") as whole:
         return _duality_gap(whole["claim"], about_data(whole))
+
+
+def scaled_gap_from_json(text: str | dict[str, Any]) -> ScaledGap:
+    """Read the certificate of machines on divided columns; call its ``check(X, y)``."""
+    with opened(text, "scaled-gap") as whole:
+        claim = whole["claim"]
+        gaps = tuple(
+            _duality_gap(one, about_data({"data": whole["data"], "claim": one}))
+            for one in claim["machines"]
+        )
+        exponents = claim["exponents"]
+        sound = all(type(e) is int and abs(e) <= _LARGEST_EXPONENT for e in exponents)
+        if not gaps or not sound or len(exponents) != gaps[0].n_features:
+            raise Refused("exponents must be whole numbers, one a column, of one machine or more")
+        inner = gaps[0] if len(gaps) == 1 else DualityGaps(gaps)
+        return ScaledGap(np.array(exponents, dtype=np.int64), inner)
 
 
 def _duality_gap(claim: dict[str, Any], common: dict[str, Any]) -> DualityGap:

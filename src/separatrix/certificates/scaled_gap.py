@@ -8,12 +8,14 @@ divided columns is proved of these.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps
+from separatrix.certificates.separation import certificate_json
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.signed import as_matrix
 
@@ -51,6 +53,17 @@ class ScaledGap:
             return False
         with np.errstate(over="ignore", under="ignore"):
             return self.inner.check(divided_columns(X, self.exponents), y)
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md.
+
+        Its fingerprint is that of the divided columns, of which its machines speak.
+        """
+        claim = {
+            "exponents": self.exponents.tolist(),
+            "machines": [json.loads(machine.to_json())["claim"] for machine in self.machines],
+        }
+        return certificate_json("scaled-gap", self.machines[0], claim)
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""

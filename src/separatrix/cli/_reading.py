@@ -18,7 +18,16 @@ Target = Annotated[
     str | None, typer.Option("--target", "-t", help="The column of labels: its name or number.")
 ]
 Kind = Annotated[
-    str | None, typer.Option(help="What the file is: libsvm, csv, text, parquet, arrow or idx.")
+    str | None,
+    typer.Option(
+        help="What the file is: libsvm, csv, text, parquet, arrow, idx, npy, npz or safetensors."
+    ),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--labels", help="The file of labels of an array of rows: .npy, or a label on each line."
+    ),
 ]
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The first line of the table holds values, not names.")
@@ -75,6 +84,7 @@ def read_data(
     encoding: str | None,
     max_bytes: int | None,
     option: list[str] | None,
+    labels: str | None = None,
 ) -> Table:
     """Read what the command line names."""
     from separatrix.data.table import read
@@ -85,6 +95,7 @@ def read_data(
         "drop": tuple(drop or ()),
         "encoding": encoding,
         "max_bytes": max_bytes,
+        "labels": labels,
         **dict(_parsed(each) for each in option or ()),
     }
     return read(data[0] if len(data) == 1 else [Path(each) for each in data], target, **options)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli import _partitions as partitions
+from separatrix.cli import _preparing as preparing
 from separatrix.cli import _reading as reading
 from separatrix.cli._machine_facts import machine_facts
 
@@ -45,6 +46,9 @@ def fit(
     drop: reading.Drop = None,
     encoding: reading.Encoding = None,
     option: reading.Option = None,
+    labels: reading.Labels = None,
+    scale: preparing.ScaleOption = None,
+    lift: preparing.Lift = None,
     cost: Annotated[
         str, typer.Option("--cost", "--C", "-c", help="C: what a row costs; inf: hard margin.")
     ] = "1",
@@ -73,6 +77,7 @@ def fit(
     memory: partitions.Memory = None,
     cluster: partitions.Cluster = None,
     checkpoint: partitions.CheckpointFile = None,
+    device: preparing.Device = "cpu",
     quiet: Annotated[bool, typer.Option("-q", help="Print nothing but errors.")] = False,
     as_json: reading.AsJson = False,
 ) -> None:
@@ -88,21 +93,25 @@ def fit(
             raise typer.BadParameter(f"-s {liblinear} is not among the machines here: {known}.")
         loss = _LIBLINEAR[liblinear]
     in_blocks = memory is not None or cluster is not None or checkpoint is not None
+    _refuse_together(in_blocks, certificate, out, scale is not None or lift is not None, device)
     table: Any
+    steps: list[Any] = []
     if in_blocks:
-        table = partitions.opened(data, target, memory, checkpoint)
+        table = met = partitions.opened(data, target, memory, checkpoint)
     else:
-        table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
+        told = (kind, no_header, drop, encoding, None, option, labels)
+        table = reading.read_data(data, target, *told)
+        steps, met = preparing.prepared(table, scale, lift)
     if certificate is not None and len(table.classes) > 2:
         raise typer.BadParameter("--certificate needs two classes: there is one for each machine.")
-    machine = _machine(loss, cost, tol, penalise_bias, balanced, max_seconds)
+    machine = _machine(loss, cost, tol, penalise_bias, balanced, max_seconds, device)
     machine.verbose = sys.stderr.isatty() and not quiet
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if in_blocks:
             machine = partitions.fitted(machine, table, cluster)
         else:
-            machine.fit(table.X, table.y)
+            machine.fit(met.X, met.y)
     for warning in caught:
         if not issubclass(warning.category, ConvergenceWarning | UserWarning):
             continue
@@ -112,10 +121,27 @@ def fit(
         if not quiet:
             partitions.tell(machine, table, certificate, as_json)
     else:
-        _write(machine, table, data, certificate, out)
-        _say(machine, table, certificate, quiet, as_json)
+        _write(machine, steps, table, data, certificate, out)
+        _say(machine, met, certificate, quiet, as_json)
     if machine.status_ in ("budget", "unproved"):
         raise typer.Exit(4)
+
+
+def _refuse_together(
+    in_blocks: bool, certificate: Path | None, out: Path | None, is_prepared: bool, device: str
+) -> None:
+    """Refuse options that do not go together, saying what does."""
+    if in_blocks and is_prepared:
+        raise typer.BadParameter("--scale and --lift are for data in memory, not for partitions.")
+    if in_blocks and device != "cpu":
+        raise typer.BadParameter("--device is for data in memory, not for partitions.")
+    if out is not None and out.suffix != ".sx" and is_prepared:
+        raise typer.BadParameter("a picture shows the columns as read: leave --scale, --lift out.")
+    if certificate is not None and is_prepared:
+        raise typer.BadParameter(
+            "--certificate speaks of the columns as they are read. With --scale or --lift the "
+            "proof is kept in the model: -o model.sx, then separatrix verify model.sx DATA."
+        )
 
 
 def _say(machine: Any, table: Table, certificate: Path | None, quiet: bool, as_json: bool) -> None:
@@ -132,6 +158,7 @@ def _machine(
     penalise_bias: bool,
     balanced: bool,
     max_seconds: float | None,
+    device: str = "cpu",
 ) -> Any:
     from separatrix.estimators.linear_svm import LinearSVM
     from separatrix.estimators.logistic_regression import LogisticRegression
@@ -146,6 +173,7 @@ def _machine(
         "intercept_penalty": float(penalise_bias),
         "class_weight": "balanced" if balanced else None,
         "max_seconds": max_seconds,
+        "device": device,
     }
     if loss is Loss.LOGISTIC:
         return LogisticRegression(**settings)
@@ -153,7 +181,12 @@ def _machine(
 
 
 def _write(
-    machine: Any, table: Table, data: list[str], certificate: Path | None, out: Path | None
+    machine: Any,
+    steps: list[Any],
+    table: Table,
+    data: list[str],
+    certificate: Path | None,
+    out: Path | None,
 ) -> None:
     from separatrix.cli._certificate import certificate_of_file, write_aside
 
@@ -163,22 +196,28 @@ def _write(
     if out is not None and out.suffix == ".sx":
         from separatrix.storage.model_file import save
 
-        save(machine, out, table=table)
+        save(preparing.saved_as(machine, steps), out, table=table)
     elif out is not None:
         from separatrix.plots.machine import save_machine
 
         save_machine(machine, table.X, table.y, out, [str(n) for n in table.feature_names])
 
 
-def _heaviest(machine: Any, table: Table, row: int) -> list[tuple[str, float]]:
-    """Return the weights of most effect: weight times the spread of its column."""
-    import numpy as np
+def _heaviest(machine: Any, table: Table) -> list[dict[str, float]]:
+    """Return each machine's weights of most effect: weight times the spread of its column."""
+    from separatrix.data.scaling import deviations
+    from separatrix.estimators.explanation import weights_by_name
 
-    from separatrix.data.scaling import fit_scaling
-
-    effect = abs(machine.coef_[row]) * fit_scaling(table.X).scale
-    order = np.argsort(-effect, kind="stable")[:_NAMES_SHOWN]
-    return [(str(table.feature_names[j]), float(machine.coef_[row, j])) for j in order]
+    spreads, names = deviations(table.X), table.feature_names
+    return [
+        {
+            one.name: one.weight
+            for one in weights_by_name(
+                machine, names, spreads=spreads, machine=k, most=_NAMES_SHOWN
+            )
+        }
+        for k in range(len(machine.coef_))
+    ]
 
 
 def _facts(machine: Any, table: Table) -> dict[str, Any]:
@@ -187,7 +226,7 @@ def _facts(machine: Any, table: Table) -> dict[str, Any]:
 
     facts = machine_facts(machine) | {
         "training_error": float(1.0 - machine.score(table.X, table.y)),
-        "heaviest": [dict(_heaviest(machine, table, k)) for k in range(len(machine.coef_))],
+        "heaviest": _heaviest(machine, table),
     }
     if hasattr(machine, "support_"):
         facts["margin"] = np.asarray(machine.margin_).tolist()

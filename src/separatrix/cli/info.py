@@ -19,6 +19,7 @@ def info(
     encoding: reading.Encoding = None,
     max_bytes: reading.MaxBytes = None,
     option: reading.Option = None,
+    labels: reading.Labels = None,
     as_json: reading.AsJson = False,
 ) -> None:
     """Say what a data file, or a model file (.sx), holds, and which command to try next."""
@@ -28,7 +29,8 @@ def info(
         _tell_model(data[0], as_json)
         return
 
-    table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes, option)
+    told = (kind, no_header, drop, encoding, max_bytes, option, labels)
+    table = reading.read_data(data, target, *told)
     found = summarise(table)
     found["next"] = _next_command(found, data, target)
     if as_json:

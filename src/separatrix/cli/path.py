@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli import _preparing as preparing
 from separatrix.cli import _reading as reading
 from separatrix.cli.fit import Loss
 
@@ -31,6 +32,7 @@ def path(
     drop: reading.Drop = None,
     encoding: reading.Encoding = None,
     option: reading.Option = None,
+    labels: reading.Labels = None,
     Cs: Annotated[
         str | None,
         typer.Option(
@@ -57,6 +59,7 @@ def path(
     seed: Annotated[int, typer.Option(help="For the folds.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores if not said.")] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
+    device: preparing.Device = "cpu",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Draw it: .svg, .png, .pdf; or .csv.")
     ] = None,
@@ -71,11 +74,10 @@ def path(
         raise typer.BadParameter(f"--out must end in .svg, .png, .pdf or .csv. Got {out}.")
     left_out = [*(drop or ()), *([groups] if groups else ())]
     read = (kind, no_header)
-    table = reading.read_data(data, target, *read, left_out, encoding, None, option)
+    table = reading.read_data(data, target, *read, left_out, encoding, None, option, labels)
     grouped = None
     if groups is not None:
-        labels = reading.read_data(data, groups, *read, drop, encoding, None, option)
-        grouped = labels.y
+        grouped = reading.read_data(data, groups, *read, drop, encoding, None, option).y
     if loss is None:
         from separatrix.selection.fitting_loss import fitting_loss
 
@@ -83,7 +85,8 @@ def path(
         loss = Loss(settled)
         if remark:
             typer.echo(f"separatrix: {remark}", err=True)
-    machine = _chooser(loss, _values(Cs), folds, rule, scoring, tol, balanced, seed, threads)
+    settings = (rule, scoring, tol, balanced, seed, threads, device)
+    machine = _chooser(loss, _values(Cs), folds, *settings)
     machine.max_seconds = max_seconds
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -125,6 +128,7 @@ def _chooser(
     balanced: bool,
     seed: int,
     threads: int | None,
+    device: str = "cpu",
 ) -> Any:
     import sys
 
@@ -140,6 +144,7 @@ def _chooser(
         "random_state": seed,
         "n_jobs": threads,
         "verbose": sys.stderr.isatty(),
+        "device": device,
     }
     if loss is Loss.LOGISTIC:
         return LogisticRegressionCV(Cs, **settings)

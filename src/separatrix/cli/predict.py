@@ -33,6 +33,7 @@ def predict(
     kind: reading.Kind = None,
     encoding: reading.Encoding = None,
     no_header: reading.NoHeader = False,
+    labels: reading.Labels = None,
     as_json: reading.AsJson = False,
 ) -> None:
     """Print the class of every row, with its score; raw data become features as in training."""
@@ -53,7 +54,9 @@ def predict(
         raise typer.BadParameter("--explain takes how many contributions to tell: 1 or more.")
     source: Any = data[0] if len(data) == 1 else [Path(each) for each in data]
     header = False if no_header else None
-    blocks = row_blocks(source, whole.encoding, kind=kind, characters=encoding, header=header)
+    blocks = row_blocks(
+        source, whole.encoding, kind=kind, characters=encoding, header=header, labels=labels
+    )
     run = _Run(whole, probabilities, explain)
     pieces = run.as_json(str(model), blocks) if as_json else run.as_csv(blocks)
     if out is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli import _preparing as preparing
 from separatrix.cli import _reading as reading
 from separatrix.cli.fit import Loss
 
@@ -45,6 +46,7 @@ def study(
     drop: reading.Drop = None,
     encoding: reading.Encoding = None,
     option: reading.Option = None,
+    labels: reading.Labels = None,
     positive: Annotated[
         str | None, typer.Option(help="This class against all others, where there are several.")
     ] = None,
@@ -74,6 +76,7 @@ def study(
     verdict_seconds: Annotated[
         float, typer.Option(help="The most seconds for the verdict on large data.")
     ] = 60.0,
+    device: preparing.Device = "cpu",
     title: Annotated[str, typer.Option(help="The title of the report.")] = "",
     no_times: Annotated[
         bool, typer.Option("--no-times", help="Leave times out: same data, same bytes.")
@@ -96,11 +99,13 @@ def study(
         positive=positive,
         max_seconds=max_seconds,
         verdict_seconds=verdict_seconds,
+        device=device,
         title=title,
         times=not no_times,
     )
     if data:
-        table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
+        told = (kind, no_header, drop, encoding, None, option, labels)
+        table = reading.read_data(data, target, *told)
         _one(table, out, settings, data, as_json)
         return
     if target is not None:

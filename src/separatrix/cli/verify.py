@@ -21,6 +21,7 @@ def verify(
     drop: reading.Drop = None,
     encoding: reading.Encoding = None,
     option: reading.Option = None,
+    labels: reading.Labels = None,
     positive: Annotated[
         str | None, typer.Option(help="This class against all others, where there are several.")
     ] = None,
@@ -33,7 +34,7 @@ def verify(
     from separatrix.cli.separable import two_labels
 
     if certificate.suffix == ".sx":
-        _verify_model(certificate, data, encoding, no_header, positive, as_json)
+        _verify_model(certificate, data, encoding, no_header, labels, positive, as_json)
         return
     whole = json.loads(certificate.read_text(encoding="utf-8"))
     if isinstance(whole, dict) and isinstance(whole.get("certificate"), dict):
@@ -47,10 +48,11 @@ def verify(
         proved = gap.check(partitions.opened(data, target, memory, None))
         _tell(proved, str(gap).removeprefix("proved: ") if proved else NOT_THESE, as_json)
         return
-    table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
-    labels = two_labels(table, positive)
+    told = (kind, no_header, drop, encoding, None, option, labels)
+    table = reading.read_data(data, target, *told)
+    y = two_labels(table, positive)
     try:
-        proved, sentence = True, prove_again(whole, table.X, labels)
+        proved, sentence = True, prove_again(whole, table.X, y)
     except Refused as reason:
         proved, sentence = False, str(reason)
     _tell(proved, sentence, as_json)
@@ -70,6 +72,7 @@ def _verify_model(
     data: list[str],
     encoding: str | None,
     no_header: bool,
+    beside: str | None,
     positive: str | None,
     as_json: bool,
 ) -> None:
@@ -81,7 +84,7 @@ def _verify_model(
     if whole.encoding is None or not has_proof(whole.model):
         raise typer.BadParameter(f"{path} does not hold a proof about a data file.")
     source: Any = data[0] if len(data) == 1 else [Path(each) for each in data]
-    options = {"encoding": encoding, "header": False if no_header else None}
+    options = {"encoding": encoding, "header": False if no_header else None, "labels": beside}
     table = whole.encoding.transform(source, **options)
     X, labels = table.X, _against(table.y, positive or whole.about.get("positive"))
     if whole.rows is not None:

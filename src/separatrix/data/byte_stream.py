@@ -30,7 +30,7 @@ class Pieces:
     """Pieces of a stream of bytes that end where the caller says."""
 
     def __init__(self, name: str, suffix: str, stream: Any, encoding: str | None) -> None:
-        self.name, self.suffix = name, suffix
+        self.name, self.suffix, self.is_compressed = name, suffix, False
         self._stream, self._ended = stream, False
         self._held = bytearray()
         self._decoder: Any = None
@@ -168,10 +168,11 @@ def _pieces(stream: Any, name: str, path: str, encoding: str | None) -> Pieces:
     buffered = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
     start = buffered.peek(8)
     suffixes = [part.lower() for part in Path(path).suffixes]
-    for magic, ending in MAGIC.items():
-        if start.startswith(magic):
-            buffered = _OPENERS[ending](buffered)
-            if suffixes and suffixes[-1] in (*_OPENERS, ".zstd"):
-                suffixes.pop()
-            break
-    return Pieces(name, suffixes[-1] if suffixes else "", buffered, encoding)
+    compression = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), None)
+    if compression is not None:
+        buffered = _OPENERS[compression](buffered)
+        if suffixes and suffixes[-1] in (*_OPENERS, ".zstd"):
+            suffixes.pop()
+    pieces = Pieces(name, suffixes[-1] if suffixes else "", buffered, encoding)
+    pieces.is_compressed = compression is not None
+    return pieces

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from separatrix.data.columns import TypedColumn
 from separatrix.data.streams import LARGEST_EXPANSION, Source
 from separatrix.errors import DataError
 
-__all__ = ["columns_of_arrow", "frame_to_arrow", "is_frame", "parse_arrow_file", "parse_parquet"]
+__all__ = [
+    "columns_of_arrow",
+    "frame_to_arrow",
+    "is_frame",
+    "parquet_batches",
+    "parse_arrow_file",
+    "parse_parquet",
+]
 
 _LARGE = 1 << 30  # a table that needs less is never refused for its expansion
 
@@ -58,7 +66,7 @@ def parse_parquet(source: Source, max_bytes: int | None = None) -> Any:
 
     def load(reader: Any) -> Any:
         file = parquet.ParquetFile(reader)
-        needed = 8 * file.metadata.num_rows * file.metadata.num_columns
+        needed = _bytes_of(file.metadata)
         if needed > limit:
             raise source.error(
                 f"the table needs about {needed:,} bytes, more than the {limit:,} allowed; "
@@ -68,6 +76,45 @@ def parse_parquet(source: Source, max_bytes: int | None = None) -> Any:
         return file.read()
 
     return _load(source, "Parquet", load)
+
+
+def parquet_batches(path: str, size: int) -> Iterator[Any]:
+    """Yield a Parquet file as tables of about `size` bytes, one row group after another."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    def damaged(error: Exception) -> DataError:
+        first_line = str(error).split("\n")[0]
+        return DataError(f"the Parquet file is damaged ({first_line}); get it again", path, 1, 1)
+
+    known = (pa.ArrowException, OSError, ValueError, KeyError, MemoryError)
+    try:
+        file = parquet.ParquetFile(path)
+        width = _bytes_of(file.metadata) // max(1, file.metadata.num_rows)
+        batches = file.iter_batches(batch_size=max(1, size // max(1, width)), use_threads=False)
+    except known as error:
+        raise damaged(error) from None
+    with file:
+        while True:
+            try:
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                table = pa.Table.from_batches([batch])
+                table.validate(full=True)  # before anything follows an offset out of the file
+            except known as error:
+                raise damaged(error) from None
+            yield table
+
+
+def _bytes_of(metadata: Any) -> int:
+    """Return about how many bytes the rows of a file need, as it says itself.
+
+    What it says of single columns is not asked: where that is damaged, Arrow ends the process.
+    """
+    groups = range(metadata.num_row_groups)
+    stored = sum(metadata.row_group(group).total_byte_size for group in groups)
+    return max(int(stored), 8 * int(metadata.num_rows * metadata.num_columns))
 
 
 def parse_arrow_file(source: Source) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from separatrix.errors import DataError
 
 __all__ = ["KINDS", "ReadOptions"]
 
-KINDS = ("libsvm", "csv", "text", "parquet", "arrow", "idx")
+KINDS = ("libsvm", "csv", "text", "parquet", "arrow", "idx", "npy", "npz", "safetensors")
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class ReadOptions:
     categorical (columns to one-hot encode though they are numbers), missing (further words that
     mean a missing value), max_categories (values of a column beyond it are pooled), text (the
     column of texts).
+
+    Arrays and embeddings: labels (the file of labels, where they are not beside the rows).
 
     LIBSVM: n_features (the width of X), zero_based (whether indices count from 0).
 
@@ -50,6 +53,7 @@ class ReadOptions:
     max_features: int | None = None
     stop_words: str | Sequence[str] = ()
     hashing: int = 0
+    labels: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind not in KINDS:

@@ -34,6 +34,11 @@ _TEXT_STEP = 1 << 20
 
 def kind_of(path: Path) -> str:
     """Return what a partition file is, by its ending."""
+    if path.suffix in (".npy", ".safetensors"):
+        raise DataError(
+            "partitions are LIBSVM text, Parquet or npz with X and y; save so, or read it whole",
+            file=str(path),
+        )
     if path.suffix == ".npz":
         return "npz"
     return "parquet" if path.suffix in (".parquet", ".pq") else "libsvm"

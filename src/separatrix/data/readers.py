@@ -6,23 +6,21 @@ With an encoding the data are read as training data were, and labels may be abse
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from separatrix.data.array_files import array_kind
 from separatrix.data.delimited import parse_delimited
+from separatrix.data.embeddings import arrays_of, check_finite, labels_of_rows, read_labels
 from separatrix.data.encoding import TableEncoding
-from separatrix.data.frames import columns_of_arrow, frame_to_arrow, parse_arrow_file, parse_parquet
+from separatrix.data.frames import frame_to_arrow, parse_arrow_file, parse_parquet
 from separatrix.data.idx import is_idx, parse_idx, read_labels_beside
+from separatrix.data.index_encoding import IndexEncoding, indexed, of_kind
 from separatrix.data.labels import classes_of, tidy_labels
 from separatrix.data.libsvm import parse_libsvm
-from separatrix.data.numbered import Numbered
 from separatrix.data.options import ReadOptions
-from separatrix.data.plain import labels as plain_labels
-from separatrix.data.plain import maybe_text, required
 from separatrix.data.prepared import encode_columns, text_options
 from separatrix.data.streams import Source, open_source
 from separatrix.data.text import (
@@ -31,6 +29,7 @@ from separatrix.data.text import (
     parse_labelled_lines,
     read_classes,
 )
+from separatrix.data.typed_tables import read_typed, with_labels
 from separatrix.data.words import TextEncoding, fit_text
 from separatrix.errors import DataError
 
@@ -42,6 +41,7 @@ __all__ = [
     "read_file",
     "read_frame",
     "read_texts_by_class",
+    "read_typed",
     "see_kind",
 ]
 
@@ -51,62 +51,8 @@ _LIBSVM_LINE = re.compile(
     rb"[^\s:#]+([ \t]+qid:\d+)?([ \t]+\d+:[-+.\deE]+)*[ \t]*(#.*)?\r?", re.ASCII
 )
 _SAMPLE = 1 << 16
+_ARRAYS = ("npy", "npz", "safetensors")
 _PAIR = re.compile(rb"[ \t]\d+:[-+.\d]")
-
-
-@dataclass(frozen=True)
-class IndexEncoding:
-    """Features that are numbered already (LIBSVM, images): only the width is kept."""
-
-    n_features: int
-    first: int = 0
-    prefix: str = ""
-    classes: tuple[Any, ...] = ()
-    target: str | None = None
-
-    @property
-    def kind_of_data(self) -> str:
-        """What it takes, in words."""
-        return "numbered features, as LIBSVM files have them"
-
-    @property
-    def feature_names(self) -> Sequence[str]:
-        """The numbers of the features, as the file has them."""
-        return Numbered(self.prefix, self.first, self.n_features)
-
-    def fitted(self, X: Any) -> tuple[Any, list[str]]:
-        """Return X in the width of training; features that were not there are left out."""
-        if X.shape[1] > self.n_features:
-            extra = X.shape[1] - self.n_features
-            return X[:, : self.n_features], [f"{extra} features not in training were left out"]
-        if X.shape[1] < self.n_features and sparse.issparse(X):
-            X = sparse.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], self.n_features))
-        return X, []
-
-    def transform(self, source: Any, **options: Any) -> Any:
-        """Read raw data in the width of training."""
-        from separatrix.data.table import read_as
-
-        return read_as(source, self, **options)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON, that say the same."""
-        return {"kind": "index", **self.__dict__, "classes": list(self.classes)}
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> IndexEncoding:
-        """Return the encoding that plain data describe.
-
-        >>> IndexEncoding.from_dict(IndexEncoding(3, 1).to_dict()) == IndexEncoding(3, 1)
-        True
-        """
-        fields = {key: value for key, value in plain.items() if key != "kind"}
-        n_features, first = fields["n_features"], fields["first"]
-        whole = type(n_features) is int and type(first) is int
-        required(whole and 0 < n_features < 2**31 and first in (0, 1), "features must be numbered")
-        required(type(fields["prefix"]) is str, "prefix must be a text")
-        maybe_text(fields["target"], "target must be a name")
-        return cls(**{**fields, "classes": plain_labels(fields["classes"])})
 
 
 ENCODINGS: dict[str, Any] = {"table": TableEncoding, "text": TextEncoding, "index": IndexEncoding}
@@ -115,12 +61,17 @@ ENCODINGS: dict[str, Any] = {"table": TableEncoding, "text": TextEncoding, "inde
 def see_kind(source: Source) -> str:
     """See what a file is from its contents."""
     data = source.data
+    arrays = array_kind(bytes(data[:16]))
+    if arrays is not None:
+        return arrays
     if data.startswith(b"PAR1"):
         return "parquet"
     if data.startswith((b"ARROW1", b"FEA1")):
         return "arrow"
     if is_idx(data):
         return "idx"
+    if source.suffix[1:] in _ARRAYS:
+        return source.suffix[1:]
     start = data[:_SAMPLE]
     if len(data) > _SAMPLE:  # the last token, or line, is cut: leave it out
         start = start[: max(start.rfind(b"\n"), 0)] or start[: start.rfind(b" ") + 1]
@@ -140,7 +91,7 @@ def see_kind(source: Source) -> str:
 def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
     """Read one file of any kind."""
     source = open_source(path, options.max_bytes)
-    if not source.data or source.data.isspace():
+    if not source.data or (isinstance(source.data, bytes) and source.data.isspace()):
         raise source.error("the file is empty", 0)
     if source.suffix in (".pos", ".neg") and options.kind is None:
         raise source.error(
@@ -149,6 +100,10 @@ def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
             0,
         )
     kind = options.kind or see_kind(source)
+    if options.labels is not None and kind in ("libsvm", "text"):
+        raise source.error("the labels stand in the file itself: leave labels (--labels) out", 0)
+    if kind not in _ARRAYS and not isinstance(source.data, bytes):
+        source = replace(source, data=bytes(source.data))  # told to be what it does not look like
     try:
         fields = BY_KIND[kind](source, options, encoding)
     except DataError as error:
@@ -167,57 +122,49 @@ def _read_libsvm(source: Source, options: ReadOptions, encoding: Any) -> Fields:
         zero_based = encoding.first == 0
     data = parse_libsvm(source, options.n_features, zero_based)
     first = 0 if data.zero_based else 1
-    return _indexed(data.X, data.y, first, "", encoding) | {"query_ids": data.query_ids}
-
-
-def _indexed(X: Any, y: Any, first: int, prefix: str, encoding: Any) -> Fields:
-    classes = classes_of(y)
-    notes: list[str] = []
-    if encoding is None:
-        encoding = IndexEncoding(X.shape[1], first, prefix, tuple(classes.tolist()))
-    else:
-        X, notes = _of_kind(encoding, IndexEncoding).fitted(X)
-    names = encoding.feature_names
-    return {"X": X, "y": y, "feature_names": names, "classes": classes, "encoding": encoding,
-            "notes": notes}  # fmt: skip
-
-
-def _of_kind(encoding: Any, kind: type) -> Any:
-    if not isinstance(encoding, kind):
-        raise DataError("the data are of another kind than those of training")
-    return encoding
+    return indexed(data.X, data.y, first, "", encoding) | {"query_ids": data.query_ids}
 
 
 def _read_idx(source: Source, options: ReadOptions, encoding: Any) -> Fields:
     images = parse_idx(source)
     if images.ndim < 2:
         raise source.error("this is a file of labels; give the file of images beside it")
-    y = read_labels_beside(source, len(images), options.max_bytes)
+    if options.labels is not None:
+        y = read_labels(options.labels, len(images), options.max_bytes)
+    else:
+        y = read_labels_beside(source, len(images), options.max_bytes)
     X = images.reshape(len(images), -1).astype(np.float32)
-    return _indexed(X, y, 0, "pixel", encoding)
+    return indexed(X, y, 0, "pixel", encoding)
+
+
+def _read_arrays(source: Source, options: ReadOptions, encoding: Any) -> Fields:
+    X, held = arrays_of(source, options)
+    check_finite(X, source.name)
+    y = labels_of_rows(held, len(X), source, options, encoding is None)
+    return indexed(X, y, 0, "x", encoding)
 
 
 def _read_csv(source: Source, options: ReadOptions, encoding: Any) -> Fields:
     table = parse_delimited(source, options.separator, options.header, options.encoding)
+    if options.labels is not None:
+        return encode_columns(*with_labels(table.columns, source, options), encoding)
     if options.target is None and table.target is not None:
         options = replace(options, target=table.target)
     return encode_columns(table.columns, source.name, options, encoding)
 
 
 def _read_parquet(source: Source, options: ReadOptions, encoding: Any) -> Fields:
-    columns = columns_of_arrow(parse_parquet(source, options.max_bytes), source.name)
-    return encode_columns(columns, source.name, options, encoding)
+    return read_typed(parse_parquet(source, options.max_bytes), source, options, encoding)
 
 
 def _read_arrow(source: Source, options: ReadOptions, encoding: Any) -> Fields:
-    columns = columns_of_arrow(parse_arrow_file(source), source.name)
-    return encode_columns(columns, source.name, options, encoding)
+    return read_typed(parse_arrow_file(source), source, options, encoding)
 
 
 def read_frame(frame: Any, options: ReadOptions, encoding: Any) -> Fields:
     """Read a frame in memory; it has no digest."""
-    columns = columns_of_arrow(frame_to_arrow(frame), "frame")
-    fields = encode_columns(columns, "frame", options, encoding)
+    whole = Source("frame", b"", "", "", "")
+    fields = read_typed(frame_to_arrow(frame), whole, options, encoding)
     return {"kind": "frame", "source": "frame", "sha256": "", **fields}
 
 
@@ -239,7 +186,7 @@ def _texts(documents: Documents, options: ReadOptions, encoding: Any) -> Fields:
         encoding, X = fit_text(documents.texts, text_options(options), options.max_features)
         encoding = replace(encoding, classes=tuple(classes_of(y).tolist()))
     else:
-        X = _of_kind(encoding, TextEncoding).encode(documents.texts)
+        X = of_kind(encoding, TextEncoding).encode(documents.texts)
     return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes_of(y),
             "encoding": encoding, "notes": documents.notes,
             "texts": documents.texts}  # fmt: skip
@@ -252,4 +199,7 @@ BY_KIND = {
     "parquet": _read_parquet,
     "arrow": _read_arrow,
     "idx": _read_idx,
+    "npy": _read_arrays,
+    "npz": _read_arrays,
+    "safetensors": _read_arrays,
 }

@@ -3,7 +3,9 @@
     for block in row_blocks("new.csv", encoding): model.predict(block.X)
 
 Files are cut where a row ends, each piece is read as the whole would be, and errors name the line
-of the file. Parquet and Arrow files, images, folders and several files are read whole.
+of the file. Parquet is read by stretches of its row groups, and arrays are mapped into memory.
+Arrow files, images, folders, several files, and what is compressed or comes from standard input
+though it is no text, are read whole.
 """
 
 from __future__ import annotations
@@ -20,9 +22,12 @@ from separatrix.data import readers
 from separatrix.data.byte_stream import Pieces, open_pieces
 from separatrix.data.cells import find_record
 from separatrix.data.delimited import parse_delimited
+from separatrix.data.embeddings import arrays_of, check_finite, labels_of_rows
+from separatrix.data.frames import parquet_batches
+from separatrix.data.index_encoding import indexed
 from separatrix.data.labels import tidy_labels
 from separatrix.data.options import ReadOptions
-from separatrix.data.streams import Source
+from separatrix.data.streams import STDIN, Source, open_source
 from separatrix.data.table import read_as
 from separatrix.data.words import TextEncoder
 from separatrix.errors import DataError
@@ -33,6 +38,7 @@ BLOCK = 4 << 20
 _SAMPLE = 1 << 18
 _SAMPLE_LINES = 200
 _LINES_IN_PIECES = ("libsvm", "csv", "text")
+_ARRAYS = ("npy", "npz", "safetensors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +57,27 @@ def row_blocks(
     kind: str | None = None,
     characters: str | None = None,
     header: bool | None = None,
+    labels: str | os.PathLike[str] | None = None,
     size: int = BLOCK,
 ) -> Iterator[Block]:
     """Yield the rows of a file, or of standard input ("-"), a block at a time."""
-    options = ReadOptions(target=encoding.target, kind=kind, encoding=characters, header=header)
+    options = ReadOptions(
+        target=encoding.target, kind=kind, encoding=characters, header=header, labels=labels
+    )
     if not isinstance(source, str | os.PathLike) or os.path.isdir(source):
         yield _whole(read_as(source, encoding, encoding=characters, header=header))
         return
+    if labels is not None and kind not in (*_ARRAYS, None):
+        raise DataError("labels (--labels) belong to .npy, .npz and .safetensors files of rows")
     with open_pieces(source, characters) as pieces:
         found = kind or _kind_of(pieces, encoding)
-        if found not in _LINES_IN_PIECES:
+        if labels is not None and found not in _ARRAYS:
+            raise DataError("labels (--labels) belong to .npy, .npz and .safetensors files of rows")
+        if found in _ARRAYS:
+            yield from _array_blocks(_stored(source, pieces), options, encoding, size)
+        elif found == "parquet" and _is_stored_plainly(source, pieces):
+            yield from _parquet_blocks(os.fspath(source), options, encoding, size)
+        elif found not in _LINES_IN_PIECES:
             whole = Source(pieces.name, pieces.rest(), "", pieces.suffix, "")
             yield _of_fields(readers.BY_KIND[found](whole, options, encoding))
         elif found == "libsvm":
@@ -86,8 +103,50 @@ def _kind_of(pieces: Pieces, encoding: Any) -> str:
     seen = readers.see_kind(Source(pieces.name, start, "", pieces.suffix, ""))
     # Texts without labels look like anything; what the model takes is known.
     if type(encoding).__name__ == "TextEncoding" and encoding.column is None:
-        return seen if seen in ("parquet", "arrow", "idx") else "text"
+        return seen if seen in ("parquet", "arrow", "idx", *_ARRAYS) else "text"
     return seen
+
+
+# ---- tables and arrays that can be entered anywhere
+
+
+def _is_stored_plainly(source: Any, pieces: Pieces) -> bool:
+    """Whether a file can be read at any place: it is no stream, and nothing is compressed."""
+    return os.fspath(source) != STDIN and os.path.isfile(source) and not pieces.is_compressed
+
+
+def _stored(source: Any, pieces: Pieces) -> Source:
+    if _is_stored_plainly(source, pieces):
+        return open_source(source)
+    return Source(pieces.name, pieces.rest(), "", pieces.suffix, "")
+
+
+def _parquet_blocks(path: str, options: ReadOptions, encoding: Any, size: int) -> Iterator[Block]:
+    """Yield stretches of the row groups; no more than one group is in memory."""
+    whole = Source(path, b"", "", "", "")
+    before = 0
+    for table in parquet_batches(path, size):
+        try:
+            yield _of_fields(readers.read_typed(table, whole, options, encoding))
+        except DataError as error:
+            line = before + error.line if error.line and error.line > 1 else error.line
+            raise DataError(error.message, path, line, error.column) from None
+        before += table.num_rows
+    if not before:
+        raise DataError("the table has no rows", path, 1, 1)
+
+
+def _array_blocks(
+    source: Source, options: ReadOptions, encoding: Any, size: int
+) -> Iterator[Block]:
+    """Yield stretches of an array, which stays on disk where it can be mapped."""
+    X, held = arrays_of(source, options)
+    y = labels_of_rows(held, len(X), source, options, False)
+    step = max(1, size // (X.itemsize * X.shape[1]))
+    for begin in range(0, len(X), step):
+        part = X[begin : begin + step]
+        check_finite(part, source.name, begin)
+        yield _of_fields(indexed(part, y[begin : begin + step], 0, "x", encoding))
 
 
 # ---- lines

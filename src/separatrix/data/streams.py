@@ -2,7 +2,8 @@
 
 A compressed file may say in a few bytes that it holds terabytes. Reading stops, with an error that
 says how to allow more, when the contents are over 200 times the size of the file (and over 16 MB),
-or over ``max_bytes`` where that is given.
+or over ``max_bytes`` where that is given. Arrays as NumPy and safetensors store them are mapped
+into memory, not read: only what is looked at is then brought in.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import gzip
 import hashlib
 import io
 import lzma
+import mmap
 import os
 import stat
 import sys
@@ -55,10 +57,13 @@ MAGIC = {
 
 @dataclass(frozen=True)
 class Source:
-    """The contents of one file: ``sha256`` is of the file as stored, ``data`` is decompressed."""
+    """The contents of one file: ``sha256`` is of the file as stored, ``data`` is decompressed.
+
+    The data of a file that is mapped into memory are no bytes, but can be cut like bytes.
+    """
 
     name: str
-    data: bytes
+    data: Any
     sha256: str
     suffix: str
     compression: str
@@ -192,7 +197,7 @@ def _read_stream(stream: BinaryIO, name: str, max_bytes: int | None) -> bytes:
     return bytes(buffer)
 
 
-def _read_stored(path: str, name: str, max_bytes: int | None) -> bytes:
+def _read_stored(path: str, name: str, max_bytes: int | None) -> Any:
     if path == STDIN:
         return _read_stream(sys.stdin.buffer, name, max_bytes)
     try:
@@ -201,6 +206,10 @@ def _read_stored(path: str, name: str, max_bytes: int | None) -> bytes:
                 return _read_stream(file, name, max_bytes)
             if max_bytes is not None and os.fstat(file.fileno()).st_size > max_bytes:
                 raise _too_large(name, max_bytes)
+            start = file.read(16)
+            file.seek(0)
+            if start.startswith(b"\x93NUMPY") or start[4:9] == b"\0\0\0\0{":
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             return file.read()
     except FileNotFoundError:
         raise no_such_file(path) from None
@@ -229,7 +238,8 @@ def open_source(path: str | os.PathLike[str], max_bytes: int | None = None) -> S
     name = "standard input" if path == STDIN else path
     data = _read_stored(path, name, max_bytes)
     digest = hashlib.sha256(data).hexdigest()
-    compression = next((kind for magic, kind in MAGIC.items() if data.startswith(magic)), "")
+    start = bytes(data[:8])
+    compression = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "")
     suffixes = [part.lower() for part in Path(path).suffixes]
     if compression:
         data = _expand(data, compression, name, max_bytes)

@@ -8,12 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from separatrix._device import guarded, needs_torch, on_host, resolve, rows_on
+from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._brought import brought
 from separatrix.estimators._validate import new_data, refuse_huge, training_data
 from separatrix.problem.kernels import Kernel, check_gram, kernel_of
 from separatrix.problem.signed import as_matrix
+from separatrix.solvers.device_kernel import KERNELS_ON_DEVICE, device_kernel_scores
 
-__all__ = ["KernelClassifier", "kernel_scores_of"]
+__all__ = ["KernelClassifier", "brought_for_kernel", "kernel_scores_of"]
 
 _ENTRIES_AT_A_TIME = 1 << 21
 
@@ -66,10 +70,22 @@ class KernelClassifier(LinearClassifier):
     def _machine_scores(self, X: Any) -> np.ndarray:
         """Return the score of every row by every machine."""
         check_is_fitted(self)
+        if needs_torch("cpu", X):
+            return self._scores_there(X, resolve("cpu", X)) + np.asarray(self.intercept_)
         X = as_matrix(new_data(self, X))
         return kernel_scores_of(
             self.kernel_, X, self.support_, self.support_vectors_, self.dual_coef_
         ) + np.asarray(self.intercept_)
+
+    def _scores_there(self, X: Any, place: Any) -> np.ndarray:
+        """Return the scores of a tensor's rows, computed where they are."""
+        rows, kernel = as_matrix(new_data(self, on_host(X))), self.kernel_
+        shares, dense = self.dual_coef_, not sp.issparse(self.support_vectors_)
+        if kernel.name not in KERNELS_ON_DEVICE or not dense:
+            return kernel_scores_of(kernel, rows, self.support_, self.support_vectors_, shares)
+        with guarded(place):
+            there = rows_on(X, place, check=False)
+            return device_kernel_scores(kernel, there, self.support_vectors_, shares, place)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of every row: positive for the second class."""
@@ -77,6 +93,26 @@ class KernelClassifier(LinearClassifier):
 
     def _is_fitted(self) -> bool:
         return hasattr(self, "dual_coef_")
+
+
+def brought_for_kernel(
+    machine: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Return the device to compute kernel values on (None: none), and the data as NumPy has them.
+
+    Kernels that are functions, and matrices of values, are the processor's wherever a tensor is.
+    """
+    place, *data = brought(machine.device, X, y, sample_weight)
+    given = machine.kernel
+    if place is None or (isinstance(given, str) and given in KERNELS_ON_DEVICE):
+        return place, *data
+    if machine.device != "auto" and place.type != "cpu":
+        said = "a function" if callable(given) else repr(given)
+        raise DeviceError(
+            f"device={machine.device!r} computes the kernels {', '.join(KERNELS_ON_DEVICE)}. "
+            f"This one is {said}: use device='cpu'."
+        )
+    return None, *data
 
 
 def kernel_scores_of(

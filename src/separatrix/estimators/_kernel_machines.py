@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._device import torch_module
+from separatrix.certificates.device_scores import device_scores
 from separatrix.certificates.kernel_gap import KernelGap, prove_kernel_gap, smallest_eigenvalue
 from separatrix.certificates.kernel_scores import (
     Expected,
@@ -21,11 +24,22 @@ from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers import chunking, factored_kernel
 from separatrix.solvers._drive import Status, go_on
+from separatrix.solvers.accelerated.balance import balanced as balanced_on_device
 from separatrix.solvers.balance import balanced
 from separatrix.solvers.bias import hinge_bias_interval
+from separatrix.solvers.device_kernel import device_kernel_rows
 from separatrix.solvers.kernel_rows import kernel_rows
+from separatrix.solvers.smo import pair_steps
 
-__all__ = ["KernelData", "KernelEffort", "KernelFitted", "Task", "solve_kernel_machines"]
+__all__ = [
+    "KernelData",
+    "KernelEffort",
+    "KernelFitted",
+    "Task",
+    "chunks_at",
+    "rows_at",
+    "solve_kernel_machines",
+]
 
 _LEAST_FACTORED_TOL = 1e-10
 _AIM = 0.9  # of the tolerance: what float32 hides must fit into the rest
@@ -37,6 +51,7 @@ _FEW_STEPS, _FEW_STEPS_A_ROW = 5_000, 200
 _MANY_STEPS, _MANY_STEPS_A_ROW = 100_000, 1_000
 _ENTRIES_TOGETHER = 1 << 23
 _ALL_AT_ONCE = 4096
+_CHUNK_BESIDE_DEVICE = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +63,7 @@ class KernelData:
     fingerprint: Future[str]
     classes: tuple[str, ...]
     order: np.ndarray | None = None  # which row as given each one is, where they are sorted
+    device: Any = None  # where kernel values are computed; None: on the processor
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,22 @@ class KernelEffort:
     cache_bytes: int
     workers: int
     deadline: float = math.inf  # of time.perf_counter
+
+
+def rows_at(
+    device: Any, kernel: Kernel, X: Any, effort: KernelEffort, pool: Any, precise: bool = False
+) -> Any:
+    """Return rows of the kernel matrix, made on a device or, where that is None, here."""
+    if device is None:
+        return kernel_rows(kernel, X, effort.cache_bytes, pool, precise=precise)
+    return device_kernel_rows(kernel, X, device, effort.cache_bytes, precise)
+
+
+def chunks_at(device: Any) -> dict[str, Any]:
+    """Return how chunks are worked on beside a device: where no loop is compiled, by arrays."""
+    if device is None:
+        return {}
+    return {"size": _CHUNK_BESIDE_DEVICE, "by_arrays": inspect.isfunction(pair_steps)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +135,7 @@ def solve_kernel_machines(
 ) -> list[KernelFitted]:
     """Return the machines, each solved to the tolerance asked for or to the end of the budget."""
     hard = any(np.isinf(task.costs).any() for task in tasks)
-    rows = kernel_rows(data.kernel, data.X, effort.cache_bytes, pool, precise=hard)
+    rows = rows_at(data.device, data.kernel, data.X, effort, pool, hard)
     n = data.X.shape[0]
     if len(tasks) > 2 and rows.capacity == n <= _ALL_AT_ONCE:
         rows.fetch(np.arange(n))  # every machine will ask for most of them
@@ -125,7 +157,7 @@ def _inner_tolerance(effort: KernelEffort, n_rows: int) -> float:
 def _first_run(task: Task, rows: Any, data: KernelData, effort: KernelEffort) -> _Run:
     machine = task.machine()
     tol = _inner_tolerance(effort, len(machine.signs))
-    state = chunking.start(machine, kernel_rows=rows, tol=tol)
+    state = chunking.start(machine, kernel_rows=rows, tol=tol, **chunks_at(data.device))
     run = _Run(task, machine, state, Status.BUDGET, np.zeros(len(task.signs)))
     _go_on(run, data, effort)
     return run
@@ -146,7 +178,17 @@ def _go_on(run: _Run, data: KernelData, effort: KernelEffort) -> None:
         if better is not None:
             alpha, run.status = better, Status.SETTLED
     run.state.kept = None
-    run.alpha[run.machine.members] = balanced(alpha, run.machine.signs, run.machine.costs)
+    machine = run.machine
+    run.alpha[machine.members] = _balanced_at(data.device, alpha, machine.signs, machine.costs)
+
+
+def _balanced_at(device: Any, *arrays: np.ndarray) -> np.ndarray:
+    """Return multipliers with a sum of exactly zero; beside a device without a loop over them."""
+    if device is None:
+        return balanced(*arrays)
+    torch = torch_module()
+    there = [torch.as_tensor(array, dtype=torch.float64, device=device) for array in arrays]
+    return np.asarray(balanced_on_device(*there).cpu().numpy())
 
 
 def _proved(
@@ -163,7 +205,10 @@ def _proved(
         if attempt == 0:  # later ones go on from these scores, and need them all
             signs = np.column_stack([run.task.signs for run in waiting])
             expected = Expected(signs, np.array([run.state.bias for run in waiting]))
-        scores = kernel_scores(proving, shares, effort.workers, expected)
+        if data.device is None:
+            scores = kernel_scores(proving, shares, effort.workers, expected)
+        else:
+            scores = device_scores(proving, shares, data.device)
         for k, run in enumerate(waiting):
             _prove(run, data, proving, scores.of(k))
             _judge(run, effort)
@@ -240,7 +285,7 @@ def _continue(
     tol = 0.5 * _inner_tolerance(effort, len(members))
     helped = len(run.gaps) < 2 or run.gaps[-1] < 0.3 * run.gaps[-2]
     if not helped and state.kernel_rows.is_float32:
-        state.kernel_rows = kernel_rows(data.kernel, data.X, effort.cache_bytes, pool, precise=True)
+        state.kernel_rows = rows_at(data.device, data.kernel, data.X, effort, pool, True)
         state.size = min(state.size, state.kernel_rows.capacity)
         state.last = state.last[:0]
     chunking.resume(state, run.alpha[members], state.scores, tol)

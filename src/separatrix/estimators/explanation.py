@@ -69,8 +69,9 @@ def weights_by_name(
     spreads: np.ndarray | None = None,
     encoding: Any = None,
     machine: int = 0,
+    most: int | None = None,
 ) -> list[Weight]:
-    """Return the weights of one machine, those of most effect first.
+    """Return the weights of one machine, those of most effect first: all, or the first `most`.
 
     `spreads` are the standard deviations of the features (of the raw ones, where they are scaled
     inside the model); without them the order is by the weights themselves.
@@ -86,7 +87,7 @@ def weights_by_name(
     logistic = "Logistic" in type(_last(model)).__name__
     effect = abs(weights) if spreads is None else abs(weights) * spreads
     found = []
-    for j in np.argsort(-effect, kind="stable").tolist():
+    for j in np.argsort(-effect, kind="stable")[:most].tolist():
         value = float(weights[j])
         with np.errstate(over="ignore"):
             ratio = float(np.exp(value)) if logistic else None

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.certificates.fisher import check_fisher
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._brought import brought
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import (
     new_data,
     one_of,
@@ -23,8 +25,19 @@ from separatrix.estimators._weights import weighted_rows
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers._drive import Status
 from separatrix.solvers.fisher import Discriminant, solve_fisher
+from separatrix.solvers.scatter import FORMED
 
 _NAMED_SHRINKAGES = ("auto", "ledoit-wolf", "pseudo-inverse")
+
+
+def _laid_out(place: Any, X: Any, codes: Any, weights: Any, n_classes: int) -> Any:
+    """Return the rows on their device; None where the processor is the place for them."""
+    if place is None or not X.shape[1] <= min(X.shape[0], FORMED):
+        return None
+    from separatrix.problem.device_rows import DeviceRows
+    from separatrix.solvers.accelerated.within import within_rows_on
+
+    return within_rows_on(DeviceRows(X, place), codes, weights, n_classes)
 
 
 class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier):
@@ -48,6 +61,8 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         number is that share.
     priors : array or None
         Probabilities of the classes for the Gaussian thresholds; None takes their frequencies.
+    device : {"cpu", "cuda", "cuda:N", "auto"}
+        Where the scatter of dense rows is computed, if they outnumber the columns (extra gpu).
     n_components : int or None
         How many directions `transform` gives; None gives all.
 
@@ -95,16 +110,23 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         shrinkage: float | str = "auto",
         priors: Any = None,
         n_components: int | None = None,
+        device: str = "cpu",
     ) -> None:
         self.threshold = threshold
         self.direction = direction
         self.shrinkage = shrinkage
         self.priors = priors
         self.n_components = n_components
+        self.device = device
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Fisher:
         """Find the directions and the threshold."""
+        with worked_on(self, X):
+            return self._fitted(X, y, sample_weight)
+
+    def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Fisher:
         self._check_parameters()
+        place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
         X, y = training_data(self, X, y)
         X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
@@ -128,6 +150,7 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
             threshold or "gaussian",
             priors,
             self.shrinkage,
+            _laid_out(place, X, codes, weights, n_classes),
         )
         self._adopt(found, 0.0 if loss is None else log_odds_threshold(loss))
         self._certify(X, y, weights)

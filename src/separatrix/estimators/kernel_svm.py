@@ -18,7 +18,7 @@ from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
 from separatrix.errors import DataError, NotSeparableError
-from separatrix.estimators._kernel_base import KernelClassifier
+from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
 from separatrix.estimators._kernel_machines import (
     KernelData,
     KernelEffort,
@@ -26,6 +26,7 @@ from separatrix.estimators._kernel_machines import (
     Task,
     solve_kernel_machines,
 )
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import one_of, positive, several_classes
 from separatrix.estimators._weights import row_weights
 from separatrix.solvers import pair_replay
@@ -65,6 +66,9 @@ class KernelSVM(KernelClassifier):
         Several classes: each against each, with votes, or each against the rest.
     n_jobs : int or None
         Threads over kernel values; None uses every core. The answer does not depend on it.
+    device : {"cpu", "cuda", "cuda:N", "auto"}
+        Where kernel values of dense rows are computed (the extra gpu: torch). "auto" takes a GPU
+        where there is one. A tensor is worked on where it is. Needs a kernel given by its name.
 
     Attributes
     ----------
@@ -112,6 +116,7 @@ class KernelSVM(KernelClassifier):
         max_seconds: float | None = None,
         multi_class: str = "ovo",
         n_jobs: int | None = None,
+        device: str = "cpu",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -124,9 +129,15 @@ class KernelSVM(KernelClassifier):
         self.max_seconds = max_seconds
         self.multi_class = multi_class
         self.n_jobs = n_jobs
+        self.device = device
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVM:
         """Find the machine and prove how close to the best it is."""
+        with worked_on(self, X):
+            return self._fitted(X, y, sample_weight)
+
+    def _fitted(self, X: Any, y: Any, sample_weight: Any) -> KernelSVM:
+        place, X, y, sample_weight = brought_for_kernel(self, X, y, sample_weight)
         X, codes, weights = self._pose(X, y, sample_weight)
         effort = self._effort()
         costs = self._costs(weights)
@@ -136,7 +147,7 @@ class KernelSVM(KernelClassifier):
             # The fingerprint is made meanwhile; it needs the data and nothing else.
             fingerprint = pool.submit(sha256, data_of(X, codes, len(names), True))
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
-            data = KernelData(self.kernel_, sorted_X, fingerprint, names, order)
+            data = KernelData(self.kernel_, sorted_X, fingerprint, names, order, place)
             at = slice(None) if order is None else order
             tasks = [
                 Task(k, rest, signs, np.where(signs != 0.0, costs[at], 0.0))

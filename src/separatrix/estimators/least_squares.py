@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.certificates.least_squares import check_least_squares, targets_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._brought import brought
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import (
     new_data,
     one_of,
@@ -55,6 +57,9 @@ class LeastSquares(LinearClassifier):
         squared error within this share of the least.
     max_passes : float or None
         A budget for the iterations on sparse data.
+    device : {"cpu", "cuda", "cuda:N", "auto"}
+        Where dense rows, more of them than columns, are multiplied (extra gpu). Columns too
+        dependent for that are solved on the processor.
 
     Attributes
     ----------
@@ -100,12 +105,14 @@ class LeastSquares(LinearClassifier):
         fit_intercept: bool = True,
         tol: float = 1e-9,
         max_passes: float | None = None,
+        device: str = "cpu",
     ) -> None:
         self.ridge = ridge
         self.task = task
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_passes = max_passes
+        self.device = device
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -117,7 +124,12 @@ class LeastSquares(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquares:
         """Find the weights and prove how near the optimum they are."""
+        with worked_on(self, X):
+            return self._fitted(X, y, sample_weight)
+
+    def _fitted(self, X: Any, y: Any, sample_weight: Any) -> LeastSquares:
         ridges = self._checked()
+        place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
         if self.task == "regression":
             X, y = regression_data(self, X, y)
             X, y, weights = weighted_rows(X, y, sample_weight)
@@ -127,14 +139,24 @@ class LeastSquares(LinearClassifier):
             self.classes_, _ = several_classes(self, y)
         T = targets_of(y, self.task)
         self._choose_ridge(ridges, X, T, weights)
-        passes = np.inf if self.max_passes is None else float(self.max_passes)
-        found = solve_least_squares(
-            X, T, weights, self.ridge_, self.fit_intercept, float(self.tol), passes
-        )
+        found = None if place is None else self._found_on(place, X, T, weights)
+        if found is None:
+            passes = np.inf if self.max_passes is None else float(self.max_passes)
+            found = solve_least_squares(
+                X, T, weights, self.ridge_, self.fit_intercept, float(self.tol), passes
+            )
         if not (np.isfinite(found.W).all() and np.isfinite(found.b).all()):
             raise DataError(f"LeastSquares: {Status.OVERFLOW.cause}. Divide large columns first.")
         self._adopt(found, X, y, weights)
         return self
+
+    def _found_on(self, place: Any, X: Any, T: np.ndarray, weights: np.ndarray) -> Solution | None:
+        """Solve on a device, or return None where its method does not do."""
+        from separatrix.problem.device_rows import DeviceRows
+        from separatrix.solvers.accelerated.least_squares import least_squares_on
+
+        rows = DeviceRows(X, place)
+        return least_squares_on(rows, T, weights, self.ridge_, self.fit_intercept)
 
     def _checked(self) -> np.ndarray:
         one_of("task", self.task, ("classification", "regression"))

@@ -18,9 +18,9 @@ from separatrix.problem.centred import column_slice, constant_columns, mean_of_r
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 from separatrix.problem.signed import FloatArray, Matrix
 
-__all__ = ["WithinRows", "within_rows"]
+__all__ = ["NO_SPREAD", "WithinRows", "within_rows"]
 
-_NO_SPREAD = 2.0**-45
+NO_SPREAD = 2.0**-45
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ def within_rows(
     spreads = np.ones(len(kept))
     if unit_spread:
         # A column that varies between classes alone is measured by its variance over all rows.
-        spreads = np.sqrt(np.where(within > _NO_SPREAD**2 * total, within, total))
+        spreads = np.sqrt(np.where(within > NO_SPREAD**2 * total, within, total))
         spreads[spreads == 0.0] = 1.0
     if sp.issparse(rows):
         data = rows.data / spreads[rows.indices]

@@ -101,6 +101,7 @@ class Study:
             name: value
             for name, value in dataclasses.asdict(self.settings).items()
             if name not in ("title", "times", "verdict_seconds")
+            and not (name == "device" and value == "cpu")  # older work goes on under its name
         }
         return key_of({"data": sha256(data), "classes": self.names, "settings": chosen})
 
@@ -205,6 +206,7 @@ class Study:
             class_weight="balanced" if settings.balanced else None,
             seed=settings.seed,
             max_seconds=settings.max_seconds,
+            device=settings.device,
             store=self.journal,
             progress=lambda done, total, text: self._say(f"path: {text}", done, total),
         )

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.scaling import fit_scaling
+from separatrix.data.scaling import deviations
 from separatrix.data.table import Table
+from separatrix.estimators.explanation import weights_by_name
 from separatrix.report import facts as f
 from separatrix.report.evaluation import own_margins
 from separatrix.report.excerpts import Excerpts
@@ -209,20 +210,19 @@ def test_facts(result: TestResult, rows: np.ndarray, y_train: np.ndarray) -> f.O
 
 def feature_facts(machine: Any, X: Any, names: Any, classes: list[str]) -> tuple[f.Features, ...]:
     """Name the weights of most effect: weight times the spread of its column."""
-    scale = fit_scaling(X).scale
+    spreads = deviations(X)
     found = []
     for k, weights in enumerate(machine.coef_):
-        effect = weights * scale
-        order = np.argsort(-abs(effect), kind="stable")[:_FEATURES]
-        order = order[weights[order] != 0.0]
+        heaviest = weights_by_name(machine, names, spreads=spreads, machine=k, most=_FEATURES)
         two = len(classes) == 2
         found.append(
             f.Features(
                 towards=classes[1] if two else classes[k],
                 against=classes[0] if two else "all others",
                 features=tuple(
-                    f.Feature(str(names[int(j)]), float(weights[j]), float(effect[j]))
-                    for j in order
+                    f.Feature(one.name, one.weight, one.importance or 0.0)
+                    for one in heaviest
+                    if one.weight != 0.0
                 ),
                 intercept=float(machine.intercept_[k]),
                 total=len(weights),

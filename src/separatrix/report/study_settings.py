@@ -30,6 +30,7 @@ class Settings:
     positive: str | None = None
     max_seconds: float | None = None
     verdict_seconds: float = 60.0
+    device: str = "cpu"
     title: str = ""
     times: bool = True
 

@@ -37,9 +37,15 @@ def chosen_machine(
     max_seconds: float | None,
     store: Store,
     progress: Progress | None = None,
+    device: str = "cpu",
 ) -> tuple[Any, PathTable]:
     """Choose C by cross-validation, fit on all rows, and return the machine and the path."""
-    common: dict[str, Any] = {"tol": tol, "class_weight": class_weight, "random_state": seed}
+    common: dict[str, Any] = {
+        "tol": tol,
+        "class_weight": class_weight,
+        "random_state": seed,
+        "device": device,
+    }
     choosing: dict[str, Any] = {"cv": folds, "rule": rule, "max_seconds": max_seconds, **common}
     if loss == "logistic":
         searched: Any = LogisticRegressionCV(Cs, **choosing)

@@ -18,6 +18,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.kernel_gap import signs_of
+from separatrix.estimators._kernel_base import brought_for_kernel
+from separatrix.estimators._kernel_machines import chunks_at, rows_at
+from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import positive
 from separatrix.estimators.kernel_svm import KernelSVM, votes
 from separatrix.problem.kernel_machine import KernelMachine
@@ -25,7 +28,6 @@ from separatrix.problem.kernels import kernel_of
 from separatrix.solvers import chunking
 from separatrix.solvers._drive import go_on
 from separatrix.solvers._threads import one_thread
-from separatrix.solvers.kernel_rows import kernel_rows
 
 __all__ = ["KernelSVMCV"]
 
@@ -43,7 +45,7 @@ class KernelSVMCV(KernelSVM):
         The kernel's gammas to try: numbers, "scale" or "auto" (of all rows).
     cv : int or splitter
         Folds; the number of stratified ones, or anything scikit-learn takes.
-    kernel, degree, coef0, tol, cache_size, class_weight, max_seconds, multi_class, n_jobs
+    kernel, degree, coef0, tol, cache_size, class_weight, max_seconds, multi_class, n_jobs, device
         As for `KernelSVM`; `max_seconds` is for the last fit.
 
     Attributes
@@ -82,6 +84,7 @@ class KernelSVMCV(KernelSVM):
         max_seconds: float | None = None,
         multi_class: str = "ovo",
         n_jobs: int | None = None,
+        device: str = "cpu",
     ) -> None:
         super().__init__(
             kernel=kernel,
@@ -93,6 +96,7 @@ class KernelSVMCV(KernelSVM):
             max_seconds=max_seconds,
             multi_class=multi_class,
             n_jobs=n_jobs,
+            device=device,
         )
         self.Cs = Cs
         self.gammas = gammas
@@ -106,7 +110,8 @@ class KernelSVMCV(KernelSVM):
             raise ValueError("Cs and gammas must hold at least one value each.")
         given = self.C, self.gamma  # of the parent, and no parameters of this one
         try:
-            self.path_ = self._path(X, y, sample_weight)
+            with worked_on(self, X):
+                self.path_ = self._path(*brought_for_kernel(self, X, y, sample_weight))
             order = np.lexsort((self.path_["C"], self.path_["mean_error"].round(12)))
             self.C_ = float(self.path_["C"][order[0]])
             self.gamma_ = float(self.path_["gamma"][order[0]])
@@ -116,7 +121,7 @@ class KernelSVMCV(KernelSVM):
             self.C, self.gamma = given
         return self
 
-    def _path(self, X: Any, y: Any, sample_weight: Any) -> dict[str, np.ndarray]:
+    def _path(self, place: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, np.ndarray]:
         X, codes, weights = self._pose(X, y, sample_weight)
         copies = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         folds = list(check_cv(self.cv, codes, classifier=True).split(X, codes))
@@ -125,8 +130,9 @@ class KernelSVMCV(KernelSVM):
         with one_thread(), ThreadPoolExecutor(effort.workers) as pool:
             for gamma in self.gammas:
                 kernel = kernel_of(self.kernel, X, gamma, self.degree, self.coef0, copies)
-                rows = kernel_rows(kernel, X, effort.cache_bytes, pool)
-                found = np.array([self._fold(rows, codes, weights, *fold) for fold in folds])
+                rows = rows_at(place, kernel, X, effort, pool)
+                how = chunks_at(place)
+                found = np.array([self._fold(rows, how, codes, weights, *fold) for fold in folds])
                 for k, C in enumerate(sorted(self.Cs)):
                     errors, support, gaps = found[:, k].T
                     spread = errors.std(ddof=1) if len(errors) > 1 else 0.0
@@ -138,7 +144,13 @@ class KernelSVMCV(KernelSVM):
         return dict(zip(names, columns, strict=True))
 
     def _fold(
-        self, rows: Any, codes: np.ndarray, weights: np.ndarray, train: Any, test: Any
+        self,
+        rows: Any,
+        how: dict[str, Any],
+        codes: np.ndarray,
+        weights: np.ndarray,
+        train: Any,
+        test: Any,
     ) -> list[tuple[float, float, float]]:
         """Return validation error, support vectors and gap of every C, going upwards."""
         kept = np.zeros(len(codes))
@@ -151,7 +163,8 @@ class KernelSVMCV(KernelSVM):
                 signs = signs_of(codes, one, other)
                 machine = KernelMachine(signs, np.where(signs != 0.0, C * kept, 0.0), members)
                 if len(states) == number:
-                    states.append(chunking.start(machine, kernel_rows=rows, tol=float(self.tol)))
+                    tol = float(self.tol)
+                    states.append(chunking.start(machine, kernel_rows=rows, tol=tol, **how))
                 else:
                     states[number].machine = machine
                     g = states[number].f + signs

@@ -13,6 +13,7 @@ float32 hides, `resume` repairs from an f computed otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +23,7 @@ from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.solvers._drive import Status
 from separatrix.solvers.bias import hinge_bias_interval
 from separatrix.solvers.kernel_rows import spans_of
-from separatrix.solvers.smo import CURVED, FIRST, SECOND, STEPS, pair_steps
+from separatrix.solvers.smo import CURVED, FIRST, SECOND, STEPS, array_steps, pair_steps
 from separatrix.solvers.working_set import choose_rows, violation
 
 __all__ = ["State", "advance", "current", "pair_of", "resume", "start", "violation"]
@@ -74,6 +75,7 @@ class State:
     counts: np.ndarray = field(default_factory=lambda: np.zeros(4, dtype=np.int64), repr=False)
     before: np.ndarray = field(default_factory=lambda: np.zeros(2), repr=False)
     kept: Any = field(default=None, repr=False)  # the last chunk's rows and kernel values
+    steps: Callable[..., bool] = field(default=pair_steps, repr=False)
     scores: np.ndarray | None = field(default=None, repr=False)  # K(a y) as a proof computed it
 
     @property
@@ -106,13 +108,15 @@ def start(
     tol: float = 1e-3,
     size: int = 1024,
     first: np.ndarray | None = None,
+    by_arrays: bool = False,
 ) -> State:
-    """Begin at zero, or at the feasible multipliers `first`."""
+    """Begin at zero, or at the feasible multipliers `first`; step loop by loop, or by arrays."""
     n = len(machine.signs)
     alpha = np.zeros(n) if first is None else np.array(first, dtype=np.float64)
     state = State(
         machine, kernel_rows, tol, min(size, kernel_rows.capacity), alpha, -machine.signs.copy()
     )
+    state.steps = array_steps if by_arrays else pair_steps
     used = np.flatnonzero(alpha)
     for begin in range(0, len(used), state.size):
         part = used[begin : begin + state.size]
@@ -137,7 +141,7 @@ def advance(state: State, budget: int) -> Status | None:
                 break
         chunk = state.chunk
         made = state.counts[STEPS]
-        done = pair_steps(
+        done = state.steps(
             chunk.K,
             _FLATTEST[chunk.K.dtype],
             chunk.diagonal,

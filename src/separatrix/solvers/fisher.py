@@ -58,12 +58,13 @@ def solve_fisher(
     threshold: str = "mean",
     priors: FloatArray | None = None,
     shrinkage: float | str = "auto",
+    within: WithinRows | None = None,
 ) -> Discriminant:
-    """Find the directions and the scores of all classes."""
+    """Find the directions and the scores of all classes; `within` may be laid out elsewhere."""
     # The naive direction looks at no scatter, and is in the units of the columns as given.
     plain = direction == "means" and threshold == "mean"
     at_mean = threshold == "mean" and n_classes == 2
-    A = within_rows(X, codes, weights, n_classes)
+    A = within_rows(X, codes, weights, n_classes) if within is None else within
     M = (A.means - A.mean).T
     if plain:
         found = Division(_in_given_units(A, M), None, "means alone", 0)

@@ -23,7 +23,7 @@ _CODES = {
     "sigmoid": tiles.SIGMOID,
 }
 # Beyond these, float32 cannot tell what it should.
-_LARGEST_EXPONENT, _LARGEST, _LEAST = 2e3, 1e15, 1e-15
+LARGEST_EXPONENT, LARGEST, LEAST = 2e3, 1e15, 1e-15
 _MOST_DENSE_BYTES = 1 << 28
 _WORTH_DENSE = 0.02
 
@@ -175,8 +175,8 @@ def _float32_does(kernel: Kernel, X: Any) -> bool:
             else:
                 away = X - X.mean(axis=0, dtype=np.float64)
                 squares = np.einsum("ij,ij->i", away, away)
-            return bool(kernel.gamma * squares.max(initial=0.0) < _LARGEST_EXPONENT)
+            return bool(kernel.gamma * squares.max(initial=0.0) < LARGEST_EXPONENT)
         values = X.data if sp.issparse(X) else X
         size = float(abs(values).max(initial=0.0))
         largest = float(abs(kernel.diagonal(X)).max(initial=0.0))
-    return size < _LARGEST and _LEAST < largest < _LARGEST
+    return size < LARGEST and LEAST < largest < LARGEST

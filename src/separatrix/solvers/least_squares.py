@@ -27,15 +27,15 @@ from separatrix.problem.centred import CentredRows, centred_rows
 from separatrix.problem.signed import FloatArray, Matrix
 from separatrix.solvers.least_squares_sparse import solve_sparse
 
-__all__ = ["Solution", "solve_least_squares"]
+__all__ = ["REFINEMENTS", "WELL_CONDITIONED", "Solution", "solve_least_squares"]
 
 _EPS = 2.0**-52
 # Below this the Gram matrix, which squares the condition number, leaves too few digits to refine.
-_WELL_CONDITIONED = 1e-8
+WELL_CONDITIONED = 1e-8
 _MODERATE_SPREAD = 2.0**40
 _MODERATE_EXPONENTS = 100
 _LARGEST_PENALTY = 2.0**1000
-_REFINEMENTS = 2
+REFINEMENTS = 2
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _tall(A: CentredRows, B: FloatArray, ridge: float) -> _Found:
         V = _by_cholesky(unit, B, penalty)
         if V is not None:
             return _Found(
-                V / norms[:, None], "Cholesky, refined", A.shape[1], _REFINEMENTS, 1.0 + 4.0
+                V / norms[:, None], "Cholesky, refined", A.shape[1], REFINEMENTS, 1.0 + 4.0
             )
     if ridge > 0.0:
         unit = np.vstack([unit, np.diag(np.sqrt(penalty))])
@@ -150,10 +150,10 @@ def _by_cholesky(unit: FloatArray, B: FloatArray, penalty: FloatArray) -> FloatA
     if failed:
         return None
     reciprocal, _ = lapack.dpocon(factor, size, uplo="L")
-    if not reciprocal > _WELL_CONDITIONED:
+    if not reciprocal > WELL_CONDITIONED:
         return None
     V = sl.cho_solve((factor, True), unit.T @ B, check_finite=False)
-    for _ in range(_REFINEMENTS):
+    for _ in range(REFINEMENTS):
         gradient = unit.T @ (B - unit @ V) - penalty[:, None] * V
         V = V + sl.cho_solve((factor, True), gradient, check_finite=False)
     return np.asarray(V)
@@ -225,12 +225,12 @@ def _wide_ridge(A: CentredRows, B: FloatArray, ridge: float) -> _Found:
     size = float(np.abs(gram).sum(axis=0).max())
     factor, failed = lapack.dpotrf(gram, lower=1)
     reciprocal = 0.0 if failed else lapack.dpocon(factor, size, uplo="L")[0]
-    if reciprocal > _WELL_CONDITIONED:
+    if reciprocal > WELL_CONDITIONED:
         dual = sl.cho_solve((factor, True), B, check_finite=False)
-        for _ in range(_REFINEMENTS):
+        for _ in range(REFINEMENTS):
             missing = B - rows @ (rows.T @ dual) - scaled_ridge * dual
             dual = dual + sl.cho_solve((factor, True), missing, check_finite=False)
-        V, method, steps = rows.T @ dual, "Cholesky of the dual, refined", _REFINEMENTS
+        V, method, steps = rows.T @ dual, "Cholesky of the dual, refined", REFINEMENTS
     else:
         U, sigma, Vt = sl.svd(rows, full_matrices=False, check_finite=False)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -24,9 +24,9 @@ from separatrix.errors import DataError
 from separatrix.problem.signed import FloatArray
 from separatrix.problem.within import WithinRows
 
-__all__ = ["Division", "divide_by_covariance", "ledoit_wolf"]
+__all__ = ["FORMED", "Division", "divide_by_covariance", "ledoit_wolf"]
 
-_FORMED = 4000
+FORMED = 4000
 _SINGULAR = 1e-12
 _RANK = 1e-10  # S squares what the rows hold
 _ROWS_AT_A_TIME = 2048
@@ -66,7 +66,7 @@ def divide_by_covariance(A: WithinRows, M: FloatArray, shrinkage: float | str) -
 
 def _plain(A: WithinRows, M: FloatArray) -> Division | None:
     """Solve by Cholesky, or say None where S is singular or too large to form."""
-    if A.shape[1] > min(_FORMED, A.shape[0]):
+    if A.shape[1] > min(FORMED, A.shape[0]):
         return None
     Z = _by_cholesky(A.gram() / A.mass, M)
     return None if Z is None else Division(Z, 0.0, "Cholesky", 1)
@@ -101,7 +101,7 @@ def ledoit_wolf(A: WithinRows) -> float:
 def _square_norm(A: WithinRows) -> float:
     """Return the sum of squares of A'A, which is that of A A'."""
     n, d = A.shape
-    if d <= min(n, _FORMED):
+    if d <= min(n, FORMED):
         return float((A.gram() ** 2).sum())
     parts = (slice(begin, begin + _ROWS_AT_A_TIME) for begin in range(0, n, _ROWS_AT_A_TIME))
     return float(sum((A.outer_gram(part) ** 2).sum() for part in parts))
@@ -114,12 +114,12 @@ def _shrunk(A: WithinRows, M: FloatArray, share: float, method: str) -> Division
     if share <= 0.0:
         return _by_pseudo_inverse(A, M)
     kept = (1.0 - share) / A.mass
-    if d <= min(n, _FORMED):
+    if d <= min(n, FORMED):
         C = kept * A.gram()
         C[np.diag_indices_from(C)] += share
         Z = _by_cholesky(C, M)
         return _by_pseudo_inverse(A, M) if Z is None else Division(Z, share, method, 1)
-    if n <= _FORMED:
+    if n <= FORMED:
         # (share I + kept A'A)^-1 M = (M - A' (share/kept I + A A')^-1 A M) / share
         K = A.outer_gram()
         K[np.diag_indices_from(K)] += share / kept
@@ -151,7 +151,7 @@ def _by_conjugate_gradients(A: WithinRows, M: FloatArray, share: float, method: 
 
 def _by_pseudo_inverse(A: WithinRows, M: FloatArray) -> Division:
     n, d = A.shape
-    if min(n, d) > _FORMED:
+    if min(n, d) > FORMED:
         raise DataError(
             f"Fisher: the pseudo-inverse of {n:,} x {d:,} data is too large to form. Use shrinkage."
         )

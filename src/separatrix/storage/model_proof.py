@@ -20,6 +20,7 @@ from separatrix.certificates.least_squares import LeastSquaresOptimality
 from separatrix.certificates.margin_bounds import MarginBounds
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.pair_gaps import PairGaps
+from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
 
@@ -105,6 +106,10 @@ def _is_own(model: Any, proof: Any, X: Any, y: Any) -> bool:
         machines: Any = getattr(proof, "machines", (proof,))
         weights = np.array([one.weights for one in machines])
         return _same_weights(model, weights, machines[0].intercept)
+    if isinstance(proof, ScaledGap):
+        weights = np.array([one.weights for one in proof.machines])
+        weights[:, 1:] = np.ldexp(weights[:, 1:], -proof.exponents)
+        return _same_weights(model, weights, proof.machines[0].intercept)
     if isinstance(proof, MulticlassGap | SoftmaxGap):
         weights = proof.weights
         shown = weights[1:] - weights[:1] if len(weights) == 2 else weights

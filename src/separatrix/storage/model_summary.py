@@ -55,9 +55,14 @@ def _heaviest(whole: ModelFile) -> dict[str, list[dict[str, Any]]]:
     found = {}
     for number, title in enumerate(form.titles[:_SHOWN]):
         told = weights_by_name(
-            whole.model, names, spreads=whole.spreads, encoding=encoding, machine=number
+            whole.model,
+            names,
+            spreads=whole.spreads,
+            encoding=encoding,
+            machine=number,
+            most=_SHOWN,
         )
-        found[title] = [asdict(weight) for weight in told[:_SHOWN]]
+        found[title] = [asdict(weight) for weight in told]
     return found
 
 

@@ -1,0 +1,157 @@
+"""Kernel machines with their kernel values on a device: seconds to a proved gap.
+
+    python -m benchmarks.gpu_kernels [--device cuda] [--rows 60000] [--data FILE [--labels FILE]]
+
+RBF machines on 60,000 x 784 rows like digits (drawn here: ten classes of strokes on a 28 x 28 grid,
+blurred, shifted and mixed with noise), classes below five against the rest, C = 1 and 10, gamma
+"scale"; then the 45 machines of all pairs. Another data set by its path: an IDX file of images, or
+any file that `sx.read` takes, with --labels where its labels are elsewhere. Every gap is proved;
+seconds are on the wall, of the whole `fit`, and of its parts.
+"""
+
+import argparse
+import contextlib
+import time
+import warnings
+
+import numpy as np
+
+import separatrix as sx
+from benchmarks._report import header
+from separatrix.estimators import _kernel_machines as machines
+from separatrix.solvers import chunking
+
+SIDE = 28
+
+
+def digit_like(n, seed=0):
+    """Return n rows of 784 pixels in [0, 1] and their ten classes, some hard to tell apart."""
+    draw = np.random.default_rng(seed)
+    grid = np.stack(np.meshgrid(np.arange(SIDE), np.arange(SIDE)), axis=-1).reshape(-1, 2)
+    strokes = draw.uniform(5.0, 22.0, size=(10, 6, 2))  # six points of a polyline a class
+    y = draw.integers(0, 10, size=n)
+    X = np.empty((n, SIDE * SIDE), dtype=np.float32)
+    for begin in range(0, n, 2000):
+        part = slice(begin, min(begin + 2000, n))
+        m = part.stop - part.start
+        points = strokes[y[part]] + draw.normal(scale=2.0, size=(m, 6, 2))
+        points += draw.normal(scale=1.2, size=(m, 1, 2))
+        along = np.linspace(0.0, 5.0, 16)
+        left = np.minimum(along.astype(int), 4)
+        share = (along - left)[None, :, None]
+        curve = (1 - share) * points[:, left] + share * points[:, left + 1]
+        squares = ((grid[None, :, None, :] - curve[:, None, :, :]) ** 2).sum(axis=-1)
+        ink = np.exp(-squares.min(axis=2) / draw.uniform(1.0, 3.0, size=(m, 1)))
+        X[part] = np.clip(ink + draw.normal(scale=0.05, size=ink.shape), 0.0, 1.0)
+    return X, y
+
+
+class Clock:
+    """Seconds and calls of the parts of a fit, by wrapping what it calls."""
+
+    def __init__(self):
+        self.seconds = {"kernel values": 0.0, "pair steps": 0.0, "the rest": 0.0, "proof": 0.0}
+
+    def wrap(self, name, work):
+        def timed(*arguments, **settings):
+            begun = time.perf_counter()
+            try:
+                return work(*arguments, **settings)
+            finally:
+                self.seconds[name] += time.perf_counter() - begun
+
+        return timed
+
+    @contextlib.contextmanager
+    def running(self):
+        kept = (
+            machines.device_scores, machines.kernel_scores, machines.rows_at,
+            chunking.array_steps, chunking.pair_steps,
+        )  # fmt: skip
+
+        def rows_at(*arguments, **settings):
+            rows = kept[2](*arguments, **settings)
+            rows.block = self.wrap("kernel values", rows.block)
+            rows.add = self.wrap("kernel values", rows.add)
+            return rows
+
+        machines.device_scores = self.wrap("proof", kept[0])
+        machines.kernel_scores = self.wrap("proof", kept[1])
+        machines.rows_at = rows_at
+        chunking.array_steps = self.wrap("pair steps", kept[3])
+        chunking.pair_steps = self.wrap("pair steps", kept[4])
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.total = time.perf_counter() - begun
+            self.seconds["the rest"] = self.total - sum(self.seconds.values())
+            (
+                machines.device_scores, machines.kernel_scores, machines.rows_at,
+                chunking.array_steps, chunking.pair_steps,
+            ) = kept  # fmt: skip
+
+
+def report(name, machine, X, y):
+    clock = Clock()
+    with clock.running(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        machine.fit(X, y)
+    parts = ", ".join(f"{what} {spent:.2f}" for what, spent in clock.seconds.items())
+    print(
+        f"| {name} | {clock.total:.2f} | {machine.gap_:.2e} | {machine.n_passes_:.0f} | "
+        f"{machine.n_iter_:,} | {len(machine.support_):,} | {machine.status_} | {parts} |",
+        flush=True,
+    )
+    for warning in caught:
+        print(f"  warned: {str(warning.message)[:200]}")
+
+
+def device_words(device):
+    try:
+        import torch
+    except ImportError:
+        return "torch is not installed"
+    name = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    return f"torch {torch.__version__}, {name}; asked: {device}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--device", default="cuda", help="cuda, cpu, or torch-cpu (torch on CPU)")
+    parser.add_argument("--rows", type=int, default=60_000)
+    parser.add_argument("--data", help="a file of rows, instead of those drawn here")
+    parser.add_argument("--labels", help="the labels of --data, where they are elsewhere")
+    parser.add_argument("--Cs", default="1,10")
+    parser.add_argument("--tol", type=float, default=1e-3)
+    parser.add_argument("--pairs", action="store_true", help="also the machines of all pairs")
+    told = parser.parse_args()
+    header("Kernel machines on a device", ["numpy", "scipy", "scikit-learn"])
+    print(device_words(told.device), "\n")
+    if told.data:
+        table = sx.read(told.data, labels=told.labels)
+        X, y = np.asarray(table.X, dtype=np.float32)[: told.rows], table.y[: told.rows]
+        if X.max() > 16.0:
+            X = X / np.float32(255.0)
+    else:
+        X, y = digit_like(told.rows)
+    print(f"{X.shape[0]:,} x {X.shape[1]:,} {X.dtype}, {len(np.unique(y))} classes\n")
+    device, rows = told.device, X
+    if told.device == "torch-cpu":
+        import torch
+
+        device, rows = "cpu", torch.from_numpy(X)
+    low = (y >= np.unique(y)[len(np.unique(y)) // 2]).astype(int)
+    warm = sx.KernelSVM(device=device)
+    warm.fit(rows[:500], low[:500])  # compiled, loaded, and the device woken
+    print("| machine | seconds | gap | chunks | pair steps | support | status | parts |")
+    print("|---|---:|---:|---:|---:|---:|---|---|")
+    for C in map(float, told.Cs.split(",")):
+        report(f"RBF, C = {C:g}", sx.KernelSVM(C, tol=told.tol, device=device), rows, low)
+    if told.pairs:
+        machine = sx.KernelSVM(1.0, tol=told.tol, device=device)
+        report("RBF, C = 1, all pairs", machine, rows, y)
+
+
+if __name__ == "__main__":
+    main()

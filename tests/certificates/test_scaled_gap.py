@@ -1,0 +1,89 @@
+"""The proof of machines on divided columns, as JSON and back; and what is refused."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import separatrix as sx
+from separatrix.certificates.any_kind import prove_again
+from separatrix.certificates.checker import Refused
+from separatrix.certificates.reading import scaled_gap_from_json
+from separatrix.certificates.scaled_gap import ScaledGap
+from separatrix.storage.model_proof import prove_model
+
+
+def fitted(n_classes, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 3)) * [100.0, 1.0, 0.01]
+    y = np.digitize(X[:, 0] / 100.0 + rng.normal(size=80), [0.0] if n_classes == 2 else [-0.5, 0.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return sx.SGD(max_passes=5, random_state=0).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_there_and_back(n_classes):
+    machine, X, y = fitted(n_classes)
+    proof = machine.certificate_
+    assert isinstance(proof, ScaledGap)
+    again = scaled_gap_from_json(proof.to_json())
+    assert again.to_json() == proof.to_json()
+    assert again.gap == proof.gap
+    assert again.check(X, y)
+    assert "divided by a power of two" in prove_again(json.loads(proof.to_json()), X, y)
+    other = X.copy()
+    other[3, 1] *= 2.0
+    assert not again.check(other, y)
+    assert not again.check(X[:, :2], y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_weights_that_predict_are_those_proved(n_classes):
+    machine, X, y = fitted(n_classes)
+    assert prove_model(machine, X, y)[0]
+    machine.coef_ = machine.coef_ * 2.0
+    assert prove_model(machine, X, y) == (
+        False,
+        "the weights of the model are not those of its certificate",
+    )
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda claim: claim["exponents"].append(0),
+        lambda claim: claim.update(exponents=[1.5, 0, 0]),
+        lambda claim: claim.update(exponents=[True, 0, 0]),
+        lambda claim: claim.update(exponents=[10**9, 0, 0]),
+        lambda claim: claim.update(machines=[]),
+        lambda claim: claim.update(machines=3),
+        lambda claim: claim["machines"][0].update(primal="0x1p+0", dual="nan"),
+        lambda claim: claim["machines"][0].update(rows=[0.5]),
+        lambda claim: claim["machines"][0].pop("weights"),
+        lambda claim: claim.pop("exponents"),
+    ],
+)
+def test_what_is_malformed_is_refused(forge):
+    machine, _, _ = fitted(2)
+    whole = json.loads(machine.certificate_.to_json())
+    forge(whole["claim"])
+    with pytest.raises(Refused):
+        scaled_gap_from_json(whole)
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda claim: claim.update(exponents=[e + 1 for e in claim["exponents"]]),
+        lambda claim: claim["machines"][0].update(primal=(1e-3).hex()),
+        lambda claim: claim["machines"][0].update(dual=claim["machines"][0]["primal"]),
+        lambda claim: claim["machines"][0].update(costs=[(0.5).hex()]),
+    ],
+)
+def test_what_is_not_so_does_not_hold(forge):
+    machine, X, y = fitted(2)
+    whole = json.loads(machine.certificate_.to_json())
+    forge(whole["claim"])
+    assert not scaled_gap_from_json(whole).check(X, y)

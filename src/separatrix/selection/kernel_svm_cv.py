@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.kernel_gap import signs_of
 from separatrix.estimators._validate import positive
-from separatrix.estimators.kernel_svm import KernelSVM, votes
+from separatrix.estimators._votes import tally
+from separatrix.estimators.kernel_svm import KernelSVM
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import kernel_of
 from separatrix.solvers import chunking
@@ -170,7 +171,7 @@ class KernelSVMCV(KernelSVM):
         elif self.multi_class == "ovr":
             predicted = scores.argmax(axis=1)
         else:
-            predicted = votes(scores, self._pairs(), len(self.classes_)).argmax(axis=1)
+            predicted = tally(scores, self._voting_pairs(), len(self.classes_)).argmax(axis=1)
         weight = weights[test]
         total = float(weight.sum())
         wrong = float(weight @ (predicted != codes[test])) / total if total > 0.0 else 0.0

@@ -32,6 +32,7 @@ class PairFrame:
     errors: int
     gap: float
     status: Status | None
+    machine: int = 0
 
 
 def replay_pairs(

@@ -31,7 +31,7 @@ export function lineWithin(view, weights) {
 
 // One fill path a class, and the path of all boundaries.
 export function regionsOf(rule, nClasses, view) {
-  if (isStraight(rule) && rule.decide !== "votes") return straightRegions(rule, nClasses, view);
+  if (isStraight(rule) && rule.decide !== "votes" && rule.decide !== "losses") return straightRegions(rule, nClasses, view);
   return tracedRegions(rule, nClasses, view);
 }
 
@@ -71,7 +71,7 @@ function tracedRegions(rule, nClasses, view) {
   const between = bySign
     ? (a, b, va, vb) => along(a, b, va / (va - vb))
     : (a, b, va) => halved(a, b, va, value);
-  return tracedCells(grid, cell, classOf, between, nClasses);
+  return tracedCells(grid, cell, classOf, between, nClasses + (rule.decide === "losses" ? 1 : 0));
 }
 
 const along = (a, b, share) => [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])];

@@ -310,3 +310,4 @@ def test_the_replay_is_the_fit():
     assert frames[-1].gap <= 1e-3
     assert frames[1].pair != (-1, -1)
     assert frames[-1].status == "optimal"
+    assert frames[-1].update == sx.KernelSVM().fit(X, y).n_iter_

@@ -25,6 +25,7 @@ from separatrix.estimators._kernel_machines import (
     KernelEffort,
     KernelFitted,
     Task,
+    first_goal,
     solve_kernel_machines,
 )
 from separatrix.estimators._no_kernel_margin import no_kernel_margin
@@ -283,7 +284,8 @@ class KernelSVM(KernelClassifier):
             for number, task in enumerate(tasks):
                 machine = task.machine()
                 members = None if order is None else order[machine.members]
-                run = pair_replay.replay_pairs(machine, rows, effort.tol)
+                goal = first_goal(effort, self.kernel_, len(machine.signs))
+                run = pair_replay.replay_pairs(machine, rows, *goal)
                 yield from numbered(run, number, members, len(codes))
 
         return frames()

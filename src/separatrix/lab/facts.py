@@ -20,7 +20,7 @@ REJECTED = "reject"  # what the library says of rows that it does not decide
 
 def facts_of(machine: Any, X: np.ndarray, asked: Asked) -> dict[str, Any]:
     """Return status, figures and the proof in words."""
-    status = getattr(machine, "status_", None)
+    status = _status(machine)
     decided = machine.predict(X)
     rejected = np.zeros(len(X), dtype=bool)
     if asked.settings.get("reject_cost") is not None:
@@ -41,6 +41,14 @@ def facts_of(machine: Any, X: np.ndarray, asked: Asked) -> dict[str, Any]:
     if novikoff is not None:
         facts["novikoff"] = novikoff
     return facts
+
+
+def _status(machine: Any) -> Any:
+    """Return how the fit ended; of several machines, if all of them ended so."""
+    if hasattr(machine, "status_"):
+        return machine.status_
+    each = {getattr(one, "status_", None) for one in getattr(machine, "estimators_", [])}
+    return each.pop() if len(each) == 1 else None
 
 
 def _figures(machine: Any) -> list[list[str]]:

@@ -27,6 +27,7 @@ from separatrix.report.replay_page import (
     replay_json,
     replay_sentence,
     script_and_hash,
+    still_note,
 )
 from separatrix.report.tables import tables_of
 
@@ -87,7 +88,7 @@ def _replay(facts: Facts) -> dict[str, Any] | None:
     script, fingerprint = script_and_hash()
     return {
         "sentence": replay_sentence(replay),
-        "note": "On the screen, with scripts allowed, the whole run can be played.",
+        "note": still_note(replay),
         "still": Markup(draw_still(facts, replay)),
         "data": Markup(replay_json(facts, replay)),
         "script": Markup(script),

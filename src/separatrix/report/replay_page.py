@@ -15,7 +15,7 @@ from separatrix.plots.player.rules import sides_of
 from separatrix.report.facts import Facts, Replay, ReplayRun
 from separatrix.report.words import clean, cut, number, plural, spelled
 
-__all__ = ["draw_still", "replay_json", "replay_sentence", "script_and_hash"]
+__all__ = ["draw_still", "replay_json", "replay_sentence", "script_and_hash", "still_note"]
 
 _NAME = 60
 
@@ -93,6 +93,12 @@ def draw_still(facts: Facts, replay: Replay) -> str:
         _description(replay),
         street=replay.loss != "logistic",
     )
+
+
+def still_note(replay: Replay) -> str:
+    """Say what the picture on paper shows, and that there is more on the screen."""
+    several = "Each line sets the class of its colour apart from the rest. "
+    return f"{several if len(replay.runs) > 1 else ''}On the screen the whole run can be played."
 
 
 def _run(run: ReplayRun) -> dict[str, Any]:

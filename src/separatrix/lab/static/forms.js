@@ -190,7 +190,7 @@ function absentBox(words, isAbsent, marks, onChange) {
 function lossesInput({ label, low, high, absent }, value, marks, changed, present) {
   const node = html("div", { class: "control losses" }, html("span", { id: marks.id }, label));
   node.append(absentBox(absent, value === null, marks, (isAbsent) => changed(isAbsent ? null : plainLosses(), true)));
-  if (value === null) return node;
+  if (value === null || present.length < 2) return node;
   const head = html("tr", {}, html("td", {}), ...present.map((code) => html("th", { scope: "col" }, swatch(code))));
   const table = html("table", { "aria-labelledby": marks.id }, html("caption", {}, "across: the class; down: what is decided"), html("thead", {}, head), html("tbody"));
   for (const decided of present) {

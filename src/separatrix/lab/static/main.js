@@ -139,7 +139,10 @@ class Lab {
 
   pointsChanged(isFinal) {
     const { store } = this;
-    for (const pane of this.panes) pane.setPoints(store);
+    for (const pane of this.panes) {
+      pane.setPoints(store);
+      pane.node.querySelector(".hint").hidden = store.points.length > 0;
+    }
     find("undo").disabled = store.past.length === 0;
     find("redo").disabled = store.future.length === 0;
     const present = [...new Set(store.classes)].sort((a, b) => a - b);

@@ -28,7 +28,8 @@ export class Proof {
     const apart = kinds.every((kind) => kind === "separable");
     badge.title = "Proved: see how";
     badge.classList.toggle("no", !apart);
-    badge.textContent = apart ? "A line separates them" : kinds.includes("undecided") ? "Undecided" : "No line separates them";
+    const [yes, no] = kinds.length > 1 ? ["A line separates every pair", "Some pairs overlap"] : ["A line separates them", "No line separates them"];
+    badge.textContent = apart ? yes : kinds.includes("undecided") ? "Undecided" : no;
   }
 
   clear(words) {

@@ -55,7 +55,7 @@ export class Pane {
     const { replay } = this.state;
     if (!replay) return;
     this.state.step = Math.min(step, Math.max(0, replay.length - 1));
-    this.words.textContent = replay.result.refused && replay.length === 0 ? "" : stepWords(replay, this.state.step);
+    this.words.textContent = replay.result.refused && replay.length === 0 ? "No answer; the outcome says why." : stepWords(replay, this.state.step);
     const at = replay.locate(this.state.step);
     if (at.part !== this.charted.part) this.charts.load(at.part);
     this.charted = at;

@@ -4,7 +4,7 @@ import { classMark, el, empty, line, pathOf, shapePath } from "./svg.js";
 import { roundTicks } from "./view.js";
 import { isStraight } from "./rule.js";
 import { levelPath, lineWithin, regionsOf } from "./regions.js";
-import { drawHull, drawSlack, drawWitness } from "./extras.js";
+import { drawHull, drawSlack, drawWitness, hasStreet } from "./extras.js";
 
 const LAYERS = ["regions", "axes", "hull", "past", "street", "edges", "slack", "witness", "points", "marks", "arrows", "labels", "cursor"];
 const STREET_METHODS = new Set(["hard_margin", "soft_margin", "kernel_svm", "linear_program"]);
@@ -143,6 +143,7 @@ export class Scene {
   }
 
   drawStreet(rule, level) {
+    if (isStraight(rule) && !hasStreet(this.view, rule.weights[0])) return;
     for (const side of [-level, level]) {
       if (isStraight(rule)) {
         const [b, ...w] = rule.weights[0], ends = lineWithin(this.view, [b - side, ...w]);

@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.report.examples import hostile
-from tests.report.test_page import Page, check
+from tests.report.test_page import Page, check, check_scripts
 
 import separatrix as sx
 from separatrix.report.page import render_report
@@ -62,6 +62,7 @@ def shape(page: Page) -> tuple[set[str], set[str]]:
 
 def require_harmless(text: str, harmless: tuple[set[str], set[str]]) -> None:
     page = Page(text)
+    check_scripts(page, text)
     tags, names = shape(page)
     assert tags <= harmless[0], tags - harmless[0]
     assert all(target.startswith("#") and target[1:] in page.ids for target in page.targets)

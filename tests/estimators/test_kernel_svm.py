@@ -183,11 +183,21 @@ def test_the_hard_margin_in_the_kernels_space():
     assert margins.min() >= 1.0 - 1e-3
     assert machine.gap_ <= 1e-3
     assert machine.certificate_.check(X, y)
-    with pytest.raises(sx.NotSeparableError, match="hard margin in the kernel's space"):
+    with pytest.raises(sx.NotSeparableError, match="hard margin in the kernel's space") as refusal:
         sx.KernelSVM(np.inf, kernel="linear").fit(X, y)
-    twice = np.vstack([X, X[:1]])
-    with pytest.raises(sx.NotSeparableError, match="Rows of different classes may be equal"):
-        sx.KernelSVM(np.inf).fit(twice, np.append(y, 1 - y[0]))
+    witness = refusal.value.witness
+    assert witness.check(X, y)
+    assert witness.margin < 1e-5 * witness.length
+    twice, labels = np.vstack([X, X[:1]]), np.append(y, 1 - y[0])
+    with pytest.raises(sx.NotSeparableError, match="rows 0 and 40 are equal") as refusal:
+        sx.KernelSVM(np.inf).fit(twice, labels)
+    witness = refusal.value.witness
+    assert (witness.rows, witness.margin) == ((0, 40), 0.0)
+    assert witness.check(twice, labels)
+    assert not witness.check(twice, 1 - labels)
+    with pytest.raises(sx.NotSeparableError, match="rows 0 and 40") as refusal:
+        sx.KernelSVM(np.inf, gamma=1.0).fit(np.vstack([twice, [[9.0, 9.0]]]), [*labels, 2])
+    assert refusal.value.witness.check(np.vstack([twice, [[9.0, 9.0]]]), [*labels, 2])
 
 
 UGLY = {
@@ -300,5 +310,4 @@ def test_the_replay_is_the_fit():
     assert frames[-1].gap <= 1e-3
     assert frames[1].pair != (-1, -1)
     assert frames[-1].status == "optimal"
-    with pytest.raises(ValueError, match="two classes"):
-        sx.replay(sx.KernelSVM(), X, np.arange(40) % 3)
+    assert frames[-1].update == sx.KernelSVM().fit(X, y).n_iter_

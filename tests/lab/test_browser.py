@@ -70,6 +70,107 @@ def test_what_is_on_screen_is_the_librarys_replay_to_the_last_bit(tab):
             assert tab.weights_on_screen() == expected[step], (method, step)
 
 
+def machines_replayed(estimator, X, y):
+    """Return the weights of every machine, frame by frame."""
+    found = {}
+    for frame in sx.replay(estimator, X, y):
+        found.setdefault(frame.machine, []).append(frame.weights.ravel().tolist())
+    return list(found.values())
+
+
+@pytest.mark.parametrize("way", ["ovr", "ovo"])
+def test_of_several_machines_too(tab, way):
+    tab.preset("three")
+    X, y = drawn("three")
+    wrapped = {"ovr": sx.OneVsRest, "ovo": sx.OneVsOne}[way]
+    runs = [
+        ("perceptron", {}, wrapped(sx.Perceptron(max_updates=500))),
+        ("kozinec", {}, wrapped(sx.Kozinec(max_updates=500))),
+        ("delta_rule", {}, wrapped(sx.DeltaRule(max_updates=500))),
+        ("soft_margin", {"C": 2.5}, sx.LinearSVM(2.5, multi_class=way)),
+        ("logistic", {"C": 0.3}, sx.LogisticRegression(0.3, multi_class=way)),
+    ]
+    for method, parameters, estimator in runs:
+        tab.choose(method, parameters, many=way)
+        expected = machines_replayed(estimator, X, y)
+        parts = "lab.panes[0].state.replay.parts"
+        assert tab.js(f"{parts}.slice(0, -1).map((p) => p.columns.weights)") == expected
+        begins = tab.js("lab.panes[0].state.replay.begins")
+        for number, weights in enumerate(expected):
+            for step in {0, len(weights) // 2, len(weights) - 1}:
+                tab.js(f"lab.transport.go({begins[number] + step})")
+                assert tab.weights_on_screen() == weights[step], (method, number, step)
+        tab.js("lab.transport.go(1e9)")
+        fitted = estimator.fit(X, y)
+        ones = getattr(fitted, "estimators_", [fitted])
+        answer = [
+            value
+            for one in ones
+            for row in np.column_stack([one.intercept_, one.coef_]).tolist()
+            for value in row
+        ]
+        assert tab.weights_on_screen() == answer, method
+
+
+def test_kernel_multipliers_of_several_machines_too(tab):
+    tab.preset("three")
+    X, y = drawn("three")
+    for way in ("ovr", "ovo"):
+        tab.choose("kernel_svm", {"C": 10.0}, many=way)
+        frames = list(sx.replay(sx.KernelSVM(10.0, multi_class=way), X, y))
+        for number in range(3):
+            own = [frame.alpha.tolist() for frame in frames if frame.machine == number]
+            for step in {0, 1, len(own) // 2, len(own) - 1}:
+                shown = f"lab.panes[0].state.replay.parts[{number}].multipliersAt({step})"
+                assert tab.js(shown) == own[step], (way, number, step)
+
+
+def test_machines_are_chosen_and_points_that_play_no_part_step_back(tab):
+    tab.preset("three")
+    tab.choose("kozinec", many="ovo")
+    page, buttons = tab.page, tab.page.locator("#pane-a .chapters button")
+    assert buttons.count() == 4
+    assert buttons.last.get_attribute("aria-current") == "true"
+    buttons.nth(1).click()
+    assert page.locator("#pane-a .words").text_content().startswith("Triangle against circle")
+    assert page.locator("#pane-a .point.aside").count() == 14
+    page.locator("#plane-a").focus()
+    page.keyboard.press("]")
+    assert buttons.nth(2).get_attribute("aria-current") == "true"
+    assert page.locator("#pane-a .chart").count() >= 2
+    page.keyboard.press("]")
+    assert page.locator("#pane-a .point.aside").count() == 0
+    assert page.locator("#pane-a .words").text_content().startswith("All machines together")
+
+
+def test_losses_and_rejection_are_drawn(tab):
+    tab.preset("three")
+    decide = """async () => {
+      const { decisionOf } = await import("/static/player/rule.js");
+      const { replay } = lab.panes[0].state;
+      const decide = decisionOf(replay.result.rule, replay.nClasses);
+      return [-3, -1, 0, 1, 3].flatMap((x) => [-2, 0, 2].map((y) => decide(x, y)));
+    }"""
+    X, y = drawn("three")
+    losses = (1.0 - np.eye(6)).tolist()
+    losses[0][2] = 5.0
+    places = np.array([[x, y] for x in (-3, -1, 0, 1, 3) for y in (-2, 0, 2)], dtype=float)
+    for parameters, more in (
+        ({"reject_cost": 0.05}, {"reject_cost": 0.05}),
+        ({"loss_matrix": losses}, {"loss_matrix": [row[:3] for row in losses[:3]]}),
+    ):
+        tab.choose("gaussian", {"covariance": "full", **parameters}, many="direct")
+        machine = sx.GaussianPlugIn("full", **more).fit(X, y)
+        expected = [3 if one == "reject" else one for one in machine.predict(places).tolist()]
+        assert tab.js(decide) == expected
+        assert (3 in expected) == ("reject_cost" in more)
+    cells = tab.page.locator("#method-a .losses input[type=number]")
+    assert cells.count() == 9
+    cells.nth(1).fill("7")
+    tab.settle()
+    assert tab.js("lab.forms[0].choice.parameters.loss_matrix[0][1]") == 7
+
+
 def test_kernel_multipliers_in_the_page_are_the_librarys(tab):
     tab.preset("xor")
     tab.choose("kernel_svm", {"C": 10.0})
@@ -94,7 +195,8 @@ def test_every_method_runs_and_decides_as_the_library_does(tab, name):
     tab.preset(name)
     _, y = drawn(name)
     decide = """async () => {
-      const { decisionOf } = await import("/static/rule.js"), { replay } = lab.panes[0].state;
+      const { decisionOf } = await import("/static/player/rule.js");
+      const { replay } = lab.panes[0].state;
       if (!replay) return document.querySelector("#outcome").textContent;
       if (replay.result.refused) return replay.result.refused;
       const decide = decisionOf(replay.result.rule, replay.nClasses);

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from separatrix._compiled import is_interpreted
-from separatrix.lab.player import joined_modules
+from separatrix.lab.server import STATIC
+from separatrix.plots.player.page import joined_modules
 from tests.lab.browsing import FLAGS, chromium
 from tests.lab.checker_cases import by_python, cases, disagreements
 
@@ -27,7 +28,9 @@ def test_the_two_checkers_agree():
           }
           return answers;
         }"""
-        script = f"(async (text) => {{ {joined_modules('checker')}; return ({check})(text); }})"
+        script = (
+            f"(async (text) => {{ {joined_modules('checker', STATIC)}; return ({check})(text); }})"
+        )
         answers = page.evaluate(script, json.dumps(made))
         browser.close()
     assert disagreements(made, answers) == []

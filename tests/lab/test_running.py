@@ -8,7 +8,8 @@ import pytest
 import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.lab.lifts import LIFTS
-from separatrix.lab.methods import METHODS, BadRequest
+from separatrix.lab.methods import METHODS
+from separatrix.lab.parameters import BadRequest
 from separatrix.lab.presets import preset_catalogue
 from separatrix.lab.proving import prove
 from separatrix.lab.running import run
@@ -99,7 +100,7 @@ def test_a_refusal_carries_the_librarys_words():
 
 
 def test_long_runs_are_cut_and_say_so(monkeypatch):
-    monkeypatch.setattr("separatrix.lab.replaying.MOST_NUMBERS", 100)
+    monkeypatch.setattr("separatrix.plots.player.columns.MOST_NUMBERS", 100)
     replay = run(asked("overlapping", "perceptron"))["replay"]
     assert replay["is_cut"]
     assert len(replay["columns"]["weights"]) < 20

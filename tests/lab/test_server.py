@@ -51,7 +51,7 @@ def test_the_page_and_its_parts_are_served_with_a_strict_policy(client):
     assert script.status_code == 200
     assert script.headers["x-content-type-options"] == "nosniff"
     start = client.get("/api/start").json()
-    assert len(start["methods"]) == 14
+    assert len(start["methods"]) == 15
     assert len(start["presets"]) >= 10
 
 

@@ -23,6 +23,8 @@ from separatrix.report.facts import (
     Path,
     PathRow,
     Reading,
+    Replay,
+    ReplayRun,
     Split,
     Support,
     Verdict,
@@ -57,6 +59,21 @@ def path():
         for k, C in enumerate((0.01, 0.1, 1.0, 10.0, 100.0))
     ]
     return Path(tuple(rows), 1.0, "C = 1 had the least validation error.", 5, best=1.0, seconds=2.5)
+
+
+def replay(names, feature):
+    """Return a run of two steps for each machine, on four points a class."""
+    K = min(len(names), 6)
+    run = ReplayRun(
+        (0, 1), ((0.0, 0.0, 0.0), (-1.5, 1.0, 0.25)), (K, 1), (0.0, -0.5), (4.0, math.inf),
+        (0.0, 1.9), (1.0, 0.05), (0, 3),
+    )  # fmt: skip
+    machines = 1 if K == 2 else K
+    points = tuple((float(k % 4), k / 4) for k in range(4 * K))
+    return Replay(
+        (f"{feature} 0", f"{feature} 1"), points, tuple(k // 4 for k in range(4 * K)),
+        (run,) * machines, ((-1.5, 1.0, 0.25),) * machines, 1, "hinge", 1.0, 40 * len(names), 9, 7,
+    )  # fmt: skip
 
 
 def verdict(names):
@@ -97,6 +114,7 @@ def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm")
             "LinearSVM", "hinge", 1.0, 12.5, 12.4999, 1e-7, 1e-4, "optimal", 31, 40 * K, 0.4, 3,
             1 if K == 2 else K, "none", "cd" * 32, "proved: nothing is better", True, 0.02,
         ),
+        replay=replay(names, feature),
         test=OpenedTest(
             10 * K, 3, 0.15, 0.03, 0.38, 0.95,
             tuple(tuple(8 if i == j else 1 for j in range(K)) for i in range(K)),

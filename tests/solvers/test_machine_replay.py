@@ -54,6 +54,6 @@ def test_iterates_of_the_interior_point_move_from_the_first_step():
     assert not np.array_equal(first.weights, second.weights)
 
 
-def test_more_than_two_classes_are_refused_in_words():
-    with pytest.raises(ValueError, match="two classes"):
-        sx.replay(sx.LinearSVM(), [[0.0], [1.0], [2.0]], [0, 1, 2])
+def test_all_classes_at_once_are_refused_in_words():
+    with pytest.raises(ValueError, match="'ovr' or 'ovo'"):
+        sx.replay(sx.LinearSVM(multi_class="direct"), [[0.0], [1.0], [2.0]], [0, 1, 2])

@@ -37,6 +37,7 @@ __all__ = [
     "KernelFitted",
     "Task",
     "chunks_at",
+    "first_goal",
     "rows_at",
     "solve_kernel_machines",
 ]
@@ -148,6 +149,21 @@ def solve_kernel_machines(
     return fitted
 
 
+def first_goal(effort: KernelEffort, kernel: Kernel, n_rows: int) -> tuple[float, int]:
+    """Return the gap and the pair steps after which a fit first stops to look, for replays."""
+    return _inner_tolerance(effort, n_rows), _budget(_is_small(kernel, n_rows), n_rows)
+
+
+def _is_small(kernel: Kernel, n_rows: int) -> bool:
+    return n_rows <= factored_kernel.MOST_ROWS and bool(kernel.is_positive)
+
+
+def _budget(small: bool, n_rows: int) -> int:
+    if small:
+        return _FEW_STEPS + _FEW_STEPS_A_ROW * n_rows
+    return _MANY_STEPS + _MANY_STEPS_A_ROW * n_rows
+
+
 def _inner_tolerance(effort: KernelEffort, n_rows: int) -> float:
     # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
     tol = min(effort.tol, _SMALL_TOL) if n_rows <= _SMALL else effort.tol
@@ -166,9 +182,8 @@ def _first_run(task: Task, rows: Any, data: KernelData, effort: KernelEffort) ->
 def _go_on(run: _Run, data: KernelData, effort: KernelEffort) -> None:
     seconds = effort.deadline - time.perf_counter()
     n = len(run.machine.signs)
-    small = n <= factored_kernel.MOST_ROWS and bool(data.kernel.is_positive)
-    budget = _FEW_STEPS + _FEW_STEPS_A_ROW * n if small else _MANY_STEPS + _MANY_STEPS_A_ROW * n
-    run.status = go_on(chunking, run.state, budget, seconds, slice_size=_FIRST_SLICE)
+    small = _is_small(data.kernel, n)
+    run.status = go_on(chunking, run.state, _budget(small, n), seconds, slice_size=_FIRST_SLICE)
     alpha, _ = chunking.current(run.state)  # a budget may end inside a chunk
     if small and run.status is Status.BUDGET and time.perf_counter() < effort.deadline:
         rows = data.X[run.machine.members]

@@ -19,6 +19,7 @@ from separatrix.certificates.duality_gap import DualityGap, DualityGaps, data_of
 from separatrix.certificates.unnamed_gap import LaterName
 from separatrix.errors import DataError, DeviceError
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._frames import numbered
 from separatrix.estimators._on_device import device_data, name_of_rows
 from separatrix.estimators._proved import (
     Effort,
@@ -228,22 +229,41 @@ class Machine(CallbackSupport, LinearClassifier):
             for machine in machines
         ]
 
-    def _replayed(self, X: Any, y: Any, loss: str) -> Iterator[MachineFrame]:
-        """Yield the start and every iteration that `fit` makes until it first looks for a proof."""
-        X, _, problems = self._pose(X, y, None, loss)
+    def _replayed(
+        self, X: Any, y: Any, loss: str, sample_weight: Any = None
+    ) -> Iterator[MachineFrame]:
+        """Return the start and every iteration that `fit` makes until it first looks for a proof.
+
+        The machines of several classes follow one another.
+        """
+        if self.multi_class == "direct":
+            raise ValueError(
+                "The direct machine has no replay: use multi_class='ovr' or 'ovo', whose machines "
+                "are shown one after another."
+            )
+        if self.multi_class == "multinomial":
+            raise ValueError(
+                "The multinomial machine has no replay: use multi_class='ovr' or 'ovo', whose "
+                "machines are shown one after another."
+            )
+        X, codes, problems = self._pose(X, y, sample_weight, loss)
         if on_device(X):
             raise DeviceError("A replay is made on the processor: use device='cpu', X in NumPy.")
-        if len(problems) > 1:
-            raise ValueError("A replay needs two classes: leave the others out.")
-        (problem,), effort = problems, self._effort()
-        return replay_machine(
-            problem,
-            choose(problem) if effort.solver == "auto" else effort.solver,
-            tol=effort.tol,
-            aim=first_tolerance(problem, effort),
-            seed=effort.seed,
-            max_passes=effort.max_passes,
-        )
+        effort = self._effort()
+
+        def frames() -> Iterator[MachineFrame]:
+            for number, problem in enumerate(problems):
+                run = replay_machine(
+                    problem,
+                    choose(problem) if effort.solver == "auto" else effort.solver,
+                    tol=effort.tol,
+                    aim=first_tolerance(problem, effort),
+                    seed=effort.seed,
+                    max_passes=effort.max_passes,
+                )
+                yield from run if len(problems) == 1 else numbered(run, number, None, len(codes))
+
+        return frames()
 
     # ---- what a fit leaves
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from separatrix.estimators._frames import frames_of, numbered
 from separatrix.estimators._validate import new_data, several_classes, training_data
 
 __all__ = ["ManyClasses"]
@@ -89,6 +90,21 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return [work(task) for task in tasks]
         with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(work, tasks))
+
+    def _replay(self, X: Any, y: Any) -> Iterator[Any]:
+        """Return the frames of every machine, one machine after another."""
+        X, y = training_data(self, X, y)
+        self.classes_, codes = several_classes(self, y)
+        if not (hasattr(self.estimator, "_replay") or hasattr(self.estimator, "_run")):
+            raise TypeError(f"{type(self.estimator).__name__} has no updates to replay.")
+
+        def frames() -> Iterator[Any]:
+            for number, (rows, labels) in enumerate(self._labels(codes)):
+                part = X if rows is None else X[rows]
+                run = frames_of(clone(self.estimator), part, labels)
+                yield from numbered(run, number, rows, len(codes))
+
+        return frames()
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the certificate of every machine again from the data."""

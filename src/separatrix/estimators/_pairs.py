@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,12 +12,13 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 
 from separatrix.certificates.pair_gaps import PairGaps
+from separatrix.estimators._frames import numbered
 from separatrix.estimators._machine import BADNESS
 from separatrix.estimators._votes import pairs_of
 from separatrix.problem.device_rows import on_device
 from separatrix.solvers._threads import one_thread
 
-__all__ = ["fit_pairs"]
+__all__ = ["fit_pairs", "replay_each_pair"]
 
 
 def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> list[Any]:
@@ -24,15 +26,12 @@ def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> li
     X, codes, weights = machine._prepared(X, y, sample_weight, loss)
     pairs = pairs_of(len(machine.classes_))
     deadline = machine._effort().deadline
-    # Class weights are in the weights by now: counted over all rows, as everywhere.
-    plain = {"multi_class": "ovr", "class_weight": None, "warm_start": False, "n_jobs": 1}
-    plain |= {"probability": False} if "probability" in machine.get_params() else {}
     if machine.n_jobs == 0:
         raise ValueError("n_jobs must not be 0. Use None for every core.")
 
     def work(pair: tuple[int, int]) -> Any:
         rows = np.flatnonzero(np.isin(codes, pair))
-        one = clone(machine).set_params(**plain)
+        one = _machine_of_a_pair(machine)
         if np.isfinite(deadline):
             one.set_params(max_seconds=max(1e-3, deadline - time.perf_counter()))
         return one.fit(X[rows], machine.classes_[codes[rows]], weights[rows])
@@ -44,6 +43,26 @@ def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> li
     if hasattr(machines[0], "support_"):
         _keep_support(machine, machines, pairs, codes)
     return machines
+
+
+def replay_each_pair(machine: Any, X: Any, y: Any, loss: str) -> Iterator[Any]:
+    """Return the frames of the machine of every pair, one pair after another."""
+    X, codes, weights = machine._prepared(X, y, None, loss)
+
+    def frames() -> Iterator[Any]:
+        for number, pair in enumerate(pairs_of(len(machine.classes_))):
+            rows = np.flatnonzero(np.isin(codes, pair))
+            run = _machine_of_a_pair(machine)._replay(X[rows], codes[rows], weights[rows])
+            yield from numbered(run, number, rows, len(codes))
+
+    return frames()
+
+
+def _machine_of_a_pair(machine: Any) -> Any:
+    # Class weights are in the weights by now: counted over all rows, as everywhere.
+    plain = {"multi_class": "ovr", "class_weight": None, "warm_start": False, "n_jobs": 1}
+    plain |= {"probability": False} if "probability" in machine.get_params() else {}
+    return clone(machine).set_params(**plain)
 
 
 def _keep(machine: Any, machines: list[Any], pairs: tuple[tuple[int, int], ...]) -> None:

@@ -17,17 +17,21 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
-from separatrix.errors import DataError, NotSeparableError
+from separatrix.errors import DataError
+from separatrix.estimators._frames import numbered
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
 from separatrix.estimators._kernel_machines import (
     KernelData,
     KernelEffort,
     KernelFitted,
     Task,
+    first_goal,
     solve_kernel_machines,
 )
+from separatrix.estimators._no_kernel_margin import no_kernel_margin
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import one_of, positive, several_classes
+from separatrix.estimators._votes import tally
 from separatrix.estimators._weights import row_weights
 from separatrix.solvers import pair_replay
 from separatrix.solvers._drive import Status
@@ -140,20 +144,14 @@ class KernelSVM(KernelClassifier):
         place, X, y, sample_weight = brought_for_kernel(self, X, y, sample_weight)
         X, codes, weights = self._pose(X, y, sample_weight)
         effort = self._effort()
-        costs = self._costs(weights)
         order = self._order(codes)
+        tasks = self._tasks(codes, weights, order)
         names = self._class_names()
         with one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
             # The fingerprint is made meanwhile; it needs the data and nothing else.
             fingerprint = pool.submit(sha256, data_of(X, codes, len(names), True))
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
             data = KernelData(self.kernel_, sorted_X, fingerprint, names, order, place)
-            at = slice(None) if order is None else order
-            tasks = [
-                Task(k, rest, signs, np.where(signs != 0.0, costs[at], 0.0))
-                for k, rest in self._pairs()
-                for signs in [signs_of(codes[at], k, rest)]
-            ]
             machines = solve_kernel_machines(data, tasks, effort, pool)
         self._keep(X, codes, machines, order)
         return self
@@ -194,6 +192,17 @@ class KernelSVM(KernelClassifier):
             return [(i, -1) for i in range(k)]
         return [(j, i) for i in range(k) for j in range(i + 1, k)]
 
+    def _tasks(
+        self, codes: np.ndarray, weights: np.ndarray, order: np.ndarray | None
+    ) -> list[Task]:
+        """Return every machine over the rows in their order."""
+        costs, at = self._costs(weights), slice(None) if order is None else order
+        return [
+            Task(k, rest, signs, np.where(signs != 0.0, costs[at], 0.0))
+            for k, rest in self._pairs()
+            for signs in [signs_of(codes[at], k, rest)]
+        ]
+
     def _order(self, codes: np.ndarray) -> np.ndarray | None:
         """Return rows by class where machines take two classes each, so that theirs are runs."""
         if len(self.classes_) == 2 or self.multi_class == "ovr":
@@ -219,11 +228,7 @@ class KernelSVM(KernelClassifier):
         worst = max(machines, key=lambda machine: _BADNESS[machine.status])
         self.status_ = worst.status
         if self.status_ is Status.NOT_SEPARABLE:
-            raise NotSeparableError(
-                "C=inf asks for a hard margin in the kernel's space, and none was found: if there "
-                "is one, it is lost in rounding. Rows of different classes may be equal. Use a "
-                "finite C, which lets rows stand inside the margin, or a larger gamma or degree."
-            )
+            raise no_kernel_margin(X, codes, proofs[machines.index(worst)])
         self.certificate_ = KernelGaps(proofs) if several else proofs[0]
         self.objective_ = _one_or_all([proof.primal for proof in proofs])
         self.dual_objective_ = _one_or_all([proof.dual for proof in proofs])
@@ -260,7 +265,11 @@ class KernelSVM(KernelClassifier):
             return scores.ravel()
         if self.multi_class == "ovr":
             return scores
-        return votes(scores, self._pairs(), len(self.classes_))
+        return tally(scores, self._voting_pairs(), len(self.classes_))
+
+    def _voting_pairs(self) -> list[tuple[int, int]]:
+        """Return the two classes of every machine: a positive score speaks for the second."""
+        return [(below, above) for above, below in self._pairs()]
 
     def _facts(self) -> list[tuple[str, str]]:
         work = f"{self.n_iter_:,} pair steps in {self.n_passes_:,.0f} chunks"
@@ -271,33 +280,26 @@ class KernelSVM(KernelClassifier):
     # ---- replay
 
     def _replay(self, X: Any, y: Any) -> Iterator[pair_replay.PairFrame]:
-        """Yield the start and every pair step that `fit` makes until it first looks for a proof."""
+        """Return the start and every pair step that `fit` makes until it first looks for a proof.
+
+        The machines of several classes follow one another.
+        """
         X, codes, weights = self._pose(X, y, None)
-        if len(self.classes_) > 2:
-            raise ValueError("A replay needs two classes: leave the others out.")
-        effort = self._effort()
-        task = Task(1, -1, signs_of(codes, 1, -1), self._costs(weights))
-        rows = kernel_rows(
-            self.kernel_, X, effort.cache_bytes, None, precise=bool(np.isinf(self.C))
-        )
-        return pair_replay.replay_pairs(task.machine(), rows, effort.tol)
+        effort, order = self._effort(), self._order(codes)
+        tasks = self._tasks(codes, weights, order)
+        sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
+        hard = bool(np.isinf(self.C))
+        rows = kernel_rows(self.kernel_, sorted_X, effort.cache_bytes, None, precise=hard)
 
+        def frames() -> Iterator[pair_replay.PairFrame]:
+            for number, task in enumerate(tasks):
+                machine = task.machine()
+                members = None if order is None else order[machine.members]
+                goal = first_goal(effort, self.kernel_, len(machine.signs))
+                run = pair_replay.replay_pairs(machine, rows, *goal)
+                yield from numbered(run, number, members, len(codes))
 
-def votes(scores: np.ndarray, pairs: list[tuple[int, int]], n_classes: int) -> np.ndarray:
-    """Return the votes of every class, ties parted by the sum of scores.
-
-    >>> votes(np.array([[1.0, 1.0, -2.0]]), [(1, 0), (2, 0), (2, 1)], 3).argmax(axis=1)
-    array([1])
-    """
-    won = np.zeros((len(scores), n_classes))
-    sure = np.zeros((len(scores), n_classes))
-    for k, (above, below) in enumerate(pairs):
-        up = scores[:, k] > 0.0
-        won[:, above] += up
-        won[:, below] += ~up
-        sure[:, above] += scores[:, k]
-        sure[:, below] -= scores[:, k]
-    return won + sure / (3.0 * (abs(sure) + 1.0))
+        return frames()
 
 
 def _taken(X: Any, order: np.ndarray, kernel: str) -> Any:

@@ -15,7 +15,7 @@ from separatrix.estimators._calibration import Calibration, held_out_calibration
 from separatrix.estimators._direct import fit_direct
 from separatrix.estimators._machine import Machine
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._pairs import fit_pairs
+from separatrix.estimators._pairs import fit_pairs, replay_each_pair
 from separatrix.estimators._partitioned import fit_partitions
 from separatrix.estimators._support import SupportVectors
 from separatrix.estimators._validate import one_of
@@ -174,9 +174,11 @@ class LinearSVM(SupportVectors, Machine):
                 self._calibration = held_out_calibration(self, X, y, sample_weight)
         return self
 
-    def _replay(self, X: Any, y: Any) -> Iterator[MachineFrame]:
+    def _replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[MachineFrame]:
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
-        return self._replayed(X, y, self.loss)
+        if self.multi_class == "ovo":
+            return replay_each_pair(self, X, y, self.loss)
+        return self._replayed(X, y, self.loss, sample_weight)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

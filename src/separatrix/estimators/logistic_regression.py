@@ -15,7 +15,7 @@ from separatrix.errors import SeparationWarning
 from separatrix.estimators._machine import Machine
 from separatrix.estimators._multinomial import fit_multinomial
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._pairs import fit_pairs
+from separatrix.estimators._pairs import fit_pairs, replay_each_pair
 from separatrix.estimators._partitioned import fit_partitions
 from separatrix.estimators._probabilities import LogisticProbabilities
 from separatrix.estimators._proved import verdict_of
@@ -152,9 +152,11 @@ class LogisticRegression(LogisticProbabilities, Machine):
                 warnings.warn(SeparationWarning.about(verdict, names), stacklevel=2)
         return self
 
-    def _replay(self, X: Any, y: Any) -> Iterator[MachineFrame]:
+    def _replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[MachineFrame]:
         self._verdicts = []
-        return self._replayed(X, y, "logistic")
+        if self.multi_class == "ovo":
+            return replay_each_pair(self, X, y, "logistic")
+        return self._replayed(X, y, "logistic", sample_weight)
 
     def _answerable(self, problem: MachineProblem) -> MachineProblem:
         """Where maximum likelihood has no answer, pose the problem of a very large C instead."""

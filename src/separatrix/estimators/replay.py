@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
 from sklearn.base import clone
 
-from separatrix.estimators._run import Run
-from separatrix.solvers import _drive
+from separatrix.estimators._frames import frames_of
 from separatrix.solvers._drive import Frame
+
+__all__ = ["replay"]
 
 
 def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
@@ -23,6 +23,9 @@ def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
     kernel's space: the row used and all multipliers); LinearSVM and LogisticRegression frames with
     both objectives, whose gap closes.
 
+    Where several classes are taken by one machine each, or one a pair, the machines follow one
+    another in the order of the fit: ``frame.machine`` counts them, and rows are numbered as in X.
+
     >>> import separatrix as sx
     >>> X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]
     >>> for frame in sx.replay(sx.Perceptron(learning_rate=0.2, init=[0, 1, 0.5]), X, y):
@@ -31,20 +34,8 @@ def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
     1 [-0.2, 0.6, 0.9] 1
     2 [0.0, 0.2, 1.1] 1
     3 [0.2, 0.5, 1.0] 0
+    >>> several = sx.replay(sx.OneVsOne(sx.Kozinec()), [[0.0], [2.0], [7.0]], ["a", "b", "c"])
+    >>> [(frame.machine, frame.update, frame.row) for frame in several]
+    [(0, 0, 0), (0, 1, 1), (1, 0, 0), (1, 1, 2), (2, 0, 1), (2, 1, 2)]
     """
-    if hasattr(estimator, "_replay"):
-        frames: Iterator[Any] = clone(estimator)._replay(X, y)
-        return frames
-    if not hasattr(estimator, "_run"):
-        raise TypeError(f"{type(estimator).__name__} has no updates to replay.")
-    return _frames(clone(estimator)._run(X, y))
-
-
-def _frames(run: Run) -> Iterator[Frame]:
-    frames = _drive.replay(run.method, run.problem, run.budget, **run.settings)
-    as_given = run.problem is run.given and run.order is None and run.exponents is None
-    if as_given and run.given.fit_intercept:
-        yield from frames  # the weights are those of the columns as they were given already
-        return
-    for frame in frames:
-        yield dataclasses.replace(frame, weights=run.as_given(frame.weights))
+    return frames_of(clone(estimator), X, y)

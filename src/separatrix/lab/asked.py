@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.lab.methods import METHODS, BadRequest, Method
+from separatrix.lab.methods import METHODS, Method
+from separatrix.lab.parameters import MOST_CLASSES, BadRequest
 
 __all__ = ["MOST_POINTS", "Asked", "read_asked", "read_points"]
 
 MOST_POINTS = 10_000
-MOST_CLASSES = 6
 _LARGEST = 1e9
 
 

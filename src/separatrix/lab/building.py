@@ -10,12 +10,13 @@ import numpy as np
 import separatrix as sx
 from separatrix.lab.asked import Asked
 from separatrix.lab.lifts import LIFTS, lift_of
-from separatrix.lab.methods import BadRequest
+from separatrix.lab.parameters import BadRequest
 
 __all__ = ["build", "python_code"]
 
 _LECTURE_START = [0.0, 1.0, 0.5]
 _SECONDS = 4
+_DIRECT_REPLAYS = ("perceptron", "sgd")
 
 
 def build(asked: Asked) -> tuple[Any, Any]:
@@ -42,7 +43,8 @@ def python_code(asked: Asked) -> str:
     if can_replay(asked):
         lines.append(f"for frame in sx.replay(machine, {data}, y):")
         shown = "frame.errors" if asked.method.family == "Kernels" else "frame.weights"
-        lines.append(f"    print(frame.update, {shown})")
+        which = "frame.machine, " if asked.n_classes > 2 and asked.many != "direct" else ""
+        lines.append(f"    print({which}frame.update, {shown})")
     lines += [f"machine.fit({data}, y)", "print(machine)"]
     if asked.n_classes == 2 and asked.lift == "none":
         lines += ["", "verdict = sx.separability(X, y)", "print(verdict)"]
@@ -51,18 +53,18 @@ def python_code(asked: Asked) -> str:
 
 
 def can_replay(asked: Asked) -> bool:
-    """Whether every update can be shown: of many classes only the perceptron's, directly."""
-    direct = asked.method.name == "perceptron" and asked.many == "direct"
-    return asked.method.replays and (asked.n_classes == 2 or direct)
+    """Whether every update can be shown: of many classes at once, of some methods only."""
+    if asked.n_classes == 2 or asked.many != "direct":
+        return asked.method.replays
+    return asked.method.replays and asked.method.name in _DIRECT_REPLAYS
 
 
 def _arguments(asked: Asked) -> dict[str, Any]:
     given = {name: value for name, value in asked.settings.items() if value is not None}
     many = asked.n_classes > 2
-    if given.get("init") == "lecture":
-        if many or asked.lift != "none":
-            raise BadRequest("The lecture's start is for two classes in the plane.")
-        given["init"] = _LECTURE_START
+    for name, meaning in _MEANINGS.items():
+        if name in given:
+            given[name] = meaning(given[name], asked)
     if many and asked.method.own_many:
         given["multi_class"] = asked.many
     if given.get("task", "bayes") != "bayes" and many:
@@ -75,6 +77,57 @@ def _arguments(asked: Asked) -> dict[str, Any]:
         for name, value in given.items()
         if type(value) is list or value != defaults[name]
     }
+
+
+def _start(word: str, asked: Asked) -> Any:
+    if word != "lecture":
+        return word
+    if asked.n_classes > 2 or asked.lift != "none":
+        raise BadRequest("The lecture's start is for two classes in the plane.")
+    return _LECTURE_START
+
+
+def _priors(word: str, asked: Asked) -> Any:
+    if word == "none":
+        return None
+    if asked.settings.get("task", "bayes") != "bayes":
+        raise BadRequest("Minimax and Neyman-Pearson need no priors: leave them as they are.")
+    if asked.many != "direct" and asked.n_classes > 2:
+        return [0.5, 0.5]  # of every machine
+    return [1.0 / asked.n_classes] * asked.n_classes
+
+
+def _bounded_class(word: str, asked: Asked) -> Any:
+    return int(np.unique(asked.codes)[1]) if word == "second" else None
+
+
+def _losses(table: list[list[float]], asked: Asked) -> list[list[float]]:
+    """Return the part of the table that is about the classes drawn."""
+    _refuse_machines(asked, "What errors cost")
+    codes = np.unique(asked.codes).tolist()
+    return [[table[decision][code] for code in codes] for decision in codes]
+
+
+def _reject_cost(cost: float, asked: Asked) -> float:
+    _refuse_machines(asked, "Not to decide")
+    return cost
+
+
+def _refuse_machines(asked: Asked, what: str) -> None:
+    if asked.n_classes > 2 and asked.many != "direct":
+        raise BadRequest(f"{what} is weighed over all classes at once: choose that way.")
+
+
+# What words of the form mean to the library.
+_MEANINGS: dict[str, Any] = {
+    "init": _start,
+    "pocket": lambda word, _: {"ratchet": True, "none": False}.get(word, word),
+    "class_weight": lambda word, _: None if word == "none" else word,
+    "priors": _priors,
+    "bounded_class": _bounded_class,
+    "loss_matrix": _losses,
+    "reject_cost": _reject_cost,
+}
 
 
 def _wrapper(asked: Asked) -> str | None:

@@ -10,17 +10,23 @@ import numpy as np
 import separatrix as sx
 from separatrix.certificates.novikoff import check_novikoff
 from separatrix.lab.asked import Asked
-from separatrix.lab.replaying import finite
+from separatrix.plots.player.columns import finite
 from separatrix.problem.signed import SignedProblem
 
 __all__ = ["facts_of"]
 
+REJECTED = "reject"  # what the library says of rows that it does not decide
+
 
 def facts_of(machine: Any, X: np.ndarray, asked: Asked) -> dict[str, Any]:
     """Return status, figures and the proof in words."""
-    status = getattr(machine, "status_", None)
+    status = _status(machine)
+    decided = machine.predict(X)
+    rejected = np.zeros(len(X), dtype=bool)
+    if asked.settings.get("reject_cost") is not None:
+        rejected = np.array([label == REJECTED for label in decided.tolist()])
     facts: dict[str, Any] = {
-        "errors": int((machine.predict(X) != asked.codes).sum()),
+        "errors": int(((decided != asked.codes) & ~rejected).sum()),
         "points": len(X),
         "status": None if status is None else str(status),
         "cause": "" if status is None else status.cause,
@@ -29,10 +35,20 @@ def facts_of(machine: Any, X: np.ndarray, asked: Asked) -> dict[str, Any]:
         "proof": _proof(machine, X, asked),
         "figures": _figures(machine),
     }
+    if asked.settings.get("reject_cost") is not None:
+        facts["figures"].append(["rejected", f"{int(rejected.sum())} of {len(X)}"])
     novikoff = _novikoff(machine, X, asked)
     if novikoff is not None:
         facts["novikoff"] = novikoff
     return facts
+
+
+def _status(machine: Any) -> Any:
+    """Return how the fit ended; of several machines, if all of them ended so."""
+    if hasattr(machine, "status_"):
+        return machine.status_
+    each = {getattr(one, "status_", None) for one in getattr(machine, "estimators_", [])}
+    return each.pop() if len(each) == 1 else None
 
 
 def _figures(machine: Any) -> list[list[str]]:
@@ -44,10 +60,10 @@ def _figures(machine: Any) -> list[list[str]]:
         found.append(["half the street, 1/|w|", f"{machine.margin_:.5g}"])
     if hasattr(machine, "support_"):
         found.append(["support vectors", f"{len(machine.support_)}"])
-    if np.ndim(getattr(machine, "objective_", [])) == 0:
+    if getattr(machine, "objective_", None) is not None and np.ndim(machine.objective_) == 0:
         found.append(["objective", f"{machine.objective_:.7g}"])
         found.append(["no lower than", f"{machine.dual_objective_:.7g}"])
-    if np.ndim(getattr(machine, "gap_", [])) == 0:
+    if getattr(machine, "gap_", None) is not None and np.ndim(machine.gap_) == 0:
         found.append(["proved gap", f"{machine.gap_:.2g}"])
     if hasattr(machine, "lower_bound_"):
         found.append(["fewest errors, proved at least", f"{machine.lower_bound_}"])
@@ -72,7 +88,9 @@ def _novikoff(machine: Any, X: np.ndarray, asked: Asked) -> dict[str, Any] | Non
     bound = getattr(machine, "novikoff_", None)
     if bound is None or asked.n_classes != 2 or asked.settings.get("update") != "single":
         return None
-    if math.isfinite(bound.bound):
+    # In scaled columns or through the origin the run is another's: its own bound must do.
+    plain = asked.settings["fit_intercept"] and not asked.settings["scale"]
+    if math.isfinite(bound.bound) and plain:
         signs = np.where(asked.codes == machine.classes_[1], 1.0, -1.0)
         wide = sx.Kozinec(epsilon=0.05 * bound.margin + 1e-9, max_updates=20_000).fit(X, signs)
         problem = SignedProblem(np.ascontiguousarray(X), signs)

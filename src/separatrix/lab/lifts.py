@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import separatrix as sx
-from separatrix.lab.methods import BadRequest, Parameter
+from separatrix.lab.parameters import BadRequest, Parameter
 
 __all__ = ["LIFTS", "lift_catalogue", "lift_of", "lift_told"]
 

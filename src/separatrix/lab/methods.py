@@ -10,63 +10,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["METHODS", "Method", "Parameter", "catalogue"]
+from separatrix.lab.parameters import BadRequest, Parameter, choice, switch
 
-
-class BadRequest(ValueError):
-    """What was asked cannot be done; the message says why, in plain words."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One control: a choice, a switch, a whole number, or a number on a logarithmic scale.
-
-    `choices` are pairs of a value and its label. With `absent` the number may be left out, and the
-    label says what happens then. `when` names another parameter and the values that make this one
-    matter.
-    """
-
-    name: str
-    label: str
-    kind: str  # "choice", "switch", "whole" or "log"
-    default: Any
-    choices: tuple[tuple[str, str], ...] = ()
-    low: float = 0.0
-    high: float = 1.0
-    absent: str = ""
-    when: tuple[str, tuple[Any, ...]] | None = None
-
-    def read(self, value: Any) -> Any:
-        """Return the value if it is one that the control can have."""
-        if self.kind == "choice":
-            if value in [choice for choice, _ in self.choices]:
-                return value
-        elif self.kind == "switch":
-            if isinstance(value, bool):
-                return value
-        elif value is None:
-            if self.absent:
-                return None
-        elif type(value) in (int, float) and self.low <= value <= self.high:
-            if self.kind == "log":
-                return float(value)
-            if value == int(value):
-                return int(value)
-        raise BadRequest(f"{self.label}: {str(value)[:40]!r} is not one of its values.")
-
-    def told(self) -> dict[str, Any]:
-        """Return what the page needs to draw the control."""
-        return {
-            "name": self.name,
-            "label": self.label,
-            "kind": self.kind,
-            "default": self.default,
-            "choices": [list(choice) for choice in self.choices],
-            "low": self.low,
-            "high": self.high,
-            "absent": self.absent,
-            "when": None if self.when is None else [self.when[0], list(self.when[1])],
-        }
+__all__ = ["METHODS", "Method", "catalogue"]
 
 
 @dataclass(frozen=True)
@@ -96,10 +42,14 @@ class Method:
             if name not in known:
                 raise BadRequest(f"{self.label} has no parameter {str(name)[:40]!r}.")
         read = {p.name: p.read(given.get(p.name, p.default)) for p in self.parameters}
-        for parameter in self.parameters:
-            if parameter.when is not None and read[parameter.when[0]] not in parameter.when[1]:
-                del read[parameter.name]
-        return {**read, **self.fixed}
+        kept = {
+            parameter.name: read[parameter.name]
+            for parameter in self.parameters
+            if parameter.when is None or read[parameter.when[0]] in parameter.when[1]
+        }
+        if "C" in kept and kept["C"] is None:
+            kept["C"] = math.inf
+        return {**kept, **self.fixed}
 
     def told(self) -> dict[str, Any]:
         """Return what the page needs to offer the method."""
@@ -115,37 +65,39 @@ class Method:
         }
 
 
-def _choice(name: str, label: str, *choices: tuple[str, str], when: Any = None) -> Parameter:
-    return Parameter(name, label, "choice", choices[0][0], choices, when=when)
-
-
-_ORDER = _choice(
+_UPDATE = choice(
+    "update", "Correct with", ("single", "one row"), ("minibatch", "a few rows"),
+    ("batch", "all rows"),
+)  # fmt: skip
+_ORDER = choice(
     "order", "Order of rows", ("cyclic", "one after another"), ("random", "random"),
     ("worst", "worst first"),
 )  # fmt: skip
-_BLOCK = (
-    _choice(
-        "update", "Correct with", ("single", "one row"), ("minibatch", "a few rows"),
-        ("batch", "all rows"),
-    ),
-    Parameter(
-        "batch_size", "Rows at a time", "whole", 4, low=1, high=1000,
-        when=("update", ("minibatch",)),
-    ),
-)  # fmt: skip
+_FEW = Parameter(
+    "batch_size", "Rows at a time", "whole", 4, low=1, high=1000, when=("update", ("minibatch",))
+)
 _SEED = Parameter("random_state", "Seed", "whole", 0, low=0, high=9999, when=("order", ("random",)))
-
-
-def _updates(most: int = 500) -> Parameter:
-    return Parameter("max_updates", "At most so many updates", "whole", most, low=1, high=5000)
-
-
-def _cost(default: float = 1.0) -> Parameter:
-    return Parameter("C", "C", "log", default, low=1e-4, high=1e6)
-
-
+_ANY_SEED = Parameter("random_state", "Seed", "whole", 0, low=0, high=9999, more=True)
+_INTERCEPT = switch("fit_intercept", "The line may miss the origin", True, more=True)
+_BIAS_COST = Parameter(
+    "intercept_penalty", "Price of the bias", "log", None, low=1e-6, high=1e3, more=True,
+    absent="none: b is free",
+)  # fmt: skip
+_WEIGHTS = choice(
+    "class_weight", "Classes weigh", ("none", "by their rows"), ("balanced", "alike"), more=True
+)
+_PRIORS = choice(
+    "priors", "Priors", ("none", "as frequent as they are"), ("equal", "equal"), more=True
+)
+_START = choice(
+    "init", "Start", ("zeros", "at zero"), ("random", "at random"),
+    ("lecture", "at b = 0, w = (1, 0.5)"),
+)  # fmt: skip
+_EPSILON = Parameter(
+    "epsilon", "Epsilon", "log", None, low=1e-6, high=10.0, absent="stop at the first separator"
+)
 _KERNEL = (
-    _choice(
+    choice(
         "kernel", "Kernel", ("rbf", "Gaussian (rbf)"), ("poly", "polynomial"),
         ("sigmoid", "sigmoid"), ("linear", "linear"),
     ),
@@ -157,9 +109,35 @@ _KERNEL = (
     Parameter("coef0", "Constant", "whole", 1, low=-5, high=5,
               when=("kernel", ("poly", "sigmoid"))),
 )  # fmt: skip
-_EPSILON = Parameter(
-    "epsilon", "Epsilon", "log", None, low=1e-6, high=10.0, absent="stop at the first separator"
-)
+
+
+def _updates(most: int = 500) -> Parameter:
+    return Parameter("max_updates", "At most so many updates", "whole", most, low=1, high=5000)
+
+
+def _cost(absent: str = "") -> Parameter:
+    return Parameter("C", "C", "log", 1.0, low=1e-4, high=1e6, absent=absent)
+
+
+def _tolerance(default: float | None, absent: str = "") -> Parameter:
+    return Parameter(
+        "tol", "Tolerance", "log", default, low=1e-10, high=0.5, absent=absent, more=True
+    )
+
+
+def _solver(*roads: tuple[str, str]) -> Parameter:
+    return choice("solver", "Solver", ("auto", "chosen by the data"), *roads, more=True)
+
+
+def _shrinkage(*more: tuple[str, str]) -> Parameter:
+    return choice(
+        "shrinkage", "Covariances are shrunk", ("auto", "if they are singular"),
+        ("ledoit-wolf", "by Ledoit and Wolf"), *more, more=True,
+    )  # fmt: skip
+
+
+_NEWTON, _INTERIOR = ("newton", "Newton"), ("interior_point", "interior point")
+_COORDINATE, _GRAM = ("dual_coordinate", "coordinate descent"), ("gram", "Gram matrix")
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -168,13 +146,20 @@ METHODS: dict[str, Method] = {
             "perceptron", "Perceptron", "Updates", "Perceptron",
             "Add a misclassified row to the weights until none is left.",
             (
-                _BLOCK[0], _ORDER, _BLOCK[1], _SEED,
+                _UPDATE, _ORDER, _FEW, _SEED,
                 Parameter("learning_rate", "Learning rate", "log", 1.0, low=1e-3, high=1e3),
-                _choice("init", "Start", ("zeros", "at zero"), ("random", "at random"),
-                        ("lecture", "at b = 0, w = (1, 0.5)")),
-                Parameter("pocket", "Keep the best (pocket)", "switch", True),
-                Parameter("average", "Average all weights", "switch", False),
+                _START,
+                choice("pocket", "Pocket", ("ratchet", "the best, ratchet"),
+                       ("every", "the best of all"), ("none", "none: the last")),
+                switch("average", "Average all weights", False),
                 _updates(),
+                Parameter("decay", "Rate falls with t to the power", "log", None, low=1e-2,
+                          high=4.0, absent="it stays", more=True),
+                Parameter("patience", "Patience", "whole", None, low=1, high=5000, more=True,
+                          absent="until the budget is spent"),
+                _tolerance(None, "until no row is wrong"),
+                switch("scale", "Scale columns inside", False, more=True),
+                _INTERCEPT,
             ),
             many=("direct", "ovr", "ovo"), replays=True,
         ),
@@ -182,33 +167,44 @@ METHODS: dict[str, Method] = {
             "delta_rule", "Delta rule", "Updates", "DeltaRule",
             "Walk down the squared error, one row or all of them at a time.",
             (
-                Parameter("thresholded", "Threshold the output", "switch", False),
-                _choice("update", "Correct with", ("batch", "all rows"), ("single", "one row"),
-                        ("minibatch", "a few rows")),
-                _choice("order", "Order of rows", ("cyclic", "one after another"),
-                        ("random", "random"), when=("update", ("single", "minibatch"))),
-                _BLOCK[1],
+                switch("thresholded", "Threshold the output", False),
+                choice("update", "Correct with", ("batch", "all rows"), ("single", "one row"),
+                       ("minibatch", "a few rows")),
+                choice("order", "Order of rows", ("cyclic", "one after another"),
+                       ("random", "random"), when=("update", ("single", "minibatch"))),
+                _FEW,
                 Parameter("learning_rate", "Learning rate", "log", None, low=1e-5, high=10.0,
                           absent="by the largest eigenvalue"),
-                _updates(),
+                _START, _updates(), _tolerance(1e-6), _ANY_SEED, _INTERCEPT,
             ),
             replays=True,
         ),
         Method(
             "kozinec", "Kozinec", "Updates", "Kozinec",
             "Walk to the point of the hull nearest the origin; epsilon squeezes the margin.",
-            (_EPSILON, _ORDER, _SEED, _updates()), replays=True,
+            (_EPSILON, _ORDER, _SEED, _updates(), _INTERCEPT), replays=True,
         ),
         Method(
-            "linear_program", "Linear program", "In one go", "LinearProgramHalfspace",
-            "Ask for any feasible point, or with slack for the least total shortfall.",
-            (Parameter("slack", "Allow slack", "switch", True),),
+            "sgd", "Stochastic gradient", "Updates", "SGD",
+            "Learn from one row at a time, as they come in a stream.",
+            (
+                choice("loss", "Loss", ("hinge", "hinge"), ("squared_hinge", "squared hinge"),
+                       ("logistic", "logistic"), ("perceptron", "perceptron")),
+                _cost("infinite: no penalty"),
+                choice("order", "Order of rows", ("random", "random"),
+                       ("cyclic", "one after another")),
+                _SEED,
+                switch("average", "Average all weights", True),
+                Parameter("max_passes", "At most so many passes", "whole", 8, low=1, high=64),
+                switch("scale", "Scale columns inside", True, more=True),
+                _tolerance(0.01), _WEIGHTS, _INTERCEPT,
+            ),
+            many=("direct", "ovr", "ovo"), replays=True,
         ),
         Method(
             "hard_margin", "Hard margin", "Margins", "LinearSVM",
             "The widest street with no point on it.",
-            (_choice("solver", "Solver", ("auto", "interior point"),
-                     ("dual_coordinate", "coordinate descent")),),
+            (_solver(_INTERIOR, _COORDINATE, _GRAM), _tolerance(1e-4), _INTERCEPT),
             fixed={"C": math.inf}, own_many=True, replays=True,
         ),
         Method(
@@ -216,21 +212,26 @@ METHODS: dict[str, Method] = {
             "A wide street; C is what a point on it costs.",
             (
                 _cost(),
-                _choice("loss", "Loss", ("hinge", "hinge"), ("squared_hinge", "squared hinge")),
-                _choice("solver", "Solver", ("auto", "chosen by the data"),
-                        ("dual_coordinate", "coordinate descent")),
+                choice("loss", "Loss", ("hinge", "hinge"), ("squared_hinge", "squared hinge")),
+                _solver(_INTERIOR, _NEWTON, _COORDINATE, _GRAM),
+                _tolerance(1e-4), _WEIGHTS, _BIAS_COST, _ANY_SEED, _INTERCEPT,
             ),
             many=("ovr", "ovo", "direct"), own_many=True, replays=True,
         ),
         Method(
             "logistic", "Logistic regression", "Margins", "LogisticRegression",
-            "The hyperplane of most likely class probabilities.", (_cost(),),
+            "The hyperplane of most likely class probabilities.",
+            (
+                _cost("infinite: maximum likelihood"), _solver(_NEWTON, _GRAM), _tolerance(1e-4),
+                _WEIGHTS, _BIAS_COST, _INTERCEPT,
+            ),
             own_many=True, replays=True,
         ),
         Method(
             "kernel_svm", "Kernel machine", "Kernels", "KernelSVM",
             "The soft margin in a kernel's space, two multipliers at a time.",
-            (_cost(), *_KERNEL), many=("ovo", "ovr"), own_many=True, replays=True, lifts=False,
+            (_cost("infinite: a hard margin"), *_KERNEL, _tolerance(1e-3), _WEIGHTS),
+            many=("ovo", "ovr"), own_many=True, replays=True, lifts=False,
         ),
         Method(
             "kernel_perceptron", "Kernel perceptron", "Kernels", "KernelPerceptron",
@@ -243,19 +244,28 @@ METHODS: dict[str, Method] = {
             (_EPSILON, *_KERNEL, _updates()), replays=True, lifts=False,
         ),
         Method(
+            "linear_program", "Linear program", "In one go", "LinearProgramHalfspace",
+            "Ask for any feasible point, or with slack for the least total shortfall.",
+            (switch("slack", "Allow slack", True), _INTERCEPT),
+        ),
+        Method(
             "least_squares", "Least squares", "In one go", "LeastSquares",
             "Fit the class numbers as if they were measurements.",
-            (Parameter("ridge", "Ridge", "log", None, low=1e-6, high=1e6, absent="none"),),
+            (
+                Parameter("ridge", "Ridge", "log", None, low=1e-6, high=1e6, absent="none"),
+                _INTERCEPT,
+            ),
             many=("direct", "ovr", "ovo"),
         ),
         Method(
             "fisher", "Fisher's discriminant", "In one go", "Fisher",
             "The direction that parts the means most for the spread within.",
             (
-                _choice("threshold", "Threshold", ("mean", "at the mean"),
-                        ("gaussian", "for Gaussian classes")),
-                _choice("direction", "Direction", ("fisher", "Fisher's"),
-                        ("means", "between the means")),
+                choice("threshold", "Threshold", ("mean", "at the mean"),
+                       ("gaussian", "for Gaussian classes")),
+                choice("direction", "Direction", ("fisher", "Fisher's"),
+                       ("means", "between the means")),
+                _PRIORS, _shrinkage(("pseudo-inverse", "never: pseudo-inverse")),
             ),
             many=("direct", "ovr", "ovo"),
         ),
@@ -263,17 +273,29 @@ METHODS: dict[str, Method] = {
             "gaussian", "Gaussian plug-in", "In one go", "GaussianPlugIn",
             "Bayes' rule, as if the estimated Gaussians were the truth.",
             (
-                _choice("covariance", "Covariance", ("shared", "shared"), ("full", "of each class"),
-                        ("diagonal", "diagonal")),
-                _choice("task", "Task", ("bayes", "fewest errors"), ("minimax", "minimax"),
-                        ("neyman-pearson", "Neyman-Pearson")),
+                choice("covariance", "Covariance", ("shared", "shared"), ("full", "of each class"),
+                       ("diagonal", "diagonal")),
+                choice("task", "Task", ("bayes", "least expected loss"), ("minimax", "minimax"),
+                       ("neyman-pearson", "Neyman-Pearson")),
+                Parameter("bound", "Largest error on one class", "log", 0.05, low=1e-4, high=0.9,
+                          when=("task", ("neyman-pearson",))),
+                choice("bounded_class", "Which class", ("first", "the first"),
+                       ("second", "the second"), when=("task", ("neyman-pearson",))),
+                Parameter("loss_matrix", "What errors cost", "losses", None, low=0.0, high=1e6,
+                          absent="every error costs 1", when=("task", ("bayes", "minimax"))),
+                Parameter("reject_cost", "What it costs not to decide", "log", None, low=1e-3,
+                          high=1e3, absent="always decide", when=("task", ("bayes",))),
+                _PRIORS, _shrinkage(),
             ),
             many=("direct", "ovr", "ovo"), lifts=False,
         ),
         Method(
             "zero_one", "Fewest errors", "In one go", "ZeroOne",
             "The least number of training errors, with a proved lower bound.",
-            (Parameter("max_seconds", "At most so many seconds", "whole", 2, low=1, high=5),),
+            (
+                Parameter("max_seconds", "At most so many seconds", "whole", 2, low=1, high=5),
+                _ANY_SEED,
+            ),
         ),
     )
 }  # fmt: skip

@@ -14,9 +14,9 @@ from separatrix.lab.asked import Asked, read_asked
 from separatrix.lab.building import build, can_replay, python_code
 from separatrix.lab.facts import facts_of
 from separatrix.lab.lifts import lift_told
-from separatrix.lab.methods import BadRequest
-from separatrix.lab.replaying import columns_of
-from separatrix.lab.rules import rule_of
+from separatrix.lab.parameters import BadRequest
+from separatrix.plots.player.columns import columns_of, parts_of
+from separatrix.plots.player.rules import rule_of, sides_of, support_of
 
 __all__ = ["run"]
 
@@ -54,9 +54,23 @@ def _replay(asked: Asked, machine: Any, X: np.ndarray) -> dict[str, Any] | None:
         return None
     try:
         frames = sx.replay(machine, X, asked.codes)
-        return columns_of(frames, len(X), asked.n_classes)
+        if asked.n_classes > 2 and asked.many != "direct":
+            return {"parts": _parts(asked, machine, frames)}
+        # Kesler's construction makes K - 1 signed rows of a row.
+        kesler = asked.method.name == "perceptron" and asked.n_classes > 2
+        return columns_of(frames, len(X), rows_each=asked.n_classes - 1 if kesler else 1)
     except (DataError, ValueError):
         return None  # what is wrong with the data, `fit` has said
+
+
+def _parts(asked: Asked, machine: Any, frames: Any) -> list[dict[str, Any]]:
+    """Return the run of every machine, and which classes it sets apart."""
+    sides = sides_of(np.unique(asked.codes).tolist(), asked.many)
+    parts = parts_of(frames, len(asked.X), len(sides))
+    return [
+        {**part, "sides": sides[k], "support": support_of(machine, k)}
+        for k, part in enumerate(parts)
+    ]
 
 
 def _refusal(refusal: ValueError) -> str:

@@ -1,7 +1,7 @@
 """The lab's server: one page, and two questions it may ask.
 
 GET  /              the page
-GET  /static/...    its modules, style sheet and icon
+GET  /static/...    its modules, style sheet and icon; those of the player under /static/player
 GET  /api/start     the methods, the presets, and the data named on the command line
 POST /api/run       one method on the drawn points: the whole replay, once
 POST /api/prove     whether the classes can be separated, with proof
@@ -24,9 +24,10 @@ from separatrix.lab.asked import MOST_POINTS
 from separatrix.lab.guard import Guard
 from separatrix.lab.lifts import lift_catalogue
 from separatrix.lab.methods import METHODS, catalogue
-from separatrix.lab.player import player_page
 from separatrix.lab.presets import preset_catalogue
 from separatrix.lab.workers import Busy, TooLong, Workers
+from separatrix.plots.player.page import STATIC as PLAYER
+from separatrix.plots.player.page import player_page
 
 __all__ = ["Lab", "application", "serve"]
 
@@ -142,6 +143,7 @@ def application(lab: Lab) -> Any:
         Route("/api/player", player),
         Route("/api/run", answering("run"), methods=["POST"]),
         Route("/api/prove", answering("prove"), methods=["POST"]),
+        Mount("/static/player", StaticFiles(directory=PLAYER)),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     inner = Starlette(routes=routes, lifespan=lifespan)

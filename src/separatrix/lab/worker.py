@@ -19,7 +19,7 @@ LENGTH_BYTES = 4
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
     """Return the answer, or an error in plain words."""
-    from separatrix.lab.methods import BadRequest
+    from separatrix.lab.parameters import BadRequest
     from separatrix.lab.proving import prove
     from separatrix.lab.running import run
 

@@ -118,6 +118,7 @@ def headings(facts: Facts) -> dict[str, str]:
         "separation": _separation,
         "path": _path,
         "machine": _machine,
+        "replay": lambda f: "The method at work, step by step" if f.replay else "",
         "test": _test,
         "features": _features,
         "support": _support,

@@ -36,6 +36,8 @@ __all__ = [
     "Path",
     "PathRow",
     "Reading",
+    "Replay",
+    "ReplayRun",
     "Split",
     "Support",
     "Verdict",
@@ -301,6 +303,44 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class ReplayRun:
+    """One machine, iteration by iteration: weights [b, w1, w2], both objectives, and its support.
+
+    `support` numbers the points of the replay.
+    """
+
+    update: tuple[int, ...]
+    weights: tuple[tuple[float, ...], ...]
+    errors: tuple[int, ...]
+    margin: tuple[float, ...]
+    primal: tuple[float, ...]
+    dual: tuple[float, ...]
+    gap: tuple[float, ...]
+    support: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The method at work in the plane of two features: one run, or one for each class.
+
+    `classes` numbers the class of every point, `weights` are those at the end, a row a machine.
+    `n_rows` and `n_features` are the study's; `seed` drew the points where there are fewer.
+    """
+
+    features: tuple[str, ...]
+    points: tuple[tuple[float, ...], ...]
+    classes: tuple[int, ...]
+    runs: tuple[ReplayRun, ...]
+    weights: tuple[tuple[float, ...], ...]
+    errors: int
+    loss: str
+    C: float
+    n_rows: int
+    n_features: int
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
 class Reading:
     """What the path says of bias and variance.
 
@@ -336,6 +376,7 @@ class Facts:
     path: Path | None = None
     reading: Reading | None = None
     machine: Machine | None = None
+    replay: Replay | None = None
     test: OpenedTest | None = None
     bounds: tuple[Bound, ...] = ()
     features: tuple[Features, ...] = ()

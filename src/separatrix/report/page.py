@@ -1,8 +1,9 @@
-"""Facts become one HTML page: no network, no script, light, dark and on paper.
+"""Facts become one HTML page: no network, light, dark and on paper; one script plays the replay.
 
 Texts from the data are escaped by the template engine, everywhere and without exception; the only
 markup it lets through are the figures, which are drawn here and hold no text of the data but their
-descriptions, escaped too. A policy in the page forbids scripts and outside loads as a second wall.
+descriptions, escaped too. A policy in the page forbids outside loads and every script but the
+player, which it knows by its SHA-256, as a second wall.
 """
 
 from __future__ import annotations
@@ -16,10 +17,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from separatrix._write_aside import write_whole
+from separatrix.plots.player.page import theme
 from separatrix.report import words
 from separatrix.report.conclusions import answer, headings, key_figures
 from separatrix.report.facts import Facts
 from separatrix.report.pictures import draw_pictures
+from separatrix.report.replay_page import (
+    draw_still,
+    replay_json,
+    replay_sentence,
+    script_and_hash,
+    still_note,
+)
 from separatrix.report.tables import tables_of
 
 __all__ = ["render_report", "write_report"]
@@ -30,6 +39,7 @@ SECTIONS = {
     "separation": "Separation",
     "path": "The path over C",
     "machine": "The machine",
+    "replay": "Replay",
     "test": "The sealed test",
     "features": "Weights",
     "support": "Support vectors",
@@ -67,8 +77,23 @@ def render_report(facts: Facts) -> str:
             pictures=pictures,
             tables=tables_of(facts),
             style=_style(),
+            replay=_replay(facts),
         )
     )
+
+
+def _replay(facts: Facts) -> dict[str, Any] | None:
+    if (replay := facts.replay) is None:
+        return None
+    script, fingerprint = script_and_hash()
+    return {
+        "sentence": replay_sentence(replay),
+        "note": still_note(replay),
+        "still": Markup(draw_still(facts, replay)),
+        "data": Markup(replay_json(facts, replay)),
+        "script": Markup(script),
+        "fingerprint": fingerprint,
+    }
 
 
 @cache
@@ -107,4 +132,4 @@ def _finalize(value: Any) -> Any:
 @cache
 def _style() -> Markup:
     source, _, _ = PackageLoader("separatrix.report").get_source(_templates(), "style.css")
-    return Markup(source)
+    return Markup(theme() + source)

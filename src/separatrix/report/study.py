@@ -37,6 +37,7 @@ from separatrix.report.bounded_verdict import verdict_within
 from separatrix.report.evaluation import calibration_of, curves_of, margins_of, mistakes_of
 from separatrix.report.excerpts import Excerpts
 from separatrix.report.journal import Journal, alone_in, key_of
+from separatrix.report.study_replay import replay_facts
 from separatrix.report.study_settings import Settings, labels_of, with_loss
 from separatrix.selection.chosen_machine import chosen_machine
 from separatrix.selection.opening import TestResult
@@ -236,6 +237,9 @@ class Study:
             machine=told.machine_facts(
                 machine, self.X_train, self.y_train,
                 machine.certificate_.check(self.X_train, self.y_train) if small else None,
+            ),
+            replay=replay_facts(
+                machine, self.X_train, self.codes_train, table.feature_names, self.settings.seed
             ),
             test=told.test_facts(result, parts.test, self.y_train),
             bounds=tuple(

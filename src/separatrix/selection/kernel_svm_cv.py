@@ -22,7 +22,8 @@ from separatrix.estimators._kernel_base import brought_for_kernel
 from separatrix.estimators._kernel_machines import chunks_at, rows_at
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import positive
-from separatrix.estimators.kernel_svm import KernelSVM, votes
+from separatrix.estimators._votes import tally
+from separatrix.estimators.kernel_svm import KernelSVM
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import kernel_of
 from separatrix.solvers import chunking
@@ -183,7 +184,7 @@ class KernelSVMCV(KernelSVM):
         elif self.multi_class == "ovr":
             predicted = scores.argmax(axis=1)
         else:
-            predicted = votes(scores, self._pairs(), len(self.classes_)).argmax(axis=1)
+            predicted = tally(scores, self._voting_pairs(), len(self.classes_)).argmax(axis=1)
         weight = weights[test]
         total = float(weight.sum())
         wrong = float(weight @ (predicted != codes[test])) / total if total > 0.0 else 0.0

@@ -177,6 +177,7 @@ class Frame:
     `margin` is ``min_j w.z_j / |w|``, `bound` an upper bound on the margin of any hyperplane: both
     computed in floating point; a certificate has them proved.
     `row` is the signed row used; -1 before the first update, and where a block of rows was used.
+    `machine` counts machines, where there is one a class or a pair.
     """
 
     update: int
@@ -186,6 +187,7 @@ class Frame:
     margin: float
     bound: float
     status: Status | None
+    machine: int = 0
 
 
 def solve(

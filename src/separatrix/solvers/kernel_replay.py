@@ -27,6 +27,7 @@ class KernelFrame:
     bias: float
     errors: int
     status: Status | None
+    machine: int = 0
 
 
 def replay_rule(method: Any, state: Any, budget: int) -> Iterator[KernelFrame]:

@@ -39,6 +39,7 @@ class MachineFrame:
     dual: float
     gap: float
     status: Status | None
+    machine: int = 0
 
 
 def replay_machine(

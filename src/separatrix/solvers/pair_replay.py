@@ -32,6 +32,7 @@ class PairFrame:
     errors: int
     gap: float
     status: Status | None
+    machine: int = 0
 
 
 def replay_pairs(
@@ -43,6 +44,8 @@ def replay_pairs(
     yield _frame(state, status)
     while status is None and state.updates < budget:
         status = chunking.advance(state, 1) or chunking.advance(state, 0)
+        if status is None and state.updates >= budget:
+            status = Status.BUDGET
         yield _frame(state, status)
 
 

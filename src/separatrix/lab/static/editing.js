@@ -1,6 +1,6 @@
 // Editing with pointer and keys: place, drag, brush, delete.
 
-import { CLASS_WORDS, el, empty, figure, line } from "./svg.js";
+import { CLASS_WORDS, el, empty, figure, line } from "./player/svg.js";
 
 const REACH = 12; // pixels
 const BRUSH_SPREAD = 22, BRUSH_MILLISECONDS = 55;

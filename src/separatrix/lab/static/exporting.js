@@ -3,7 +3,7 @@
 import { GifWriter, commonColours, nearestColours } from "./gif.js";
 import { canvasOf, pictureOf, written } from "./picture.js";
 import { writtenTable } from "./csv.js";
-import { html } from "./svg.js";
+import { html } from "./player/svg.js";
 
 const HOLE = "/*THE-REPLAY*/null";
 const GIF_FRAMES = 60, GIF_WIDTH = 720;
@@ -52,9 +52,9 @@ async function animation(lab) {
 }
 
 async function replayPage(lab) {
-  const page = await (await fetch("/api/player")).text(), { points, classes, names, box } = lab.store;
+  const page = await (await fetch("/api/player")).text(), { points, classes, names, box, classNames } = lab.store;
   const panes = lab.shownPanes().map((pane) => ({ result: { ...pane.state.replay.result, code: "" }, label: pane.title.textContent }));
-  const replay = { version: lab.version, points, classes, names, box, panes, step: lab.transport.step, witness: lab.witness(), verdict: lab.verdictWords() };
+  const replay = { version: lab.version, points, classes, names, class_names: classNames, box, panes, step: lab.transport.step, witness: lab.witness(), verdict: lab.verdictWords() };
   const safe = JSON.stringify(replay).replaceAll("<", "\\u003c");
   return page.replace(HOLE, () => safe);
 }

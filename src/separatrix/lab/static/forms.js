@@ -1,6 +1,6 @@
 // The form of a method: its parameters as controls, and the lift before it.
 
-import { empty, figure, html } from "./svg.js";
+import { CLASS_WORDS, MOST_CLASSES, empty, figure, html, swatch } from "./player/svg.js";
 
 let controlCount = 0;
 
@@ -10,7 +10,8 @@ export class MethodForm {
     this.methods = catalogue.methods;
     this.lifts = catalogue.lifts;
     this.onChange = onChange;
-    this.nClasses = 2;
+    this.present = [0, 1];
+    this.isOpen = false;
     form.addEventListener("submit", (event) => event.preventDefault());
     this.picker = this.methodPicker();
     this.rest = html("div", { class: "rest" });
@@ -44,20 +45,22 @@ export class MethodForm {
     return parts.join(", ");
   }
 
-  setClasses(count) {
-    const before = this.nClasses;
-    this.nClasses = count;
-    if (before > 2 !== count > 2) this.render();
+  setClasses(present) {
+    const before = this.present;
+    this.present = present;
+    const showsLosses = this.method.parameters.some((p) => p.kind === "losses" && this.choice.parameters[p.name]);
+    if (before.length > 2 !== present.length > 2 || (showsLosses && String(before) !== String(present))) this.render();
   }
 
   render() {
     const { rest, method, choice } = this, focused = document.activeElement?.dataset?.key;
     this.picker.value = method.name;
     empty(rest).append(html("p", { class: "small sentence" }, method.sentence));
-    if (this.nClasses > 2) rest.append(this.manyControl());
-    for (const parameter of method.parameters) this.appendControl(parameter, choice.parameters, "p");
+    if (this.present.length > 2) rest.append(this.manyControl());
+    for (const parameter of method.parameters) if (!parameter.more) this.appendControl(parameter, choice.parameters, "p");
     if (method.lifts) this.appendLift();
-    if (focused) rest.querySelector(`[data-key="${focused}"]`)?.focus();
+    this.appendMore();
+    if (focused) this.form.querySelector(`[data-key="${focused}"]`)?.focus();
   }
 
   // It stays while all else is redrawn, so that typing a method's name is not cut short.
@@ -85,9 +88,22 @@ export class MethodForm {
     for (const parameter of lift.parameters) this.appendControl(parameter, choice.lift.parameters, "l");
   }
 
-  appendControl(parameter, values, place) {
+  // What is seldom touched, folded away; how many of them are not as they were is said.
+  appendMore() {
+    const { method, choice } = this, seldom = method.parameters.filter((p) => p.more);
+    if (seldom.length === 0) return;
+    const changed = seldom.filter((p) => choice.parameters[p.name] !== p.default).length;
+    const box = html("details", { class: "more", open: this.isOpen }, html("summary", { "data-key": "more" }, changed ? `More settings (${changed} changed)` : "More settings"));
+    box.addEventListener("toggle", () => { this.isOpen = box.open; });
+    const inside = html("div", { class: "rest" });
+    for (const parameter of seldom) this.appendControl(parameter, choice.parameters, "p", inside);
+    box.append(inside);
+    this.rest.append(box);
+  }
+
+  appendControl(parameter, values, place, where = this.rest) {
     if (parameter.when && !parameter.when[1].includes(values[parameter.when[0]])) return;
-    this.rest.append(this.control(parameter, values, place));
+    where.append(this.control(parameter, values, place));
   }
 
   control(parameter, values, place, after) {
@@ -98,8 +114,8 @@ export class MethodForm {
       else if (redraw) this.render();
       this.onChange("parameters");
     };
-    const build = { choice: choiceInput, switch: switchInput, whole: wholeInput, log: logInput }[parameter.kind];
-    return build(parameter, values[parameter.name], { id, "data-key": key }, changed);
+    const build = { choice: choiceInput, switch: switchInput, whole: wholeInput, log: logInput, losses: lossesInput }[parameter.kind];
+    return build(parameter, values[parameter.name], { id, "data-key": key }, changed, this.present);
   }
 }
 
@@ -107,9 +123,12 @@ export class MethodForm {
 function given(values, p) {
   const value = values ? values[p.name] : undefined;
   if (value === null) return p.absent ? null : p.default;
-  const fits = { choice: () => p.choices.some(([name]) => name === value), switch: () => typeof value === "boolean" }[p.kind];
-  const isRight = fits ? fits() : typeof value === "number" && value >= p.low && value <= p.high;
-  return isRight ? value : p.default;
+  const isWithin = (v) => typeof v === "number" && v >= p.low && v <= p.high;
+  const fits = {
+    choice: () => p.choices.some(([name]) => name === value), switch: () => typeof value === "boolean",
+    losses: () => Array.isArray(value) && value.length === MOST_CLASSES && value.every((row) => Array.isArray(row) && row.length === MOST_CLASSES && row.every(isWithin)),
+  }[p.kind] ?? (() => isWithin(value));
+  return fits() ? value : p.default;
 }
 
 function choiceInput({ label, choices }, value, marks, changed) {
@@ -125,14 +144,21 @@ function switchInput({ label }, value, marks, changed) {
   return html("div", { class: "control switch" }, box, html("label", { for: marks.id }, label));
 }
 
-function wholeInput({ label, low, high }, value, marks, changed) {
-  const input = html("input", { ...marks, type: "number", min: low, max: high, step: 1, value });
-  input.addEventListener("input", () => {
+function wholeInput({ label, low, high, absent }, value, marks, changed) {
+  const input = html("input", { ...marks, type: "number", min: low, max: high, step: 1, value: value ?? "", disabled: value === null });
+  const now = () => {
     const number = Number(input.value), right = input.value !== "" && Number.isInteger(number) && number >= low && number <= high;
     input.setAttribute("aria-invalid", String(!right));
-    if (right) changed(number, false);
-  });
-  return html("div", { class: "control" }, html("label", { for: marks.id }, label), input);
+    return right ? number : undefined;
+  };
+  input.addEventListener("input", () => { const number = now(); if (number !== undefined) changed(number, false); });
+  const node = html("div", { class: "control" }, html("label", { for: marks.id }, label), input);
+  if (absent) node.append(absentBox(absent, value === null, marks, (isAbsent) => {
+    input.disabled = isAbsent;
+    if (!isAbsent && input.value === "") input.value = String(Math.max(low, 10));
+    changed(isAbsent ? null : now() ?? null, false);
+  }));
+  return node;
 }
 
 // A slider over powers of ten; with a box that leaves the number to the library.
@@ -145,15 +171,46 @@ function logInput({ label, low, high, absent }, value, marks, changed) {
   const now = () => Number((10 ** Number(slider.value)).toPrecision(3));
   slider.addEventListener("input", () => { write(now()); changed(now(), false); });
   const node = html("div", { class: "control log" }, html("label", { for: marks.id }, label), shown, slider);
-  if (absent) {
-    const box = html("input", { type: "checkbox", id: `${marks.id}-absent`, "data-key": `${marks["data-key"]}-absent`, checked: value === null });
-    box.addEventListener("change", () => {
-      slider.disabled = box.checked;
-      const number = box.checked ? null : now();
-      write(number);
-      changed(number, false);
-    });
-    node.append(html("div", { class: "absent switch" }, box, html("label", { for: `${marks.id}-absent` }, absent)));
-  }
+  if (absent) node.append(absentBox(absent, value === null, marks, (isAbsent) => {
+    slider.disabled = isAbsent;
+    const number = isAbsent ? null : now();
+    write(number);
+    changed(number, false);
+  }));
   return node;
 }
+
+function absentBox(words, isAbsent, marks, onChange) {
+  const id = `${marks.id}-absent`, box = html("input", { type: "checkbox", id, "data-key": `${marks["data-key"]}-absent`, checked: isAbsent });
+  box.addEventListener("change", () => onChange(box.checked));
+  return html("div", { class: "absent switch" }, box, html("label", { for: id }, words));
+}
+
+// What a decision (row) loses if the class (column) is another; of the classes that are drawn.
+function lossesInput({ label, low, high, absent }, value, marks, changed, present) {
+  const node = html("div", { class: "control losses" }, html("span", { id: marks.id }, label));
+  node.append(absentBox(absent, value === null, marks, (isAbsent) => changed(isAbsent ? null : plainLosses(), true)));
+  if (value === null || present.length < 2) return node;
+  const head = html("tr", {}, html("td", {}), ...present.map((code) => html("th", { scope: "col" }, swatch(code))));
+  const table = html("table", { "aria-labelledby": marks.id }, html("caption", {}, "across: the class; down: what is decided"), html("thead", {}, head), html("tbody"));
+  for (const decided of present) {
+    const row = html("tr", {}, html("th", { scope: "row" }, swatch(decided)));
+    for (const code of present) {
+      const words = `Cost of deciding ${CLASS_WORDS[decided]} for a ${CLASS_WORDS[code]}`;
+      const input = html("input", { type: "number", min: low, max: high, step: "any", value: value[decided][code], "aria-label": words, "data-key": `${marks["data-key"]}-${decided}-${code}` });
+      input.addEventListener("input", () => {
+        const number = Number(input.value), right = input.value !== "" && number >= low && number <= high;
+        input.setAttribute("aria-invalid", String(!right));
+        if (!right) return;
+        value[decided][code] = number;
+        changed(value, false);
+      });
+      row.append(html("td", {}, input));
+    }
+    table.lastElementChild.append(row);
+  }
+  node.append(table);
+  return node;
+}
+
+const plainLosses = () => Array.from({ length: MOST_CLASSES }, (_, i) => Array.from({ length: MOST_CLASSES }, (__, j) => (i === j ? 0 : 1)));

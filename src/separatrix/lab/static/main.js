@@ -1,15 +1,15 @@
 // The lab: joins the drawn points, the methods, the replay and the proof.
 
-import { CLASS_WORDS, MOST_CLASSES, html } from "./svg.js";
+import { CLASS_WORDS, MOST_CLASSES, html, swatch } from "./player/svg.js";
 import { Editing } from "./editing.js";
 import { MethodForm } from "./forms.js";
 import { Opening } from "./opening.js";
 import { Outcome } from "./outcome.js";
-import { Pane } from "./pane.js";
-import { Proof, swatch } from "./proof.js";
+import { Pane } from "./player/pane.js";
+import { Proof } from "./proof.js";
 import { Latest, asked } from "./server.js";
 import { Store } from "./store.js";
-import { Transport } from "./transport.js";
+import { Transport } from "./player/transport.js";
 import { exported, saved } from "./exporting.js";
 import { packed, unpacked } from "./share.js";
 
@@ -112,7 +112,7 @@ class Lab {
       return;
     }
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    const plain = { p: () => this.transport.toggle(), ",": () => this.transport.go(this.transport.step - 1), ".": () => this.transport.go(this.transport.step + 1), "?": () => find("help-dialog").showModal() };
+    const plain = { p: () => this.transport.toggle(), ",": () => this.transport.go(this.transport.step - 1), ".": () => this.transport.go(this.transport.step + 1), "[": () => this.leap(-1), "]": () => this.leap(1), "?": () => find("help-dialog").showModal() };
     if (/^[1-6]$/.test(event.key)) this.chooseClass(Number(event.key) - 1);
     else if (event.key.toLowerCase() in plain) plain[event.key.toLowerCase()]();
     else return;
@@ -139,11 +139,14 @@ class Lab {
 
   pointsChanged(isFinal) {
     const { store } = this;
-    for (const pane of this.panes) pane.setPoints(store);
+    for (const pane of this.panes) {
+      pane.setPoints(store);
+      pane.node.querySelector(".hint").hidden = store.points.length > 0;
+    }
     find("undo").disabled = store.past.length === 0;
     find("redo").disabled = store.future.length === 0;
-    const count = new Set(store.classes).size;
-    for (const form of this.forms) form.setClasses(count);
+    const present = [...new Set(store.classes)].sort((a, b) => a - b);
+    for (const form of this.forms) form.setClasses(present);
     this.shownPanes().forEach((_, k) => this.ask(k, false));
     this.prove();
     if (isFinal) this.remember();
@@ -186,7 +189,7 @@ class Lab {
       return;
     }
     const wasAtEnd = this.transport.step >= this.transport.length - 1, before = this.transport.step;
-    pane.load(answer.ok, points, classes, label);
+    pane.load({ ...answer.ok, class_names: this.store.classNames }, points, classes, label);
     const length = Math.max(...this.shownPanes().map((p) => p.length), 0);
     this.outcome.load(this.shownPanes().flatMap((p, j) => (p.state.replay ? [{ label: this.labelOf(j), result: p.state.replay.result, replay: p.state.replay }] : [])));
     const wanted = this.wantedStep ?? (wasAtEnd || this.transport.timer === null ? length - 1 : before);
@@ -222,6 +225,14 @@ class Lab {
     this.outcome.show(step);
     if (this.transport.timer === null) this.sayLater(this.shownPanes().map((pane) => pane.words.textContent).join(". "));
     this.rememberLater();
+  }
+
+  // To the machine before or after the one that is shown, where several follow one another.
+  leap(by) {
+    const { replay } = this.panes[0].state;
+    if (!replay || replay.parts.length < 2) return;
+    const { number } = replay.locate(this.panes[0].state.step), next = Math.min(Math.max(0, number + by), replay.parts.length - 1);
+    this.transport.go(replay.begins[next]);
   }
 
   showWitness() {

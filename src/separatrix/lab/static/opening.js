@@ -1,6 +1,6 @@
 // The dialog that opens a table: a file or pasted text, two columns and a class.
 
-import { empty, html } from "./svg.js";
+import { empty, html } from "./player/svg.js";
 import { parsedTable } from "./csv.js";
 
 const MOST_CLASSES_OPEN = 6;

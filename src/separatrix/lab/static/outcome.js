@@ -1,7 +1,7 @@
 // The outcome panel: how the run ended, its figures, its proof, and the weights to the last digit.
 
-import { empty, html } from "./svg.js";
-import { weightWords } from "./telling.js";
+import { empty, html } from "./player/svg.js";
+import { weightWords } from "./player/telling.js";
 
 const ENDINGS = {
   separated: "Separated", optimal: "Optimal", epsilon: "Margin known to within epsilon", settled: "Settled", budget: "Stopped at the budget", origin: "The hull reaches the origin",
@@ -39,13 +39,16 @@ export class Outcome {
     const ending = facts.status ? ENDINGS[facts.status] ?? facts.status : "Done";
     this.node.append(html("p", { class: "ending" }, ending, html("span", {}, facts.cause ? `${facts.cause}.` : "")));
     add("training errors", `${facts.errors} of ${facts.points}`);
-    if (replay.count > 1 && facts.updates !== null) add(replay.columns.primal ? "iterations" : "updates", facts.updates.toLocaleString("en"));
+    if (replay.parts.length > 1) add("machines", String(replay.parts.length - 1));
+    if (replay.count > 1 && facts.updates !== null) add(`${replay.columns.primal ? "iterations" : "updates"}${replay.parts.length > 1 ? ", at most" : ""}`, facts.updates.toLocaleString("en"));
     for (const [term, value] of facts.figures) add(term, value);
     if (facts.novikoff) add("Novikoff\u2019s bound", facts.novikoff.bound ? `${Math.floor(facts.novikoff.bound).toLocaleString("en")} mistakes` : "none: no margin");
     this.node.append(list);
     if (facts.proof) this.node.append(html("p", { class: "small proof-words" }, facts.proof));
     if (facts.remedy) this.node.append(html("p", { class: "small" }, `What to do: ${facts.remedy}.`));
-    if (result.replay && result.replay.is_cut) this.node.append(html("p", { class: "small" }, `The run is longer: the first ${replay.count.toLocaleString("en")} steps are shown.`));
+    const cut = replay.parts.filter((part) => part.result.replay && part.result.replay.is_cut).length;
+    if (cut && replay.parts.length > 1) this.node.append(html("p", { class: "small" }, `The runs of ${cut} machines are longer than is shown.`));
+    else if (cut) this.node.append(html("p", { class: "small" }, `The run is longer: the first ${replay.count.toLocaleString("en")} steps are shown.`));
   }
 
   weightBox(replay) {

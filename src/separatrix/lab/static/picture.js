@@ -1,6 +1,6 @@
 // The planes on screen as one SVG that stands alone, and as pixels.
 
-import { el, html } from "./svg.js";
+import { el, html } from "./player/svg.js";
 
 const KEPT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-opacity", "opacity", "font-family", "font-size", "font-weight", "paint-order", "visibility"];
 

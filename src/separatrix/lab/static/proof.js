@@ -1,8 +1,8 @@
 // The proof panel: the verdict in words, the witness with its integers, and two checkers that agree.
 
-import { CLASS_WORDS, el, empty, html, shapePath } from "./svg.js";
+import { CLASS_WORDS, el, empty, html, swatch } from "./player/svg.js";
 import { checkCertificate } from "./checker.js";
-import { shortInteger } from "./extras.js";
+import { shortInteger } from "./player/extras.js";
 
 const TITLES = { separable: "Yes: separable", "quasi-separable": "Not strictly: quasi-separable", overlapping: "No: the classes overlap", undecided: "Undecided" };
 
@@ -28,7 +28,8 @@ export class Proof {
     const apart = kinds.every((kind) => kind === "separable");
     badge.title = "Proved: see how";
     badge.classList.toggle("no", !apart);
-    badge.textContent = apart ? "A line separates them" : kinds.includes("undecided") ? "Undecided" : "No line separates them";
+    const [yes, no] = kinds.length > 1 ? ["A line separates every pair", "Some pairs overlap"] : ["A line separates them", "No line separates them"];
+    badge.textContent = apart ? yes : kinds.includes("undecided") ? "Undecided" : no;
   }
 
   clear(words) {
@@ -106,8 +107,4 @@ function sentence({ kind, rows, margin, words }) {
 function checkLine({ holds, words }, who) {
   const sign = el("svg", { viewBox: "0 0 20 20", "aria-hidden": "true", class: holds ? "yes" : "no" }, el("path", { class: "stroke", d: holds ? "M4 10.500 8.500 15 16 5.500" : "M5 5l10 10M15 5 5 15" }));
   return html("li", { title: words }, sign, html("span", {}, `${holds ? "Proved" : "Refused"} by ${who}`));
-}
-
-export function swatch(code) {
-  return el("svg", { viewBox: "-8 -8 16 16", class: "swatch", role: "img", "aria-label": CLASS_WORDS[code] }, el("path", { d: shapePath(code, 5.6), class: `point c${code}` }));
 }

@@ -1,6 +1,6 @@
 // The drawn points, and every state they were in: undo and redo.
 
-import { STANDARD_BOX, boxAround } from "./view.js";
+import { STANDARD_BOX, boxAround } from "./player/view.js";
 
 const MOST_STATES = 200;
 

@@ -1,10 +1,10 @@
 // One step of a run, drawn: regions, boundary, weight vector, the row in use, and what the method adds.
 
-import { el, empty, line, pathOf, shapePath } from "./svg.js";
+import { classMark, el, empty, line, pathOf, shapePath } from "./svg.js";
 import { roundTicks } from "./view.js";
 import { isStraight } from "./rule.js";
 import { levelPath, lineWithin, regionsOf } from "./regions.js";
-import { drawHull, drawSlack, drawWitness } from "./extras.js";
+import { drawHull, drawSlack, drawWitness, hasStreet } from "./extras.js";
 
 const LAYERS = ["regions", "axes", "hull", "past", "street", "edges", "slack", "witness", "points", "marks", "arrows", "labels", "cursor"];
 const STREET_METHODS = new Set(["hard_margin", "soft_margin", "kernel_svm", "linear_program"]);
@@ -65,29 +65,36 @@ export class Scene {
 
   drawStep(state) {
     for (const name of ["regions", "past", "street", "edges", "slack", "marks", "arrows", "hull", "witness", "labels"]) empty(this.layers[name]);
-    const { replay, step } = state;
+    const { part: replay, own: step } = state.replay ? state.replay.locate(state.step) : { part: null, own: 0 };
+    this.setAside(replay && replay.sides ? replay.codes : null);
     if (state.witness && state.showWitness) drawWitness(this.layers, this.view, state.witness, state.points, state.classes);
-    const isUsing = replay && !replay.isAnswer(step) && step < replay.length - 1;
+    const isUsing = replay && (replay.sides || (!replay.isAnswer(step) && step < replay.length - 1));
     for (const name of ["witness", "labels"]) this.layers[name].setAttribute("class", `layer-${name}${isUsing ? " behind" : ""}`);
     if (!replay || replay.length === 0) return;
     const rule = replay.ruleAt(step);
     if (rule) this.drawRule(rule, replay);
-    if (replay.count > 0) this.drawRun(state, rule);
-    this.drawSupport(state);
+    if (replay.count > 0) this.drawRun(replay, step, rule);
+    this.drawSupport(replay, step);
     if (rule && rule.decide === "sign" && STREET_METHODS.has(replay.result.method)) this.drawStreet(rule, 1);
     if (rule && isStraight(rule) && rule.decide === "sign" && wantsSlack(replay.result)) {
       drawSlack(this.layers.slack, this.view, rule.weights[0], replay.points, replay.signs);
     }
   }
 
+  // Rows that a machine among several does not look at.
+  setAside(codes) {
+    [...this.layers.points.children].forEach((node, i) => node.classList.toggle("aside", Boolean(codes && codes[i] < 0)));
+  }
+
   drawRule(rule, replay) {
     const { fills, edges } = regionsOf(rule, replay.nClasses, this.view);
-    fills.forEach((d, k) => this.layers.regions.append(el("path", { d, class: `region c${replay.present[k]}` })));
+    const mark = (k) => (k < replay.nClasses ? classMark(replay.present[k]) : "rejected");
+    fills.forEach((d, k) => this.layers.regions.append(el("path", { d, class: `region ${mark(k)}` })));
     this.layers.edges.append(el("path", { d: edges, class: "boundary" }));
   }
 
-  drawRun(state, rule) {
-    const { replay, step } = state, before = step > 0 && !replay.isAnswer(step) ? replay.ruleAt(step - 1) : null;
+  drawRun(replay, step, rule) {
+    const before = step > 0 && !replay.isAnswer(step) ? replay.ruleAt(step - 1) : null;
     if (before && before.decide === "sign" && isStraight(before)) {
       const ends = lineWithin(this.view, before.weights[0]);
       if (ends) this.layers.past.append(line(...ends, "boundary old"));
@@ -128,7 +135,7 @@ export class Scene {
 
   // Once every point is on its side: the free street, as wide as the closest point allows.
   drawClosest(w, { points, signs }) {
-    const closest = Math.min(...points.map(([x, y], i) => signs[i] * (w[0] + w[1] * x + w[2] * y)));
+    const closest = Math.min(...points.map(([x, y], i) => (signs[i] ? signs[i] * (w[0] + w[1] * x + w[2] * y) : Infinity)));
     if (closest > 0) for (const side of [-1, 1]) {
       const ends = lineWithin(this.view, [w[0] + side * closest, w[1], w[2]]);
       if (ends) this.layers.street.append(line(...ends, "street"));
@@ -136,6 +143,7 @@ export class Scene {
   }
 
   drawStreet(rule, level) {
+    if (isStraight(rule) && !hasStreet(this.view, rule.weights[0])) return;
     for (const side of [-level, level]) {
       if (isStraight(rule)) {
         const [b, ...w] = rule.weights[0], ends = lineWithin(this.view, [b - side, ...w]);
@@ -144,7 +152,7 @@ export class Scene {
     }
   }
 
-  drawSupport({ replay, step }) {
+  drawSupport(replay, step) {
     const { result } = replay;
     if (!STREET_METHODS.has(result.method)) return;
     let rows = result.support || [];

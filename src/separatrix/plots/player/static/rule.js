@@ -60,7 +60,16 @@ export function decisionOf(rule, nClasses) {
   const scores = scoresOf(rule);
   if (rule.decide === "sign") return (x, y) => (scores(x, y)[0] > 0 ? 1 : 0);
   if (rule.decide === "argmax") return (x, y) => largest(scores(x, y));
+  if (rule.decide === "losses") return (x, y) => leastLoss(scores(x, y), rule.losses, rule.reject);
   return (x, y) => largest(tallied(scores(x, y), rule.pairs, nClasses));
+}
+
+// The decision of least expected loss, by the classes' probabilities; the number after the last class is none.
+function leastLoss(logs, losses, reject) {
+  const top = Math.max(...logs), shares = logs.map((v) => Math.exp(v - top)), total = shares.reduce((a, b) => a + b);
+  const expected = losses.map((row) => row.reduce((sum, loss, k) => sum + loss * shares[k], 0) / total);
+  const best = largest(expected.map((loss) => -loss));
+  return reject !== null && expected[best] > reject ? logs.length : best;
 }
 
 function largest(values) {

@@ -10,40 +10,72 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-__all__ = ["columns_of"]
+__all__ = ["columns_of", "finite", "parts_of"]
 
 MOST_FRAMES = 5_001
+MOST_FRAMES_OF_A_PART = 1_001
 MOST_NUMBERS = 250_000
 SECONDS = 4.0
 _MOST_ROWS = 1_000
 
 
-def columns_of(frames: Iterable[Any], n_rows: int, n_classes: int) -> dict[str, Any]:
-    """Return the frames as columns, cut where they become too many to send."""
+def columns_of(
+    frames: Iterable[Any], n_rows: int, *, rows_each: int = 1, multipliers: bool = True
+) -> dict[str, Any]:
+    """Return the frames as columns, cut where they become too many to send.
+
+    `rows_each` says how many signed rows a row of the data makes: of K classes at once, K - 1.
+    """
     deadline = time.perf_counter() + SECONDS
+    return _cut(frames, n_rows, MOST_FRAMES, MOST_NUMBERS, deadline, rows_each, multipliers)
+
+
+def parts_of(
+    frames: Iterable[Any], n_rows: int, n_parts: int, *, multipliers: bool = True
+) -> list[dict[str, Any]]:
+    """Return the columns of every machine, where several follow one another."""
+    deadline = time.perf_counter() + SECONDS
+    most, room = min(MOST_FRAMES, MOST_FRAMES_OF_A_PART), MOST_NUMBERS // n_parts
+    return [
+        _cut(part, n_rows, most, room, deadline, 1, multipliers)
+        for _, part in groupby(frames, attrgetter("machine"))
+    ]
+
+
+def _cut(
+    frames: Iterable[Any],
+    n_rows: int,
+    most: int,
+    room: int,
+    deadline: float,
+    rows_each: int,
+    multipliers: bool,
+) -> dict[str, Any]:
     kept: list[Any] = []
-    room, is_cut = MOST_NUMBERS, False
+    is_cut = False
     for frame in frames:
-        room -= _size(frame, n_rows)
-        if len(kept) >= MOST_FRAMES or room < 0 or time.perf_counter() > deadline:
+        room -= _size(frame, n_rows, multipliers)
+        if len(kept) >= most or room < 0 or time.perf_counter() > deadline:
             is_cut = True
             break
         kept.append(frame)
     status = kept[-1].status if kept else None
     return {
-        "columns": _columns(kept, n_rows, n_classes) if kept else {},
+        "columns": _columns(kept, n_rows, rows_each, multipliers) if kept else {},
         "is_cut": is_cut,
         "status": None if status is None else str(status),
     }
 
 
-def _size(frame: Any, n_rows: int) -> int:
+def _size(frame: Any, n_rows: int, multipliers: bool) -> int:
     numbers = 12 if not hasattr(frame, "weights") else 8 + frame.weights.size
-    return numbers + (n_rows if _sends_multipliers(frame, n_rows) else 0)
+    return numbers + (n_rows if multipliers and _sends_multipliers(frame, n_rows) else 0)
 
 
 def _sends_multipliers(frame: Any, n_rows: int) -> bool:
@@ -51,7 +83,7 @@ def _sends_multipliers(frame: Any, n_rows: int) -> bool:
     return hasattr(frame, "alpha") and not hasattr(frame, "pair") and n_rows <= _MOST_ROWS
 
 
-def _columns(frames: list[Any], n_rows: int, n_classes: int) -> dict[str, Any]:
+def _columns(frames: list[Any], n_rows: int, rows_each: int, multipliers: bool) -> dict[str, Any]:
     first = frames[0]
     columns: dict[str, Any] = {
         "update": [frame.update for frame in frames],
@@ -67,10 +99,8 @@ def _columns(frames: list[Any], n_rows: int, n_classes: int) -> dict[str, Any]:
     if hasattr(first, "weights"):
         columns["weights"] = [_finite_list(frame.weights) for frame in frames]
     if hasattr(first, "row"):
-        # Of many classes each sample makes K - 1 signed rows.
-        parts = max(1, n_classes - 1)
-        columns["row"] = [f.row // parts if f.row >= 0 else -1 for f in frames]
-    if _sends_multipliers(first, n_rows):
+        columns["row"] = [f.row // rows_each if f.row >= 0 else -1 for f in frames]
+    if multipliers and _sends_multipliers(first, n_rows):
         columns["alpha"] = [_finite_list(frame.alpha) for frame in frames]
     return columns
 

@@ -47,6 +47,13 @@ export function pathOf(points, closed = true) {
   return `M${written.join("L")}${closed ? "z" : ""}`;
 }
 
+export function swatch(code) {
+  return el("svg", { viewBox: "-8 -8 16 16", class: "swatch", role: "img", "aria-label": CLASS_WORDS[code] }, el("path", { d: shapePath(code, 5.6), class: `point c${code}` }));
+}
+
+// The colour of a class; of all others together, none of its own.
+export const classMark = (code) => (code === null ? "others" : `c${code}`);
+
 export function line(from, to, className) {
   return el("line", { x1: short(from[0]), y1: short(from[1]), x2: short(to[0]), y2: short(to[1]), class: className });
 }

@@ -3,7 +3,8 @@
 import { pathOf } from "./svg.js";
 import { decisionOf, isStraight, scoresOf } from "./rule.js";
 
-const COARSE = 9, FINE = 4; // pixels of a cell: fine where classes meet in corners and scores are cheap
+// Pixels of a cell: fine where classes meet in corners and scores are cheap, finest where bands may be thin.
+const COARSE = 9, FINE = 4, FINEST = 3;
 
 // The part of a polygon where a + b x + c y >= 0.
 export function halfOf(polygon, [a, b, c]) {
@@ -31,7 +32,7 @@ export function lineWithin(view, weights) {
 
 // One fill path a class, and the path of all boundaries.
 export function regionsOf(rule, nClasses, view) {
-  if (isStraight(rule) && rule.decide !== "votes") return straightRegions(rule, nClasses, view);
+  if (isStraight(rule) && rule.decide !== "votes" && rule.decide !== "losses") return straightRegions(rule, nClasses, view);
   return tracedRegions(rule, nClasses, view);
 }
 
@@ -56,7 +57,7 @@ function straightRegions(rule, nClasses, view) {
 
 function tracedRegions(rule, nClasses, view) {
   const bySign = rule.decide === "sign", scores = scoresOf(rule), decide = decisionOf(rule, nClasses);
-  const cell = isStraight(rule) ? FINE : COARSE;
+  const cell = rule.decide === "losses" ? FINEST : isStraight(rule) ? FINE : COARSE;
   const columns = Math.ceil(view.width / cell), rows = Math.ceil(view.height / cell);
   const value = (px, py) => {
     const [x, y] = view.point([px, py]);
@@ -71,7 +72,7 @@ function tracedRegions(rule, nClasses, view) {
   const between = bySign
     ? (a, b, va, vb) => along(a, b, va / (va - vb))
     : (a, b, va) => halved(a, b, va, value);
-  return tracedCells(grid, cell, classOf, between, nClasses);
+  return tracedCells(grid, cell, classOf, between, nClasses + (rule.decide === "losses" ? 1 : 0));
 }
 
 const along = (a, b, share) => [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])];

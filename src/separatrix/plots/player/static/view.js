@@ -10,7 +10,7 @@ export class View {
     const wide = x1 - x0, tall = y1 - y0;
     let stepX = this.width / wide, stepY = this.height / tall;
     // Right angles look right only where both axes have one scale; columns of a table may differ too much.
-    this.isEqual = wide / tall < 8 && tall / wide < 8;
+    this.isEqual = Math.max(stepX / stepY, stepY / stepX) < 3.5;
     if (this.isEqual) stepX = stepY = Math.min(stepX, stepY);
     this.stepX = stepX;
     this.stepY = stepY;

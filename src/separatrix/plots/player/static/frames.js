@@ -1,18 +1,29 @@
 // A replay as the server sent it, one frame at a time. The numbers are the library's, bit for bit.
 
 export class Replay {
-  constructor(result, points, classes) {
+  // Of one machine among several, `sides` are its two classes, null standing for all others.
+  constructor(result, points, classes, sides = null) {
     this.result = result;
     this.points = points;
     this.classes = classes;
-    this.present = [...new Set(classes)].sort((a, b) => a - b);
-    this.codes = classes.map((c) => this.present.indexOf(c));
-    this.signs = this.codes.map((code) => (code === 1 ? 1 : -1));
+    this.sides = sides;
+    this.present = sides ?? [...new Set(classes)].sort((a, b) => a - b);
+    this.codes = classes.map((c) => (sides && sides[0] === null && c !== sides[1] ? 0 : this.present.indexOf(c)));
+    this.signs = this.codes.map((code) => (code < 0 ? 0 : code === 1 ? 1 : -1));
     this.columns = result.replay ? result.replay.columns : {};
     this.count = this.columns.update ? this.columns.update.length : 0;
     this.hasAnswer = Boolean(result.rule) && (this.count === 0 || this.answerDiffers());
     this.length = this.count + (this.hasAnswer ? 1 : 0);
     this.multipliers = [];
+  }
+
+  // A run of one machine is its own only part.
+  get parts() {
+    return [this];
+  }
+
+  locate(step) {
+    return { part: this, own: step, begin: 0, number: 0 };
   }
 
   // What `fit` hands over may not be the last update: the pocket's weights, or the average.

@@ -13,7 +13,7 @@ export function chartsOf(replay) {
   found.push({ title: "rows on the wrong side", series: [{ values: columns.errors, className: "accent", stepped: true }], low: 0, whole: true });
   if (columns.bound) found.push(marginChart(columns));
   const novikoff = result.facts && result.facts.novikoff;
-  if (novikoff && novikoff.bound) found.push({ title: "mistakes, Novikoff\u2019s bound", novikoff, updates: columns.update });
+  if (novikoff && novikoff.bound) found.push({ title: "Novikoff\u2019s bound", novikoff, updates: columns.update });
   if (replay.nClasses === 2 && columns.weights && columns.weights[0].length === 3) found.push({ title: "weight vector", path: columns.weights, replay });
   return found;
 }
@@ -51,7 +51,7 @@ export class Charts {
     this.moving = [];
     empty(this.node);
     for (const chart of chartsOf(replay)) this.node.append(this.build(chart));
-    if (this.moving.length === 0) this.clear("There are no updates to chart.");
+    if (this.moving.length === 0) this.clear(replay.isTogether ? "The rule of all machines. Go back to watch each of them." : "There are no updates to chart.");
   }
 
   // The place stays, so that the plane above does not move under the pointer.

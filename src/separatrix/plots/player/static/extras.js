@@ -1,17 +1,22 @@
 // What single methods add to the picture: slack, Kozinec's hull, and the witness of a proof.
 
-import { el, line, pathOf } from "./svg.js";
+import { classMark, el, line, pathOf } from "./svg.js";
 
 // From each point that falls short to the margin line of its class.
 export function drawSlack(layer, view, w, points, signs) {
   const square = w[1] ** 2 + w[2] ** 2;
-  if (square === 0) return;
+  if (!hasStreet(view, w)) return;
   points.forEach(([x, y], i) => {
     const short = 1 - signs[i] * (w[0] + w[1] * x + w[2] * y);
-    if (short <= 1e-6) return;
+    if (signs[i] === 0 || short <= 1e-6) return;
     const move = (signs[i] * short) / square;
-    layer.append(line(view.place([x, y]), view.place([x + move * w[1], y + move * w[2]]), "slack"));
+    layer.append(line(view.place([x, y]), view.place([x + move * w[1], y + move * w[2]]), points.length > 100 ? "slack many" : "slack"));
   });
+}
+
+// Whether w is more than zero for the eye: where the street is far wider than the window, it has no edges to show.
+export function hasStreet(view, w) {
+  return Math.hypot(w[1], w[2]) * 2 * Math.hypot(view.x1 - view.x0, view.y1 - view.y0) > 1;
 }
 
 export function convexHull(points) {
@@ -35,7 +40,7 @@ export function drawHull(layer, view, replay, step) {
   for (const code of [0, 1]) {
     const rows = replay.codes.flatMap((c, i) => (c === code ? [i] : []));
     const hull = convexHull(rows.map((i) => replay.points[i])).map((p) => view.place(p));
-    layer.append(el("path", { d: pathOf(hull), class: `hull c${replay.present[code]}` }));
+    layer.append(el("path", { d: pathOf(hull), class: `hull ${classMark(replay.present[code])}` }));
     const mass = rows.reduce((sum, i) => sum + shares[i], 0);
     if (mass > 0) ends.push(view.place([0, 1].map((axis) => rows.reduce((sum, i) => sum + shares[i] * replay.points[i][axis], 0) / mass)));
   }

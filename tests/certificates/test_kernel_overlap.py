@@ -1,0 +1,114 @@
+"""No margin in a kernel's space: what is claimed is true, and what is forged is refused."""
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.amounts import cases
+
+import separatrix as sx
+from separatrix.certificates.canonical import sha256
+from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.kernel_overlap import equal_rows, prove_kernel_overlap
+from separatrix.problem.kernels import Kernel
+
+CROSS = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])
+CODES = np.array([0, 0, 1, 1])
+LINEAR = Kernel("linear")
+
+
+def proved(kernel, X, codes, alpha):
+    fingerprint = sha256(data_of(X, codes, 2, True))
+    return prove_kernel_overlap(kernel, X, codes, 1, -1, alpha, data_sha256=fingerprint)
+
+
+def exact_square(X, codes, alpha):
+    """Return |w|^2 of a linear kernel in fractions."""
+    w = [Fraction(0)] * X.shape[1]
+    for row, code, value in zip(X, codes, alpha, strict=True):
+        sign = 1 if code == 1 else -1
+        w = [
+            total + sign * Fraction(float(value)) * Fraction(float(x))
+            for total, x in zip(w, row, strict=True)
+        ]
+    return sum(part * part for part in w)
+
+
+def test_crossing_segments_have_no_margin_but_rounding():
+    witness = proved(LINEAR, CROSS, CODES, np.ones(4))
+    assert 0.0 < witness.margin < 1e-6
+    assert witness.check(CROSS, CODES)
+    assert witness.shares == (0.5, 0.5, 0.5, 0.5)
+    assert "no hyperplane in the kernel's space" in str(witness)
+
+
+def test_the_bound_is_above_the_truth():
+    dice = np.random.default_rng(0)
+    for _ in cases(200):
+        n = int(dice.integers(2, 12))
+        X = dice.normal(size=(2 * n, 3)) * 10.0 ** dice.integers(-3, 4)
+        codes = np.repeat([0, 1], n)
+        half = np.round(dice.uniform(0, 1, size=n) * 2**20) / 2**20
+        alpha = np.concatenate([half, dice.permutation(half)])
+        if not alpha.any():
+            continue
+        witness = proved(LINEAR, X, codes, alpha)
+        total = sum(Fraction(float(value)) for value in alpha)
+        truth = exact_square(X, codes, alpha) / total**2
+        assert truth <= Fraction(witness.margin) ** 2
+        assert (
+            Fraction(witness.margin) ** 2
+            <= truth + Fraction(1e-12) * Fraction(witness.length) ** 2 * 10
+        )
+        assert witness.check(X, codes)
+
+
+@pytest.mark.parametrize("shape", [np.asarray, sp.csr_array])
+def test_equal_rows_cancel_exactly_whatever_the_kernel(shape):
+    X = shape(np.array([[0.1, 0.0], [0.3, 0.7], [-0.0 + 0.1, -0.0], [5.0, 0.2]]))
+    codes = np.array([0, 0, 1, 1])
+    assert equal_rows(X, np.where(codes == 1, 1.0, -1.0)) == (0, 2)
+    for kernel in (LINEAR, Kernel("rbf", gamma=3.0), Kernel("poly", degree=5, gamma=1.0)):
+        witness = proved(kernel, X, codes, np.array([1.0, 0.0, 1.0, 0.0]))
+        assert witness.margin == 0.0
+        assert witness.check(X, codes)
+    assert equal_rows(X, np.array([1.0, -1.0, 1.0, -1.0])) is None
+
+
+def test_what_is_forged_is_refused():
+    X, codes = CROSS + [[0.0, 0.0], [0.0, 0.0], [0.3, 0.0], [0.3, 0.0]], CODES
+    witness = proved(LINEAR, X, codes, np.ones(4))
+    assert witness.check(X, codes)
+    forgeries = [
+        {"margin": 0.9 * witness.margin},
+        {"margin": float("inf")},
+        {"multipliers": (1.0, 1.0, 1.0, 1.0 + 1e-9)},
+        {"multipliers": (2.0, 0.0, 1.0, -1.0)},
+        {"rows": (0, 1, 2, 2)},
+        {"rows": (0, 1, 2, 9)},
+        {"rows": (), "multipliers": ()},
+        {"positive": 3},
+        {"positive": 0, "negative": 0},
+        {"kernel": Kernel("rbf", gamma=1.0)},
+        {"data_sha256": "0" * 64},
+        {"length": 100.0},
+    ]
+    for forgery in forgeries:
+        assert not dataclasses.replace(witness, **forgery).check(X, codes), forgery
+    assert not witness.check(X + 1e-9, codes)
+    assert not witness.check(X, 1 - codes)
+
+
+def test_every_hard_machine_without_a_margin_has_a_witness():
+    dice = np.random.default_rng(1)
+    for kernel in ({"kernel": "linear"}, {"kernel": "poly", "degree": 2, "gamma": 1.0}):
+        for _ in cases(6):
+            X = dice.normal(size=(60, 2))
+            y = dice.integers(0, 2, size=60)
+            with pytest.raises(sx.NotSeparableError) as refusal:
+                sx.KernelSVM(np.inf, **kernel).fit(X, y)
+            witness = refusal.value.witness
+            assert witness.check(X, y)
+            assert witness.margin <= 2e-6 * witness.length

@@ -1,0 +1,124 @@
+"""Replays of several classes: every machine's frames are those of its two classes, to the bit."""
+
+from itertools import combinations, groupby
+
+import numpy as np
+import pytest
+from tests.amounts import cases
+
+import separatrix as sx
+
+DICE = np.random.default_rng(11)
+CENTRES = np.array([[0.0, 0.0], [3.0, 0.5], [0.5, 3.0], [4.0, 4.0]])
+CODES = np.arange(len(cases(44)) + 12) % 4
+X = CENTRES[CODES] + DICE.normal(size=(len(CODES), 2))
+NAMES = np.array(["d", "a", "c", "b"])[CODES]  # sorted otherwise than they come
+SORTED = np.unique(NAMES, return_inverse=True)[1]
+
+
+def tasks(way):
+    """Return the rows and the labels of every machine, slowly and obviously."""
+    if way == "ovr":
+        return [(np.arange(len(SORTED)), (k == SORTED).astype(int)) for k in range(4)]
+    found = []
+    for low, high in combinations(range(4), 2):
+        rows = np.array([i for i, code in enumerate(SORTED) if code in (low, high)])
+        found.append((rows, (SORTED[rows] == high).astype(int)))
+    return found
+
+
+def wrapped(machine):
+    return {"ovr": sx.OneVsRest(machine), "ovo": sx.OneVsOne(machine)}
+
+
+def owned(kind, **settings):
+    return {way: kind(multi_class=way, **settings) for way in ("ovr", "ovo")}
+
+
+MACHINES = {
+    "perceptron": (sx.Perceptron(max_updates=60), wrapped(sx.Perceptron(max_updates=60))),
+    "kozinec": (sx.Kozinec(max_updates=60), wrapped(sx.Kozinec(max_updates=60))),
+    "delta rule": (sx.DeltaRule(max_updates=20), wrapped(sx.DeltaRule(max_updates=20))),
+    "kernel perceptron": (
+        sx.KernelPerceptron(max_updates=40),
+        wrapped(sx.KernelPerceptron(max_updates=40)),
+    ),
+    "hinge": (sx.LinearSVM(C=0.5), owned(sx.LinearSVM, C=0.5)),
+    "logistic": (sx.LogisticRegression(C=0.5), owned(sx.LogisticRegression, C=0.5)),
+    "kernel machine": (sx.KernelSVM(gamma=0.3), owned(sx.KernelSVM, gamma=0.3)),
+}
+
+
+# Kernel values of a pair are taken from the centre of all rows, which rounds otherwise: see below.
+TO_THE_BIT = [(name, way) for name in MACHINES for way in ("ovr", "ovo")]
+TO_THE_BIT.remove(("kernel machine", "ovo"))
+
+
+@pytest.mark.parametrize(("name", "way"), TO_THE_BIT)
+def test_every_machine_is_replayed_as_its_two_classes_alone(name, way):
+    alone, several = MACHINES[name]
+    frames = list(sx.replay(several[way], X, NAMES))
+    groups = [list(group) for _, group in groupby(frames, lambda frame: frame.machine)]
+    assert [group[0].machine for group in groups] == list(range(len(tasks(way))))
+    for group, (rows, labels) in zip(groups, tasks(way), strict=True):
+        own = list(sx.replay(alone, X[rows], labels))
+        assert len(group) == len(own) > 1
+        for frame, expected in zip(group, own, strict=True):
+            assert_same(frame, expected, rows)
+
+
+def assert_same(frame, expected, rows):
+    assert (frame.update, frame.errors, frame.status) == (
+        expected.update,
+        expected.errors,
+        expected.status,
+    )
+    if hasattr(expected, "weights"):
+        assert np.array_equal(frame.weights, expected.weights)
+    if hasattr(expected, "row"):
+        assert frame.row == (rows[expected.row] if expected.row >= 0 else -1)
+    if hasattr(expected, "pair"):
+        numbers = tuple(rows[row] if row >= 0 else -1 for row in expected.pair)
+        assert frame.pair == numbers
+    if hasattr(expected, "alpha"):
+        assert np.array_equal(frame.alpha[rows], expected.alpha)
+        others = np.setdiff1d(np.arange(len(X)), rows)
+        assert not frame.alpha[others].any()
+
+
+def test_kernel_machines_of_pairs_climb_to_their_own_optimum():
+    _, several = MACHINES["kernel machine"]
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    frames = list(sx.replay(several["ovo"], X, NAMES))
+    for number, (rows, labels) in enumerate(tasks("ovo")):
+        own = [frame for frame in frames if frame.machine == number]
+        signs = np.zeros(len(X))
+        signs[rows] = np.where(labels == 1, 1.0, -1.0)
+        shares = [signs * frame.alpha for frame in own]
+        duals = [abs(s).sum() - 0.5 * s @ K @ s for s in shares]
+        assert (np.diff(duals) > -1e-9).all()
+        assert own[-1].gap <= 1e-3
+        assert abs(shares[-1].sum()) < 1e-9
+        assert not any(frame.alpha[signs == 0.0].any() for frame in own)
+        best = sx.KernelSVM(gamma=0.3).fit(X[rows], labels).dual_objective_
+        assert duals[-1] == pytest.approx(best, rel=2e-3)
+        assert all(row in rows for frame in own[1:] for row in frame.pair)
+
+
+@pytest.mark.parametrize("way", ["ovr", "ovo"])
+def test_the_last_frames_are_what_fit_hands_over(way):
+    machine = sx.LinearSVM(
+        C=0.5, multi_class=way, class_weight={"a": 3.0, "b": 1.0, "c": 1.0, "d": 2.0}
+    )
+    fitted = machine.fit(X, NAMES)
+    for number, group in groupby(sx.replay(machine, X, NAMES), lambda frame: frame.machine):
+        *_, last = group
+        assert last.weights[0] == fitted.intercept_[number]
+        assert np.array_equal(last.weights[1:], fitted.coef_[number])
+
+
+def test_what_has_no_updates_says_so():
+    with pytest.raises(TypeError, match="LeastSquares has no updates"):
+        sx.replay(sx.OneVsRest(sx.LeastSquares()), X, NAMES)
+    with pytest.raises(ValueError, match="direct machine has no replay"):
+        sx.replay(sx.LinearSVM(multi_class="direct"), X, NAMES)

@@ -7,9 +7,9 @@ Three kinds of mutants. *Altered*: bytes changed, nothing else; every one must b
 *Resealed*: bytes changed behind the hash and the hash put right. *Forged*: the header read, a value
 in its tree exchanged for a hostile one (or a branch moved, doubled, dropped; an array given another
 type or shape), and all put together again. Resealed and forged files may load, since who can write
-a file can write its hash; what loads predicts a row, and some are saved again. Some mutants run
-under a line tracer: one that reaches a line no other has reached joins the seeds (coverage
-guidance).
+a file can write its hash; what loads predicts a row, what was learned from a stream learns on, and
+some are saved again. Some mutants run under a line tracer: one that reaches a line no other has
+reached joins the seeds (coverage guidance).
 
 Fails the run: an error that is no ModelFileError, over a second of processor time, over 256 MB, an
 altered file that loads, or the death of the process that loads them (each batch has its own).
@@ -18,6 +18,7 @@ altered file that loads, or the death of the process that loads them (each batch
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import random
@@ -27,6 +28,7 @@ import subprocess
 import sys
 import time
 import traceback
+import warnings
 from collections import Counter
 from copy import deepcopy
 from pathlib import Path
@@ -38,6 +40,7 @@ import separatrix as sx
 from fuzz.model_seeds import model_files
 from fuzz.reading import mutate
 from separatrix.storage.model_file import MAGIC, from_bytes, to_bytes
+from separatrix.storage.stream_checkpoint import checkpoint_of
 
 SLOWEST = 1.0
 MOST_MEMORY = 256 << 20
@@ -78,20 +81,25 @@ def joined(header: Any, arrays: bytes) -> bytes:
     return sealed(struct.pack("<Q", len(text)) + text + arrays)
 
 
-def places(node: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+def places(tree: Any) -> list[tuple[Any, Any]]:
     """List every place in a tree: the container, and the key in it."""
-    keys = node.keys() if isinstance(node, dict) else range(len(node))
-    for key in list(keys):
-        found.append((node, key))
-        if isinstance(node[key], dict | list) and len(found) < 4000:
-            places(node[key], found)
+    found: list[tuple[Any, Any]] = []
+    left = [tree]
+    while left and len(found) < 4000:
+        node = left.pop()
+        if isinstance(node, dict):
+            found += [(node, key) for key in node]
+            left += [value for value in node.values() if isinstance(value, dict | list)]
+        else:
+            found += [(node, key) for key in range(len(node))]
+            left += [value for value in node if isinstance(value, dict | list)]
     return found
 
 
 def forge_tree(header: Any, draw: random.Random) -> None:
     """Exchange, move, double or drop a few branches."""
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        found = places(header, [])
+        found = places(header)
         if not found:
             return
         holder, key = draw.choice(found)
@@ -198,6 +206,8 @@ def load_one(kind: str, contents: bytes) -> str:
         return "refused"
     if kind == "altered":
         raise AssertionError("an altered file was accepted")
+    if hasattr(whole.model, "_stream"):
+        go_on(whole)
     if len(contents) % SAVED_AGAIN:
         return "loaded"
     try:
@@ -205,6 +215,22 @@ def load_one(kind: str, contents: bytes) -> str:
     except sx.ModelFileError:
         return "loaded, not kept"
     return "loaded"
+
+
+def go_on(whole: Any) -> None:
+    """Learn two more rows: shapes from the file are what compiled loops write by.
+
+    Parameters may be nonsense, and are refused as such; the process must live.
+    """
+    model = whole.model
+    rows, labels = np.ones((2, model.n_features_in_)), model.classes_[:2]
+    with contextlib.suppress(sx.ModelFileError, sx.DataError):
+        if "stream" in whole.about:
+            learner = checkpoint_of(whole, 1 << 20).learner
+            learner.learn(rows, np.arange(2))
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.partial_fit(rows, labels)
 
 
 def batch(files: int, seed: int, keep: Path, guided: bool = True) -> Counter[str]:

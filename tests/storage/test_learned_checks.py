@@ -187,6 +187,13 @@ def test_a_model_of_no_stream_is_named_with_its_remedy(tmp_path):
         checkpoint_of(type(whole)(whole.model, streamed.encoding, about=whole.about), 1 << 20)
 
 
+def test_a_switch_that_is_none_is_refused():
+    whole = from_bytes(model_files_once()["stream"])
+    whole.model.scale = np.ones(2)
+    with pytest.raises(sx.ModelFileError, match="of its stream"):
+        checkpoint_of(whole, 1 << 20)
+
+
 def test_words_that_are_not_hashed_are_no_stream():
     words, stream = (from_bytes(model_files_once()[k]) for k in ("words", "stream of texts"))
     with pytest.raises(sx.ModelFileError):

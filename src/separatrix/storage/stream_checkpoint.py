@@ -110,9 +110,11 @@ def checkpoint_of(whole: ModelFile, most_features: int) -> Checkpoint:
 
 def _require_sound(state: Checkpoint) -> None:
     """Refuse numbers and words that no run leaves: loops and paths follow them."""
-    parser, progress = state.parser, state.progress
+    parser, progress, machine = state.parser, state.progress, state.learner.machine
+    switches = (machine.average, machine.scale, machine.fit_intercept)
     sound = (
-        isinstance(parser.encoding, ENCODINGS[parser.kind])
+        all(type(switch) is bool for switch in switches)
+        and isinstance(parser.encoding, ENCODINGS[parser.kind])
         and (parser.kind != "text" or bool(parser.encoding.hashing))
         and parser.label_side in (0, 1)
         and isinstance(parser.separator, str)
@@ -121,7 +123,7 @@ def _require_sound(state: Checkpoint) -> None:
         and 0 <= progress.errors <= progress.rows
         and (progress.recent <= 1).all()
         and progress.test.shape == page_hinkley.fresh().shape
-        and 0 <= state.width <= state.learner.machine.n_features_in_
+        and 0 <= state.width <= machine.n_features_in_
         and all(_is_place(place) for place in state.places)
     )
     if not sound:

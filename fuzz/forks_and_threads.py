@@ -3,8 +3,8 @@
     python -m fuzz.forks_and_threads --times 1000
 
 Machines are fitted, then the process forks: the child fits and predicts again, and must give the
-same bits and end by itself within a minute. Then eight threads fit different machines at once, again and again,
-and every result must equal, bit for bit, that of a fit alone.
+same bits and end by itself within a minute. Then eight threads fit different machines at once,
+again and again, and every result must equal, bit for bit, that of a fit alone.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ some are saved again. Some mutants run under a line tracer: one that reaches a l
 reached joins the seeds (coverage guidance).
 
 Fails the run: an error that is no ModelFileError, over a second of processor time, over 256 MB, an
-altered file that loads, or the death of the process that loads them (each batch has its own). Such
-a file is kept, and the rest of the batch goes on.
+altered file that loads, or the death of the process that loads them (each batch has a forked one).
+Such a file is kept, and the rest of the batch goes on.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ import contextlib
 import hashlib
 import json
 import marshal
+import os
 import random
 import resource
 import struct
-import subprocess
 import sys
 import time
 import traceback
 import warnings
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +73,10 @@ def sealed(body: bytes) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _kept(contents: bytes) -> tuple[bytes, bytes]:
-    """Return the header, in a form that is fast to read again, and the arrays."""
+def _kept(contents: bytes) -> tuple[bytes, bytes, list[tuple[Any, ...]]]:
+    """Return the header in a form that is fast to read again, the arrays, and all places."""
     header, arrays = parts(contents)
-    return marshal.dumps(header), arrays
+    return marshal.dumps(header), arrays, places(header)
 
 
 def copied(plain: Any) -> Any:
@@ -95,35 +95,48 @@ def joined(header: Any, arrays: bytes) -> bytes:
     return sealed(struct.pack("<Q", len(text)) + text + arrays)
 
 
-def places(tree: Any) -> list[tuple[Any, Any]]:
-    """List every place in a tree: the container, and the key in it."""
-    found: list[tuple[Any, Any]] = []
-    left = [tree]
+def places(tree: Any) -> list[tuple[Any, ...]]:
+    """List every place in a tree, as the keys that lead to it."""
+    found: list[tuple[Any, ...]] = []
+    left: list[tuple[tuple[Any, ...], Any]] = [((), tree)]
     while left and len(found) < 4000:
-        node = left.pop()
-        if isinstance(node, dict):
-            found += [(node, key) for key in node]
-            left += [value for value in node.values() if isinstance(value, dict | list)]
-        else:
-            found += [(node, key) for key in range(len(node))]
-            left += [value for value in node if isinstance(value, dict | list)]
+        path, node = left.pop()
+        items = node.items() if isinstance(node, dict) else enumerate(node)
+        for key, value in items:
+            found.append((*path, key))
+            if isinstance(value, dict | list):
+                left.append(((*path, key), value))
     return found
 
 
-def forge_tree(header: Any, draw: random.Random) -> None:
+def holder_of(tree: Any, found: list[tuple[Any, ...]], draw: random.Random) -> tuple[Any, Any]:
+    """Return the container and the key of a place that is still there."""
+    while True:
+        *path, key = draw.choice(found)
+        node = tree
+        try:
+            for each in path:
+                node = node[each]
+            node[key]
+        except (LookupError, TypeError):
+            continue
+        if isinstance(node, dict | list):
+            return node, key
+
+
+def forge_tree(header: Any, found: list[tuple[Any, ...]], draw: random.Random) -> None:
     """Exchange, move, double or drop a few branches."""
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        found = places(header)
-        if not found:
+        if not header:
             return
-        holder, key = draw.choice(found)
+        holder, key = holder_of(header, found, draw)
         choice = draw.random()
         if choice < 0.5:
             holder[key] = copied(draw.choice(HOSTILE))
         elif choice < 0.6 and isinstance(holder[key], int):
             holder[key] += draw.choice((-1, 1, 1000, 2**33))
         elif choice < 0.8:
-            other, its_key = draw.choice(found)
+            other, its_key = holder_of(header, found, draw)
             holder[key] = copied(other[its_key])
         elif choice < 0.9 and isinstance(holder, dict):
             holder[draw.choice(("extra_", "classes_", "coef_", "is", "fields"))] = copied(
@@ -172,10 +185,10 @@ def mutant(seed: bytes, draw: random.Random) -> tuple[str, bytes]:
     if choice < 0.45:
         body = mutate(seed[40:], draw, words=draw.random() < 0.5)
         return "resealed", sealed(body)
-    kept, arrays = _kept(seed)
+    kept, arrays, found = _kept(seed)
     header = marshal.loads(kept)
     if choice < 0.9:
-        forge_tree(header, draw)
+        forge_tree(header, found, draw)
     if choice >= 0.8:
         arrays = forge_arrays(arrays, draw)
     return "forged", joined(header, arrays)
@@ -248,10 +261,16 @@ def go_on(whole: Any) -> None:
         model.partial_fit(rows, labels)
 
 
+@cache
+def seeds() -> tuple[bytes, ...]:
+    """Return the files to start from, made once."""
+    return tuple(model_files().values())
+
+
 def batch(files: int, seed: int, keep: Path, guided: bool = True) -> Counter[str]:
     """Load many mutants in this process."""
     draw = random.Random(seed)
-    corpus = list(model_files().values())
+    corpus = list(seeds())
     for contents in corpus:  # import and compile first, so that no mutant pays for it
         load_one("seed", contents)
     lines, outcomes = Lines(), Counter[str]()
@@ -307,38 +326,50 @@ def together(all_of_them: Counter[str], one: dict[str, int]) -> None:
         all_of_them[word] = max(all_of_them[word], count) if most else all_of_them[word] + count
 
 
+def in_a_worker(files: int, seed: int, keep: Path) -> dict[str, int] | None:
+    """Run a batch in a forked child, which has the seeds already; None where the child died."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        status = 1
+        try:
+            with os.fdopen(writer, "w") as pipe:
+                json.dump(batch(files, seed, keep), pipe)
+            status = 0
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        told = pipe.read()
+    return None if os.waitpid(child, 0)[1] else json.loads(told)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--files", type=int, default=1_000_000)
-    parser.add_argument("--batch", type=int, default=50_000)
+    parser.add_argument("--batch", type=int, default=25_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, default=Path("out/fuzz"))
-    parser.add_argument("--worker", action="store_true")
     told = parser.parse_args()
-    if told.worker:
-        print(json.dumps(batch(told.files, told.seed, told.keep)))
-        return
     outcomes, done, failed = Counter[str](), 0, 0
     begun = time.perf_counter()
+    for contents in seeds():  # imported and compiled once, for all workers
+        load_one("seed", contents)
     while done < told.files:
         count = min(told.batch, told.files - done)
         seed = told.seed + done
-        command = [sys.executable, "-m", "fuzz.model_files", "--worker", "--files", str(count)]
-        worker = subprocess.run(
-            [*command, "--seed", str(seed), "--keep", str(told.keep)],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        found = in_a_worker(count, seed, told.keep)
         done += count
-        if worker.returncode:
+        if found is None:
             failed += 1
-            print(f"batch of seed {seed} ended with {worker.returncode}")
-        if worker.stderr:
-            print(worker.stderr[-2000:])
-        if not worker.returncode:
-            together(outcomes, json.loads(worker.stdout.splitlines()[-1]))
-        print(f"{done} files, {failed} batches failed, {dict(outcomes)}", flush=True)
+            print(f"the worker of the batch of seed {seed} died")
+        else:
+            together(outcomes, found)
+        print(f"{done} files, {failed} workers died, {dict(outcomes)}", flush=True)
     print(f"separatrix {sx.__version__}, {time.strftime('%Y-%m-%d')}, seed {told.seed}:")
-    print(f"{done} files in {time.perf_counter() - begun:.0f} s, {failed} batches failed")
+    print(f"{done} files in {time.perf_counter() - begun:.0f} s, {failed} workers died")
     for word in sorted(outcomes):
         print(f"  {word}: {outcomes[word]:,}")
     wrong = sum(count for word, count in outcomes.items() if "failed" in word)

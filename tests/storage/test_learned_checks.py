@@ -2,11 +2,12 @@
 
 import os
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
 from fuzz.model_files import joined, parts
-from fuzz.model_seeds import model_files
+from fuzz.model_seeds import LIBSVM, TEXT, _streamed, _with_table
 
 import separatrix as sx
 from separatrix.storage.learned_checks import require_learned
@@ -17,14 +18,13 @@ X = np.array([[0.0, 1.0], [1.0, 0.5], [3.0, 2.0], [4.0, 3.5], [0.5, 4.0], [1.5, 
 TWO, THREE = np.array([0, 0, 1, 1, 0, 1]), np.array([0, 0, 1, 1, 2, 2])
 
 
-def wide():
-    """Few of many features held: the parts are six."""
-    return from_bytes(model_files_once()["stream of texts"]).model
-
-
-def model_files_once(made={}):  # noqa: B006 - made once
-    made.update({} if made else model_files())
-    return made
+@cache
+def seed(name):
+    return {
+        "stream": lambda: _streamed(LIBSVM, "libsvm"),
+        "stream of texts": lambda: _streamed(TEXT, "text", "--bits", "7", "--average"),
+        "words": lambda: _with_table(TEXT, ".txt", sx.LogisticRegression()),
+    }[name]()
 
 
 def quiet(model, y):
@@ -69,7 +69,7 @@ def test_forged_slots_are_refused(way):
     ],
 )
 def test_forged_numbers_of_features_are_refused(part, value):
-    model = wide()
+    model = from_bytes(seed("stream of texts")).model  # few of many features are held
     assert len(model._stream) == 6
     changed = list(model._stream)
     changed[part] = value(changed[part])
@@ -156,7 +156,7 @@ FORGED_CHECKPOINTS = [
 
 @pytest.mark.parametrize(("part", "name", "value"), FORGED_CHECKPOINTS)
 def test_a_forged_checkpoint_is_one_plain_error(part, name, value, tmp_path):
-    header, arrays = parts(model_files_once()["stream"])
+    header, arrays = parts(seed("stream"))
     header["about"]["stream"][part][name] = value
     path = tmp_path / "model.sx"
     path.write_bytes(joined(header, arrays))
@@ -166,7 +166,7 @@ def test_a_forged_checkpoint_is_one_plain_error(part, name, value, tmp_path):
 
 @pytest.mark.parametrize("plain", [3, [], "text", {}, {"width": 2**40}])
 def test_a_stream_that_is_no_stream_is_refused(plain, tmp_path):
-    header, arrays = parts(model_files_once()["stream"])
+    header, arrays = parts(seed("stream"))
     good = header["about"]["stream"]
     header["about"]["stream"] = good | plain if plain and isinstance(plain, dict) else plain
     path = tmp_path / "model.sx"
@@ -175,26 +175,32 @@ def test_a_stream_that_is_no_stream_is_refused(plain, tmp_path):
         read_checkpoint(path, 1 << 20)
 
 
+@pytest.mark.parametrize("name", ["stream", "stream of texts"])
+def test_a_checkpoint_goes_on_where_it_was(name):
+    state = checkpoint_of(from_bytes(seed(name)), 1 << 20)
+    assert state.progress.rows == state.learner.rows == state.places[0].lines == 4
+
+
 def test_a_model_of_no_stream_is_named_with_its_remedy(tmp_path):
     path = tmp_path / "model.sx"
     sx.save(quiet(sx.LinearSVM(), TWO), path)
     with pytest.raises(sx.ModelFileError, match=rf"{os.fspath(path)} was not made by a stream"):
         read_checkpoint(path, 1 << 20)
     whole = read_model(path)
-    whole.about["stream"] = from_bytes(model_files_once()["stream"]).about["stream"]
-    streamed = from_bytes(model_files_once()["stream"])
+    whole.about["stream"] = from_bytes(seed("stream")).about["stream"]
+    streamed = from_bytes(seed("stream"))
     with pytest.raises(sx.DataError, match="does not learn from streams"):
         checkpoint_of(type(whole)(whole.model, streamed.encoding, about=whole.about), 1 << 20)
 
 
 def test_a_switch_that_is_none_is_refused():
-    whole = from_bytes(model_files_once()["stream"])
+    whole = from_bytes(seed("stream"))
     whole.model.scale = np.ones(2)
     with pytest.raises(sx.ModelFileError, match="of its stream"):
         checkpoint_of(whole, 1 << 20)
 
 
 def test_words_that_are_not_hashed_are_no_stream():
-    words, stream = (from_bytes(model_files_once()[k]) for k in ("words", "stream of texts"))
+    words, stream = (from_bytes(seed(k)) for k in ("words", "stream of texts"))
     with pytest.raises(sx.ModelFileError):
         checkpoint_of(type(stream)(stream.model, words.encoding, about=stream.about), 1 << 20)

@@ -116,7 +116,7 @@ def _require_sound(state: Checkpoint) -> None:
         all(type(switch) is bool for switch in switches)
         and isinstance(parser.encoding, ENCODINGS[parser.kind])
         and (parser.kind != "text" or bool(parser.encoding.hashing))
-        and parser.label_side in (0, 1)
+        and parser.label_side in (0, -1)  # before the tab, or after it
         and isinstance(parser.separator, str)
         and isinstance(parser.characters, str)
         and progress.window >= 1

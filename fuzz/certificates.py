@@ -32,6 +32,7 @@ from tests import error_forgeries, forgeries
 import separatrix as sx
 from separatrix.certificates.any_kind import prove_again
 from separatrix.certificates.checker import Refused
+from separatrix.certificates.scaled_gap import ScaledGap
 
 __all__ = ["KINDS", "run"]
 
@@ -322,6 +323,85 @@ def forge_novikoff(rng: Any, genuine: Any) -> Forged:
     return "more mistakes than the bound", lambda: bool(more.holds)
 
 
+# ---- several machines in one certificate, and divided columns
+
+
+def _one_forged(machine: Any, rng: Any) -> tuple[str, Any]:
+    """Forge one machine's bounds or multipliers."""
+    primal, dual = machine.primal, machine.dual
+    alpha = np.array(machine.multipliers)
+    held = np.flatnonzero(alpha)
+    far = np.where(np.arange(len(alpha)) == held[0], -alpha, alpha)
+    ways: dict[str, dict[str, Any]] = {
+        "dual above the primal": {"dual": primal + (1e-6 + rng.random()) * max(1e-3, abs(primal))},
+        "another fingerprint": {"data_sha256": "0" * 64},
+        "negative multiplier": {"multipliers": far},
+        "multipliers cut short": {"multipliers": alpha[:-1]},
+        "not a number": {"multipliers": alpha * np.nan},
+        "other costs": {"costs": machine.costs * -1.0},
+        "another number of rows": {"n_rows": machine.n_rows + 1},
+    }
+    if dual > 0.0:
+        ways["primal below the dual"] = {"primal": dual * (1.0 - 1e-6 - 0.9 * rng.random())}
+    name = sorted(ways)[int(rng.integers(len(ways)))]
+    return name, replace(machine, **ways[name])
+
+
+def forge_one_of_many(rng: Any, genuine: Any) -> Forged:
+    """Forge one of the machines, leave one out, or let one stand for two."""
+    proof, X, y = genuine
+    machines = list(proof.machines)
+    choice, at = rng.random(), int(rng.integers(len(machines)))
+    if choice < 0.1:
+        way, changed = "a machine left out", machines[:-1]
+    elif choice < 0.2:
+        way, changed = "one machine for two", [machines[1], *machines[1:]]
+    else:
+        way, machines[at] = _one_forged(machines[at], rng)
+        changed = machines
+    forged = replace(proof, machines=tuple(changed))
+    return way, lambda: _checked(forged, X, y)
+
+
+def forge_scaled(rng: Any, genuine: Any) -> Forged:
+    """Forge the bounds of divided columns, or by what they were divided."""
+    proof, X, y = genuine
+    exponents = np.array(proof.exponents)
+    used = np.flatnonzero(np.any(np.asarray(X) != 0.0, axis=0))
+    other = exponents.copy()
+    other[used[int(rng.integers(len(used)))]] += 1
+    choice = rng.random()
+    if choice < 0.2:
+        way, forged = "divided by more", replace(proof, exponents=other)
+    elif choice < 0.3:
+        way, forged = "exponents cut short", replace(proof, exponents=exponents[:-1])
+    else:
+        way, inner = _one_forged(proof.inner, rng)
+        forged = replace(proof, inner=inner)
+    return way, lambda: _checked(forged, X, y)
+
+
+def _many_machines(model: Callable[[], Any]) -> Callable[[Any], Any]:
+    def make(rng: Any) -> tuple[Any, Any, Any]:
+        X, y = clouds(rng, 3)
+        return quiet(model(), X, y).certificate_, X, y
+
+    return make
+
+
+def _divided(rng: Any) -> tuple[Any, Any, Any]:
+    while True:
+        X, y = clouds(rng)
+        X = X * 2.0 ** rng.integers(-20, 20, size=X.shape[1])
+        proof = quiet(sx.SGD(max_passes=20), X, y).certificate_
+        if isinstance(proof, ScaledGap) and proof.holds:
+            return proof, X, y
+
+
+def by_proof(make: Callable[[Any], Any], forge: Any) -> tuple[Any, Any, Any]:
+    return make, forge, lambda genuine: _checked(*genuine)
+
+
 def _checked(proof: Any, X: Any, y: Any) -> bool:
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -365,6 +445,14 @@ KINDS: dict[str, tuple[Any, Any, Any]] = {
         _closed_form(sx.LeastSquares), forge_squares, lambda genuine: _checked(*genuine)
     ),
     "fisher": (_closed_form(sx.Fisher), forge_fisher, lambda genuine: _checked(*genuine)),
+    "several machines": by_proof(_many_machines(sx.LinearSVM), forge_one_of_many),
+    "several kernel machines": by_proof(
+        _many_machines(lambda: sx.KernelSVM(multi_class="ovr")), forge_one_of_many
+    ),
+    "pairs of classes": by_proof(
+        _many_machines(lambda: sx.LogisticRegression(multi_class="ovo")), forge_one_of_many
+    ),
+    "divided columns": by_proof(_divided, forge_scaled),
     "novikoff": (
         _closed_form(sx.Perceptron, "novikoff_"), forge_novikoff, lambda genuine: genuine[0].holds
     ),

@@ -1,11 +1,13 @@
-"""kill -9 at random moments of a save, a path and a study: nothing half is left under a name.
+"""kill -9 at random moments of a save, a path, a study and a stream: nothing half under a name.
 
     python -m fuzz.kills --kills 500
 
-Each command runs in a forked child that is killed after a random part of the time it takes. Then:
-every file under its final name is whole (the old one or the new one), and after the next run that
-is let finish there are no leftovers, and its files are what an undisturbed run writes. Killing a
-study in a process of its own, with every finished fold counted, is ``benchmarks.study_kills``.
+Each command runs in a forked child of a process that has run it once, so that a kill costs what
+the work itself does, and is killed after a random part of the time it takes. Then: every file under
+its final name is whole (the old one or the new one), and after the next run that is let finish
+there are no leftovers, and its files are what an undisturbed run writes; a stream's model is that
+of an undisturbed one to the byte. Killing a study and a stream in processes of their own, with
+every finished fold and row counted, is ``benchmarks.study_kills`` and ``benchmarks.stream_kills``.
 A further command is one more line in ``COMMANDS``.
 """
 
@@ -20,25 +22,30 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import separatrix as sx
+from separatrix.data.line_feed import LineFeed
 from separatrix.storage.model_file import read_model
 
 __all__ = ["COMMANDS", "run"]
 
+ROWS = 120
+STREAMED = 40  # copies of the lines in the stream
+
 
 def make_data(path: Path) -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 6))
-    y = X[:, 0] + rng.normal(size=300) > 0
+    X = rng.normal(size=(ROWS, 6))
+    y = X[:, 0] + rng.normal(size=ROWS) > 0
     lines = [",".join([*(f"c{k}" for k in range(6)), "label"])]
     lines += [",".join([*map(str, row), str(int(label))]) for row, label in zip(X, y, strict=True)]
     path.write_text("\n".join(lines) + "\n")
+    path.with_name("lines.csv").write_text("\n".join(lines[:1] + lines[1:] * STREAMED) + "\n")
 
 
 def command_line(*words: str) -> None:
@@ -77,6 +84,22 @@ def study(folder: Path) -> None:
     )  # fmt: skip
 
 
+def stream(folder: Path) -> None:
+    """Learn line by line in small chunks, and write the model after each.
+
+    The model names its file: so by the same words, wherever the folder is.
+    """
+    from separatrix.data import line_feed
+
+    line_feed.LineFeed = partial(LineFeed, size=1 << 13)  # type: ignore[misc]
+    with contextlib.chdir(folder):
+        command_line(
+            "stream", "lines.csv", "-t", "label", "--kind", "csv", "-q", "--checkpoint", "0",
+            "-m", "out/model.sx",
+        )  # fmt: skip
+    line_feed.LineFeed = LineFeed  # type: ignore[misc]
+
+
 def whole_model(path: Path) -> None:
     read_model(path)
 
@@ -92,7 +115,9 @@ COMMANDS: dict[str, Callable[[Path], None]] = {
     "save": save,
     "path": path_over_C,
     "study": study,
+    "stream": stream,
 }
+SAME_BYTES = ("stream",)  # whose files are the same to the byte, however often it was killed
 
 
 def in_a_child(work: Callable[[Path], None], folder: Path) -> int:
@@ -138,7 +163,9 @@ def disturb(name: str, kills: int, rng: Any) -> dict[str, Any]:
         calm = place / "calm"
         (calm / "out").mkdir(parents=True)
         make_data(calm / "data.csv")
-        for _ in range(2):  # the first compiles
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            work(calm)  # imports and compiles, once for all children
+        for _ in range(2):
             shutil.rmtree(calm / "out")
             (calm / "out").mkdir()
             begun = time.perf_counter()
@@ -146,6 +173,7 @@ def disturb(name: str, kills: int, rng: Any) -> dict[str, Any]:
             assert status == 0, f"{name} fails undisturbed"
             seconds = time.perf_counter() - begun
         wanted = set(finals(calm))
+        contents = {each: path.read_bytes() for each, path in finals(calm).items()}
         folder = place / "disturbed"
         done, finished, halves = 0, 0, 0
         while done < kills:
@@ -167,6 +195,9 @@ def disturb(name: str, kills: int, rng: Any) -> dict[str, Any]:
             finished += 1
             assert not leftovers(folder), leftovers(folder)
             assert set(finals(folder)) == wanted, (finals(folder), wanted)
+            if name in SAME_BYTES:
+                found = {each: path.read_bytes() for each, path in finals(folder).items()}
+                assert found == contents, "other bytes than those of an undisturbed run"
         return {"kills": done, "with a half file aside": halves, "runs let finish": finished,
                 "seconds undisturbed": round(seconds, 2)}  # fmt: skip
     finally:
@@ -189,10 +220,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args()
     print(f"separatrix {sx.__version__}, {time.strftime('%Y-%m-%d')}, seed {told.seed}")
-    tenth = told.kills // 10  # of those that take seconds each
-    shares = dict.fromkeys(COMMANDS, tenth)
-    shares["save"] = told.kills - tenth * (len(COMMANDS) - 1)
-    run(shares, told.seed)
+    run(dict.fromkeys(COMMANDS, -(-told.kills // len(COMMANDS))), told.seed)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import separatrix as sx
 from separatrix.storage.model_file import to_bytes
@@ -31,6 +31,28 @@ def _with_table(contents: str, suffix: str, model: Any, **options: Any) -> bytes
         path.write_text(contents)
         table = sx.read(path, **options)
     return to_bytes(model.fit(table.X, table.y), table=table, rows=np.arange(len(table.y)))
+
+
+def _libsvm_machine() -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "svm.model"
+        sx.exchange.write_libsvm_model(sx.KernelSVM().fit(ROWS, THREE), path)
+        return sx.exchange.read_libsvm_model(path)
+
+
+def _streamed(contents: str, kind: str, *options: str) -> bytes:
+    """Return what `separatrix stream` writes."""
+    from typer.testing import CliRunner
+
+    from separatrix.cli.main import app
+
+    with tempfile.TemporaryDirectory() as folder:
+        data, model = Path(folder) / "data", Path(folder) / "model.sx"
+        data.write_text(contents)
+        words = ["stream", "-m", str(model), str(data), "--kind", kind, "-q", *options]
+        told = CliRunner().invoke(app, words)
+        assert told.exit_code == 0, told.output
+        return model.read_bytes()
 
 
 def model_files() -> dict[str, bytes]:
@@ -57,10 +79,30 @@ def model_files() -> dict[str, bytes]:
             "perceptron": sx.Perceptron(max_updates=50).fit(ROWS, TWO),
             "squares": sx.LeastSquares().fit(ROWS, THREE),
             "halfspace": sx.LinearProgramHalfspace().fit(ROWS, TWO),
+            "delta": sx.DeltaRule(max_passes=9).fit(ROWS, TWO),
+            "kernel perceptron": sx.KernelPerceptron().fit(ROWS, TWO),
+            "kernel kozinec": sx.KernelKozinec(epsilon=0.5).fit(ROWS, TWO),
+            "svm path": sx.LinearSVMCV([0.1, 1.0], cv=2).fit(ROWS, TWO),
+            "kernel path": sx.KernelSVMCV([0.1, 1.0], gammas=[0.1], cv=2).fit(ROWS, TWO),
+            "against one": sx.OneVsOne(sx.Fisher()).fit(ROWS, THREE),
+            "cosines": make_pipeline(
+                MaxAbsScaler(), sx.lift.RandomFourier(3, random_state=0), sx.LinearSVM()
+            ).fit(ROWS, TWO),
+            "rows as basis": make_pipeline(
+                MinMaxScaler(), sx.lift.Nystrom(3, random_state=0), sx.LinearSVM()
+            ).fit(ROWS, TWO),
+            "sigmoids": make_pipeline(sx.lift.Sigmoid(3, random_state=0), sx.LinearSVM()).fit(
+                ROWS, TWO
+            ),
+            "gradient steps": sx.SGD(max_passes=2).fit(ROWS, THREE),
+            "libsvm": _libsvm_machine(),
         }  # fmt: skip
         files = {name: to_bytes(model) for name, model in arrays.items()}
         files["table"] = _with_table(CSV, ".csv", sx.LinearSVM(), target="label")
         files["words"] = _with_table(TEXT, ".txt", sx.LogisticRegression(), weighting="tfidf")
         files["hashed"] = _with_table(TEXT, ".txt", sx.LogisticRegression(), hashing=32)
+        files["stream"] = _streamed(LIBSVM, "libsvm")
+        files["stream of a table"] = _streamed(CSV, "csv", "-t", "label")
+        files["stream of texts"] = _streamed(TEXT, "text", "--bits", "7", "--average")
         files["numbered"] = _with_table(LIBSVM, ".libsvm", sx.LinearSVM())
     return files

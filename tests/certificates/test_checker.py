@@ -1,4 +1,5 @@
 import ast
+import hashlib
 import json
 import subprocess
 import sys
@@ -354,3 +355,33 @@ def test_is_short_and_uses_the_standard_library_alone():
         elif isinstance(node, ast.ImportFrom):
             modules.add((node.module or "").split(".")[0])
     assert modules <= sys.stdlib_module_names
+
+
+def test_the_fingerprint_is_of_little_endian_numbers_on_any_machine(monkeypatch):
+    """A machine of the other byte order holds numbers the other way round, and turns them."""
+    data = checker.Data([([0, 1], [0.5, -3.0]), ([], [])], [1, 0], 2, 2)
+    known, turned = data.sha256(), sha256_of_parts(data, ">")
+    assert known == sha256_of_parts(data, "<")
+    monkeypatch.setattr(checker.sys, "byteorder", "big" if sys.byteorder == "little" else "little")
+    assert data.sha256() == turned
+
+
+def sha256_of_parts(data, order):
+    starts = np.cumsum([0, *(len(columns) for columns, _ in data.rows)])
+    shape = [len(data.rows), data.n_features, data.n_classes]
+    whole = [shape, data.codes, starts, [j for columns, _ in data.rows for j in columns]]
+    digest = hashlib.sha256(b"separatrix-data-1\n")
+    for part in whole:
+        digest.update(np.array(part, dtype=f"{order}i8").tobytes())
+    values = [x for _, entries in data.rows for x in entries]
+    digest.update(np.array(values, dtype=f"{order}f8").tobytes())
+    return digest.hexdigest()
+
+
+def test_labels_and_decimals_of_a_file():
+    assert checker.same_label("+1", "1.0")
+    assert not checker.same_label("spam", "ham")
+    assert checker.number("0.125", 3) == 125.0
+    for text in ("0.5", "1e17"):
+        with pytest.raises(Refused, match="not an integer"):
+            checker.number(text, 0)

@@ -14,7 +14,7 @@ def test_mutated_model_files(tmp_path):
     told = model_files.batch(len(cases(500)), 5, tmp_path)
     assert told["altered, refused"] > 0
     assert told["forged, refused"] > 0
-    assert not told["altered, loaded"]
+    assert not [word for word in told if "failed" in word]
     assert not list(tmp_path.iterdir())
 
 

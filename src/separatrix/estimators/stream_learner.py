@@ -144,7 +144,10 @@ class StreamLearner:
                 f"the model is a {type(machine).__name__}, which does not learn from streams; "
                 "give another name to the new model, or start anew with --fresh"
             )
+        machine._check_parameters()
         memory = sgd.unpacked(tuple(part.copy() for part in machine._stream))
+        machines = 1 if len(machine.classes_) == 2 else len(machine.classes_)
+        sgd.require_going_on(memory, machines, machine.n_features_in_, bool(machine.average))
         centre = machine._centre if machine._centre.any() else np.zeros(0)
         return cls(machine, machine.classes_, memory, int(machine.n_iter_), most_features, centre)
 

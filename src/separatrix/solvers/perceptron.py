@@ -157,6 +157,8 @@ def start(
         counts_itself=block == n == problem.n_samples,
     )
     w = np.zeros(problem.dimension) if first is None else np.array(first, dtype=np.float64)
+    if w.shape != (problem.dimension,):  # loops would follow it unseen
+        raise ValueError("what was learned before is of other features or classes. Fit anew.")
     memory = Memory(
         w=w,
         pocket=w.copy(),

@@ -156,6 +156,25 @@ def unpacked(parts: tuple[np.ndarray, ...]) -> Memory:
     return empty._replace(slots=slots, sums=sums, totals=totals)
 
 
+def require_going_on(memory: Memory, machines: int, n_features: int, average: bool) -> None:
+    """Refuse a memory that is not of these machines and features: loops follow it unseen."""
+    wide = len(memory.slots) if average else 0
+    if bool(len(memory.sums)) != bool(average):
+        raise ValueError(
+            f"average={bool(average)} is not how the earlier rows were learned. Go on as before, "
+            "or fit anew."
+        )
+    fits = (
+        memory.slots.ndim == 3
+        and memory.slots.shape[0] > n_features
+        and memory.slots.shape[1:] == (machines, FIELDS)
+        and memory.sums.shape == (wide, machines)
+        and memory.totals.shape == (machines, 2)
+    )
+    if not fits:
+        raise ValueError("what was learned before is of other features or classes. Fit anew.")
+
+
 def start(
     problem: Any,
     loss: str = "hinge",
@@ -184,6 +203,7 @@ def start(
     width = problem.X.shape[1] if first is None else 0
     fresh = blank(machines, width, rule.loss, average, scaled, n)
     if first is not None:
+        require_going_on(first, machines, problem.X.shape[1], average)
         fresh = fresh._replace(slots=first.slots, sums=first.sums, totals=first.totals)
     fresh.counts[ROW] = -1
     shuffled = order == "random"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import ModelFileError
+from separatrix.storage.learned_checks import require_learned
 
 __all__ = ["ESTIMATORS", "built", "packed", "require_known"]
 
@@ -103,6 +104,7 @@ def built(unpacker: Any, plain: dict[str, Any]) -> Any:
         setattr(model, key, unpacker.unpack(value))
     _require_bounded_lift(model)
     _require_classes(model)
+    require_learned(model)
     return model
 
 

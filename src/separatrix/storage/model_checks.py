@@ -103,18 +103,20 @@ def _row_of_zeros(model: Any, features: int) -> Any:
 def _try(model: Any, row: Any) -> None:
     """Let one row through every method; what comes out must be one row too."""
     done = 0
-    for name in _METHODS:
-        try:
-            method = getattr(model, name, None)
-            if method is None:
-                continue
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for name in _METHODS:
+            try:
+                method = getattr(model, name, None)
+                if method is None:
+                    continue
                 rows = method(row).shape[0]
-        except Exception as error:
-            raise ModelFileError(f"the parts of the model do not fit together: {error}") from error
-        if rows != 1:
-            raise ModelFileError("the parts of the model do not fit together.")
-        done += 1
+            except Exception as error:
+                raise ModelFileError(
+                    f"the parts of the model do not fit together: {error}"
+                ) from error
+            if rows != 1:
+                raise ModelFileError("the parts of the model do not fit together.")
+            done += 1
     if not done:
         raise ModelFileError("the model file holds a model that neither predicts nor lifts.")

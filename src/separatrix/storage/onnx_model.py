@@ -113,8 +113,6 @@ def _votes(
 
 
 def _label(graph: Graph, scores: str, machine: Any) -> str:
-    if getattr(machine, "reject_cost", None) is not None:
-        raise ValueError("A rule that rejects rows has no form in ONNX. Leave reject_cost out.")
     if len(machine.classes_) == 2 and _columns(machine) == 1:
         up = graph.add("Greater", [scores, graph.constant(0.0)])
         code = graph.add("Squeeze", [graph.cast(up, "int64"), graph.constant(np.array([1]))])

@@ -27,9 +27,6 @@ class Head:
     def __init__(self, words: dict[str, list[str]], lines: list[bytes]) -> None:
         self._words, self.lines = words, lines
 
-    def __contains__(self, word: str) -> bool:
-        return word in self._words
-
     def text(self, word: str) -> str:
         """Return the one value of a word."""
         values = self._words.get(word, [])

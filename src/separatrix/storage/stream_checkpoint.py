@@ -10,13 +10,20 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from separatrix.data.encoding import TableEncoding
 from separatrix.data.line_feed import Place
+from separatrix.data.readers import IndexEncoding
 from separatrix.data.stream_rows import Parser, parser_of
-from separatrix.errors import ModelFileError
+from separatrix.data.words import TextEncoding
+from separatrix.errors import DataError, ModelFileError
 from separatrix.estimators.stream_learner import Progressive, StreamLearner
-from separatrix.storage.model_file import read_model, save
+from separatrix.solvers import page_hinkley
+from separatrix.storage.model_file import ModelFile, read_model, save
 
-__all__ = ["Checkpoint", "read_checkpoint", "write_checkpoint"]
+__all__ = ["Checkpoint", "checkpoint_of", "read_checkpoint", "write_checkpoint"]
+
+# What turns lines of a kind into rows.
+ENCODINGS = {"libsvm": IndexEncoding, "csv": TableEncoding, "text": TextEncoding}
 
 
 @dataclass
@@ -66,22 +73,65 @@ def write_checkpoint(path: str | os.PathLike[str], state: Checkpoint) -> None:
 
 def read_checkpoint(path: str | os.PathLike[str], most_features: int) -> Checkpoint:
     """Read what a run left."""
-    whole = read_model(path)
+    try:
+        return checkpoint_of(read_model(path), most_features)
+    except _Malformed as error:
+        raise ModelFileError(f"{os.fspath(path)}{error}") from error
+
+
+class _Malformed(ModelFileError):
+    """A fault whose file is not named yet."""
+
+
+def checkpoint_of(whole: ModelFile, most_features: int) -> Checkpoint:
+    """Return what a model file holds of its stream; whatever it says is looked at first."""
     plain = whole.about.get("stream")
     if plain is None or whole.encoding is None:
-        raise ModelFileError(
-            f"{os.fspath(path)} was not made by a stream. Give the new model another name, or "
-            "start anew with --fresh."
+        raise _Malformed(
+            " was not made by a stream. Give the new model another name, or start anew with "
+            "--fresh."
         )
     try:
-        return Checkpoint(
+        state = Checkpoint(
             StreamLearner.of(whole.model, most_features),
             parser_of(plain["parser"], whole.encoding),
             Progressive.from_dict(plain["progress"]),
             [Place(**place) for place in plain["places"]],
             int(plain["width"]),
         )
-    except (KeyError, TypeError) as error:
-        raise ModelFileError(
-            f"{os.fspath(path)}: what it says of its stream is not well-formed."
-        ) from error
+        _require_sound(state)
+    except DataError:  # a machine that does not learn from streams: said in its own words
+        raise
+    except Exception as error:
+        # As in a model file itself: whoever wrote it so, no run of ours did.
+        raise _Malformed(": what it says of its stream is not well-formed.") from error
+    return state
+
+
+def _require_sound(state: Checkpoint) -> None:
+    """Refuse numbers and words that no run leaves: loops and paths follow them."""
+    parser, progress, machine = state.parser, state.progress, state.learner.machine
+    switches = (machine.average, machine.scale, machine.fit_intercept)
+    sound = (
+        all(type(switch) is bool for switch in switches)
+        and isinstance(parser.encoding, ENCODINGS[parser.kind])
+        and (parser.kind != "text" or bool(parser.encoding.hashing))
+        and parser.label_side in (0, -1)  # before the tab, or after it
+        and isinstance(parser.separator, str)
+        and isinstance(parser.characters, str)
+        and progress.window >= 1
+        and 0 <= progress.errors <= progress.rows
+        and (progress.recent <= 1).all()
+        and progress.test.shape == page_hinkley.fresh().shape
+        and 0 <= state.width <= machine.n_features_in_
+        and all(_is_place(place) for place in state.places)
+    )
+    if not sound:
+        raise ValueError("a part of the stream is out of range")
+
+
+def _is_place(place: Place) -> bool:
+    texts, numbers = (place.path, place.head, place.tail), (place.offset, place.lines)
+    return all(type(text) is str for text in texts) and all(
+        type(number) is int and number >= 0 for number in numbers
+    )

@@ -46,7 +46,7 @@ def test_the_shell_completes(words, place, found):
         timeout=120,
         check=False,
     )
-    assert found <= set(outcome.stdout.split()), outcome.stderr
+    assert set(outcome.stdout.split()) == found, outcome.stderr
 
 
 @pytest.mark.skipif(is_interpreted(), reason="the shell knows nothing of loops")

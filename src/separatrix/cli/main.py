@@ -100,7 +100,7 @@ def main() -> None:
     debug = "--debug" in sys.argv
     sys.argv = [word for word in sys.argv if word != "--debug"]  # wherever it stands
     try:
-        app()
+        app(prog_name="separatrix")  # also where Python was called: completion goes by the name
     except SystemExit as end:
         # Where the reader of a pipe has gone (``| head``), click ends with 1: not an error here.
         gone = isinstance(end.__context__, BrokenPipeError)

@@ -7,17 +7,18 @@ beside what it cannot exceed.
 import numpy as np
 
 import separatrix as sx
-from separatrix.data.embedded import iris_pair
 from separatrix.plots.trace import save_trace
 
 
 def draw(path="perceptron.svg"):
-    """Draw a replay of the perceptron."""
-    flowers = iris_pair()
-    frames = list(sx.replay(sx.Perceptron(), flowers.X, flowers.y))
-    codes = np.searchsorted(flowers.classes, flowers.y)
-    title, told = "The perceptron on two irises", f"{frames[-1].update} updates, then none is wrong"
-    save_trace(frames, flowers.X, codes, flowers.classes, flowers.feature_names, title, told, path)
+    """Draw a replay of the perceptron on two clouds with a narrow gap."""
+    X = np.random.default_rng(1).uniform(-1, 1, size=(160, 2))
+    height = X @ [1.0, 2.0] - 0.3
+    X, above = X[abs(height) > 0.12], (height > 0)[abs(height) > 0.12]
+    frames = list(sx.replay(sx.Perceptron(), X, above))
+    told = f"{frames[-1].update} mistakes, then none is wrong"
+    names = ["below", "above"]
+    save_trace(frames, X, above.astype(int), names, ["x0", "x1"], "The perceptron", told, path)
 
 
 if __name__ == "__main__":

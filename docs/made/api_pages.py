@@ -188,6 +188,8 @@ def _fields(body: str) -> str:
             names = ", ".join(f"`{each.strip()}`" for each in name.split(","))
             lines.append(f"- {names}" + (f" ({kind})" if kind else ""))
         elif line.strip():
+            joint = "" if lines[-1].startswith("    ") else ":"
+            lines[-1] += joint
             lines.append(f"    {line.strip()}")
     return "\n".join(lines)
 

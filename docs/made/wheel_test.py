@@ -1,6 +1,7 @@
 """Build wheel and sdist, install the wheel into an empty environment, and let it work.
 
-    make wheel-test
+    make wheel-test                                     the Python of .venv
+    .venv/bin/python docs/made/wheel_test.py 3.14       another one, as uv finds it
 
 What a user of the package meets, from a folder that knows nothing of the sources: the version,
 the manual page, the types, a fit with its proof, the command line, the lab's static files.
@@ -47,7 +48,7 @@ def run(*words: object, **more: object) -> str:
     return done.stdout
 
 
-def main() -> None:
+def main(version: str) -> None:
     """Build, look inside, install, work."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -62,7 +63,7 @@ def main() -> None:
         with tarfile.open(sdist) as archive:
             assert any(name.endswith("src/separatrix/__init__.py") for name in archive.getnames())
         environment = folder / "empty"
-        run(UV, "venv", "--quiet", "--python", sys.executable, environment)
+        run(UV, "venv", "--quiet", "--python", version, environment)
         python = environment / "bin" / "python"
         # The versions of the lock, so that what is tested is what was built and nothing newer.
         limits = ("--constraint", ROOT / "requirements.lock")
@@ -79,4 +80,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*(sys.argv[1:] or [sys.executable]))

@@ -75,3 +75,10 @@ def test_links_and_pictures_lead_somewhere(page):
             continue
         path = (page.parent / target).resolve()
         assert path.exists() or path.relative_to(DOCS).as_posix() in made, target
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS.rglob("*.md")], ids=lambda p: p.name)
+def test_sessions_stand_in_fences(page):
+    """A prompt outside of one would be shown as a quotation."""
+    text = re.sub(r"^```[\s\S]*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert not re.search(r"^>>> ", text, flags=re.MULTILINE)

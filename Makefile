@@ -7,7 +7,7 @@ UV_VERSION := 0.13.7
 
 export MPLBACKEND := Agg
 
-.PHONY: run test test-compiled test-interpreted browser check bench fuzz harden docs lock clean
+.PHONY: run test test-compiled test-interpreted browser check bench fuzz harden docs docs-test pictures wheel-test lock clean
 
 run: $(READY)  ## set up, then the main job on embedded data: two studies and their reports
 	$(BIN)/separatrix study -o out/study
@@ -64,8 +64,20 @@ harden: $(VENV)/.peers  ## every case of the suite, then the long hardening runs
 	$(BIN)/python -m fuzz.report_names --texts 10000
 	$(BIN)/python -m benchmarks.mutants
 
-docs: $(READY)
-	$(BIN)/mkdocs build --strict
+docs: $(READY)  ## the book, into site/: warnings are errors, no outside request
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-test: $(READY)  ## every session, command, link and picture of the book
+	$(BIN)/python -m pytest -q tests/test_docs.py tests/docs tests/cli/test_help.py
+
+pictures: $(READY)  ## draw again what is made from the code: gallery, decision tree, house, manual page
+	$(BIN)/python docs/gallery/redraw.py
+	$(BIN)/python docs/pictures/decision_tree.py
+	$(BIN)/python docs/pictures/layers.py
+	$(BIN)/python docs/made/man_page.py
+
+wheel-test: $(READY)  ## build wheel and sdist, install the wheel into an empty environment, let it work
+	$(BIN)/python docs/made/wheel_test.py
 
 lock: $(READY)  ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \

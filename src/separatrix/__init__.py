@@ -1,6 +1,39 @@
-"""Separatrix: linear classification with proof.
+"""Linear classification with proof: find a hyperplane, certify it exactly, see why.
 
-Every name below is imported on first use, so that ``import separatrix`` costs next to nothing.
+>>> import separatrix as sx
+>>> X, y = [[0, 2], [1, 3], [2, 0], [3, 1]], ["up", "up", "down", "down"]
+>>> sx.separability(X, y).kind                      # can a hyperplane separate them? with proof
+'separable'
+>>> machine = sx.LinearSVM(C=1.0).fit(X, y)         # the best one, and how far from the best it is
+>>> machine.predict([[0, 5]]).tolist(), machine.certificate_.check(X, y)
+(['up'], True)
+
+Where to begin:
+
+    sx.read             a CSV, LIBSVM, Parquet or text file becomes a sx.Table; open_partitions:
+                        more rows than memory
+    sx.separability     separable, quasi-separable or overlapping: a sx.Verdict with its proof
+    sx.LinearSVMCV      a support vector machine, C chosen by cross-validation over the whole path;
+                        LogisticRegressionCV and KernelSVMCV likewise
+    sx.split            rows for training and test; SealedTest: a test set that opens once
+    sx.save, sx.load    a model file that runs no code and carries its proof; exchange, to_sklearn:
+                        other programs
+
+All classifiers are scikit-learn estimators; after a fit, ``certificate_.check(X, y)`` proves the
+answer again and ``print(machine)`` says it in words:
+
+    margins        LinearSVM, LogisticRegression, KernelSVM; OneVsRest, OneVsOne for many classes
+    updates        Perceptron, Kozinec, DeltaRule, KernelPerceptron, KernelKozinec, SGD; replay
+                   yields every update
+    closed forms   LeastSquares, Fisher, GaussianPlugIn
+    programs       LinearProgramHalfspace, and ZeroOne: the fewest training errors of any hyperplane
+    lift           basis functions: products, bumps, random features
+    theory         bounds: Vapnik's and margin bounds; shatter: every labeling of a few points
+    errors         DataError, NotSeparableError, ContaminatedTestError, ModelFileError,
+                   SeparationWarning
+
+On the command line: ``separatrix --help``. Every name is imported on first use, so that
+``import separatrix`` costs next to nothing.
 """
 
 from __future__ import annotations

@@ -48,7 +48,15 @@ class DeviceError(ValueError):
 
 
 class NotSeparableError(ValueError):
-    """No hyperplane separates the classes; ``witness`` holds the proof."""
+    """No hyperplane separates the classes; ``witness`` holds the proof.
+
+    >>> import separatrix as sx
+    >>> try:
+    ...     sx.LinearSVM(C=float("inf")).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
+    ... except sx.NotSeparableError as refusal:
+    ...     print(refusal.witness)
+    Rows 0, 1 and 2 cannot be separated: 1 x row 0 + 2 x row 1 + 1 x row 2 = 0
+    """
 
     def __init__(self, message: str, witness: Any = None) -> None:
         self.witness = witness
@@ -62,6 +70,14 @@ class SeparationWarning(UserWarning):
     """Some coefficients have no finite estimate, since the classes are (quasi-)separated.
 
     ``verdict`` holds the proof and the direction, ``names`` the coefficients that run to infinity.
+
+    >>> import warnings
+    >>> import separatrix as sx
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     machine = sx.LogisticRegression(C=float("inf")).fit([[0.0], [1.0]], [0, 1])
+    >>> told[0].category.__name__, told[0].message.verdict.kind
+    ('SeparationWarning', 'separable')
     """
 
     def __init__(self, message: str, verdict: Any = None, names: tuple[str, ...] = ()) -> None:
@@ -91,8 +107,31 @@ class SeparationWarning(UserWarning):
 
 
 class ContaminatedTestError(ValueError):
-    """The sealed test set was opened before."""
+    """The sealed test set was opened before.
+
+    >>> import separatrix as sx
+    >>> test = sx.SealedTest([[0.0], [3.0]], [0, 1])
+    >>> machine = sx.LinearSVM().fit([[0.5], [2.0]], [0, 1])
+    >>> test.open(machine).errors
+    0
+    >>> try:
+    ...     test.open(machine)
+    ... except sx.ContaminatedTestError as refusal:
+    ...     print(str(refusal)[:39])
+    this test set was opened before, with L
+    """
 
 
 class ModelFileError(ValueError):
-    """The file is not a model file, or was altered."""
+    """The file is not a model file, or was altered.
+
+    >>> import pathlib, tempfile
+    >>> import separatrix as sx
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.sx"
+    >>> _ = path.write_text("not a model")
+    >>> try:
+    ...     sx.load(path)
+    ... except sx.ModelFileError as refusal:
+    ...     print("refused")
+    refused
+    """

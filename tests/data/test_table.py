@@ -301,3 +301,11 @@ def test_what_is_no_source_is_refused():
 
 def test_a_table_shows_itself(write):
     assert repr(sx.read(write("a,y\n1,0\n2,1\n"))).startswith("Table(2 rows x 1 features, 2 cl")
+
+
+def test_an_unknown_target_of_a_file_without_header_says_how_to_name_one(tmp_path):
+    path = tmp_path / "numbers.csv"
+    path.write_text("1,2,a\n3,4,b\n5,6,a\n")
+    with pytest.raises(sx.DataError, match=r"no header: give the number of the column, -1"):
+        sx.read(path, target="income")
+    assert sx.read(path, target=-1).classes.tolist() == ["a", "b"]

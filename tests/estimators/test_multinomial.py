@@ -67,6 +67,17 @@ def test_sparse_rows_and_names_of_classes():
     assert set(dense.predict(X)) <= set(names)
 
 
+def test_fewer_rows_than_columns_are_turned_into_their_span():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 200)), np.arange(30) % 3
+    turned = machine(tol=1e-8, C=10.0).fit(X, y)
+    plain = machine(tol=1e-8, C=10.0).fit(sp.csr_matrix(X), y)
+    assert_allclose(turned.objective_, plain.objective_, rtol=1e-7)
+    assert turned.certificate_.check(X, y)
+    again = machine(tol=1e-8, C=10.0, warm_start=True)
+    assert again.fit(X, y).n_passes_ > again.fit(X, y).n_passes_
+
+
 def test_what_cannot_be_is_said():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="finite C"):

@@ -160,3 +160,14 @@ def test_one_of_many_threads_opens_it():
 def test_what_is_no_seal_is_refused(text):
     with pytest.raises(sx.DataError, match="not the seal"):
         sx.SealedTest.from_json(text, [[0.0]], [0])
+
+
+def test_a_frame_keeps_its_columns_in_mind():
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"a": [0.0, 1.0, 4.0, 5.0], "b": [0.0, 0.0, 1.0, 1.0]})
+    machine = sx.LinearSVM().fit(rows, [0, 0, 1, 1])
+    assert sx.SealedTest(rows, [0, 0, 1, 1]).open(machine).errors == 0  # a warning would raise
+    turned = sx.SealedTest(rows[["b", "a"]], [0, 0, 1, 1])
+    with pytest.raises(sx.DataError, match="another order"):
+        turned.open(machine)
+    assert not turned.is_open

@@ -27,7 +27,18 @@ DONE, ANSWER_IS_NO, USAGE, BAD_DATA, BUDGET, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3
 
 app = typer.Typer(
     name="separatrix",
-    help="Linear classification with proof: find a hyperplane, certify it exactly, see why.",
+    help=(
+        "Linear classification with proof: find a hyperplane between classes, certify it "
+        "exactly, and see why.\n\n"
+        "Begin with a file of your own, a row a line, and the column that holds the classes:\n\n"
+        "    separatrix study DATA.csv --target COLUMN -o FOLDER\n\n"
+        "It writes FOLDER/report.html, to be read in a browser, and FOLDER/model.sx. Without DATA "
+        "it studies two sets that come with it. `separatrix COMMAND --help` says more about each."
+    ),
+    epilog=(
+        "`separatrix --install-completion` teaches your shell to complete commands and options; "
+        "`man separatrix` is the whole manual."
+    ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -52,21 +63,19 @@ def options(
         bool, typer.Option("--debug", help="Show the traceback when something fails.")
     ] = False,
 ) -> None:
-    """Linear classification with proof."""
+    """Do what every command shares."""
 
 
-app.command()(study)
-app.command()(info)
-app.command()(convert)
-app.command()(separable)
-app.command()(fit)
-app.command()(path)
-app.command()(predict)
-app.command()(export)
-app.command()(stream)
-app.command()(trace)
-app.command()(lab)
-app.command()(verify)
+_PANELS = {
+    "The whole journey": (study,),
+    "Ask the data": (info, separable, path),
+    "Fit, use and check a model": (fit, predict, verify, export),
+    "Watch a method work": (trace, lab),
+    "Rows that keep coming, other formats": (stream, convert),
+}
+for _title, _commands in _PANELS.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_title)(_command)
 
 
 def exit_code(error: Exception) -> int:
@@ -91,7 +100,7 @@ def main() -> None:
     debug = "--debug" in sys.argv
     sys.argv = [word for word in sys.argv if word != "--debug"]  # wherever it stands
     try:
-        app()
+        app(prog_name="separatrix")  # also where Python was called: completion goes by the name
     except SystemExit as end:
         # Where the reader of a pipe has gone (``| head``), click ends with 1: not an error here.
         gone = isinstance(end.__context__, BrokenPipeError)

@@ -154,14 +154,25 @@ def _lines(facts: Facts, out: Path) -> list[str]:
         f"verdict: {facts.verdict.sentence}",
         f"path: {facts.path.reason}",
         f"machine: {machine.name}, C = {machine.C:.4g}; {machine.proof}",
-        f"test, opened once: {test.errors} errors in {test.n:,} rows, {100 * test.rate:.2f} % "
+        f"test, opened once: {_counted(test.errors, 'error')} in {test.n:,} rows, "
+        f"{100 * test.rate:.2f} % "
         f"({100 * test.confidence:g} %: {100 * test.low:.2f} to {100 * test.high:.2f} %)",
     ]
     if test.duplicates:
-        lines.append(f"note: {test.duplicates} test rows also stand in the training data")
+        told = _counted(test.duplicates, "test row") + " also in the training data"
+        lines.append(f"note: {told}")
     if facts.next_steps:
         lines.append(f"next: {facts.next_steps[0]}")
     return [*lines, f"Report: {out / 'report.html'}"]
+
+
+def _counted(number: int, word: str) -> str:
+    """Return a number and its word.
+
+    >>> _counted(1, "error"), _counted(2, "error")
+    ('1 error', '2 errors')
+    """
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def _commands(table: Table, out: Path, data: list[str]) -> tuple[Any, ...]:

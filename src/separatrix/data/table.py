@@ -30,6 +30,14 @@ class Table:
     ``X`` is dense or CSR; ``classes`` are the distinct labels of ``y`` in order; ``encoding`` turns
     later raw data into the same features; ``notes`` say what was decided or repaired on the way.
     ``texts`` are the texts themselves, where words are the features.
+
+    >>> import pathlib, tempfile
+    >>> import separatrix as sx
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
+    >>> _ = path.write_text("a,b,class\\n0,2,up\\n2,0,down\\n")
+    >>> table = sx.read(path)
+    >>> table.X.tolist(), table.y.tolist(), table.feature_names, table.target
+    ([[0.0, 2.0], [2.0, 0.0]], ['up', 'down'], ['a', 'b'], 'class')
     """
 
     X: Any

@@ -35,6 +35,8 @@ def known_column(name: str | int, columns: Sequence[Column], file: str) -> Colum
     folded = {each.casefold(): each for each in names}
     close = get_close_matches(str(name).casefold(), list(folded), n=1)
     hint = f"did you mean {folded[close[0]]!r}?" if close else f"there are: {_few(names)}"
+    if not close and names[0] == "column1":  # numbered by us
+        hint += "; the file has no header: give the number of the column, -1 for the last"
     raise DataError(f"there is no column {str(name)!r}; {hint}", file=file)
 
 

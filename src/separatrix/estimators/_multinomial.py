@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers import multinomial
 from separatrix.solvers._drive import NO_LIMIT, Status, go_on
 from separatrix.solvers._threads import one_thread
+from separatrix.solvers._whitening import most_columns
 
 __all__ = ["SolvedSoftmax", "fit_multinomial", "keep_multinomial", "solve_softmax"]
 
@@ -96,12 +97,15 @@ def solve_softmax(
     pool: Executor | None = None,
 ) -> SolvedSoftmax:
     """Solve to the tolerance asked for, prove it, and go further where the proof falls short."""
+    posed, turned = _narrowed(problem)
+    if first is not None and turned is not None:
+        first = np.column_stack([first[:, 0], first[:, 1:] @ turned])
     aim, precise = _AIM * effort.tol, effort.tol < _SINGLE_TOL
     small = problem.X.shape[0] * problem.X.shape[1] * problem.n_classes <= _SMALL
     updates, passes = 0, 0.0
     for left in reversed(range(_TIGHTENINGS)):
         state = multinomial.start(
-            problem,
+            posed,
             tol=aim,
             first=first,
             seed=effort.seed,
@@ -115,7 +119,10 @@ def solve_softmax(
             state.tol = _SMALL_TOL
             _run(state, _MORE_UPDATES, effort, report)
         updates, passes = updates + state.updates, passes + state.passes
-        proof = _proved(problem, state.weights, names, fingerprint, effort.tol)
+        weights = state.weights
+        if turned is not None:
+            weights = np.column_stack([weights[:, 0], weights[:, 1:] @ turned.T])
+        proof = _proved(problem, weights, names, fingerprint, effort.tol)
         if proof.gap <= effort.tol:
             return SolvedSoftmax(proof, Status.OPTIMAL, updates, passes)
         single = state.reader.is_single
@@ -125,6 +132,19 @@ def solve_softmax(
         first, precise = state.weights, precise or single
         aim = aim if single else 0.1 * aim
     return SolvedSoftmax(proof, Status.UNPROVED if status.is_final else status, updates, passes)
+
+
+def _narrowed(problem: SoftmaxProblem) -> tuple[SoftmaxProblem, np.ndarray | None]:
+    """Return the same machine in the span of its rows, where they are fewer than the columns.
+
+    The best w lies in that span (anything beside it costs and helps no row), of which an
+    orthonormal basis, d x n, comes back: lengths stay what they are.
+    """
+    X = problem.X
+    if not isinstance(X, np.ndarray) or X.shape[0] >= X.shape[1] or X.shape[0] > most_columns:
+        return problem, None
+    basis, triangle = np.linalg.qr(np.asarray(X.T, dtype=np.float64))
+    return replace(problem, X=np.ascontiguousarray(triangle.T)), basis
 
 
 def _run(state: Any, updates: int, effort: Effort, report: Any) -> Status:

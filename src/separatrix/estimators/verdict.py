@@ -84,6 +84,16 @@ class Verdict:
         The proof, with the fingerprint of the data; ``certificate.check(X, y)`` is exact.
     note : str
         A remark, such as that the stored floats and the written decimals differ.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> verdict = sx.separability([[0.0], [1.0], [2.0]], ["a", "b", "a"])
+    >>> verdict.kind, verdict.witness.rows, verdict.witness.multipliers
+    ('overlapping', (0, 1, 2), (1, 2, 1))
+    >>> again = sx.Verdict.from_json(verdict.to_json())
+    >>> again.check([[0.0], [1.0], [2.0]], ["a", "b", "a"])
+    True
     """
 
     def __init__(

@@ -7,10 +7,13 @@ stays sealed until a model is chosen, opens once, and remembers that it did.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
 import uuid
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +71,8 @@ class SealedTest:
 
     def __init__(self, X: Any, y: Any, *, state: str | os.PathLike[str] | None = None) -> None:
         self._X, self._y = as_matrix(X), np.asarray(y)
+        columns = getattr(X, "columns", None)
+        self._names = None if columns is None else [str(name) for name in columns]
         if self._y.ndim != 1 or len(self._y) != self._X.shape[0] or not len(self._y):
             raise DataError(
                 f"a test set needs a label for each row: X has shape {self._X.shape}, y "
@@ -134,11 +139,27 @@ class SealedTest:
                     "the rows of this test set were changed after it was sealed."
                 )
             overlap = None if X_train is None else self.overlap(X_train)
-            result = result_of(
-                model, self._X, self._y, overlap, X_train, y_train, confidence=confidence, name=name
-            )
+            told: dict[str, Any] = {"confidence": confidence, "name": name}
+            with self._columns_known_to(model):
+                result = result_of(model, self._X, self._y, overlap, X_train, y_train, **told)
             self._keep(result)
         return result
+
+    @contextlib.contextmanager
+    def _columns_known_to(self, model: Any) -> Iterator[None]:
+        """Compare the frame's columns with those of training: the rows are kept without them."""
+        learned = getattr(model, "feature_names_in_", None)
+        if learned is None or self._names is None:
+            yield
+            return
+        if self._names != [str(name) for name in learned]:
+            raise DataError(
+                "the columns of this test set are not those the model was trained on, or stand in "
+                f"another order: {self._names[:5]} here, {list(map(str, learned))[:5]} there."
+            )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            yield
 
     def _refuse_if_open(self) -> None:
         seen = self.result

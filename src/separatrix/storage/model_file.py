@@ -71,7 +71,18 @@ def save_whole(whole: ModelFile, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Return the model of a file; an altered file is refused with `ModelFileError`."""
+    """Return the model of a file; an altered file is refused with `ModelFileError`.
+
+    Loading runs no code. The proof is loaded too, and holds for the data it was made from:
+
+    >>> import pathlib, tempfile, separatrix as sx
+    >>> X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.sx"
+    >>> sx.save(sx.LinearSVM().fit(X, y), path)
+    >>> model = load(path)
+    >>> model.predict([[0.5]]).tolist(), model.certificate_.check(X, y)
+    ([0], True)
+    """
     return read_model(path).model
 
 

@@ -115,7 +115,7 @@ def _require_sound(state: Checkpoint) -> None:
     sound = (
         all(type(switch) is bool for switch in switches)
         and isinstance(parser.encoding, ENCODINGS[parser.kind])
-        and (parser.kind != "text" or bool(parser.encoding.hashing))
+        and (parser.kind != "text" or bool(getattr(parser.encoding, "hashing", None)))
         and parser.label_side in (0, -1)  # before the tab, or after it
         and isinstance(parser.separator, str)
         and isinstance(parser.characters, str)

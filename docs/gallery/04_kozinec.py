@@ -1,0 +1,26 @@
+"""Kozinec's algorithm squeezes the margin.
+
+The length of w bounds the margin of every line from above, the nearest row bounds that of w from
+below. When the two are within epsilon, the line is nearly the widest.
+"""
+
+import numpy as np
+
+import separatrix as sx
+from separatrix.data.embedded import iris_pair
+from separatrix.plots.trace import save_trace
+
+
+def draw(path="kozinec.svg"):
+    """Draw a replay of Kozinec's algorithm."""
+    flowers = iris_pair()
+    frames = list(sx.replay(sx.Kozinec(epsilon=0.01), flowers.X, flowers.y))
+    codes = np.searchsorted(flowers.classes, flowers.y)
+    told = f"margin {frames[-1].margin:.4f}, and no line has more than {frames[-1].bound:.4f}"
+    save_trace(
+        frames, flowers.X, codes, flowers.classes, flowers.feature_names, "Kozinec", told, path
+    )
+
+
+if __name__ == "__main__":
+    draw()

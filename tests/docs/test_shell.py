@@ -1,0 +1,117 @@
+"""Every ``separatrix`` command and every script that the pages show is run."""
+
+import doctest
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.command import separatrix
+from tests.shared import shared_file
+
+from separatrix._compiled import is_interpreted
+from separatrix.certificates import checker
+from separatrix.data.embedded import breast_cancer
+
+pytestmark = pytest.mark.skipif(is_interpreted(), reason="the pages show compiled runs")
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = ("README.md", "docs/start.md", "docs/reading.md", "docs/methods/separability.md")
+# It would not end; tests/lab drives it.
+LEFT_OUT = ("lab",)
+SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def blocks(page, kind):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{kind}\n([\s\S]*?)^```", text, flags=re.MULTILINE)
+
+
+def commands(page):
+    """Give every command of a page, and what the page says it prints (nothing, mostly)."""
+    for block in blocks(page, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, _, printed = part.partition("\n")
+            words = shlex.split(line.split("   #")[0])
+            if words[0] == "separatrix" and not words[1].startswith(LEFT_OUT):
+                yield words[1:], printed
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the files that the pages speak of, and later what the commands leave."""
+    place = tmp_path_factory.mktemp("pages")
+    table = breast_cancer()
+    names = [name.replace(" ", "_") for name in table.feature_names[:6]]
+    lines = [",".join([*names, "diagnosis"])]
+    lines += [
+        ",".join([*map(repr, map(float, row[:6])), label])
+        for row, label in zip(table.X, table.y, strict=True)
+    ]
+    (place / "cells.csv").write_text("\n".join(lines) + "\n")
+    (place / "new.csv").write_text("\n".join(lines[:11]) + "\n")
+    people = ["age,job,income"]
+    people += [
+        f"{20 + k},{('clerk', 'sales', '?')[k % 3]},{('low', 'high')[k > 20]}" for k in range(40)
+    ]
+    for name in ("adult.csv", "adult-train.csv", "adult-test.csv"):
+        (place / name).write_text("\n".join(people) + "\n")
+    return place
+
+
+@pytest.mark.parametrize("page", COMMANDS)
+def test_the_commands_of_a_page_run_from_top_to_bottom(page, folder):
+    if "separability" in page:
+        shutil.copy(shared_file("endometrial.csv"), folder)
+    told = list(commands(page))
+    assert len(told) >= 2
+    for words, printed in told:
+        outcome = separatrix(*words, cwd=folder)
+        assert outcome.returncode == 0, f"separatrix {shlex.join(words)}: {outcome.stderr}"
+        assert outcome.stdout or (folder / words[-1]).exists()
+        if printed.strip():
+            same = doctest.OutputChecker().check_output(printed, outcome.stdout, SAME)
+            assert same, f"separatrix {shlex.join(words)} prints {outcome.stdout}"
+
+
+def test_the_scripts_of_the_page_on_reading_run(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    scripts = [block for block in blocks("docs/reading.md", "python") if ">>>" not in block]
+    assert len(scripts) >= 3
+    names = {}
+    for script in scripts:
+        exec(compile(script, "docs/reading.md", "exec"), names)
+    assert names["w"].shape == (names["table"].X.shape[1],)
+
+
+def test_no_script_of_another_page_goes_unrun():
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        name = page.relative_to(ROOT).as_posix()
+        if name != "docs/reading.md":
+            assert all(">>>" in block for block in blocks(name, "python")), name
+        shown = "".join(blocks(name, "console"))
+        assert "$ separatrix" not in shown or name in (*COMMANDS, "docs/lab.md"), name
+
+
+def test_the_checker_runs_alone_as_the_page_on_certificates_says(folder):
+    command, printed = (
+        blocks("docs/certificates.md", "console")[0].removeprefix("$ ").split("\n", 1)
+    )
+    _, script, certificate, data = shlex.split(command)
+    shutil.copy(shared_file("mushrooms.libsvm"), folder / data)
+    shutil.copy(checker.__file__, folder / script)
+    made = separatrix("separable", data, "--certificate", certificate, cwd=folder)
+    assert made.returncode == 0, made.stderr
+    outcome = subprocess.run(
+        [sys.executable, "-I", "-S", script, certificate, data],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": os.environ["PATH"]},
+    )
+    assert outcome.stdout == printed

@@ -7,7 +7,7 @@ UV_VERSION := 0.13.7
 
 export MPLBACKEND := Agg
 
-.PHONY: run test test-compiled test-interpreted browser check bench fuzz harden docs docs-test pictures wheel-test lock clean
+.PHONY: run test test-compiled test-interpreted browser torch check bench fuzz harden docs docs-test pictures wheel-test lock clean
 
 run: $(READY)  ## set up, then the main job on embedded data: two studies and their reports
 	$(BIN)/separatrix study -o out/study
@@ -25,6 +25,11 @@ test-interpreted: $(READY)
 # The tests of the lab drive a real browser, Debian's; without one they are skipped and say so.
 browser:
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
+
+# Torch is no part of the lock, since its builds differ by machine: the one that pip finds here. The
+# tests of the accelerator run on its processor road; without torch they are skipped and say so.
+torch: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -104,16 +104,19 @@ def test_side_by_side_is_one_by_one(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_float32_rows_reach_the_optimum_of_their_numbers(loss):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 400)).astype(np.float32) * 10.0 ** rng.uniform(-2, 2, 400)
-    X = X.astype(np.float32)
-    signs = np.where(X[:, 0] + X[:, 1] + rng.normal(size=3000) > 0, 1.0, -1.0)
-    here, there = pair(X, signs, np.full(3000, 0.01), loss)
+    here, there = pair(*float32_rows(), loss, chunk_rows=100)
     assert there.X.dtype == np.float32
     proof, status, _ = proved(there, 1e-8)
     assert status is Status.OPTIMAL
     assert proof.gap <= 1e-7
     assert_allclose(proof.primal, proved(here, 1e-8)[0].primal, rtol=1e-7)
+
+
+def float32_rows():
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(300, 12)) * 10.0 ** rng.uniform(-2, 2, 12)).astype(np.float32)
+    signs = np.where(X[:, 0] + X[:, 1] + rng.normal(size=300) > 0, 1.0, -1.0)
+    return X, signs, np.full(300, 0.5)
 
 
 def test_a_good_start_needs_no_update_and_a_budget_ends_early():

@@ -2,6 +2,7 @@
 
     python -m benchmarks.gpu_machines [--rows N] [--columns D] [--device cuda] [--C C ...]
                                       [--losses squared_hinge logistic hinge] [--tol 1e-4]
+                                      [--classes K] [--noise 1]
 
 Rows are made on the device: their covariance has eigenvalues that fall over five orders of
 magnitude, as those of real embeddings do, in directions that are no axes. The first fit of each
@@ -114,7 +115,9 @@ def main():
         f"Measured: {rates[0] / 1e12:.3g} TFLOP/s in float32, {rates[1] / 1e12:.3g} in float64, "
         f"{rates[2] / 1e9:.0f} GB/s read.\n"
     )
-    X, y = embedding_like(options.rows, options.columns, options.classes, device)
+    X, y = embedding_like(
+        options.rows, options.columns, options.classes, device, noise=options.noise
+    )
     print(
         f"{options.rows:,} x {options.columns} float32, {options.classes} classes, eigenvalues "
         f"over {ORDERS:g} orders of magnitude; to a certified relative gap of {options.tol:g}:\n"
@@ -138,6 +141,7 @@ def arguments():
     parser.add_argument("--repeats", type=int, default=3)
     losses = ["squared_hinge", "logistic", "hinge"]
     parser.add_argument("--losses", nargs="+", default=losses, choices=losses)
+    parser.add_argument("--noise", type=float, default=1.0, help="of the labels, against the rule")
     return parser.parse_args()
 
 

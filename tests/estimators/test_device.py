@@ -271,6 +271,26 @@ def test_columns_of_every_size():
             made(loss).fit(torch.as_tensor(X * 1e300), y)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_columns_beyond_the_range_of_float32_and_other_defaults(loss):
+    X, y = clouds(100, 3)
+    before = torch.get_default_dtype()
+    for size in (1.0, 1e-60, 1e60):
+        here, there = made(loss, tol=1e-6), made(loss, tol=1e-6)
+        rows = X * [size, 1.0, 1.0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # 1e60 hides what can be proved
+            here.fit(rows, y)
+            try:
+                torch.set_default_dtype(torch.float16)
+                there.fit(torch.as_tensor(rows), y)
+            finally:
+                torch.set_default_dtype(before)
+        assert there.status_ == here.status_
+        assert there.gap_ <= 1.001
+        assert_allclose(there.objective_, here.objective_, rtol=1e-5)
+
+
 class Broken:
     """A device that fails when the matrix of the second step is made."""
 

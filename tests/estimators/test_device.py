@@ -168,7 +168,7 @@ def test_memory_maps_are_streamed_where_they_do_not_fit(loss, monkeypatch, tmp_p
     assert parts.certificate_.check(stored, y)
 
 
-def test_one_machine_a_pair_and_probabilities():
+def test_one_machine_a_pair_and_probabilities(monkeypatch):
     X, y = clouds(classes=3)
     rows = torch.as_tensor(X)
     pairs = sx.LogisticRegression(multi_class="ovo", tol=1e-8).fit(rows, torch.as_tensor(y))
@@ -177,6 +177,9 @@ def test_one_machine_a_pair_and_probabilities():
     assert pairs.certificate_.check(rows, torch.as_tensor(y))
     machine = sx.LinearSVM(probability=True).fit(rows, torch.as_tensor(y))
     assert_allclose(machine.predict_proba(rows).sum(axis=1), 1.0)
+    monkeypatch.setattr(device, "_gpu", lambda asked: CPU)
+    moved = sx.LinearSVM(probability=True, device="cuda").fit(X, y)
+    assert_allclose(moved.predict_proba(X), machine.predict_proba(X), atol=1e-3)
 
 
 # ---- cross-validation

@@ -63,7 +63,7 @@ def timed(work, device, repeats):
     return statistics.median(seconds), found
 
 
-def measured_rates(device, d):
+def measured_rates(device):
     """Return products a second in float32 and float64, and bytes read a second."""
     size = 4096 if device.type == "cuda" else 1024
     rates = []
@@ -110,7 +110,7 @@ def main():
         f"{time.strftime('%Y-%m-%d')}, {name}, Python {sys.version.split()[0]}, "
         f"torch {torch.__version__}, NumPy {np.__version__}\n"
     )
-    rates = measured_rates(device, options.columns)
+    rates = measured_rates(device)
     print(
         f"Measured: {rates[0] / 1e12:.3g} TFLOP/s in float32, {rates[1] / 1e12:.3g} in float64, "
         f"{rates[2] / 1e9:.0f} GB/s read.\n"

@@ -2,6 +2,7 @@
 
     python -m benchmarks.gpu_machines [--rows N] [--columns D] [--device cuda] [--C C ...]
                                       [--losses squared_hinge logistic hinge] [--tol 1e-4]
+                                      [--classes K] [--noise 1]
 
 Rows are made on the device: their covariance has eigenvalues that fall over five orders of
 magnitude, as those of real embeddings do, in directions that are no axes. The first fit of each
@@ -62,7 +63,7 @@ def timed(work, device, repeats):
     return statistics.median(seconds), found
 
 
-def measured_rates(device, d):
+def measured_rates(device):
     """Return products a second in float32 and float64, and bytes read a second."""
     size = 4096 if device.type == "cuda" else 1024
     rates = []
@@ -109,12 +110,14 @@ def main():
         f"{time.strftime('%Y-%m-%d')}, {name}, Python {sys.version.split()[0]}, "
         f"torch {torch.__version__}, NumPy {np.__version__}\n"
     )
-    rates = measured_rates(device, options.columns)
+    rates = measured_rates(device)
     print(
         f"Measured: {rates[0] / 1e12:.3g} TFLOP/s in float32, {rates[1] / 1e12:.3g} in float64, "
         f"{rates[2] / 1e9:.0f} GB/s read.\n"
     )
-    X, y = embedding_like(options.rows, options.columns, options.classes, device)
+    X, y = embedding_like(
+        options.rows, options.columns, options.classes, device, noise=options.noise
+    )
     print(
         f"{options.rows:,} x {options.columns} float32, {options.classes} classes, eigenvalues "
         f"over {ORDERS:g} orders of magnitude; to a certified relative gap of {options.tol:g}:\n"
@@ -138,6 +141,7 @@ def arguments():
     parser.add_argument("--repeats", type=int, default=3)
     losses = ["squared_hinge", "logistic", "hinge"]
     parser.add_argument("--losses", nargs="+", default=losses, choices=losses)
+    parser.add_argument("--noise", type=float, default=1.0, help="of the labels, against the rule")
     return parser.parse_args()
 
 

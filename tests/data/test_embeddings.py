@@ -382,6 +382,9 @@ def test_labels_of_a_file_that_holds_them_are_refused(tmp_path):
     (tmp_path / "y.txt").write_text("0\n1\n")
     with pytest.raises(sx.DataError, match="leave labels"):
         sx.read(tmp_path / "a.libsvm", labels=tmp_path / "y.txt")
+    (tmp_path / "texts").mkdir()
+    with pytest.raises(sx.DataError, match="leave labels"):
+        sx.read(tmp_path / "texts", labels=tmp_path / "y.txt")
 
 
 def test_a_kind_that_is_told_wins(tmp_path):

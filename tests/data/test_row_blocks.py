@@ -242,3 +242,16 @@ def test_a_row_that_is_no_number_is_named_in_whatever_stretch(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     with pytest.raises(sx.DataError, match="labels"):
         list(row_blocks(tmp_path / "a.csv", encoding, labels=tmp_path / "rows.npy"))
+
+
+def test_parquet_does_not_stay_in_memory(tmp_path):
+    path = tmp_path / "rows.parquet"
+    draw = np.random.default_rng(0)
+    columns = {"a": draw.normal(size=400_000), "y": draw.integers(0, 2, size=400_000)}
+    parquet.write_table(pa.table(columns), path, row_group_size=20_000)
+    encoding = sx.read(pa.table(columns).slice(0, 100)).encoding
+    before, most = pa.total_allocated_bytes(), 0
+    for block in row_blocks(path, encoding, size=1 << 16):
+        most = max(most, pa.total_allocated_bytes() - before)
+        assert block.X.shape[0] <= 4096
+    assert most < path.stat().st_size / 4

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import separatrix as sx
-from separatrix.data.scaling import METHODS, Scaling, fit_scaling
+from separatrix.data.scaling import METHODS, Scaling, deviations, fit_scaling
 
 matrices = arrays(
     float, st.tuples(st.integers(1, 8), st.integers(1, 4)), elements=st.integers(-50, 50)
@@ -62,3 +62,15 @@ def test_what_makes_no_sense_is_refused():
         fit_scaling(X).transform(np.eye(3))
     with pytest.raises(sx.DataError, match="fill"):
         fit_scaling(X).transform(sparse.csr_matrix(X))
+
+
+def test_deviations_of_large_data_are_added_up(monkeypatch):
+    from separatrix.data import scaling
+
+    X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32) + 100.0
+    X[:, 2] = 7.0
+    wanted = deviations(X)
+    monkeypatch.setattr(scaling, "_AT_ONCE", 10)
+    np.testing.assert_allclose(deviations(X), wanted, rtol=1e-12)
+    assert deviations(X)[2] == 0.0
+    np.testing.assert_allclose(fit_scaling(X).scale, [*wanted[:2], 1.0], rtol=1e-12)

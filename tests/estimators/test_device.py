@@ -168,7 +168,7 @@ def test_memory_maps_are_streamed_where_they_do_not_fit(loss, monkeypatch, tmp_p
     assert parts.certificate_.check(stored, y)
 
 
-def test_one_machine_a_pair_and_probabilities():
+def test_one_machine_a_pair_and_probabilities(monkeypatch):
     X, y = clouds(classes=3)
     rows = torch.as_tensor(X)
     pairs = sx.LogisticRegression(multi_class="ovo", tol=1e-8).fit(rows, torch.as_tensor(y))
@@ -177,6 +177,9 @@ def test_one_machine_a_pair_and_probabilities():
     assert pairs.certificate_.check(rows, torch.as_tensor(y))
     machine = sx.LinearSVM(probability=True).fit(rows, torch.as_tensor(y))
     assert_allclose(machine.predict_proba(rows).sum(axis=1), 1.0)
+    monkeypatch.setattr(device, "_gpu", lambda asked: CPU)
+    moved = sx.LinearSVM(probability=True, device="cuda").fit(X, y)
+    assert_allclose(moved.predict_proba(X), machine.predict_proba(X), atol=1e-3)
 
 
 # ---- cross-validation
@@ -269,6 +272,26 @@ def test_columns_of_every_size():
         assert_allclose(there.objective_, here.objective_, rtol=2e-4)
         with pytest.raises(DataError, match="Divide that column first"):
             made(loss).fit(torch.as_tensor(X * 1e300), y)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_columns_beyond_the_range_of_float32_and_other_defaults(loss):
+    X, y = clouds(100, 3)
+    before = torch.get_default_dtype()
+    for size in (1.0, 1e-60, 1e60):
+        here, there = made(loss, tol=1e-6), made(loss, tol=1e-6)
+        rows = X * [size, 1.0, 1.0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # 1e60 hides what can be proved
+            here.fit(rows, y)
+            try:
+                torch.set_default_dtype(torch.float16)
+                there.fit(torch.as_tensor(rows), y)
+            finally:
+                torch.set_default_dtype(before)
+        assert there.status_ == here.status_
+        assert there.gap_ <= 1.001
+        assert_allclose(there.objective_, here.objective_, rtol=1e-5)
 
 
 class Broken:

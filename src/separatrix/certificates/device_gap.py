@@ -78,7 +78,7 @@ def _dual(
 ) -> float:
     """Return a number that the dual objective is not below; -inf if alpha is not feasible."""
     torch = torch_module()
-    upper = torch.where(costs > 0.0, torch.inf, 0.0) if loss == "squared_hinge" else costs
+    upper = torch.where(costs > 0.0, torch.inf, costs) if loss == "squared_hinge" else costs
     if not bool((alpha.isfinite() & (alpha >= 0.0) & (alpha <= upper)).all()):
         return -math.inf
     balance = 0.0

@@ -89,7 +89,7 @@ def parquet_batches(path: str, size: int) -> Iterator[Any]:
 
     known = (pa.ArrowException, OSError, ValueError, KeyError, MemoryError)
     try:
-        file = parquet.ParquetFile(path)
+        file = parquet.ParquetFile(path, pre_buffer=False)  # which would keep what it has read
         width = _bytes_of(file.metadata) // max(1, file.metadata.num_rows)
         batches = file.iter_batches(batch_size=max(1, size // max(1, width)), use_threads=False)
     except known as error:

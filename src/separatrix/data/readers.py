@@ -174,6 +174,8 @@ def _read_labelled(source: Source, options: ReadOptions, encoding: Any) -> Field
 
 def read_texts_by_class(where: Any, options: ReadOptions, encoding: Any) -> Fields:
     """Read a folder, or several files, that hold the texts of one class each."""
+    if options.labels is not None:
+        raise DataError("the files say the labels of their texts: leave labels (--labels) out")
     documents = read_classes(where, options.encoding, options.max_bytes)
     name = ", ".join(map(str, where)) if isinstance(where, list | tuple) else str(where)
     fields = _texts(documents, options, encoding)

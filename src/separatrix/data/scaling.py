@@ -22,6 +22,7 @@ from separatrix.errors import DataError
 __all__ = ["METHODS", "Scaling", "deviations", "fit_scaling"]
 
 METHODS = ("standard", "min-max")
+_AT_ONCE = 1 << 24  # entries: of more, deviations are added up stretch by stretch
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,22 @@ class Scaling:
 
 def _dense(X: NDArray[Any], method: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if method == "standard":
-        return X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        return X.mean(axis=0, dtype=np.float64), _dense_deviations(X)
     low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
     return low, high - low
+
+
+def _dense_deviations(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Return standard deviations without a float64 copy of large single-precision data."""
+    if X.size <= _AT_ONCE:
+        return np.asarray(X.std(axis=0, dtype=np.float64))
+    mean = X.mean(axis=0, dtype=np.float64)
+    squares = np.zeros(X.shape[1])
+    step = max(1, _AT_ONCE // X.shape[1])
+    for begin in range(0, X.shape[0], step):
+        away = X[begin : begin + step] - mean
+        squares += np.einsum("ij,ij->j", away, away)
+    return np.sqrt(squares / X.shape[0])
 
 
 def _sparse(X: Any, method: str) -> NDArray[np.float64]:
@@ -125,4 +139,4 @@ def deviations(X: Any) -> NDArray[np.float64]:
     """
     if sparse.issparse(X):
         return _sparse(X, "standard")
-    return np.asarray(np.asarray(X).std(axis=0, dtype=np.float64))
+    return _dense_deviations(np.asarray(X))

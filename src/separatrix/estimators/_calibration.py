@@ -18,6 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import _check_sample_weight
 
 from separatrix._device import is_tensor, on_host
+from separatrix.estimators._on_device import moved_once
 from separatrix.estimators._validate import training_data
 
 __all__ = ["Calibration", "fitted_slopes", "held_out_calibration"]
@@ -46,6 +47,7 @@ class Calibration:
 
 def held_out_calibration(machine: Any, X: Any, y: Any, sample_weight: Any) -> Calibration:
     """Fit on four fifths, score the fifth, five times over; then fit the slopes to all scores."""
+    X = moved_once(machine, X)
     if is_tensor(X):
         y, sample_weight = np.asarray(on_host(y)), on_host(sample_weight)
     else:

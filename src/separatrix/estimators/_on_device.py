@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
 from separatrix._device import (
+    Chunks,
     guarded,
     is_tensor,
     labels_from,
@@ -24,7 +25,7 @@ from separatrix.errors import DataError, DeviceError
 from separatrix.estimators._validate import in_our_words, label_column
 from separatrix.problem.device_rows import DeviceRows
 
-__all__ = ["device_data", "name_of_rows", "scores_on_device", "worked_on"]
+__all__ = ["device_data", "moved_once", "name_of_rows", "scores_on_device", "worked_on"]
 
 # So many entries are given their name, a hash, while the machine is solved; more only when asked.
 _NAMED_AT_ONCE = 1 << 24
@@ -92,6 +93,17 @@ def _checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     _check_feature_names(estimator, rows, reset=True)
     _check_n_features(estimator, rows, reset=True)
     return rows, labels
+
+
+def moved_once(estimator: Any, X: Any) -> Any:
+    """Return X as a tensor on the estimator's device where it fits there; else as it is."""
+    if is_tensor(X) or not needs_torch(estimator.device, X):
+        return X
+    device = resolve(estimator.device, X)
+    if device is None or not isinstance(X, np.ndarray):
+        return X
+    chunks = Chunks(X, device)
+    return chunks.tensor if chunks.is_resident else X
 
 
 def name_of_rows(

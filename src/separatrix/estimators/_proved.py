@@ -26,6 +26,7 @@ __all__ = ["Effort", "Fitted", "Naming", "first_tolerance", "solve_and_prove", "
 _TIGHTENINGS = 4
 _SMALL, _SMALL_TOL = 20_000, 1e-9
 _PATIENT_PASSES = 300
+_NOTHING_PROVED = 1.001  # the objective is never below 0
 
 
 @dataclass(frozen=True)
@@ -89,21 +90,10 @@ def solve_and_prove(
         if not claims.is_settled and status.is_final and left:
             tol *= 0.1
             continue
-        proof = check_duality_gap(
-            X=problem.X,
-            signs=problem.signs,
-            costs=problem.costs,
-            loss=NAMES[problem.loss],
-            weights=claims.w,
-            alpha=claims.alpha,
-            intercept=problem.rows.fit_intercept,
-            bias_penalty=problem.bias_penalty,
-            ridge=problem.ridge,
-            positive=naming.positive,
-            data_sha256=_name(naming),
-            wanted=effort.tol,
-            classes=naming.classes,
-        )
+        proof = _proof(problem, claims.w, claims.alpha, effort, naming)
+        if proof.gap > _NOTHING_PROVED and problem.ridge > 0.0 and not problem.is_hard:
+            # Huge columns drown alpha in the bounds of their rounding: none at all proves more.
+            proof = _proof(problem, claims.w, np.zeros_like(claims.alpha), effort, naming)
         if proof.gap <= effort.tol:
             status = Status.OPTIMAL
             break
@@ -124,6 +114,27 @@ def solve_and_prove(
         updates=run.state.updates,
         passes=run.state.passes,
         bias_interval=claims.bias_interval,
+    )
+
+
+def _proof(
+    problem: MachineProblem, w: np.ndarray, alpha: np.ndarray, effort: Effort, naming: Naming
+) -> DualityGap:
+    """Prove the two bounds from the data."""
+    return check_duality_gap(
+        X=problem.X,
+        signs=problem.signs,
+        costs=problem.costs,
+        loss=NAMES[problem.loss],
+        weights=w,
+        alpha=alpha,
+        intercept=problem.rows.fit_intercept,
+        bias_penalty=problem.bias_penalty,
+        ridge=problem.ridge,
+        positive=naming.positive,
+        data_sha256=_name(naming),
+        wanted=effort.tol,
+        classes=naming.classes,
     )
 
 

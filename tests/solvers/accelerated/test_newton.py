@@ -67,11 +67,13 @@ def test_chunks_are_the_whole(loss):
         assert_allclose(proved(parts)[0].primal, proved(whole)[0].primal, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("widest", [0, 4096], ids=["by diagonal", "by spectrum"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_rounds_lead_where_the_matrix_does(loss, monkeypatch):
+def test_rounds_lead_where_the_matrix_does(loss, widest, monkeypatch):
+    monkeypatch.setattr(newton, "MANY_MACHINES", 1)
+    monkeypatch.setattr(newton_cg, "WIDEST_SPECTRUM", widest)
     for seed in cases(12):
         here, there = posed(seed, loss)
-        monkeypatch.setattr(newton, "WIDEST_MATRIX", 0)
         proof, *_ = proved(there, 1e-7)
         assert proof.gap <= 1e-6, seed
         assert_allclose(proof.primal, proved(here)[0].primal, rtol=1e-6, atol=1e-10)
@@ -89,31 +91,36 @@ def many(seed, loss, kind=np.float64):
     return machines
 
 
+@pytest.mark.parametrize("many_machines", [1, 100])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_side_by_side_is_one_by_one(loss):
+def test_side_by_side_is_one_by_one(loss, many_machines, monkeypatch):
+    monkeypatch.setattr(newton, "MANY_MACHINES", many_machines)
     for seed in cases(4):
         machines = many(seed, loss)
         found = side_by_side(machines, 1e-9, [None] * 4)
         for machine, first in zip(machines, found, strict=True):
             alone, *_ = proved(machine)
             state = newton.start(machine, tol=1e-9, first=first)
-            assert newton.advance(state, 0) is Status.OPTIMAL
-            assert state.updates == first.updates > 0
+            assert newton.advance(state, 1) is Status.OPTIMAL
+            assert state.updates <= first.updates + 1
             assert_allclose(state.primal, alone.primal, rtol=1e-8)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_float32_rows_reach_the_optimum_of_their_numbers(loss):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 400)).astype(np.float32) * 10.0 ** rng.uniform(-2, 2, 400)
-    X = X.astype(np.float32)
-    signs = np.where(X[:, 0] + X[:, 1] + rng.normal(size=3000) > 0, 1.0, -1.0)
-    here, there = pair(X, signs, np.full(3000, 0.01), loss)
+    here, there = pair(*float32_rows(), loss, chunk_rows=100)
     assert there.X.dtype == np.float32
     proof, status, _ = proved(there, 1e-8)
     assert status is Status.OPTIMAL
     assert proof.gap <= 1e-7
     assert_allclose(proof.primal, proved(here, 1e-8)[0].primal, rtol=1e-7)
+
+
+def float32_rows():
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(300, 12)) * 10.0 ** rng.uniform(-2, 2, 12)).astype(np.float32)
+    signs = np.where(X[:, 0] + X[:, 1] + rng.normal(size=300) > 0, 1.0, -1.0)
+    return X, signs, np.full(300, 0.5)
 
 
 def test_a_good_start_needs_no_update_and_a_budget_ends_early():

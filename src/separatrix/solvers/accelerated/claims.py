@@ -46,7 +46,8 @@ def _smooth(point: Point) -> np.ndarray:
     torch = torch_module()
     alpha, costs = point.claimed[:, 0], point.costs[:, 0]
     if point.has_free_bias:
-        upper = torch.where(costs > 0.0, torch.inf, 0.0) if point.loss == SQUARED_HINGE else costs
+        unbounded = point.loss == SQUARED_HINGE
+        upper = torch.where(costs > 0.0, torch.inf, costs) if unbounded else costs
         alpha = balanced(alpha, point.signs[:, 0], upper)
     return np.asarray(alpha.cpu().numpy())
 

@@ -6,8 +6,8 @@ loss: squared hinge or logistic; b is free (p = 0) unless asked otherwise. Each 
 
     (R + [V 1]^T D [V 1]) s = -gradient ,     D = diag(c_i loss''(m_i)) ,    V = (X - mean) / scale
 
-by Cholesky (`newton_cg`: by rounds, where d x d is too large) and takes the best step along s. Many
-machines on the same rows, a class each against the rest or a fold each, are solved side by side:
+by Cholesky (`newton_cg`: by rounds, where d x d is too large or machines are many) and takes the
+best step along s. Machines on the same rows, each class against the rest, are solved side by side:
 margins and gradients of all are one product each, and a machine that is done is left alone.
 
 Gradients, objectives and the gap are float64. The matrix may be made in float32 while the gap is
@@ -42,12 +42,14 @@ from separatrix.solvers.accelerated.row_terms import best_step
 from separatrix.solvers.accelerated.scaled import DOUBLE, ROUGH, SINGLE
 from separatrix.solvers.accelerated.systems import solved
 
-__all__ = ["WIDEST_MATRIX", "Begun", "advance", "start", "update"]
+__all__ = ["MANY_MACHINES", "WIDEST_MATRIX", "Begun", "advance", "start", "update"]
 
 # Beyond so many columns the matrix costs more than rounds of products with the rows.
 WIDEST_MATRIX = 4096
 # While the gap is above these, the matrix may be made of TF32 and of float32 products.
 _ROUGH, _SINGLE = 0.1, 1e-5
+# So many machines are served by rounds in less time than it takes to make a matrix for each.
+MANY_MACHINES = 4
 # exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
 _FAR = 750.0
 
@@ -207,7 +209,7 @@ def direction(point: Point, going: Any) -> tuple[Any, Any]:
     in_bias = point.bias_penalty * point.bias - point.balance
     if not point.has_bias:
         in_bias = torch.zeros_like(in_bias)
-    if point.scaled.width > WIDEST_MATRIX:
+    if point.scaled.width > WIDEST_MATRIX or int(going.sum()) >= MANY_MACHINES:
         return newton_cg.direction(point, in_bias, going)
     dv, db = torch.zeros_like(point.v), torch.zeros_like(point.bias)
     gaps = point.gap.tolist()

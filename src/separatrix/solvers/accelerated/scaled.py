@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from separatrix._device import product_precision, torch_module
 from separatrix.problem.device_rows import DeviceRows
 
@@ -116,12 +118,11 @@ def _measured(rows: DeviceRows, centre: bool) -> tuple[Any, Any]:
         mean /= max(1, n)
     for _, _, piece in rows.pieces():
         squares += (piece - mean).square_().sum(dim=0)
-    return mean, _powers_of_two((squares / max(1, n)).sqrt())
+    return mean, rows.tensor(_powers_of_two((squares / max(1, n)).sqrt().cpu().numpy()))
 
 
-def _powers_of_two(spread: Any) -> Any:
+def _powers_of_two(spread: np.ndarray) -> np.ndarray:
     """Round to powers of two, so that scaling rounds nothing; empty columns get 1."""
-    torch = torch_module()
-    usable = (spread > 0.0) & spread.isfinite()
-    exponents = torch.frexp(torch.where(usable, spread, torch.full_like(spread, 0.5)))[1]
-    return torch.ldexp(torch.ones_like(spread), exponents.clamp(-400, 400))
+    usable = (spread > 0.0) & np.isfinite(spread)
+    exponents = np.frexp(np.where(usable, spread, 0.5))[1]
+    return np.ldexp(1.0, np.clip(exponents, -400, 400))

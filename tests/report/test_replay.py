@@ -60,11 +60,13 @@ def test_what_is_no_picture_is_left_out():
     X, codes = clouds(120)
     machine = sx.LinearSVM().fit(X, codes)
     assert replay_facts(machine, X, codes, "xyz", 0) is not None
-    # Twins, words that most rows lack, and too many classes.
+    # Twins, words that most rows lack, rows on one spot, and too many classes.
     twins = np.column_stack([X[:, 0], 2.0 * X[:, 0], X[:, 0] > 0])
     assert replay_facts(sx.LinearSVM().fit(twins, codes), twins, codes, "xyz", 0) is None
     words = sparse.random_array((120, 50), density=0.05, rng=np.random.default_rng(0)).tocsr()
     assert replay_facts(sx.LinearSVM().fit(words, codes), words, codes, range(50), 0) is None
+    lumped = np.column_stack([X[:, 0], np.exp(12.0 * X[:, 1])])
+    assert replay_facts(sx.LinearSVM().fit(lumped, codes), lumped, codes, "xy", 0) is None
     many = np.arange(120) % 7
     assert replay_facts(sx.LinearSVM().fit(X, many), X, many, "xyz", 0) is None
     # A sparse matrix whose columns are full is as good as a dense one.

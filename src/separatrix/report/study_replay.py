@@ -30,6 +30,7 @@ MOST_POINTS = 300
 _MOST_CLASSES = len(CLASS_COLOURS)
 _LOOKED_AT = 40  # columns, those of most weight first
 _LEAST_VALUES, _MOST_ALIKE = 8, 0.5
+_LEAST_SPREAD = 0.05  # of the range, by the middle half of the rows: else most stand on one spot
 _SAME_COLUMN = 0.999
 
 
@@ -91,8 +92,7 @@ def _columns(machine: Any, X: Any, rows: np.ndarray) -> list[int] | None:
     seen: list[np.ndarray] = []
     for j in np.argsort(-effect, kind="stable")[:_LOOKED_AT].tolist():
         values = _dense(X[rows][:, [j]])[:, 0]
-        _, counts = np.unique(values, return_counts=True)
-        if len(counts) < _LEAST_VALUES or counts.max() > _MOST_ALIKE * len(rows):
+        if not _spreads(values):
             continue
         if seen and abs(np.corrcoef(seen[0], values)[0, 1]) > _SAME_COLUMN:
             continue
@@ -101,6 +101,14 @@ def _columns(machine: Any, X: Any, rows: np.ndarray) -> list[int] | None:
         if len(kept) == 2:
             return sorted(kept)
     return None
+
+
+def _spreads(values: np.ndarray) -> bool:
+    _, counts = np.unique(values, return_counts=True)
+    if len(counts) < _LEAST_VALUES or counts.max() > _MOST_ALIKE * len(values):
+        return False
+    low, high = np.quantile(values, [0.25, 0.75])
+    return bool(high - low >= _LEAST_SPREAD * np.ptp(values))
 
 
 def _dense(X: Any) -> np.ndarray:

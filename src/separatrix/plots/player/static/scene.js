@@ -160,7 +160,8 @@ export class Scene {
       const alpha = replay.multipliersAt(step), most = alpha ? Math.max(...alpha) : 0;
       rows = alpha ? alpha.flatMap((a, i) => (a > 1e-4 * most ? [i] : [])) : [];
     }
-    for (const row of rows) this.ring(replay.points[row], "ring support", 3.5);
+    const isMany = rows.length > 60;
+    for (const row of rows) this.ring(replay.points[row], isMany ? "ring support many" : "ring support", isMany ? 2 : 3.5);
   }
 }
 

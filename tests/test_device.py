@@ -1,8 +1,5 @@
 """Where the work is done: devices resolved, rows moved and streamed, failures in clear words."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -61,25 +58,6 @@ def test_what_cannot_be_is_said(monkeypatch):
         resolve("cpu", torch.eye(3).to_sparse())
     with pytest.raises(DeviceError, match="X is on meta"):
         resolve("cpu", torch.empty(3, 2, device="meta"))
-
-
-def test_without_torch(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    assert resolve("cpu", table()) is None
-    assert resolve("auto", table()) is None
-    with pytest.raises(DeviceError, match=r'pip install "separatrix\[gpu\]"'):
-        resolve("cuda", table())
-
-
-def test_plain_fits_never_import_torch():
-    code = (
-        "import sys, numpy as np, separatrix as sx\n"
-        "X = np.random.default_rng(0).normal(size=(30, 2)); y = X[:, 0] > 0\n"
-        "for machine in (sx.LinearSVM(), sx.LogisticRegression()):\n"
-        "    machine.fit(X, y).certificate_.check(X, y); machine.predict(X)\n"
-        "assert 'torch' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 class Elsewhere:

@@ -1,6 +1,7 @@
 """Files that are written: whole or not at all, whatever the disk or a neighbour does."""
 
 import errno
+import json
 import os
 import resource
 import signal
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 from fuzz import kills
 from tests.amounts import cases
+from tests.cli.command import separatrix
 
 import separatrix as sx
+from separatrix._compiled import is_interpreted
 from separatrix._write_aside import write_whole
 
 X, Y = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
@@ -68,6 +71,48 @@ def test_a_limit_on_the_size_of_files_is_a_full_disk(tmp_path):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert path.read_bytes() == before
     assert names(tmp_path) == ["model.sx"]
+
+
+def limited(size, *words, cwd):
+    """Run the command line in a child that may write files of so many bytes: code, and words."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+            done = separatrix(*words, cwd=cwd)
+            os.write(writer, json.dumps([done.returncode, done.stderr]).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as told:
+        found = told.read()
+    os.waitpid(child, 0)
+    return json.loads(found)
+
+
+def test_a_full_disk_while_a_stream_writes_its_checkpoint(tmp_path):
+    """One plain error; the last checkpoint stands, and the next run goes on from it."""
+    rng = np.random.default_rng(0)
+    lines = [f"{k % 2} 1:{rng.normal():.3f} 2:{k % 2 + rng.normal():.3f}\n" for k in range(400)]
+    data, calm = tmp_path / "rows.libsvm", tmp_path / "calm"
+    stream = ["stream", "-m", "model.sx", "../rows.libsvm", "-q", "--checkpoint", "0"]
+    folder = tmp_path / "disturbed"
+    for place in (calm, folder):
+        place.mkdir()
+        for count in (200, 400) if place is calm else (200,):
+            data.write_text("".join(lines[:count]))
+            assert separatrix(*stream, cwd=place).returncode == 0
+    data.write_text("".join(lines))
+    before = (folder / "model.sx").read_bytes()
+    code, words = limited(len(before) // 2, *stream, cwd=folder)
+    assert code == 3
+    assert words.startswith("separatrix: model.sx: the model could not be written: File too large.")
+    assert (folder / "model.sx").read_bytes() == before
+    assert names(folder) == ["model.sx"]
+    assert separatrix(*stream, cwd=folder).returncode == 0
+    assert (folder / "model.sx").read_bytes() == (calm / "model.sx").read_bytes()
 
 
 def test_a_full_disk_itself(tmp_path):
@@ -127,3 +172,9 @@ def test_a_half_file_of_a_killed_writer_is_taken_over(tmp_path):
 def test_thirty_kills_while_saving():
     told = kills.run({"save": 30}, seed=3, say=lambda *_, **__: None)
     assert told["save"]["kills"] >= 30
+
+
+@pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
+def test_five_kills_of_a_stream():
+    told = kills.run({"stream": 5}, seed=3, say=lambda *_, **__: None)
+    assert told["stream"]["kills"] >= 5

@@ -201,12 +201,20 @@ class StreamRun:
     # ---- keeping
 
     def _save(self) -> None:
+        from separatrix.errors import DataError
         from separatrix.storage.stream_checkpoint import write_checkpoint
 
         self.due = time.monotonic() + self.seconds
         if self.state is None or self.state.progress.rows == self.saved:
             return
-        write_checkpoint(self.path, self.state)
+        try:
+            write_checkpoint(self.path, self.state)
+        except OSError as error:
+            raise DataError(
+                f"the model could not be written: {error.strerror}. What stood there before stands "
+                "there still: make room, and the same command goes on from it",
+                file=str(self.path),
+            ) from error
         self.saved = self.state.progress.rows
 
     def _say_where(self) -> None:

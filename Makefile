@@ -7,7 +7,7 @@ UV_VERSION := 0.13.7
 
 export MPLBACKEND := Agg
 
-.PHONY: run test test-compiled test-interpreted browser torch check bench fuzz harden docs docs-test pictures wheel-test lock clean
+.PHONY: run test test-compiled test-interpreted coverage browser torch check bench fuzz harden docs docs-test pictures wheel-test lock clean
 
 run: $(READY)  ## set up, then the main job on embedded data: two studies and their reports
 	$(BIN)/separatrix study -o out/study
@@ -21,6 +21,18 @@ test-compiled: $(READY)
 # Coverage sees inside the loops only when they are not compiled.
 test-interpreted: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider --cov --cov-report=term
+
+# What reads certificates and files has no compiled loop, so that a compiled run measures it whole:
+# every line and branch of the checker and of the file formats. Then both runs of the suite joined.
+coverage: $(READY)  ## checker and file formats: 100 %; then the whole, both runs joined
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/storage tests/cli/test_info_convert.py \
+	  tests/certificates/test_checker.py tests/certificates/test_partition.py \
+	  --cov=separatrix.storage --cov=separatrix.certificates.checker --cov-fail-under=100
+	rm -f .coverage .coverage.*
+	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider --cov --cov-report=
+	COVERAGE_FILE=.coverage.compiled $(BIN)/python -m pytest -q -p no:cacheprovider --cov --cov-report=
+	$(BIN)/coverage combine
+	$(BIN)/coverage report
 
 # The tests of the lab drive a real browser, Debian's; without one they are skipped and say so.
 browser:
@@ -103,4 +115,4 @@ $(VENV)/.peers: $(READY) requirements-bench.lock
 	touch $@
 
 clean:
-	rm -rf $(VENV) out site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .import_linter_cache
+	rm -rf $(VENV) out site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* .import_linter_cache

@@ -153,8 +153,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args()
     print(f"separatrix {sx.__version__}, {time.strftime('%Y-%m-%d')}, seed {told.seed}", flush=True)
-    for name, count in run_in_browser(told.texts, told.seed).items():
-        print(f"{name}: {count:,} texts in Chromium: no script ran, no request left")
+    for name, count in run_in_browser(told.texts, told.seed):
+        print(f"{name}: {count:,} texts in Chromium: no script ran, no request left", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,14 @@
 """Short versions of the scripts in fuzz/, which `make harden` runs at length."""
 
 import pytest
-from fuzz import certificates, forks_and_threads, model_files, peer_models, report_names
+from fuzz import (
+    certificates,
+    forks_and_threads,
+    model_files,
+    pages_in_browser,
+    peer_models,
+    report_names,
+)
 from fuzz.model_seeds import model_files as seeds
 from tests.amounts import cases
 
@@ -41,3 +48,10 @@ def test_peers_files_never_crash_the_reader():
 
 def test_hostile_texts_in_the_report():
     report_names.run(len(cases(12)), 1)
+
+
+@pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
+def test_hostile_texts_in_a_real_browser():
+    found = dict(pages_in_browser.run(100, 2))
+    assert set(found) == {"report", "lab"}
+    assert min(found.values()) >= 100

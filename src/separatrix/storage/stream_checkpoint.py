@@ -23,7 +23,11 @@ from separatrix.storage.model_file import ModelFile, read_model, save
 __all__ = ["Checkpoint", "checkpoint_of", "read_checkpoint", "write_checkpoint"]
 
 # What turns lines of a kind into rows.
-ENCODINGS = {"libsvm": IndexEncoding, "csv": TableEncoding, "text": TextEncoding}
+ENCODINGS: dict[str, type[Any]] = {
+    "libsvm": IndexEncoding,
+    "csv": TableEncoding,
+    "text": TextEncoding,
+}
 
 
 @dataclass

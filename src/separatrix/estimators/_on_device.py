@@ -16,13 +16,14 @@ from separatrix._device import (
     is_tensor,
     labels_from,
     needs_torch,
+    on_host,
     refuse_infinite,
     resolve,
     torch_module,
 )
 from separatrix.certificates.unnamed_gap import LaterName, fingerprint_of
 from separatrix.errors import DataError, DeviceError
-from separatrix.estimators._validate import in_our_words, label_column
+from separatrix.estimators._validate import in_our_words, label_column, training_data
 from separatrix.problem.device_rows import DeviceRows
 
 __all__ = ["device_data", "moved_once", "name_of_rows", "scores_on_device", "worked_on"]
@@ -30,6 +31,7 @@ __all__ = ["device_data", "moved_once", "name_of_rows", "scores_on_device", "wor
 # So many entries are given their name, a hash, while the machine is solved; more only when asked.
 _NAMED_AT_ONCE = 1 << 24
 _SCORED_ENTRIES = 1 << 24
+_FEW_ROWS = 2048
 
 
 @contextmanager
@@ -61,8 +63,16 @@ def device_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any
         )
     labels = labels_from(y, X, device)
     weights = labels_from(sample_weight, X, device, "sample_weight")
+    if getattr(estimator, "loss", "") == "hinge" and _has_few_wide_rows(X):
+        # Their Gram matrix is small: the processor's road has it solved before a device has begun.
+        return (*training_data(estimator, on_host(X), labels), weights)
     rows, labels = _checked(estimator, X, labels)
     return DeviceRows(rows, device, given=X), label_column(labels), weights
+
+
+def _has_few_wide_rows(X: Any) -> bool:
+    shape: tuple[int, ...] = tuple(getattr(X, "shape", ()))
+    return len(shape) == 2 and shape[0] < shape[1] and shape[0] <= _FEW_ROWS
 
 
 def _checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:

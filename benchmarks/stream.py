@@ -188,10 +188,14 @@ def picture(curves, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
+    from separatrix.plots._style import CLASS_COLOURS, RC
+
+    plt.rcParams.update(RC)
     figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-    for name, curve in curves.items():
+    dashes = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1))]
+    for (name, curve), colour, dash in zip(curves.items(), CLASS_COLOURS, dashes, strict=False):
         rows, error = zip(*curve, strict=True)
-        axes.plot(rows, [100 * each for each in error], label=name, linewidth=1.4)
+        axes.plot(rows, [100 * each for each in error], dash, label=name, color=colour, lw=1.6)
     axes.set_xscale("log")
     axes.set_xlabel("rows learned")
     axes.set_ylabel("progressive error, %")

@@ -52,7 +52,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "errors": (
         "Errors and warnings",
         "Each says in one sentence what to do.",
-        ("DataError", "NotSeparableError", "ContaminatedTestError", "ModelFileError")
+        ("DataError", "DeviceError", "NotSeparableError", "ContaminatedTestError", "ModelFileError")
         + ("SeparationWarning",),
     ),
 }

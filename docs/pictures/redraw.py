@@ -112,6 +112,18 @@ def three_kinds(path: Path) -> None:
     save_regions(panels, path, names)
 
 
+def multinomial(path: Path) -> None:
+    """Three irises by their petals: all classes at once, for a small and a large C."""
+    iris = load_iris(as_frame=True)
+    names = ["petal length (cm)", "petal width (cm)"]
+    X, y = iris.data[names].to_numpy(), iris.target_names[iris.target]
+    panels = []
+    for C in (0.1, 10.0, 1000.0):
+        machine = sx.LogisticRegression(C, multi_class="multinomial").fit(X, y)
+        panels.append((f"C = {C:g}", X, y, machine))
+    save_regions(panels, path, names)
+
+
 def kernel_regions(path: Path) -> None:
     """What no line parts: XOR, circles, moons, and three irises."""
     rng = np.random.default_rng(0)
@@ -137,5 +149,5 @@ def kernel_regions(path: Path) -> None:
 if __name__ == "__main__":
     with mock.patch.dict(os.environ, SOURCE_DATE_EPOCH="0"):  # the same picture, the same file
         draws = (witness, hard_margin, soft_margin, outliers, path)
-        for draw in (*draws, lifted, three_kinds, kernel_regions):
+        for draw in (*draws, lifted, three_kinds, multinomial, kernel_regions):
             draw(Path(__file__).with_name(f"{draw.__name__}.svg"))

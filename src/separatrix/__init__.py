@@ -29,8 +29,8 @@ answer again and ``print(machine)`` says it in words:
     programs       LinearProgramHalfspace, and ZeroOne: the fewest training errors of any hyperplane
     lift           basis functions: products, bumps, random features
     theory         bounds: Vapnik's and margin bounds; shatter: every labeling of a few points
-    errors         DataError, NotSeparableError, ContaminatedTestError, ModelFileError,
-                   SeparationWarning
+    errors         DataError, DeviceError, NotSeparableError, ContaminatedTestError,
+                   ModelFileError, SeparationWarning
 
 On the command line: ``separatrix --help``. Every name is imported on first use, so that
 ``import separatrix`` costs next to nothing.

@@ -44,7 +44,14 @@ def not_finite(value: float, row: int, where: str) -> DataError:
 
 
 class DeviceError(ValueError):
-    """What was asked of an accelerator cannot be done there; says what to do."""
+    """What was asked of an accelerator cannot be done there; says what to do.
+
+    >>> import separatrix as sx
+    >>> from scipy.sparse import csr_array
+    >>> sx.LinearSVM(device="cuda").fit(csr_array([[0.0], [1.0]]), [0, 1])
+    Traceback (most recent call last):
+    separatrix.errors.DeviceError: device='cuda' takes dense data, and X is sparse. Use ...
+    """
 
 
 class NotSeparableError(ValueError):

@@ -121,7 +121,7 @@ def test_a_class_of_one_row_has_its_place():
         (direct(np.inf), "needs a finite C"),
         (direct(loss="squared_hinge"), "hinge loss only"),
         (direct(solver="newton"), "solver of its own"),
-        (sx.LogisticRegression(multi_class="direct"), "multinomial model is not built"),
+        (sx.LogisticRegression(multi_class="direct"), "multi_class='multinomial' here"),
     ],
 )
 def test_what_is_not_built_is_refused_in_words(machine, words):

@@ -19,6 +19,10 @@ BUDGETS = "the lab has its own bounds on time and updates"
 THREADS = "the answer does not depend on it"
 NEXT_FIT = "it is about fits that follow one another"
 LEFT_OUT = {
+    **{
+        (name, "device"): "the lab's points are too few for a device"
+        for name in ("LinearSVM", "LogisticRegression", "KernelSVM", "LeastSquares", "Fisher")
+    },
     ("Perceptron", "max_passes"): BUDGETS,
     ("Perceptron", "max_seconds"): BUDGETS,
     ("DeltaRule", "max_passes"): BUDGETS,

@@ -38,4 +38,6 @@ def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
     >>> [(frame.machine, frame.update, frame.row) for frame in several]
     [(0, 0, 0), (0, 1, 1), (1, 0, 0), (1, 1, 2), (2, 0, 1), (2, 1, 2)]
     """
+    if not hasattr(estimator, "get_params"):
+        raise TypeError(f"{type(estimator).__name__} has no updates to replay.")
     return frames_of(clone(estimator), X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ __all__ = ["one_thread"]
 
 
 @cache
-def _controller() -> Any:
+def _controller(with_torch: bool) -> Any:
+    """Return what limits the libraries loaded by now; torch brings one more of its own."""
     import scipy.linalg
     import scipy.optimize  # noqa: F401 - each loads a library of its own, which must be found
     from threadpoolctl import ThreadpoolController
@@ -37,7 +39,7 @@ def one_thread() -> Iterator[None]:
     """
     with _Limit.lock:
         if _Limit.blocks == 0:
-            _Limit.limiter = _controller().limit(limits=1, user_api="blas")
+            _Limit.limiter = _controller("torch" in sys.modules).limit(limits=1, user_api="blas")
         _Limit.blocks += 1
     try:
         yield

@@ -9,7 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
+from safetensors.numpy import save_file
 from tests.cli.command import separatrix
 from tests.shared import shared_file
 
@@ -60,6 +64,16 @@ def folder(tmp_path_factory):
     ]
     for name in ("adult.csv", "adult-train.csv", "adult-test.csv"):
         (place / name).write_text("\n".join(people) + "\n")
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(60, 8)).astype(np.float32), np.arange(60) % 2
+    rows[:, 0] += labels
+    np.save(place / "embeddings.npy", rows)
+    np.save(place / "labels.npy", labels)
+    np.save(place / "new.npy", rows[:5])
+    save_file({"X": rows, "y": labels}, place / "embeddings.safetensors")
+    lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(rows.ravel()), 8)
+    table = pyarrow.table({"vector": lists, "label": labels})
+    pyarrow.parquet.write_table(table, place / "embeddings.parquet")
     return place
 
 

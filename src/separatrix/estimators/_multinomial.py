@@ -27,7 +27,7 @@ __all__ = ["SolvedSoftmax", "fit_multinomial", "keep_multinomial", "solve_softma
 # The solver aims a little below what is asked, so that the proof, which adds rounding, meets it.
 _AIM = 0.9
 _TIGHTENINGS = 4
-_SMALL, _SMALL_TOL, _MORE_UPDATES = 20_000, 1e-16, 12
+_SMALL, _SMALL_TOL, _MORE_UPDATES = 20_000, 1e-20, 12
 _SINGLE_TOL = 1e-6  # single precision reaches no less
 
 

@@ -61,7 +61,7 @@ class MultinomialState:
     slope: Any = None
     pull: Any = None
     primal: float = np.inf
-    dual: float = 0.0
+    away: float = np.inf  # primal - dual
     updates: int = 0
     passes: float = 0.0
     sampled: float = 1.0
@@ -94,7 +94,7 @@ class MultinomialState:
         """(primal - dual) / primal as floating point finds it, the biases taken as balanced."""
         if self.primal == 0.0:
             return 0.0
-        return (self.primal - self.dual) / self.primal if np.isfinite(self.primal) else np.inf
+        return self.away / self.primal if np.isfinite(self.primal) else np.inf
 
     @property
     def imbalance(self) -> float:
@@ -189,7 +189,7 @@ def _look(
     away = 0.5 * float((slope * slope).sum())
     if state.problem.bias_penalty > 0.0 and state.problem.fit_intercept:
         away += 0.5 * float((pull * pull).sum()) / state.problem.bias_penalty
-    state.dual = primal - away
+    state.away = away
     better = away < 0.9 * state.best or primal < (1.0 - 1e-6) * state.least
     state.best, state.least = min(away, state.best), min(primal, state.least)
     state.stalled = 0 if better else state.stalled + 1

@@ -5,10 +5,10 @@ import os
 from separatrix._compiled import is_interpreted
 
 ALL = os.environ.get("SEPARATRIX_ALL_CASES") == "1"
-MANY = 1_000  # from so many on, `make test` does a quarter
+MANY = 1_000  # from so many on, `make test` does an eighth
 
 
 def cases(count: int) -> range:
     if is_interpreted():
-        return range(max(1, count // 40))
-    return range(count if ALL or count < MANY else count // 4)
+        return range(max(1, count // 80))
+    return range(count if ALL or count < MANY else count // 8)

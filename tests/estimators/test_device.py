@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from tests.amounts import cases
+from tests.amounts import ALL, cases
 from tests.problems import KINDS, problem
 from tests.shared import shared_file
 from tests.torch_road import CPU, torch
@@ -75,7 +75,7 @@ def test_shared_dense_sets(loss):
     agrees(loss, heart.X.toarray(), heart.y, tol=1e-7)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"] if ALL else ["logistic"])
 def test_images_of_many_classes_in_float32(loss):
     table = sx.read(shared_file("fashion-mnist/t10k-images-idx3-ubyte.gz"))
     n = 40 if is_interpreted() else 300

@@ -18,7 +18,7 @@ from separatrix.storage.model_file import from_bytes
 
 
 def test_mutated_model_files(tmp_path):
-    told = model_files.batch(len(cases(500)), 5, tmp_path)
+    told = model_files.batch(len(cases(250)), 5, tmp_path)
     assert told["altered, refused"] > 0
     assert told["forged, refused"] > 0
     assert not [word for word in told if "failed" in word]
@@ -39,7 +39,7 @@ def test_forged_certificates_of_every_kind():
 
 @pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
 def test_forks_and_threads():
-    forks_and_threads.run(len(cases(8)), len(cases(3)), say=lambda *_, **__: None)
+    forks_and_threads.run(len(cases(3)), len(cases(1)), say=lambda *_, **__: None)
 
 
 def test_peers_files_never_crash_the_reader():

@@ -189,6 +189,28 @@ MACHINE_WAYS = [
 ]
 
 
+def weights_of_another_machine(whole: Any, rng: Any) -> bool:
+    """Three times the best weights have a larger objective than the one claimed."""
+    rows = whole["claim"]["weights"]
+    size = max(abs(float.fromhex(value)) for row in rows for value in row[1:])
+    for row in rows:
+        row[1:] = [(3.0 * float.fromhex(value)).hex() for value in row[1:]]
+    return size > 0.1
+
+
+SOFTMAX_WAYS = [
+    forgeries.another_fingerprint,
+    forgeries.another_format,
+    forgeries.no_intercept_flag,
+    crossed_from_below,
+    crossed_from_above,
+    no_number,
+    part_missing,
+    other_rows_or_features,
+    weights_of_another_machine,
+]
+
+
 def forged_json(whole: Any, X: Any, y: Any, rng: Any, ways: list[Any]) -> Forged:
     for at in rng.permutation(len(ways)):
         copied = copy.deepcopy(whole)
@@ -437,6 +459,9 @@ KINDS: dict[str, tuple[Any, Any, Any]] = {
     ),
     "duality-gap, logistic": by_json(machine(sx.LogisticRegression), MACHINE_WAYS),
     "multiclass-gap": by_json(machine(lambda: sx.LinearSVM(multi_class="direct"), 3), MACHINE_WAYS),
+    "softmax-gap": by_json(
+        machine(lambda: sx.LogisticRegression(multi_class="multinomial"), 3), SOFTMAX_WAYS
+    ),
     "kernel-gap": by_json(machine(sx.KernelSVM), MACHINE_WAYS),
     "errors": (
         errors_forged, forge_errors, lambda genuine: error_forgeries.accepted(*genuine)

@@ -506,3 +506,17 @@ def test_few_rows_and_many_columns_take_a_road_that_gets_there(loss, thin, road)
     machine = sx.LinearSVM(1e4, loss=loss, tol=1e-6).fit(as_sparse(X) if thin else X, y)
     assert (machine.solver_, machine.status_) == (road, "optimal")
     assert machine.certificate_.check(X, y)
+
+
+def test_a_cost_far_above_all_multipliers_is_proved_as_the_hard_margin():
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(42)
+    rows = rng.permutation(X.shape[0])[: int(rng.choice([200, 1000, 5000]))]
+    sixes = (y[rows] == 6).astype(int)
+    soft = sx.LinearSVM(1e4, tol=1e-7).fit(X[rows], sixes)  # the gap stayed at 3e-7
+    assert soft.status_ == "optimal"
+    assert soft.certificate_.check(X[rows], sixes)
+    hard = sx.LinearSVM(np.inf, tol=1e-7).fit(X[rows], sixes)
+    assert soft.objective_ == pytest.approx(hard.objective_, rel=1e-7)

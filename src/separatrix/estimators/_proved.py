@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from separatrix.certificates.duality_gap import DualityGap, check_duality_gap
 from separatrix.certificates.unnamed_gap import LaterName, named_later
 from separatrix.errors import NotSeparableError
-from separatrix.problem.losses import NAMES
+from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers._drive import Status
 from separatrix.solvers.machine import MachineRun, choose, other_road
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Effort", "Fitted", "Naming", "first_tolerance", "solve_and_prove", "verdict_of"]
 
 _TIGHTENINGS = 4
+_FAR_BELOW = 0.1
+_HAIRS = (0.0, 1e-13, 1e-12, 1e-11)
 _SMALL, _SMALL_TOL = 20_000, 1e-9
 _PATIENT_PASSES = 300
 _NOTHING_PROVED = 1.001  # the objective is never below 0
@@ -101,6 +103,9 @@ def solve_and_prove(
             break
         status = Status.UNPROVED
         tol *= 1e-3
+    if status is Status.UNPROVED and _needs_no_slack(problem, claims.alpha):
+        claims, proof = _as_hard_margin(problem, road, effort, naming, claims, proof)
+        status = Status.OPTIMAL if proof.gap <= effort.tol else status
     if problem.is_hard and not proof.holds and perf_counter() < effort.deadline:
         refuse_if_inseparable(problem)
     if isinstance(naming.fingerprint, LaterName):
@@ -115,6 +120,36 @@ def solve_and_prove(
         passes=run.state.passes,
         bias_interval=claims.bias_interval,
     )
+
+
+def _needs_no_slack(problem: MachineProblem, alpha: np.ndarray) -> bool:
+    """Whether every multiplier is far below its cost: the machine is then that of no slack."""
+    used = problem.costs > 0.0
+    if problem.loss != HINGE or problem.is_hard or not used.any():
+        return False
+    return bool((alpha[used] < _FAR_BELOW * problem.costs[used]).all())
+
+
+def _as_hard_margin(
+    problem: MachineProblem, road: str, effort: Effort, naming: Naming, claims: Any, proof: Any
+) -> tuple[Any, Any]:
+    """Return the claims of the hard margin, if they prove more.
+
+    With no slack, and no multiplier above its cost, they are optimal for both machines. Made longer
+    by a hair w has margins above 1 whatever the rounding, for which a large C would charge dearly.
+    """
+    hard = replace(problem, costs=np.where(problem.costs > 0.0, np.inf, 0.0))
+    run = _begun(hard, road, effort, np.inf, None)
+    run.go_on(first_tolerance(hard, effort), effort.deadline, None)
+    found = run.claims()
+    if not (found.alpha <= problem.costs).all():
+        return claims, proof
+    for hair in _HAIRS:
+        longer = replace(found, w=found.w * (1.0 + hair))
+        again = _proof(problem, longer.w, longer.alpha, effort, naming)
+        if again.gap < proof.gap:
+            claims, proof = longer, again
+    return claims, proof
 
 
 def _proof(

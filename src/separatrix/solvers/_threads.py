@@ -6,20 +6,20 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 __all__ = ["one_thread"]
 
 
-@cache
-def _controller(with_torch: bool) -> Any:
-    """Return what limits the libraries loaded by now; torch brings one more of its own."""
+def _controller() -> Any:
+    """Return what limits the libraries loaded by now; a module imported since may have more."""
     import scipy.linalg
     import scipy.optimize  # noqa: F401 - each loads a library of its own, which must be found
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    if _Limit.modules != len(sys.modules):
+        _Limit.modules, _Limit.controller = len(sys.modules), ThreadpoolController()
+    return _Limit.controller
 
 
 class _Limit:
@@ -28,6 +28,8 @@ class _Limit:
     lock = threading.Lock()
     blocks = 0
     limiter: Any = None
+    controller: Any = None
+    modules = 0  # imported when the controller was made
 
 
 @contextmanager
@@ -39,7 +41,7 @@ def one_thread() -> Iterator[None]:
     """
     with _Limit.lock:
         if _Limit.blocks == 0:
-            _Limit.limiter = _controller("torch" in sys.modules).limit(limits=1, user_api="blas")
+            _Limit.limiter = _controller().limit(limits=1, user_api="blas")
         _Limit.blocks += 1
     try:
         yield

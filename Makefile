@@ -7,16 +7,22 @@ UV_VERSION := 0.13.7
 
 export MPLBACKEND := Agg
 
-.PHONY: run test test-compiled test-interpreted coverage browser torch check bench fuzz harden docs docs-test pictures wheel-test lock clean
+.PHONY: run test test-compiled test-processes test-interpreted coverage browser torch check bench fuzz harden docs docs-test pictures wheel-test lock clean
 
 run: $(READY)  ## set up, then the main job on embedded data: two studies and their reports
 	$(BIN)/separatrix study -o out/study
 
 test: $(READY)  ## the whole suite, compiled, and at the same time interpreted for coverage
-	$(MAKE) --jobs=2 --output-sync=target test-compiled test-interpreted
+	$(MAKE) --jobs=3 --output-sync=target test-compiled test-processes test-interpreted
+
+# What starts processes, workers, a browser or a shell waits much of the time: it runs beside the rest.
+PROCESSES := tests/cli tests/distributed tests/docs tests/hardening tests/lab tests/report
 
 test-compiled: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PROCESSES:%=--ignore=%)
+
+test-processes: $(READY)
+	$(BIN)/python -m pytest -q -p no:cacheprovider $(PROCESSES)
 
 # Coverage sees inside the loops only when they are not compiled.
 test-interpreted: $(READY)

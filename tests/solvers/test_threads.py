@@ -9,10 +9,14 @@ from separatrix.solvers._threads import one_thread
 
 
 def blas_threads():
+    """Return the threads of every BLAS that counts for the process.
+
+    Torch's, on some machines, is built on OpenMP, which counts for each thread on its own.
+    """
     return [
         library["num_threads"]
         for library in threadpoolctl.threadpool_info()
-        if library["user_api"] == "blas"
+        if library["user_api"] == "blas" and library["threading_layer"] != "openmp"
     ]
 
 

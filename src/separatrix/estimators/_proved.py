@@ -26,6 +26,7 @@ __all__ = ["Effort", "Fitted", "Naming", "first_tolerance", "solve_and_prove", "
 _TIGHTENINGS = 4
 _FAR_BELOW = 0.1
 _HAIRS = (0.0, 1e-13, 1e-12, 1e-11)
+_MARKEDLY = 0.5  # of the gap: two claims that prove nothing are not told apart by rounding
 _SMALL, _SMALL_TOL = 20_000, 1e-9
 _PATIENT_PASSES = 300
 _NOTHING_PROVED = 1.001  # the objective is never below 0
@@ -147,7 +148,7 @@ def _as_hard_margin(
     for hair in _HAIRS:
         longer = replace(found, w=found.w * (1.0 + hair))
         again = _proof(problem, longer.w, longer.alpha, effort, naming)
-        if again.gap < proof.gap:
+        if again.gap < _MARKEDLY * proof.gap:
             claims, proof = longer, again
     return claims, proof
 

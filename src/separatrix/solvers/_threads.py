@@ -37,7 +37,8 @@ def one_thread() -> Iterator[None]:
     """Keep NumPy's and SciPy's linear algebra to one thread in this block.
 
     The limit is the process's, and only the thread that owns it can lift it: so the outermost block
-    belongs around a pool of threads, and blocks inside its work do nothing.
+    belongs around a pool of threads, and blocks inside its work do nothing. (A library on OpenMP,
+    as torch's may be, counts for each thread on its own and is limited in the outermost one alone.)
     """
     with _Limit.lock:
         if _Limit.blocks == 0:

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from tests.amounts import cases
+from tests.torch_road import CPU, torch
 
 import separatrix as sx
 from separatrix.errors import DeviceError
@@ -13,10 +14,6 @@ from separatrix.problem.within import within_rows
 from separatrix.solvers.accelerated.least_squares import least_squares_on
 from separatrix.solvers.accelerated.within import within_rows_on
 from separatrix.solvers.least_squares import solve_least_squares
-
-torch = pytest.importorskip("torch", reason="torch (the extra gpu) is not installed")
-
-CPU = torch.device("cpu")
 
 
 def drawn(seed, n=60, d=5, classes=3):

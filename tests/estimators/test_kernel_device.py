@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from tests.amounts import cases
 from tests.problems import problem
+from tests.torch_road import CPU, torch
 
 import separatrix as sx
 from separatrix.certificates.device_scores import device_scores
@@ -16,15 +17,12 @@ from separatrix.problem.kernels import Kernel
 from separatrix.solvers.device_kernel import device_kernel_rows
 from separatrix.solvers.kernel_rows import WholeRows, spans_of
 
-torch = pytest.importorskip("torch", reason="torch (the extra gpu) is not installed")
-
 KERNELS = [
     Kernel("rbf", 0.5),
     Kernel("linear"),
     Kernel("poly", 0.5, 3, 1.0),
     Kernel("sigmoid", 0.1, 3, -0.5),
 ]
-CPU = torch.device("cpu")
 
 
 def rows_of(seed, n=40, d=5):

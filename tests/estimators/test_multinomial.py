@@ -132,7 +132,8 @@ def test_C_is_chosen():
 
 
 def test_tensors_take_the_same_road():
-    torch = pytest.importorskip("torch", reason="torch is not installed (the extra 'gpu')")
+    from tests.torch_road import torch
+
     X, y = load_wine(return_X_y=True)
     here = machine(tol=1e-7).fit(X, y)
     there = machine(tol=1e-7).fit(torch.tensor(X), torch.tensor(y))

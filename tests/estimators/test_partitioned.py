@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
 
 import separatrix as sx
@@ -186,6 +189,29 @@ def test_a_checkpoint_of_another_problem_is_not_gone_on_with(tmp_path):
     plain = sx.LinearSVM(C=3.0).fit(sx.open_partitions(folder))
     other = sx.LinearSVM(C=3.0).fit(sx.open_partitions(folder, checkpoint=path))
     assert (other.coef_ == plain.coef_).all()
+
+
+@pytest.mark.parametrize("call", ["os.fsync", "os.replace", "os.fdopen"])
+def test_a_full_disk_leaves_the_old_checkpoint(call, tmp_path, monkeypatch):
+    X, y = rows_of(6)
+    folder, path = written(tmp_path / "data", X, y), tmp_path / "run.npz"
+    plain = sx.LinearSVM(tol=1e-9).fit(sx.open_partitions(folder))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sx.LinearSVM(tol=1e-9, max_passes=20).fit(sx.open_partitions(folder, checkpoint=path))
+        before = path.read_bytes()
+
+        def fail(*_, **__):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(call, fail)
+        with pytest.warns(RuntimeWarning, match="No space left.*the one before stands"):
+            sx.LinearSVM(tol=1e-9, max_passes=30).fit(sx.open_partitions(folder, checkpoint=path))
+        monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["data", "run.npz"]
+    second = sx.LinearSVM(tol=1e-9).fit(sx.open_partitions(folder, checkpoint=path))
+    assert (second.coef_ == plain.coef_).all()
 
 
 def test_the_certificate_is_the_same_file_as_ever(tmp_path):

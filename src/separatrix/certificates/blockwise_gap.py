@@ -30,6 +30,7 @@ from separatrix.certificates.objective_bounds import (
     penalty_from_above,
     sum_from_above,
 )
+from separatrix.certificates.two_bounds import SLACK, stated
 from separatrix.problem.blocks import Block, Posed, Sums
 
 __all__ = [
@@ -40,7 +41,6 @@ __all__ = [
     "prove_block",
 ]
 
-_SLACK = 1e-12
 _AT_A_TIME = 10_000
 
 
@@ -85,7 +85,7 @@ def block_terms(
     w: np.ndarray,
     bias: float,
     alpha: np.ndarray,
-    slack: float = _SLACK,
+    slack: float = SLACK,
 ) -> BlockTerms:
     """Bound what these rows add, with every rounding error counted."""
     way = next(way for way in ways(X) if way != "exact")
@@ -136,7 +136,7 @@ def gap_of_terms(
     positive: int,
     data_sha256: str,
     classes: tuple[str, ...],
-    slack: float = _SLACK,
+    slack: float = SLACK,
 ) -> DualityGap:
     """State the two bounds that the terms of all rows prove."""
     w, bias = np.asarray(weights[1:]), float(weights[0]) if intercept else 0.0
@@ -154,8 +154,7 @@ def gap_of_terms(
             dual = _down(terms.gain - lost)
     primal = primal if math.isfinite(primal) else math.inf
     dual = dual if math.isfinite(dual) else -math.inf
-    if math.isfinite(primal):
-        primal, dual = primal * (1.0 + slack), dual - slack * primal
+    primal, dual = stated(primal, dual, slack)
     return DualityGap(
         primal=primal,
         dual=dual,
@@ -208,7 +207,7 @@ def check_again(proof: DualityGap, rows: Any) -> bool:
         classes=proof.classes,
         slack=0.0,
     )
-    return proof.holds and again.primal <= proof.primal and again.dual >= proof.dual
+    return proof._is_found_again(again)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ optimum lies between `dual` and `primal`, whoever proposed the points and howeve
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,14 +23,20 @@ from separatrix.certificates.objective_bounds import (
     primal_from_above,
 )
 from separatrix.certificates.separation import certificate_json
+from separatrix.certificates.two_bounds import (
+    SLACK,
+    EachMachine,
+    TwoBounds,
+    costs_in_json,
+    hexadecimal,
+    stated,
+)
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 
 __all__ = ["LOSSES", "DualityGap", "DualityGaps", "Violation", "check_duality_gap"]
 
-# Claims are stated this much wider than found, so that another machine's rounding finds them true.
-_SLACK = 1e-12
 _VISIBLE = 1e-6
 LOSSES = ("hinge", "squared_hinge", "logistic")
 # A multiplier this close to its cost is at its cost: the exact balance moved it by rounding.
@@ -52,7 +57,7 @@ class Violation:
 
 
 @dataclass(frozen=True, eq=False)
-class DualityGap:
+class DualityGap(TwoBounds):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
     `weights` are [b, w_1 ... w_d], `multipliers` the dual point, `costs` C times each row's weight.
@@ -77,20 +82,6 @@ class DualityGap:
     classes: tuple[str, ...]
     violations: tuple[Violation, ...] = ()
     margins: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
-
-    @property
-    def gap(self) -> float:
-        """(primal - dual) / primal, rounded up: no better point is further below than this."""
-        if self.primal == 0.0:
-            return 0.0
-        if not (math.isfinite(self.primal) and math.isfinite(self.dual)):
-            return math.inf
-        return max(0.0, math.nextafter((self.primal - self.dual) / self.primal, math.inf))
-
-    @property
-    def holds(self) -> bool:
-        """Whether both bounds are there at all."""
-        return math.isfinite(self.gap)
 
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove both bounds again from the data; other data are refused."""
@@ -118,11 +109,7 @@ class DualityGap:
             slack=0.0,
             wanted=0.0,
         )
-        return self.holds and again.primal <= self.primal and again.dual >= self.dual
-
-    def _is_about(self, fingerprint: Callable[[], str]) -> bool:
-        """Whether data of this fingerprint are those the claim was made of."""
-        return fingerprint() == self.data_sha256
+        return self._is_found_again(again)
 
     def _fits(self, X: Any, n_classes: int) -> bool:
         """Whether the claim is one that can be made of such data."""
@@ -143,19 +130,17 @@ class DualityGap:
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""
         rows = np.flatnonzero(self.multipliers)
-        same = bool((self.costs == self.costs[0]).all())
-        costs = self.costs[:1] if same else self.costs
         claim = {
             "loss": self.loss,
             "positive": self.positive,
-            "costs": [_hex(value) for value in costs.tolist()],
+            "costs": costs_in_json(self.costs),
             "bias_penalty": float(self.bias_penalty).hex(),
             "ridge": float(self.ridge).hex(),
             "weights": [value.hex() for value in self.weights.tolist()],
             "rows": rows.tolist(),
             "multipliers": [value.hex() for value in self.multipliers[rows].tolist()],
-            "primal": _hex(self.primal),
-            "dual": _hex(self.dual),
+            "primal": hexadecimal(self.primal),
+            "dual": hexadecimal(self.dual),
         }
         return certificate_json("duality-gap", self, claim)
 
@@ -171,20 +156,10 @@ class DualityGap:
 
 
 @dataclass(frozen=True, eq=False)
-class DualityGaps:
+class DualityGaps(EachMachine):
     """One certificate a machine, where each class is set against all others."""
 
     machines: tuple[DualityGap, ...]
-
-    @property
-    def gap(self) -> float:
-        """The largest gap of any machine."""
-        return max(machine.gap for machine in self.machines)
-
-    @property
-    def holds(self) -> bool:
-        """Whether every machine has both its bounds."""
-        return all(machine.holds for machine in self.machines)
 
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove every machine's bounds again."""
@@ -201,10 +176,6 @@ class DualityGaps:
             f"proved: no hyperplane lowers the objective of any of the {len(self.machines)} "
             f"machines by more than {self.gap:.2g} of it"
         )
-
-
-def _hex(value: float) -> str:
-    return "inf" if math.isinf(value) else float(value).hex()
 
 
 def data_of(X: Any, codes: np.ndarray, n_classes: int, intercept: bool) -> Problem:
@@ -228,7 +199,7 @@ def check_duality_gap(
     positive: int = 1,
     data_sha256: str = "",
     classes: tuple[str, ...] = ("0", "1"),
-    slack: float = _SLACK,
+    slack: float = SLACK,
     wanted: float = 0.0,
 ) -> DualityGap:
     """Compute both bounds from the data, rounding outwards.
@@ -254,8 +225,7 @@ def check_duality_gap(
         dual = dual_from_below(seen, costs, loss, signs, alpha, penalty, box)
         if primal - dual <= (wanted - 2.0 * slack) * primal:
             break
-    if math.isfinite(primal):
-        primal, dual = primal * (1.0 + slack), dual - slack * primal
+    primal, dual = stated(primal, dual, slack)
     return DualityGap(
         primal=primal,
         dual=dual,

@@ -20,14 +20,22 @@ import numpy as np
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.kernel_bounds import most_out_of_order, objectives
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
 from separatrix.certificates.separation import certificate_json
+from separatrix.certificates.two_bounds import (
+    SLACK,
+    EachMachine,
+    TwoBounds,
+    costs_in_json,
+    hexadecimal,
+    stated,
+)
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["KernelGap", "KernelGaps", "prove_kernel_gap", "smallest_eigenvalue"]
 
-_SLACK = 1e-12
 # Claims are this many rounding bounds wider than need be, so that another order of sums finds them
 # true: what it computes is within one bound of the truth, and it adds one of its own.
 _WIDER = 3.0
@@ -36,7 +44,7 @@ _NEGATIVE = -1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class KernelGap:
+class KernelGap(TwoBounds):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
     `multipliers` and `bias` are the machine, `costs` C times each row's weight. Class `positive` is
@@ -85,11 +93,8 @@ class KernelGap:
     @property
     def gap(self) -> float:
         """(primal - dual) / primal, rounded up; inf where nothing bounds the best from below."""
-        if not self.is_convex or not (math.isfinite(self.primal) and math.isfinite(self.dual)):
-            return math.inf
-        if self.primal == 0.0:
-            return 0.0
-        return max(0.0, math.nextafter((self.primal - self.dual) / self.primal, math.inf))
+        both = self.is_convex and math.isfinite(self.primal) and math.isfinite(self.dual)
+        return super().gap if both else math.inf
 
     @property
     def holds(self) -> bool:
@@ -103,7 +108,6 @@ class KernelGap:
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""
         rows = np.flatnonzero(self.multipliers)
-        same = bool((self.costs == self.costs[0]).all())
         claim = {
             "kernel": {
                 "name": self.kernel.name,
@@ -113,15 +117,15 @@ class KernelGap:
             },
             "positive": self.positive,
             "negative": self.negative,
-            "costs": [_hex(v) for v in (self.costs[:1] if same else self.costs).tolist()],
+            "costs": costs_in_json(self.costs),
             "bias": float(self.bias).hex(),
             "rows": rows.tolist(),
             "multipliers": [value.hex() for value in self.multipliers[rows].tolist()],
             "curved": self.curved,
-            "smallest": _hex(self.smallest),
-            "primal": _hex(self.primal),
-            "dual": _hex(self.dual),
-            "violation": _hex(self.violation),
+            "smallest": hexadecimal(self.smallest),
+            "primal": hexadecimal(self.primal),
+            "dual": hexadecimal(self.dual),
+            "violation": hexadecimal(self.violation),
         }
         return certificate_json("kernel-gap", self, claim)
 
@@ -142,20 +146,10 @@ class KernelGap:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelGaps:
+class KernelGaps(EachMachine):
     """One certificate a machine, where there are several classes."""
 
     machines: tuple[KernelGap, ...]
-
-    @property
-    def gap(self) -> float:
-        """The largest gap of any machine."""
-        return max(machine.gap for machine in self.machines)
-
-    @property
-    def holds(self) -> bool:
-        """Whether every machine has its claim."""
-        return all(machine.holds for machine in self.machines)
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove every machine's claim again."""
@@ -173,10 +167,6 @@ class KernelGaps:
             f"proved: no machine with this kernel lowers the objective of any of the "
             f"{len(self.machines)} machines by more than {self.gap:.2g} of it"
         )
-
-
-def _hex(value: float) -> str:
-    return str(value) if not math.isfinite(value) else float(value).hex()
 
 
 def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
@@ -206,9 +196,7 @@ def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
         )
         if not machine.holds or (machine.is_convex and not again.is_convex):
             return False
-        if machine.is_convex and not (
-            again.primal <= machine.primal and again.dual >= machine.dual
-        ):
+        if machine.is_convex and not machine._is_found_again(again):
             return False
         if not again.violation <= machine.violation:
             return False
@@ -291,11 +279,9 @@ def prove_kernel_gap(
         # Another check computes clear rows in float64: their claim need not be wider.
         wider_by = np.where(scores.clear, 1.0, 1.0 + wider)
         off = (errors + 2.0 * UNIT * (abs(g) + abs(bias) + 1.0)) * wider_by
-        primal, dual = _objectives(signs, costs, alpha, g, margins, off)
-        if math.isfinite(primal):
-            slack = _SLACK if wider else 0.0
-            primal, dual = primal * (1.0 + slack), dual - slack * primal
-        violation = _violation(signs, costs, alpha, g, off)
+        primal, dual = objectives(signs, costs, alpha, g, margins, off)
+        primal, dual = stated(primal, dual, SLACK if wider else 0.0)
+        violation = most_out_of_order(signs, costs, alpha, g, off)
     return KernelGap(
         primal=primal,
         dual=dual,
@@ -314,59 +300,3 @@ def prove_kernel_gap(
         classes=classes,
         margins=margins,
     )
-
-
-def _objectives(
-    signs: np.ndarray,
-    costs: np.ndarray,
-    alpha: np.ndarray,
-    g: np.ndarray,
-    margins: np.ndarray,
-    off: np.ndarray,
-) -> tuple[float, float]:
-    used = costs > 0.0
-    feasible = (
-        np.isfinite(alpha).all()
-        and (alpha >= 0.0).all()
-        and (alpha <= costs).all()
-        and not alpha[signs == 0.0].any()
-        and math.fsum((signs * alpha).tolist()) == 0.0  # rounded once: zero only if it is zero
-    )
-    if not (np.isfinite(g).all() and np.isfinite(off).all()):
-        return math.inf, -math.inf
-    a = alpha[alpha > 0.0]
-    square = _sum((signs * alpha * g)[alpha > 0.0]) + _sum((alpha * off)[alpha > 0.0])
-    square = max(0.0, square + 4.0 * UNIT * _sum((alpha * abs(g))[alpha > 0.0]))
-    lower = (margins - off)[used]
-    total = _sum(a) * (1.0 - 4.0 * UNIT)
-    if np.isinf(costs).any():
-        least = min(1.0, float(lower.min()))
-        primal = 0.5 * square / least**2 * (1.0 + 8.0 * UNIT) if least > 0.0 else math.inf
-        dual = 0.5 * total * (total / square) if square > 0.0 else -math.inf
-    else:
-        short = costs[used] * np.maximum(0.0, 1.0 - lower)
-        primal = (0.5 * square + _sum(short) * (1.0 + 4.0 * UNIT)) * (1.0 + 4.0 * UNIT)
-        dual = total - 0.5 * square
-    dual -= 4.0 * UNIT * (abs(dual) + square)
-    return primal, dual if feasible else -math.inf
-
-
-def _violation(
-    signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, g: np.ndarray, off: np.ndarray
-) -> float:
-    """Return by how much a row that may fall stands above one that may grow, at the most."""
-    f = g - signs
-    above, below = alpha > 0.0, alpha < costs
-    grows = np.where(signs > 0.0, below, above & (signs < 0.0))
-    falls = np.where(signs > 0.0, above, below & (signs < 0.0))
-    if not (grows.any() and falls.any()):
-        return 0.0
-    return max(0.0, float((f + off)[falls].max()) - float((f - off)[grows].min()))
-
-
-def _sum(values: np.ndarray) -> float:
-    """Return the sum, rounded once."""
-    try:
-        return math.fsum(values.tolist())
-    except (OverflowError, ValueError):
-        return math.inf

@@ -24,22 +24,28 @@ import scipy.sparse as sp
 
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.class_pass import ClassPass, class_pass
-from separatrix.certificates.data_pass import LEAST, UNIT
+from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import Violation, data_of
 from separatrix.certificates.objective_bounds import sum_error, sum_from_above
 from separatrix.certificates.separation import certificate_json
+from separatrix.certificates.two_bounds import SLACK, stated
+from separatrix.certificates.weights_by_class import (
+    WeightsByClass,
+    below,
+    half_square,
+    penalty_of_biases,
+    primal_above,
+)
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["MulticlassGap", "check_multiclass_gap"]
 
-# Claims are stated this much wider than found, so that another machine's rounding finds them true.
-_SLACK = 1e-12
 _VISIBLE = 1e-6
 _FEW_ENTRIES = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class MulticlassGap:
+class MulticlassGap(WeightsByClass):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
     `weights` has one row [b, w_1 ... w_d] a class. Multiplier t belongs to row ``rows[t]`` and the
@@ -63,23 +69,9 @@ class MulticlassGap:
     slack: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
 
     @property
-    def gap(self) -> float:
-        """(primal - dual) / primal, rounded up: no better point is further below than this."""
-        if self.primal == 0.0:
-            return 0.0
-        if not (math.isfinite(self.primal) and math.isfinite(self.dual)):
-            return math.inf
-        return max(0.0, math.nextafter((self.primal - self.dual) / self.primal, math.inf))
-
-    @property
     def margins(self) -> np.ndarray:
         """By how much each row's own class beats the others, at least; 1 stands for all above."""
         return 1.0 - self.slack
-
-    @property
-    def holds(self) -> bool:
-        """Whether both bounds are there at all."""
-        return math.isfinite(self.gap)
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove both bounds again from the data; other data are refused."""
@@ -87,7 +79,7 @@ class MulticlassGap:
         X = as_matrix(X)
         if not self._fits(X, len(classes)):
             return False
-        if sha256(data_of(X, codes, len(classes), self.intercept)) != self.data_sha256:
+        if not self._is_about(lambda: sha256(data_of(X, codes, len(classes), self.intercept))):
             return False
         again = check_multiclass_gap(
             X=X,
@@ -101,47 +93,21 @@ class MulticlassGap:
             bias_penalty=self.bias_penalty,
             slack=0.0,
         )
-        return self.holds and again.primal <= self.primal and again.dual >= self.dual
+        return self._is_found_again(again)
 
     def _fits(self, X: Any, n_classes: int) -> bool:
         """Whether the claim is one that can be made of such data."""
-        n, d = X.shape
-        return (
-            n_classes == len(self.classes)
-            and n_classes >= 2
-            and (n, d) == (self.n_rows, self.n_features)
-            and self.costs.shape == (n,)
-            and self.weights.shape == (n_classes, d + 1)
-            and self.rows.shape == self.rivals.shape == self.multipliers.shape
-            and bool((self.costs >= 0.0).all() and np.isfinite(self.costs).all())
-            and 0.0 <= self.bias_penalty < math.inf
-        )
+        named = self.rows.shape == self.rivals.shape == self.multipliers.shape
+        return named and super()._fits(X, n_classes)
 
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""
-        same = bool((self.costs == self.costs[0]).all())
-        costs = self.costs[:1] if same else self.costs
-        claim = {
-            "costs": [value.hex() for value in costs.tolist()],
-            "bias_penalty": float(self.bias_penalty).hex(),
-            "weights": [[value.hex() for value in row] for row in self.weights.tolist()],
+        dual = {
             "rows": self.rows.tolist(),
             "rivals": self.rivals.tolist(),
             "multipliers": [value.hex() for value in self.multipliers.tolist()],
-            "primal": float(self.primal).hex(),
-            "dual": float(self.dual).hex(),
         }
-        return certificate_json("multiclass-gap", self, claim)
-
-    def __str__(self) -> str:
-        """Say in one sentence what is proved."""
-        if not self.holds:
-            return "not proved: one of the two bounds is not finite"
-        return (
-            f"proved: no {len(self.classes)} weight vectors lower the objective, "
-            f"{self.primal:.9g}, by more than {self.gap:.2g} of it (the least is at least "
-            f"{self.dual:.9g})"
-        )
+        return certificate_json("multiclass-gap", self, self._in_json() | dual)
 
 
 def check_multiclass_gap(
@@ -157,7 +123,7 @@ def check_multiclass_gap(
     bias_penalty: float = 0.0,
     data_sha256: str = "",
     classes: tuple[str, ...] = (),
-    slack: float = _SLACK,
+    slack: float = SLACK,
     wanted: float = 0.0,
 ) -> MulticlassGap:
     """Compute both bounds from the data, rounding outwards.
@@ -177,12 +143,11 @@ def check_multiclass_gap(
     for by_column in (True,) if small else (False, True):
         # Whoever checks the claim may add up in another order, whose rounding it allows for.
         seen = class_pass(X, codes, W, bias, shares, by_column, 3.0 if slack else 1.0)
-        primal = _primal_from_above(seen, costs, W, bias, penalty or 0.0)
+        primal = primal_above(seen.short, costs, W, bias, penalty or 0.0)
         dual = _dual_from_below(seen, named[2], balance, penalty) if feasible else -math.inf
         if primal - dual <= (wanted - 2.0 * slack) * primal:
             break
-    if math.isfinite(primal):
-        primal, dual = primal * (1.0 + slack), dual - slack * primal
+    primal, dual = stated(primal, dual, slack)
     return MulticlassGap(
         primal=primal,
         dual=dual,
@@ -251,37 +216,16 @@ def _shares(
     return shares, [math.fsum(part.tolist()) for part in np.split(values[order], cuts)]
 
 
-def _primal_from_above(
-    seen: ClassPass, costs: np.ndarray, W: np.ndarray, bias: np.ndarray, penalty: float
-) -> float:
-    used = costs > 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.append((W * W).ravel(), penalty * bias * bias * (1.0 + 2.0 * UNIT))
-        terms = costs[used] * seen.short[used]
-        if not (np.isfinite(terms).all() and np.isfinite(squares).all()):
-            return math.inf
-        norm = 0.5 * sum_from_above(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
-        total = sum_from_above(terms) * (1.0 + 2.0 * UNIT) + len(terms) * LEAST
-    return (norm + total) * (1.0 + 2.0 * UNIT)
-
-
 def _dual_from_below(
     seen: ClassPass, multipliers: np.ndarray, balance: list[float], penalty: float | None
 ) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
-        outer = (abs(seen.totals) + seen.errors).ravel()
-        squares = outer * outer
+        spent = half_square(abs(seen.totals) + seen.errors, seen.spread)
         if penalty:
             sizes = abs(np.array(balance)) * (1.0 + 2.0 * UNIT)
-            squares = np.append(squares, sizes / penalty * sizes * (1.0 + 8.0 * UNIT) + LEAST)
-        if not (np.isfinite(squares).all() and math.isfinite(seen.spread)):
-            return -math.inf
-        spent = 0.5 * sum_from_above(squares) * (1.0 + 8.0 * UNIT) + len(squares) * LEAST
-        # The length of u is at most its computed length and the length of its error.
-        spent += seen.spread * (math.sqrt(2.0 * spent) + seen.spread) * (1.0 + 8.0 * UNIT)
+            spent += penalty_of_biases(sizes, penalty)
         gain = sum_from_above(multipliers) - sum_error(multipliers)
-    value = gain - spent
-    return value - 2.0 * UNIT * abs(value) - LEAST if math.isfinite(value) else -math.inf
+    return below(gain - spent)
 
 
 def _violations(

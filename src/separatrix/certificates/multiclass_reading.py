@@ -8,8 +8,9 @@ import numpy as np
 
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.multiclass_gap import MulticlassGap
-from separatrix.certificates.reading import about_data, spread
+from separatrix.certificates.reading import about_data
 from separatrix.certificates.refusal import opened
+from separatrix.certificates.weights_by_class import read
 
 __all__ = ["multiclass_gap_from_json"]
 
@@ -20,16 +21,9 @@ def multiclass_gap_from_json(text: str | dict[str, Any]) -> MulticlassGap:
         return _multiclass_gap(whole["claim"], about_data(whole))
 
 
-def _multiclass_gap(claim: dict[str, Any], common: dict[str, Any]) -> MulticlassGap:
-    n, d, K = common["n_rows"], common["n_features"], len(common["classes"])
-    if not 0 < n < 2**40 or not 0 <= d < 2**40 or K < 2:
-        raise Refused("the certificate must say how many rows, features and classes there are")
-    costs = np.array([float.fromhex(value) for value in claim["costs"]])
-    if not (len(costs) in (1, n) and (costs >= 0.0).all() and (costs > 0.0).any()):
-        raise Refused("costs must be one number above zero, or one for each row")
-    weights = np.array([[float.fromhex(value) for value in row] for row in claim["weights"]])
-    if weights.shape != (K, d + 1):
-        raise Refused("weights must be one list a class: the bias, and one number a column")
+def _multiclass_gap(claim: dict[str, Any], about: dict[str, Any]) -> MulticlassGap:
+    common = read(claim, about)
+    n, K = about["n_rows"], len(about["classes"])
     if any(type(number) is not int for number in claim["rivals"]):
         raise Refused("rivals must be class numbers")
     rows = np.array(claim["rows"], dtype=np.int64)
@@ -41,17 +35,6 @@ def _multiclass_gap(claim: dict[str, Any], common: dict[str, Any]) -> Multiclass
         raise Refused("rows and rivals must number rows and classes")
     if len(set(zip(rows.tolist(), rivals.tolist(), strict=True))) != len(rows):
         raise Refused("a row and a class must be named once")
-    numbers = [float.fromhex(claim[name]) for name in ("primal", "dual", "bias_penalty")]
-    if not np.isfinite([*numbers, *weights.ravel(), *costs, *multipliers]).all() or numbers[2] < 0:
-        raise Refused("weights, costs, multipliers and bounds must be finite, bias_penalty above 0")
-    return MulticlassGap(
-        primal=numbers[0],
-        dual=numbers[1],
-        weights=weights,
-        rows=rows,
-        rivals=rivals,
-        multipliers=multipliers,
-        costs=spread(costs, n),
-        bias_penalty=numbers[2],
-        **common,
-    )
+    if not np.isfinite(multipliers).all():
+        raise Refused("multipliers must be finite")
+    return MulticlassGap(rows=rows, rivals=rivals, multipliers=multipliers, **common)

@@ -8,27 +8,18 @@ from typing import Any
 import numpy as np
 
 from separatrix._device import on_host
+from separatrix.certificates.two_bounds import EachMachine
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["PairGaps"]
 
 
 @dataclass(frozen=True, eq=False)
-class PairGaps:
+class PairGaps(EachMachine):
     """One certificate a pair of classes: each speaks of the rows of its two classes."""
 
     machines: tuple[Any, ...]
     pairs: tuple[tuple[int, int], ...]
-
-    @property
-    def gap(self) -> float:
-        """The largest gap of any machine."""
-        return max(machine.gap for machine in self.machines)
-
-    @property
-    def holds(self) -> bool:
-        """Whether every machine has both its bounds."""
-        return all(machine.holds for machine in self.machines)
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove every machine's bounds again, from the rows of its two classes."""

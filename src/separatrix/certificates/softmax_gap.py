@@ -21,7 +21,6 @@ t v_k (sum of all). So the certificate of a million rows and a thousand classes 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,17 +33,23 @@ from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.objective_bounds import sum_error, sum_from_above
 from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.softmax_pass import SoftmaxPass, softmax_pass
+from separatrix.certificates.two_bounds import SLACK, stated
+from separatrix.certificates.weights_by_class import (
+    WeightsByClass,
+    below,
+    half_square,
+    penalty_of_biases,
+    primal_above,
+)
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["SoftmaxGap", "check_softmax_gap"]
 
-# Claims are stated this much wider than found, so that another machine's rounding finds them true.
-_SLACK = 1e-12
 _FEW = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxGap:
+class SoftmaxGap(WeightsByClass):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
     `weights` has one row [b, w_1 ... w_d] a class; `costs` are C times each row's weight.
@@ -60,20 +65,6 @@ class SoftmaxGap:
     n_rows: int
     n_features: int
     classes: tuple[str, ...]
-
-    @property
-    def gap(self) -> float:
-        """(primal - dual) / primal, rounded up: no better point is further below than this."""
-        if self.primal == 0.0:
-            return 0.0
-        if not (math.isfinite(self.primal) and math.isfinite(self.dual)):
-            return math.inf
-        return max(0.0, math.nextafter((self.primal - self.dual) / self.primal, math.inf))
-
-    @property
-    def holds(self) -> bool:
-        """Whether both bounds are there at all."""
-        return math.isfinite(self.gap)
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove both bounds again from the data; other data are refused."""
@@ -93,47 +84,11 @@ class SoftmaxGap:
             slack=0.0,
             wanted=self.gap,
         )
-        return self.holds and again.primal <= self.primal and again.dual >= self.dual
-
-    def _is_about(self, fingerprint: Callable[[], str]) -> bool:
-        """Whether data of this fingerprint are those the claim was made of."""
-        return fingerprint() == self.data_sha256
-
-    def _fits(self, X: Any, n_classes: int) -> bool:
-        """Whether the claim is one that can be made of such data."""
-        n, d = X.shape
-        return (
-            n_classes == len(self.classes)
-            and n_classes >= 2
-            and (n, d) == (self.n_rows, self.n_features)
-            and self.costs.shape == (n,)
-            and self.weights.shape == (n_classes, d + 1)
-            and bool((self.costs >= 0.0).all() and np.isfinite(self.costs).all())
-            and 0.0 <= self.bias_penalty < math.inf
-        )
+        return self._is_found_again(again)
 
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""
-        same = bool((self.costs == self.costs[0]).all())
-        costs = self.costs[:1] if same else self.costs
-        claim = {
-            "costs": [value.hex() for value in costs.tolist()],
-            "bias_penalty": float(self.bias_penalty).hex(),
-            "weights": [[value.hex() for value in row] for row in self.weights.tolist()],
-            "primal": float(self.primal).hex(),
-            "dual": float(self.dual).hex(),
-        }
-        return certificate_json("softmax-gap", self, claim)
-
-    def __str__(self) -> str:
-        """Say in one sentence what is proved."""
-        if not self.holds:
-            return "not proved: one of the two bounds is not finite"
-        return (
-            f"proved: no {len(self.classes)} weight vectors lower the objective, "
-            f"{self.primal:.9g}, by more than {self.gap:.2g} of it (the least is at least "
-            f"{self.dual:.9g})"
-        )
+        return certificate_json("softmax-gap", self, self._in_json())
 
 
 def check_softmax_gap(
@@ -146,7 +101,7 @@ def check_softmax_gap(
     bias_penalty: float = 0.0,
     data_sha256: str = "",
     classes: tuple[str, ...] = (),
-    slack: float = _SLACK,
+    slack: float = SLACK,
     wanted: float = 0.0,
 ) -> SoftmaxGap:
     """Compute both bounds from the data, rounding outwards.
@@ -162,15 +117,14 @@ def check_softmax_gap(
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         for by_column in (True,) if small else (False, True):
             seen = softmax_pass(X, codes, costs, W, bias, free, by_column)
-            primal = _primal_from_above(seen, costs, W, bias, bias_penalty if intercept else 0.0)
+            primal = primal_above(seen.losses, costs, W, bias, bias_penalty if intercept else 0.0)
             if free:
                 dual = _mended_dual(seen, codes, costs, wide)
             else:
                 dual = _plain_dual(seen, costs, bias_penalty if intercept else None, wide)
             if primal - dual <= (wanted - 2.0 * slack) * primal:
                 break
-    if math.isfinite(primal):
-        primal, dual = primal * (1.0 + slack), dual - slack * primal
+    primal, dual = stated(primal, dual, slack)
     return SoftmaxGap(
         primal=primal,
         dual=dual,
@@ -185,19 +139,6 @@ def check_softmax_gap(
     )
 
 
-def _primal_from_above(
-    seen: SoftmaxPass, costs: np.ndarray, W: np.ndarray, bias: np.ndarray, penalty: float
-) -> float:
-    used = costs > 0.0
-    squares = np.append((W * W).ravel(), penalty * bias * bias * (1.0 + 2.0 * UNIT))
-    terms = costs[used] * seen.losses[used]
-    if not (np.isfinite(terms).all() and np.isfinite(squares).all()):
-        return math.inf
-    norm = 0.5 * sum_from_above(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
-    total = sum_from_above(terms) * (1.0 + 2.0 * UNIT) + len(terms) * LEAST
-    return (norm + total) * (1.0 + 2.0 * UNIT)
-
-
 def _gain(seen: SoftmaxPass, costs: np.ndarray) -> float:
     """Return sum_i c_i H(q_i), from below."""
     terms = costs * seen.entropies
@@ -207,23 +148,12 @@ def _gain(seen: SoftmaxPass, costs: np.ndarray) -> float:
     return sum_from_above(terms) - 2.0 * sum_error(terms)
 
 
-def _half_square(sizes: np.ndarray, spread: float) -> float:
-    """Return half the squared length of a vector of such sizes and an error so long, from above."""
-    squares = sizes * sizes
-    if not (np.isfinite(squares).all() and math.isfinite(spread)):
-        return math.inf
-    half = 0.5 * sum_from_above(squares.ravel()) * (1.0 + 8.0 * UNIT) + squares.size * LEAST
-    return half + spread * (math.sqrt(2.0 * half) + spread) * (1.0 + 8.0 * UNIT)
-
-
 def _plain_dual(seen: SoftmaxPass, costs: np.ndarray, penalty: float | None, wide: float) -> float:
     """Return the dual objective of softmax itself, from below: no bias, or one that costs."""
-    spent = _half_square(abs(seen.pulls) + wide * seen.errors, wide * seen.spread)
+    spent = half_square(abs(seen.pulls) + wide * seen.errors, wide * seen.spread)
     if penalty:
-        sizes = abs(seen.excess) + wide * seen.excess_errors
-        squares = sizes / penalty * sizes * (1.0 + 8.0 * UNIT)
-        spent += 0.5 * sum_from_above(squares) + len(squares) * LEAST
-    return _below(_gain(seen, costs) - spent)
+        spent += penalty_of_biases(abs(seen.excess) + wide * seen.excess_errors, penalty)
+    return below(_gain(seen, costs) - spent)
 
 
 def _mended_dual(seen: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float) -> float:
@@ -249,9 +179,5 @@ def _mended_dual(seen: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: 
     rough += float(np.linalg.norm(seen.all_rows)) * float(np.linalg.norm(mix_errors))
     rough += gamma(n + 8.0) * reach * float(np.linalg.norm(mix_errors))
     rough += 8.0 * UNIT * float(np.linalg.norm(seen.pulls))
-    spent = _half_square(abs(total) + wide * seen.errors, wide * (seen.spread + 1.01 * rough))
-    return _below((1.0 - share) * (1.0 - 4.0 * UNIT) * _gain(seen, costs) - spent)
-
-
-def _below(value: float) -> float:
-    return value - 2.0 * UNIT * abs(value) - LEAST if math.isfinite(value) else -math.inf
+    spent = half_square(abs(total) + wide * seen.errors, wide * (seen.spread + 1.01 * rough))
+    return below((1.0 - share) * (1.0 - 4.0 * UNIT) * _gain(seen, costs) - spent)

@@ -21,6 +21,7 @@ from separatrix.errors import DataError, DeviceError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._frames import numbered
 from separatrix.estimators._on_device import device_data, name_of_rows
+from separatrix.estimators._one_or_all import one_or_all
 from separatrix.estimators._proved import (
     Effort,
     Fitted,
@@ -277,8 +278,8 @@ class Machine(CallbackSupport, LinearClassifier):
         self.solver_ = machines[0].road
         self.n_iter_ = max(machine.updates for machine in machines)
         self.n_passes_ = max(machine.passes for machine in machines)
-        self.objective_ = _one_or_all([proof.primal for proof in proofs])
-        self.dual_objective_ = _one_or_all([proof.dual for proof in proofs])
+        self.objective_ = one_or_all([proof.primal for proof in proofs])
+        self.dual_objective_ = one_or_all([proof.dual for proof in proofs])
         self.gap_ = max(proof.gap for proof in proofs)
         worst = max(machines, key=lambda machine: BADNESS[machine.status])
         self.status_ = worst.status
@@ -333,7 +334,3 @@ _SUITS = {
     "squared_hinge": {"newton", "dual_coordinate", "gram"},
     "logistic": {"newton", "gram"},
 }
-
-
-def _one_or_all(values: list[float]) -> Any:
-    return values[0] if len(values) == 1 else np.array(values)

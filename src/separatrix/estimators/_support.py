@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._one_or_all import one_or_all
 from separatrix.estimators._proved import Fitted
 
 __all__ = ["SupportVectors"]
@@ -29,4 +30,4 @@ class SupportVectors(LinearClassifier):
         lengths = np.linalg.norm(self.coef_, axis=1)
         with np.errstate(divide="ignore"):
             margins = 1.0 / lengths
-        self.margin_ = float(margins[0]) if len(margins) == 1 else margins
+        self.margin_ = one_or_all(margins)

@@ -30,6 +30,7 @@ from separatrix.estimators._kernel_machines import (
 )
 from separatrix.estimators._no_kernel_margin import no_kernel_margin
 from separatrix.estimators._on_device import worked_on
+from separatrix.estimators._one_or_all import one_or_all
 from separatrix.estimators._validate import one_of, positive, several_classes
 from separatrix.estimators._votes import tally
 from separatrix.estimators._weights import row_weights
@@ -230,8 +231,8 @@ class KernelSVM(KernelClassifier):
         if self.status_ is Status.NOT_SEPARABLE:
             raise no_kernel_margin(X, codes, proofs[machines.index(worst)])
         self.certificate_ = KernelGaps(proofs) if several else proofs[0]
-        self.objective_ = _one_or_all([proof.primal for proof in proofs])
-        self.dual_objective_ = _one_or_all([proof.dual for proof in proofs])
+        self.objective_ = one_or_all([proof.primal for proof in proofs])
+        self.dual_objective_ = one_or_all([proof.dual for proof in proofs])
         self.gap_ = max(proof.gap for proof in proofs)
         self.intercept_ = np.array([proof.bias for proof in proofs])
         self.n_iter_ = max(machine.updates for machine in machines)
@@ -331,7 +332,3 @@ _REMEDIES = {
     Status.BUDGET: "raise max_seconds, or use what is here, whose gap is proved",
     Status.UNPROVED: "raise tol, or divide the largest columns, whose rounding hides the rest",
 }
-
-
-def _one_or_all(values: list[float]) -> Any:
-    return values[0] if len(values) == 1 else np.array(values)

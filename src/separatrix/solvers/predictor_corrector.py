@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from separatrix.problem.signed import FloatArray
+from separatrix.solvers._falling_root import falling_root
 from separatrix.solvers.bordered_normal import Factor, factored
 from separatrix.solvers.complementarity import (
     apply_step,
@@ -122,28 +123,14 @@ def _balancing_bias(
     mu: float,
     kept: tuple[FloatArray, ...],
 ) -> float:
-    """Find b with sum y alpha(b) = 0: the sum falls as b grows. Newton between two ends."""
+    """Find b with sum y alpha(b) = 0: the sum falls as b grows."""
 
     def excess(bias: float) -> tuple[float, float]:
         total, slope = centre(signs, costs, scores, bias, mu, *kept)
         return float(total), float(slope)
 
     low, high = float(-scores.max()) - 1.0, float(-scores.min()) + 1.0
-    width = high - low
-    while excess(low)[0] < 0.0 and width < 1e300:
-        low, width = low - width, 2.0 * width
-    while excess(high)[0] > 0.0 and width < 1e300:
-        high, width = high + width, 2.0 * width
-    bias, enough = 0.5 * (low + high), 1e-14 * float(costs.sum())
-    for _ in range(100):
-        over, slope = excess(bias)
-        if abs(over) <= enough or not low < bias < high:
-            break
-        low, high = (bias, high) if over > 0.0 else (low, bias)
-        bias -= over / slope
-        if not low < bias < high:
-            bias = 0.5 * (low + high)
-    return bias
+    return falling_root(excess, low, high, 1e-14 * float(costs.sum()))
 
 
 def hard_run(

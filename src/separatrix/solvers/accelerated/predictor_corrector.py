@@ -17,6 +17,7 @@ import numpy as np
 
 from separatrix._device import torch_module
 from separatrix.problem.machine import MachineProblem
+from separatrix.solvers._falling_root import falling_root
 from separatrix.solvers.accelerated.complementarity import Aim, Change, Pairs, centred
 from separatrix.solvers.accelerated.scaled import DOUBLE, SINGLE, Scaled, scaled_on
 from separatrix.solvers.accelerated.systems import Factor, factored
@@ -122,28 +123,14 @@ def laid_out(problem: MachineProblem, used: np.ndarray, max_passes: float) -> Ru
 
 
 def _balancing_bias(signs: Any, costs: Any, scores: Any, mu: float) -> float:
-    """Find b with sum y alpha(b) = 0: the sum falls as b grows. Newton between two ends."""
+    """Find b with sum y alpha(b) = 0: the sum falls as b grows."""
 
     def excess(bias: float) -> tuple[float, float]:
         pairs = centred(signs, costs, scores, bias, mu)
         return float(signs @ pairs.alpha), -float(pairs.weights.sum())
 
     low, high = float(-scores.max()) - 1.0, float(-scores.min()) + 1.0
-    width = high - low
-    while excess(low)[0] < 0.0 and width < 1e300:
-        low, width = low - width, 2.0 * width
-    while excess(high)[0] > 0.0 and width < 1e300:
-        high, width = high + width, 2.0 * width
-    bias, enough = 0.5 * (low + high), 1e-14 * float(costs.sum())
-    for _ in range(100):
-        over, slope = excess(bias)
-        if abs(over) <= enough or not low < bias < high:
-            break
-        low, high = (bias, high) if over > 0.0 else (low, bias)
-        bias -= over / slope
-        if not low < bias < high:
-            bias = 0.5 * (low + high)
-    return bias
+    return falling_root(excess, low, high, 1e-14 * float(costs.sum()))
 
 
 def step(run: Run) -> bool:

@@ -441,6 +441,21 @@ def test_a_pasted_table_opens_with_two_chosen_columns(tab):
     page.click("#data-cancel")
 
 
+def test_names_in_quotes_do_not_choose_the_divider_and_are_no_formulas_when_written(tab):
+    tab.page.click("#data")
+    tab.page.fill("#data-text", '"=1;2","+a\tb",kind\n1.5,10,a\n2.5,20,b\n')
+    tab.page.select_option("#data-x", label="=1;2")
+    tab.page.select_option("#data-y", label="+a\tb")
+    tab.page.click("#data-open")
+    tab.settle()
+    assert tab.js("lab.store.points") == [[1.5, 10], [2.5, 20]]
+    written = """async () => {
+      const { writtenTable } = await import("/static/csv.js");
+      return writtenTable(lab.store);
+    }"""
+    assert tab.js(written) == "'=1;2,'+a\tb,class\n1.5,10,0\n2.5,20,1\n"
+
+
 def test_a_table_from_the_command_line_is_offered(tab):
     table = {"columns": ["long", "wide"], "rows": [[1, 2], [2, 1]], "labels": ["a", "b"]}
     tab.page.evaluate("table => lab.opening.offer(table)", {**table, "source": "leaves.csv"})

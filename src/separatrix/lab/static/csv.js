@@ -3,7 +3,8 @@
 export function parsedTable(text) {
   const lines = text.replace(/^\ufeff/, "").split(/\r\n|\r|\n/).filter((line) => line.trim() && !line.startsWith("#"));
   if (lines.length === 0) return null;
-  const divider = ["\t", ";", ","].find((sign) => lines[0].includes(sign)) ?? /\s+/;
+  const outsideQuotes = lines[0].replace(/"(?:[^"]|"")*"/g, '""');
+  const divider = ["\t", ";", ","].find((sign) => outsideQuotes.includes(sign)) ?? /\s+/;
   const rows = lines.map((line) => cellsOf(line, divider));
   const width = rows[0].length;
   const bad = rows.findIndex((row) => row.length !== width);
@@ -35,8 +36,11 @@ function cellsOf(text, divider) {
 
 const isNumber = (cell) => cell !== "" && Number.isFinite(Number(cell)) && Math.abs(Number(cell)) <= 1e9;
 
+// A spreadsheet would run a name that begins like a formula: an apostrophe makes it a text.
+const defused = (name) => (/^ *[=+\-@\t\r\n＝＋－＠]/.test(name) && !isNumber(name) ? `'${name}` : name);
+
 export function writtenTable({ points, classes, names }) {
   const quoted = (name) => (/[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
-  const header = [names[0] || "x", names[1] || "y", "class"].map(quoted).join(",");
+  const header = [names[0] || "x", names[1] || "y", "class"].map(defused).map(quoted).join(",");
   return `${header}\n${points.map(([x, y], i) => `${x},${y},${classes[i]}`).join("\n")}\n`;
 }

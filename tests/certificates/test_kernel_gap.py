@@ -229,3 +229,18 @@ def test_several_machines_are_checked_together():
         bad = dataclasses.replace(proof.machines[1], dual=proof.machines[1].primal * 1.1)
         forged = dataclasses.replace(proof, machines=(proof.machines[0], bad, proof.machines[2]))
         assert not forged.check(X, y)
+
+
+def test_a_multiplier_of_a_row_that_has_no_part_proves_nothing():
+    X, _ = posed(3)
+    y = np.arange(len(X)) % 3
+    machine = sx.KernelSVM().fit(X, y)
+    first = machine.certificate_.machines[0]  # tells class 1 from class 0
+    multipliers = first.multipliers.copy()
+    multipliers[2] = 1e-9  # of class 2
+    forged = dataclasses.replace(first, multipliers=multipliers)
+    whole = dataclasses.replace(
+        machine.certificate_, machines=(forged, *machine.certificate_.machines[1:])
+    )
+    assert machine.certificate_.check(X, y)
+    assert not whole.check(X, y)

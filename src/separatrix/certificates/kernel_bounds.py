@@ -1,34 +1,43 @@
-"""The two objectives of a kernel machine, and its pairs out of order, with rounding bounded.
-
-`g` are the scores of all rows without the bias, `off` how far each score may be off.
-"""
+"""The two objectives of a kernel machine, and its pairs out of order, with rounding bounded."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from separatrix.certificates.data_pass import UNIT
 
-__all__ = ["most_out_of_order", "objectives"]
+__all__ = ["Scored", "most_out_of_order", "objectives"]
 
 
-def objectives(
-    signs: np.ndarray,
-    costs: np.ndarray,
-    alpha: np.ndarray,
-    g: np.ndarray,
-    margins: np.ndarray,
-    off: np.ndarray,
-) -> tuple[float, float]:
+class Scored(NamedTuple):
+    """The rows of one machine: `scores` without the bias, and how far off each score may be."""
+
+    signs: np.ndarray
+    costs: np.ndarray
+    alpha: np.ndarray
+    scores: np.ndarray
+    margins: np.ndarray
+    off: np.ndarray
+
+    def with_a_sign(self) -> Scored:
+        """Leave out the rows of classes that the machine does not tell apart."""
+        if self.signs.all():
+            return self
+        mine = np.flatnonzero(self.signs)
+        return Scored(*(each[mine] for each in self))
+
+
+def objectives(rows: Scored) -> tuple[float, float]:
     """Return a number the objective does not exceed, and one that no machine falls below."""
+    signs, costs, alpha, g, margins, off = rows
     used = costs > 0.0
     feasible = (
         np.isfinite(alpha).all()
         and (alpha >= 0.0).all()
         and (alpha <= costs).all()
-        and not alpha[signs == 0.0].any()
         and math.fsum((signs * alpha).tolist()) == 0.0  # rounded once: zero only if it is zero
     )
     if not (np.isfinite(g).all() and np.isfinite(off).all()):
@@ -50,14 +59,13 @@ def objectives(
     return primal, dual if feasible else -math.inf
 
 
-def most_out_of_order(
-    signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, g: np.ndarray, off: np.ndarray
-) -> float:
+def most_out_of_order(rows: Scored) -> float:
     """Return by how much a row that may fall stands above one that may grow, at the most."""
+    signs, costs, alpha, g, _, off = rows
     f = g - signs
     above, below = alpha > 0.0, alpha < costs
-    grows = np.where(signs > 0.0, below, above & (signs < 0.0))
-    falls = np.where(signs > 0.0, above, below & (signs < 0.0))
+    grows = np.where(signs > 0.0, below, above)
+    falls = np.where(signs > 0.0, above, below)
     if not (grows.any() and falls.any()):
         return 0.0
     return max(0.0, float((f + off)[falls].max()) - float((f - off)[grows].min()))

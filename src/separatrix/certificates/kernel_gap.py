@@ -20,7 +20,7 @@ import numpy as np
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
-from separatrix.certificates.kernel_bounds import most_out_of_order, objectives
+from separatrix.certificates.kernel_bounds import Scored, most_out_of_order, objectives
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
 from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.two_bounds import (
@@ -279,9 +279,12 @@ def prove_kernel_gap(
         # Another check computes clear rows in float64: their claim need not be wider.
         wider_by = np.where(scores.clear, 1.0, 1.0 + wider)
         off = (errors + 2.0 * UNIT * (abs(g) + abs(bias) + 1.0)) * wider_by
-        primal, dual = objectives(signs, costs, alpha, g, margins, off)
+        rows = Scored(signs, costs, alpha, g, margins, off).with_a_sign()
+        primal, dual = objectives(rows)
+        if np.count_nonzero(alpha) > np.count_nonzero(rows.alpha):
+            dual = -math.inf  # a multiplier of a row that has no part in this
         primal, dual = stated(primal, dual, SLACK if wider else 0.0)
-        violation = most_out_of_order(signs, costs, alpha, g, off)
+        violation = most_out_of_order(rows)
     return KernelGap(
         primal=primal,
         dual=dual,

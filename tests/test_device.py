@@ -1,11 +1,14 @@
 """Where the work is done: devices resolved, rows moved and streamed, failures in clear words."""
 
+import threading
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 import separatrix._device as device
 from separatrix._device import Chunks, guarded, labels_from, on_host, resolve, rows_on
+from separatrix._device_precision import product_precision
 from separatrix.errors import DataError, DeviceError
 from tests.torch_road import CPU, torch
 
@@ -202,6 +205,27 @@ def test_out_of_memory_and_a_lost_device_are_one_clear_error():
 def test_precision_of_products_is_put_back():
     matmul = torch.backends.cuda.matmul
     before = matmul.fp32_precision
-    with device.product_precision(fast=True):
+    with product_precision(fast=True):
         assert matmul.fp32_precision == "tf32"
+    assert matmul.fp32_precision == before
+
+
+def test_precision_of_products_is_that_of_the_most_careful_block_in_any_thread():
+    matmul = torch.backends.cuda.matmul
+    before = matmul.fp32_precision
+    inside, go_on = threading.Event(), threading.Event()
+
+    def exact():
+        with product_precision(fast=False):
+            inside.set()
+            go_on.wait(10)
+
+    with product_precision(fast=True):
+        other = threading.Thread(target=exact)
+        other.start()
+        assert inside.wait(10)
+        assert matmul.fp32_precision == "ieee"
+    assert matmul.fp32_precision == "ieee"  # the other block is not over
+    go_on.set()
+    other.join()
     assert matmul.fp32_precision == before

@@ -32,7 +32,6 @@ __all__ = [
     "labels_from",
     "needs_torch",
     "on_host",
-    "product_precision",
     "refuse_infinite",
     "resolve",
     "rows_on",
@@ -362,22 +361,6 @@ def free_bytes(device: Any) -> float:
     free, _ = torch.cuda.mem_get_info(device)
     kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return float(free + kept)
-
-
-@contextmanager
-def product_precision(fast: bool) -> Iterator[None]:
-    """Allow TF32 in float32 products on a GPU, or forbid it; what was set before comes back."""
-    matmul = torch_module().backends.cuda.matmul
-    name, value = "fp32_precision", "tf32" if fast else "ieee"
-    wanted: Any = value
-    if not hasattr(matmul, name):  # torch before 2.9
-        name, wanted = "allow_tf32", fast
-    before = getattr(matmul, name)
-    setattr(matmul, name, wanted)
-    try:
-        yield
-    finally:
-        setattr(matmul, name, before)
 
 
 # ---- what can go wrong there

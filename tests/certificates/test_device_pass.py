@@ -1,5 +1,6 @@
 """The proof's pass made in torch: the same sums within their errors, and the same certificates."""
 
+import copy
 import math
 import pickle
 from fractions import Fraction
@@ -10,6 +11,7 @@ from tests.amounts import cases
 from tests.problems import problem
 from tests.torch_road import CPU, rows, torch
 
+import separatrix as sx
 import separatrix.certificates.duality_gap as duality_gap
 import separatrix.estimators._on_device as placing
 from separatrix import LogisticRegression
@@ -81,7 +83,33 @@ def test_a_proof_whose_data_are_gone_says_so(monkeypatch):
     del X
     assert proof.check(kept, y)
     assert math.isfinite(proof.gap)
-    with pytest.raises(DataError, match="fit again and keep X"):
+    with pytest.raises(DataError, match=r"are gone.*fit again and keep X"):
+        proof.to_json()
+    assert "UnnamedGap(proved" in repr(proof)
+
+
+def test_a_machine_whose_data_are_gone_is_copied_and_kept(monkeypatch, tmp_path):
+    X, y = spread_out()
+    kept = X.numpy().copy()
+    monkeypatch.setattr(placing, "_NAMED_AT_ONCE", 0)
+    machine = LogisticRegression().fit(X, y)
+    del X
+    sx.save(machine, tmp_path / "model.sx")
+    for other in (
+        copy.deepcopy(machine),
+        pickle.loads(pickle.dumps(machine)),
+        sx.load(tmp_path / "model.sx"),
+    ):
+        assert other.certificate_.check(kept, y)
+        assert not other.certificate_.check(kept + 1.0, y)
+
+
+def test_data_that_have_changed_since_are_not_given_as_those_proved(monkeypatch):
+    X, y = spread_out()
+    monkeypatch.setattr(placing, "_NAMED_AT_ONCE", 0)
+    proof = LogisticRegression().fit(X, y).certificate_
+    X.mul_(3.0)
+    with pytest.raises(DataError, match="no longer what they were"):
         proof.to_json()
 
 

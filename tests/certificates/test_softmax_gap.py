@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
 from tests.naive import multinomial as naive
 from tests.problems import as_sparse
@@ -48,12 +49,11 @@ def test_any_weights_bracket_the_optimum(intercept, penalty):
 
 def test_the_dual_is_that_of_the_softmax_where_nothing_is_to_mend():
     X, y = iris()
-    rng = np.random.default_rng(0)
-    at = 0.1 * rng.normal(size=(3, 5))
+    at = 1.001 * proof_of(X, y, fit_intercept=False, tol=1e-2).weights
     found = check_softmax_gap(X=X, codes=y, costs=np.ones(150), weights=at, intercept=False)
     q = naive.probabilities(at[:, 1:], 0.0, X)
     expected = naive.dual(q, X, y, np.ones(150), 0.0, False)
-    assert found.dual <= expected
+    assert 0.0 < found.dual <= expected
     assert found.dual >= expected - 1e-9 * abs(expected)
 
 
@@ -136,3 +136,20 @@ def test_weights_that_overflow_prove_nothing():
     found = check_softmax_gap(X=X, codes=y, costs=np.ones(150), weights=np.full((3, 5), 1e300))
     assert not found.holds
     assert "not proved" in str(found)
+
+
+def test_a_claim_made_by_columns_is_found_again():
+    rng = np.random.default_rng(0)
+    X, y = np.sign(rng.normal(size=(3000, 2000))), rng.integers(0, 3, 3000)
+    weights = 0.02 * rng.normal(size=(3, 2001))
+    costs = np.full(3000, 0.01)
+    claim = check_softmax_gap(
+        X=X, codes=y, costs=costs, weights=weights, data_sha256="", classes=("0", "1", "2")
+    )
+    assert claim.check(X, y)
+
+
+def test_huge_columns_leave_the_bound_that_no_loss_is_below_zero():
+    X, y = iris()
+    with pytest.warns(ConvergenceWarning):
+        assert proof_of(X * 1e50, y).gap <= 1.001

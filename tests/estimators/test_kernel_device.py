@@ -180,3 +180,15 @@ def test_nothing_is_left_of_a_fit_that_ran_out_of_memory(monkeypatch):
     with pytest.raises(DeviceError, match="ran out of memory: 2 GiB more needed"):
         machine.fit(torch.from_numpy(rows_of(0)), np.arange(40) % 2)
     assert vars(machine) == vars(sx.KernelSVM())
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
+def test_numbers_beyond_float32_are_no_infinities(kernel):
+    X, y = rows_of(0), np.arange(40) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # at such sizes little can be proved
+        here = sx.KernelSVM(kernel=kernel).fit(X * 1e39, y)
+        there = sx.KernelSVM(kernel=kernel).fit(torch.tensor(X * 1e39), y)
+        assert there.status_ == here.status_
+        with pytest.raises(ValueError, match="inf"):
+            sx.KernelSVM(kernel=kernel).fit(torch.tensor(X * np.inf), y)

@@ -311,3 +311,36 @@ def test_the_replay_is_the_fit():
     assert frames[1].pair != (-1, -1)
     assert frames[-1].status == "optimal"
     assert frames[-1].update == sx.KernelSVM().fit(X, y).n_iter_
+
+
+def test_a_small_margin_is_a_margin():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.0], [0.0, 1e-6], [1.0, 1e-6], [0.5, 1e-6]])
+    y = [0, 0, 0, 1, 1, 1]
+    machine = sx.KernelSVM(kernel="linear", C=np.inf).fit(X, y)
+    assert (machine.predict(X) == y).all()
+    assert_allclose(1.0 / np.sqrt(2.0 * machine.objective_), 5e-7, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_rows_too_small_for_a_proof_are_not_called_inseparable(kernel):
+    rng = np.random.default_rng(0)
+    X, y = 1e-100 * rng.normal(size=(30, 4)), np.arange(30) % 2
+    with pytest.warns(ConvergenceWarning):
+        machine = sx.KernelSVM(kernel=kernel, C=np.inf).fit(X, y)
+    assert machine.status_ == "unproved"
+
+
+def test_a_margin_that_is_only_bounded_is_not_said_to_be_none():
+    with pytest.raises(sx.NotSeparableError, match="none that can be computed") as refusal:
+        sx.KernelSVM(kernel="linear", C=np.inf).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    assert 0.0 < refusal.value.witness.margin < 1e-5
+    assert refusal.value.witness.length == 3.0
+
+
+def test_a_fit_that_fails_leaves_the_machine_as_it_was():
+    X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), [0, 0, 1, 1]
+    machine = sx.KernelSVM(kernel="linear", C=np.inf).fit(X, y)
+    before = dict(vars(machine))
+    with pytest.raises(sx.NotSeparableError):
+        machine.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    assert vars(machine) == before

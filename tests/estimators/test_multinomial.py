@@ -1,10 +1,13 @@
 """LogisticRegression(multi_class="multinomial"), as its users meet it."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Peer
 from tests.estimator_checks import assert_nothing_to_excuse
 
@@ -142,3 +145,36 @@ def test_tensors_take_the_same_road():
     assert there.certificate_.check(X, y)
     single = machine().fit(torch.tensor(X, dtype=torch.float32), y)
     assert_allclose(single.objective_, here.objective_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("away", [1e3, 1e8])
+def test_columns_far_from_zero(away, dtype):
+    rng = np.random.default_rng(0)
+    X, y = (rng.normal(size=(200, 5)) + away).astype(dtype), rng.integers(0, 3, 200)
+    fitted = machine().fit(X, y)
+    assert fitted.status_ == "optimal"
+    assert fitted.certificate_.check(X, y)
+    centred = machine().fit(X.astype(np.float64) - away, y)  # the biases take up the rest
+    assert_allclose(fitted.objective_, centred.objective_, rtol=2e-4)
+
+
+def test_what_cannot_be_factored_or_proved_is_said():
+    rng = np.random.default_rng(0)
+    for X in (rng.normal(size=(10, 400)) * 1e5 + 1e9, rng.normal(size=(60, 5)) * 1e50):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted = machine().fit(X, np.arange(len(X)) % 3)
+        assert fitted.status_ in ("optimal", "unproved")
+        assert fitted.gap_ <= 1.001  # no loss is below 0
+
+
+def test_a_fit_that_fails_leaves_the_machine_as_it_was():
+    X, y = load_wine(return_X_y=True)
+    fitted = machine().fit(X, y)
+    before = dict(vars(fitted))
+    with pytest.raises(ValueError, match="contains NaN"):
+        fitted.fit(np.full((4, 2), np.nan), [0, 1, 2, 3])
+    with pytest.raises(ValueError, match="class"):
+        fitted.fit(X[:5, :4], y[:5])
+    assert vars(fitted) == before

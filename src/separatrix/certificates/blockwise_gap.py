@@ -181,7 +181,7 @@ def check_again(proof: DualityGap, rows: Any) -> bool:
     shape, n_classes = rows.shape, len(rows.classes)
     if proof.ridge != 1.0 or not proof._fits(_Shaped(shape), n_classes):
         return False
-    if sha256_of_blocks(rows.blocks, shape, n_classes) != proof.data_sha256:
+    if not proof._is_about(lambda: sha256_of_blocks(rows.blocks, shape, n_classes)):
         return False
     w, bias = proof.weights[1:], float(proof.weights[0]) if proof.intercept else 0.0
     joined, begin = None, 0

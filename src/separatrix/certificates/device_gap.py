@@ -26,7 +26,7 @@ __all__ = ["bounds_on_device"]
 
 _STRETCH = 1024
 _SUM_ERROR = 1.01 * (_STRETCH + 8) * UNIT
-_TRUSTED = 8.0 * UNIT
+_TRUSTED = 16.0 * UNIT  # eight units in the last place
 _HALF = 26
 
 
@@ -65,7 +65,7 @@ def _primal(
     norm = 0.5 * sum_from_above(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
     if loss == "logistic":
         zero = torch.zeros_like(lower)
-        values = torch.logaddexp(zero, -lower) * (1.0 + 2.0 * _TRUSTED)
+        values = torch.logaddexp(zero, -lower) * (1.0 + 3.0 * _TRUSTED)
     else:
         values = (1.0 - lower).clamp(min=0.0) * (1.0 + 4.0 * UNIT)
         values = values if loss == "hinge" else values * values * (1.0 + 4.0 * UNIT)
@@ -102,7 +102,7 @@ def _gain(alpha: Any, costs: Any, loss: str) -> float:
         share = torch.where(used, torch.minimum(alpha, c - alpha) / c, 0.0)
         logs = torch.where(share > 0.0, share, 1.0).log()
         entropy = -(share * logs + (1.0 - share) * (-share).log1p())
-        terms = c * entropy * (1.0 - 2.0 * _TRUSTED)
+        terms = c * entropy * (1.0 - 3.0 * _TRUSTED)
         terms = (terms - 1024.0 * LEAST * c.clamp(min=1.0)).clamp(min=0.0)
         return _sum(torch.where(used, terms, 0.0)) * (1.0 - 2.0 * _SUM_ERROR)
     value = _sum(alpha) * (1.0 - 2.0 * _SUM_ERROR)

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.certificates.data_pass import UNIT
 
-__all__ = ["Scored", "most_out_of_order", "objectives"]
+__all__ = ["Scored", "most_out_of_order", "objectives", "rounded_sum"]
 
 
 class Scored(NamedTuple):
@@ -43,17 +43,19 @@ def objectives(rows: Scored) -> tuple[float, float]:
     if not (np.isfinite(g).all() and np.isfinite(off).all()):
         return math.inf, -math.inf
     a = alpha[alpha > 0.0]
-    square = _sum((signs * alpha * g)[alpha > 0.0]) + _sum((alpha * off)[alpha > 0.0])
-    square = max(0.0, square + 4.0 * UNIT * _sum((alpha * abs(g))[alpha > 0.0]))
+    square = rounded_sum((signs * alpha * g)[alpha > 0.0]) + rounded_sum((alpha * off)[alpha > 0.0])
+    square = max(0.0, square + 4.0 * UNIT * rounded_sum((alpha * abs(g))[alpha > 0.0]))
+    if not math.isfinite(square):
+        return math.inf, -math.inf
     lower = (margins - off)[used]
-    total = _sum(a) * (1.0 - 4.0 * UNIT)
+    total = rounded_sum(a) * (1.0 - 4.0 * UNIT)
     if np.isinf(costs).any():
         least = min(1.0, float(lower.min()))
         primal = 0.5 * square / least**2 * (1.0 + 8.0 * UNIT) if least > 0.0 else math.inf
         dual = 0.5 * total * (total / square) if square > 0.0 else -math.inf
     else:
         short = costs[used] * np.maximum(0.0, 1.0 - lower)
-        primal = (0.5 * square + _sum(short) * (1.0 + 4.0 * UNIT)) * (1.0 + 4.0 * UNIT)
+        primal = (0.5 * square + rounded_sum(short) * (1.0 + 4.0 * UNIT)) * (1.0 + 4.0 * UNIT)
         dual = total - 0.5 * square
     dual -= 4.0 * UNIT * (abs(dual) + square)
     return primal, dual if feasible else -math.inf
@@ -71,7 +73,7 @@ def most_out_of_order(rows: Scored) -> float:
     return max(0.0, float((f + off)[falls].max()) - float((f - off)[grows].min()))
 
 
-def _sum(values: np.ndarray) -> float:
+def rounded_sum(values: np.ndarray) -> float:
     """Return the sum, rounded once."""
     try:
         return math.fsum(values.tolist())

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.kernel_bounds import rounded_sum
 from separatrix.certificates.kernel_gap import signs_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.problem.kernels import Kernel
@@ -38,8 +39,8 @@ class KernelOverlap:
 
     `rows` have the multipliers `multipliers`, which sum to the same over class `positive` and over
     class `negative` (all others where that is -1). `margin` is 0 where equal rows of both classes
-    cancel, and then nothing separates them. `length` is that of the longest of these rows in the
-    kernel's space: a margin means little that is a tiny share of it.
+    cancel, and then nothing separates them. `length` is that of the longest row of either class in
+    the kernel's space: a margin means little that is a tiny share of it.
     """
 
     margin: float
@@ -124,7 +125,8 @@ def prove_kernel_overlap(
     margin, length = math.inf, 0.0
     if _is_balanced(signs, alpha):
         rows = KernelRowsInProof(kernel, X)
-        length = math.sqrt(max(0.0, *(_square(rows, row) for row in used.tolist())))
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = float(np.sqrt(kernel.diagonal(X)[signs != 0.0].max(initial=0.0)))
         if _cancels(X, used, signs * alpha):
             margin = 0.0
         elif kernel.is_positive is not False:  # without a space there are no hulls
@@ -144,11 +146,6 @@ def prove_kernel_overlap(
     )
 
 
-def _square(rows: KernelRowsInProof, row: int) -> float:
-    alone = np.array([row])
-    return float(rows.values(alone, rows.right(alone))[0, 0])
-
-
 def _is_balanced(signs: np.ndarray, alpha: np.ndarray) -> bool:
     return bool(
         np.isfinite(alpha).all()
@@ -166,9 +163,11 @@ def _bound(rows: KernelRowsInProof, signs: np.ndarray, alpha: np.ndarray, wider:
     if not (np.isfinite(g).all() and np.isfinite(errors).all()):
         return math.inf
     off = (errors + 2.0 * UNIT * abs(g)) * (1.0 + wider)
-    square = math.fsum((signs[used] * a * g).tolist()) + math.fsum((a * off).tolist())
-    square = max(0.0, square + 4.0 * UNIT * math.fsum((a * abs(g)).tolist()))
-    total = math.fsum(a.tolist()) * (1.0 - 4.0 * UNIT)
+    square = rounded_sum(signs[used] * a * g) + rounded_sum(a * off)
+    square += 4.0 * UNIT * rounded_sum(a * abs(g))
+    if not math.isfinite(square):
+        return math.inf
+    square, total = max(0.0, square), rounded_sum(a) * (1.0 - 4.0 * UNIT)
     slack = _SLACK if wider else 0.0
     return math.sqrt(square) / total * (1.0 + 8.0 * UNIT) * (1.0 + slack)
 

@@ -34,7 +34,7 @@ _WORTH_SCREENING = 1 << 22  # entries
 _LARGEST_SHARE, _VANISHED = 0.05, 1e-18
 _LEAST_32, _MOST_32 = 1e-12, 1e12  # between these, nothing here leaves the range of float32
 _TRIAL, _TOO_MANY = 4, 0.4
-_TRUSTED = 8.0 * UNIT
+_TRUSTED = 16.0 * UNIT  # eight units in the last place
 _TASKS = 16
 
 

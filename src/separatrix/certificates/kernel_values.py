@@ -108,7 +108,7 @@ class KernelRowsInProof:
         if kernel.name == "rbf":
             exponent = kernel.gamma * (2.0 * inner + 24.0 * UNIT) * (squares + largest)
             with np.errstate(over="ignore"):
-                share = np.expm1(exponent) * (1.0 + 8.0 * UNIT) + 16.0 * UNIT
+                share = np.minimum(np.expm1(exponent) * (1.0 + 8.0 * UNIT), 1.0) + 16.0 * UNIT
             return share + LEAST, np.ones(self.n)
         reach = np.sqrt(squares * largest) * (1.0 + 4.0 * UNIT) + math.sqrt(LEAST)
         if kernel.name == "linear":

@@ -16,6 +16,7 @@ __all__ = ["SLACK", "EachMachine", "TwoBounds", "costs_in_json", "hexadecimal", 
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.
 SLACK = 1e-12
+_UNITS = 2.0**-51
 
 
 class TwoBounds:
@@ -32,7 +33,9 @@ class TwoBounds:
             return 0.0
         if not (math.isfinite(self.primal) and math.isfinite(self.dual)):
             return math.inf
-        return max(0.0, math.nextafter((self.primal - self.dual) / self.primal, math.inf))
+        # A difference and a quotient are rounded once each, by half of _UNITS together at the most.
+        share = (self.primal - self.dual) / self.primal * (1.0 + _UNITS)
+        return max(0.0, math.nextafter(share, math.inf))
 
     @property
     def holds(self) -> bool:
@@ -40,8 +43,11 @@ class TwoBounds:
         return math.isfinite(self.gap)
 
     def _is_about(self, fingerprint: Callable[[], str]) -> bool:
-        """Whether data of this fingerprint are those the claim was made of."""
-        return fingerprint() == self.data_sha256
+        """Whether data of this fingerprint are those the claim was made of.
+
+        A claim without a name is about any data for which its bounds are found again.
+        """
+        return not self.data_sha256 or fingerprint() == self.data_sha256
 
     def _is_found_again(self, again: TwoBounds) -> bool:
         """Whether bounds found anew are within those claimed."""

@@ -131,13 +131,24 @@ def _labels(values: NDArray[Any], source: Source) -> NDArray[Any]:
     if kind.kind == "f" and not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
         raise source.error(f"label {at} (counted from 0) is {values[at]}; remove the row")
-    if kind.kind in "iufb":
+    if kind.kind in "iu" and (len(values) == 0 or int(values.max()) < 2**63):
+        return values.astype(np.int64)
+    if kind.kind == "u":
+        return np.array([str(number) for number in values.tolist()])
+    if kind.kind in "fb":
         return tidy_labels(values.astype(np.float64))
     if kind.kind == "S":
-        values = np.char.decode(values, "latin-1")
+        values = _decoded(values)
     if kind.kind not in "SU":
         raise source.error(f"the labels are of type {kind}; save whole numbers or texts")
     return tidy_labels([str(text).strip() for text in values.tolist()])
+
+
+def _decoded(values: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return np.char.decode(values, "utf-8")
+    except UnicodeDecodeError:
+        return np.char.decode(values, "latin-1")
 
 
 def labels_of_rows(
@@ -239,7 +250,9 @@ def vectors_of(column: TypedColumn, source: Source) -> NDArray[Any]:
             raise column.error(f"column {column.name!r} has no list here", before + at)
         here = _lengths(chunk, fixed)
         width = width or int(here[0])
-        if (here != width).any() or not width:
+        if not width:
+            raise column.error(f"the list of column {column.name!r} is empty", before)
+        if (here != width).any():
             at = int(np.argmax(here != width))
             raise column.error(
                 f"the lists of column {column.name!r} differ in length: {width} before, and "

@@ -34,11 +34,19 @@ def tidy_labels(labels: Sequence[str] | NDArray[np.float64]) -> NDArray[Any]:
     ['spam', '1']
     """
     numbers = labels if isinstance(labels, np.ndarray) else _as_numbers(labels)
-    if numbers is None:
+    if numbers is None or _are_merged(labels, numbers):
         return np.array(labels, dtype=str)
     whole = np.abs(numbers) < 2**53
     whole &= numbers == np.rint(numbers)
     return numbers.astype(np.int64) if whole.all() else numbers
+
+
+def _are_merged(labels: Sequence[str] | NDArray[np.float64], numbers: NDArray[np.float64]) -> bool:
+    """Whether different whole numbers, too long for a float, would become one class."""
+    long = np.flatnonzero(np.abs(numbers) >= 2**53).tolist()
+    if isinstance(labels, np.ndarray) or not long:
+        return False
+    return len({labels[at] for at in long}) > len(np.unique(numbers[long]))
 
 
 def classes_of(y: NDArray[Any]) -> NDArray[Any]:

@@ -24,7 +24,7 @@ class Distributed:
         A file on this machine from which an interrupted fit goes on.
     fingerprint : bool
         Whether the certificate names the SHA-256 of the data, for which all of it passes through
-        this machine once. Without it the certificate proves its bounds to no one but you.
+        this machine once. Without it the certificate does not say of which data it speaks.
     parameters
         Those of the local estimator of the same name.
     """

@@ -1,10 +1,10 @@
-"""A machine's data on a device: checked, moved once, and nothing kept of a fit that failed."""
+"""A machine's data on a device: checked and moved once; and nothing kept of a fit that failed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -36,13 +36,12 @@ _FEW_ROWS = 2048
 
 @contextmanager
 def worked_on(estimator: Any, X: Any) -> Iterator[None]:
-    """Make what a device does to this fit one clear error, after which nothing has changed."""
-    if not needs_torch(estimator.device, X) or (device := resolve(estimator.device, X)) is None:
-        yield
-        return
+    """Leave an estimator as it was where its fit fails; what a device does is one clear error."""
+    there = needs_torch(estimator.device, X)
+    device = resolve(estimator.device, X) if there else None
     before = dict(vars(estimator))
     try:
-        with guarded(device):
+        with nullcontext() if device is None else guarded(device):
             yield
     except BaseException:
         vars(estimator).clear()

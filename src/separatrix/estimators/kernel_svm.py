@@ -229,7 +229,10 @@ class KernelSVM(KernelClassifier):
         worst = max(machines, key=lambda machine: _BADNESS[machine.status])
         self.status_ = worst.status
         if self.status_ is Status.NOT_SEPARABLE:
-            raise no_kernel_margin(X, codes, proofs[machines.index(worst)])
+            error = no_kernel_margin(X, codes, proofs[machines.index(worst)])
+            if error is not None:
+                raise error
+            self.status_ = Status.UNPROVED
         self.certificate_ = KernelGaps(proofs) if several else proofs[0]
         self.objective_ = one_or_all([proof.primal for proof in proofs])
         self.dual_objective_ = one_or_all([proof.dual for proof in proofs])

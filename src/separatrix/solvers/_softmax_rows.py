@@ -4,10 +4,10 @@
     curved      sum_i c_i (diag p_i - p_i p_i^T) (V^T (x_i - m) + v)  (x_i - m)
     spread      sum_i c_i h_i (x_i - m)(x_i - m)^T,  h_i = (1 - |p_i|^2) / K
 
-m is the mean row, taken from products and never from the rows, so that sparse rows stay sparse and
-large columns hide behind a free bias. Rows may be NumPy's, SciPy's CSR, or on a device (torch): the
-few functions used have the same names in both libraries. Products are made in the type of the rows,
-and what is summed over tiles is summed in float64.
+m is the mean row, taken from products and not from the rows (from dense ones in `spread` alone), so
+that sparse rows stay sparse and large columns hide behind a free bias. Rows may be NumPy's, SciPy's
+CSR, or on a device (torch): the few functions used have the same names in both libraries. Products
+are made in the type of the rows, and what is summed over tiles is summed in float64.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix._device import product_precision, torch_module
+from separatrix._device import torch_module
+from separatrix._device_precision import product_precision
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
 
@@ -189,6 +190,8 @@ class SoftmaxRows:
             scatter, tilt, total, classes = self._over_curved(
                 lambda X, p, c: self._scatter(X, p, c, dense)
             )
+        if not sp.issparse(self._X):
+            return scatter, classes  # made of centred rows
         m = self.centre
         if dense:
             crossed = self.xp.outer(m, tilt)
@@ -207,6 +210,8 @@ class SoftmaxRows:
             scatter = (X.T @ weighted).toarray() if dense else np.asarray(X.power(2).T @ h)
             tilt = np.asarray(X.T @ h)
         else:
+            # Centred first: far from 0 what remains would be lost in the difference of large sums.
+            X = X - self._as(self.centre)
             weighted = X * h[:, None]
             scatter = X.T @ weighted if dense else xp.sum(X * weighted, axis=0)
             tilt = xp.sum(weighted, axis=0)

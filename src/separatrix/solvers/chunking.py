@@ -33,7 +33,7 @@ _SHARE_OF_ALL = 0.001  # and one that holds all rows
 _STEPS_A_ROW = 20
 _BIAS_NEAR = 30.0  # the best bias is sought when the gap is within so many tolerances
 _LEAST_VIOLATION = 1e-14
-_NO_MARGIN = 1e-6
+_NO_MARGIN = 1e-7  # of the longest row; |w|, a root, is known to about 1e-8
 _FURTHEST = 1e3
 _FLATTEST = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-14}
 

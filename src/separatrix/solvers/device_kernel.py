@@ -12,11 +12,13 @@ Distances do not change when the rows are centred, and lose fewer digits.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from separatrix._device import free_bytes, product_precision, rows_on, torch_module
+from separatrix._device import free_bytes, rows_on, torch_module
+from separatrix._device_precision import product_precision
 from separatrix.errors import DeviceError
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers.kernel_rows import Span
@@ -47,7 +49,8 @@ def device_kernel_rows(kernel: Kernel, X: Any, device: Any, cache_bytes: int, pr
 def _prepared(kernel: Kernel, X: Any, device: Any, kind: Any) -> tuple[Any, Any]:
     """Return the rows, centred where only distances count, and their squares."""
     torch = torch_module()
-    rows = rows_on(X, device, kind)
+    # In float32 large numbers become infinite: these rows are then made in float64, and checked.
+    rows = rows_on(X, device, kind, check=kind is torch.float64)
     if kernel.name == "rbf":
         mean = torch.zeros(rows.shape[1], dtype=torch.float64, device=device)
         step = max(1, _ADDED_AT_A_TIME // max(1, rows.shape[1]))
@@ -64,6 +67,8 @@ def _prepared(kernel: Kernel, X: Any, device: Any, kind: Any) -> tuple[Any, Any]
 def _float32_does(kernel: Kernel, rows: Any, squares: Any) -> bool:
     """Whether seven digits tell what they should."""
     largest = float(squares.max()) if len(squares) else 0.0
+    if not math.isfinite(largest):
+        return False
     if kernel.name == "rbf":
         return kernel.gamma * largest < LARGEST_EXPONENT
     with np.errstate(over="ignore"):

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._device import product_precision, torch_module
+from separatrix._device import torch_module
+from separatrix._device_precision import product_precision
 from separatrix.problem.device_rows import DeviceRows
 
 __all__ = ["DOUBLE", "ROUGH", "SINGLE", "Scaled", "scaled_on"]

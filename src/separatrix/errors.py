@@ -106,8 +106,8 @@ class SeparationWarning(UserWarning):
         where = shown or "along the direction in verdict.weights"
         return cls(
             f"The classes are {verdict.kind}: without a penalty the likelihood has no maximum, and "
-            f"coefficients run to infinity ({where}). Use a finite C, or look at the direction in "
-            "verdict.weights.",
+            f"coefficients run to infinity ({where}). What is fitted is C=1e6. Use a finite C, or "
+            "look at the direction in verdict.weights.",
             verdict,
             names,
         )

@@ -1,6 +1,7 @@
 """Embeddings on the command line; scaling, lifting and devices in `fit`."""
 
 import json
+import shlex
 
 import numpy as np
 import pyarrow as pa
@@ -133,3 +134,9 @@ def test_devices_by_name(folder, tmp_path):
     refused = run("fit", sparse, "--device", "cuda")
     assert refused.returncode == 3
     assert "dense data" in refused.stderr
+
+
+def test_the_next_command_reads_the_data_as_they_were_read(folder):
+    told = run("info", folder / "rows.npy", "--labels", folder / "labels.txt")
+    command = told.stdout.splitlines()[-1].removeprefix("next: separatrix ")
+    assert run(*shlex.split(command)).returncode == 0

@@ -96,3 +96,23 @@ def test_three_classes(tmp_path):
     assert "3 machines" in done.stdout
     refused = run("fit", str(path), "--target", "kind", "--certificate", str(tmp_path / "c.json"))
     assert refused.returncode == 2
+
+
+@pytest.mark.parametrize("command", ["fit", "separable"])
+def test_a_file_that_cannot_be_written_by_its_name_is_refused_first(irises, tmp_path, command):
+    for out in (tmp_path, tmp_path / "model", tmp_path / "model.foo"):
+        refused = run(command, irises(0), "--target", "species", "-o", out)
+        assert refused.returncode == 2
+        assert "--out must be a file that ends in" in refused.stderr.replace("\n", " ")
+
+
+def test_where_the_model_is(irises, tmp_path):
+    model = tmp_path / "model.sx"
+    assert f"Model: {model}" in run("fit", irises(0), "--target", "species", "-o", model).stdout
+    missing = run("verify", tmp_path / "none.sx", irises(0))
+    assert missing.returncode == 3
+    assert missing.stderr == (
+        f"separatrix: {tmp_path / 'none.sx'}: there is no such file or folder; check the path\n"
+    )
+    taken = run("study", irises(0), "--target", "species", "-o", model)
+    assert "a folder is needed" in taken.stderr

@@ -1,7 +1,11 @@
 """``separatrix lab``: what it offers, what it asks for, and where it listens."""
 
+import os
+import signal
 import socket
+import subprocess
 import sys
+import time
 
 import pytest
 
@@ -50,3 +54,17 @@ def test_a_table_is_told_with_its_names(tmp_path):
 def test_tokens_are_never_the_same():
     assert Lab(port=1).token != Lab(port=1).token
     assert len(Lab(port=1).token) >= 32
+
+
+def test_ctrl_c_ends_it_without_a_word_of_its_workers(tmp_path):
+    """The terminal sends Ctrl-C to the whole group; workers are in sessions of their own."""
+    words = [sys.executable, "-m", "separatrix", "lab", "--no-browser", "--port", "0"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, start_new_session=True, text=True, **pipes) as lab:
+        assert lab.stdout is not None
+        assert "The lab is at" in lab.stdout.readline()
+        time.sleep(1.0)  # the workers are starting
+        os.killpg(lab.pid, signal.SIGINT)
+        _, said = lab.communicate(timeout=60)
+    assert "Traceback" not in said
+    assert said.strip() in ("", "Interrupted.")

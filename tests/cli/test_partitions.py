@@ -34,6 +34,8 @@ def test_fit_proves_and_verify_proves_again(tmp_path):
     assert run("verify", str(proof), data, "--memory", "10MB").exit_code == 0
     other = folder_of(tmp_path / "other", seed=1)
     assert run("verify", str(proof), other, "--memory", "10MB").exit_code == 1
+    assert run("verify", str(model), data, "--memory", "10MB").exit_code == 0
+    assert run("verify", str(model), other, "--memory", "10MB").exit_code == 1
     told = run("predict", str(tmp_path / "data" / "one.libsvm"), "-m", str(model))
     assert told.exit_code == 0, told.output
 
@@ -43,3 +45,11 @@ def test_the_same_as_json(tmp_path):
     facts = json.loads(told.stdout)
     assert facts["rows"] == 60
     assert facts["gap"] <= 1e-4
+
+
+def test_what_is_no_partition_is_refused(tmp_path):
+    for name, words in (("table.csv", "save so"), ("table.txt", "not one feature")):
+        (tmp_path / name).write_text("a,b,kind\n1,2,x\n2,1,y\n")
+        told = run("fit", str(tmp_path / name), "--memory", "10MB")
+        assert told.exit_code != 0
+        assert words in str(told.exception)

@@ -72,3 +72,11 @@ def test_draws_two_features(crossed, apart, tmp_path):
         done = run.invoke(app, ["separable", str(data), "--target", "label", "--out", str(out)])
         assert done.exit_code == 0, done.output
         assert out.read_text().startswith("<?xml")
+
+
+def test_three_classes_ask_for_one_of_them(tmp_path):
+    path = tmp_path / "three.csv"
+    path.write_text("u,kind\n1,a\n2,b\n3,c\n4,a\n")
+    refused = run.invoke(app, ["separable", str(path), "--target", "kind"])
+    assert refused.exit_code == 2
+    assert "--positive NAME" in refused.output

@@ -41,6 +41,9 @@ def test_study_predict_and_verify_in_one_line_each(clouds, tmp_path):
     proved = run("verify", model, clouds)
     assert proved.returncode == 0, proved.stderr
     assert proved.stdout.startswith("proved: no hyperplane lowers the objective")
+    whole = run("verify", out / "certificate.json", clouds, "--target", "label")
+    assert whole.returncode == 0, whole.stdout
+    assert whole.stdout.startswith("proved: the verdict, and the machine: no hyperplane lowers")
     told = run("predict", "-m", model, clouds, "--probabilities")
     table = sx.read(clouds, target="label")
     machine = sx.load(model)
@@ -60,15 +63,22 @@ def test_rows_that_were_changed_are_not_proved(clouds, tmp_path):
     run("study", clouds, "--target", "label", "-o", out, *QUICK)
     lines = clouds.read_text().splitlines()
     clouds.write_text("\n".join([lines[0], *lines[2:]]) + "\n")
-    refused = run("verify", out / "model.sx", clouds)
-    assert refused.returncode == 1
-    assert refused.stdout.startswith("refused:")
+    for proof in ("model.sx", "certificate.json"):
+        refused = run("verify", out / proof, clouds)
+        assert refused.returncode == 1
+        assert refused.stdout.startswith("refused:")
 
 
 def test_json_says_the_same_as_the_file(clouds, tmp_path):
     out = tmp_path / "out"
     done = run("study", clouds, "--target", "label", "-o", out, "--json", *QUICK)
     assert done.stdout == (out / "study.json").read_text()
+    assert "it had never seen" in json.loads(done.stdout)["answer"]
+
+
+def test_the_column_that_was_taken_for_the_target_is_named(clouds, tmp_path):
+    done = run("study", clouds, "-o", tmp_path / "out", *QUICK)
+    assert "note: the target is 'label'" in done.stdout
 
 
 def test_one_against_all_others_is_proved_too(tmp_path):
@@ -85,6 +95,38 @@ def test_one_against_all_others_is_proved_too(tmp_path):
     done = run("study", path, "-t", "kind", "--positive", "virginica", "-o", out, *QUICK)
     assert done.returncode == 0, done.stderr
     assert run("verify", out / "model.sx", path).returncode == 0
+    assert run("verify", out / "certificate.json", path, "-t", "kind").returncode == 0
+
+
+def test_the_certificates_of_three_classes_are_proved_and_forged_ones_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 2)) + 2.0 * y[:, None]
+    path, out = tmp_path / "three.csv", tmp_path / "out"
+    rows = [f"{a},{b},{'abc'[k]}" for (a, b), k in zip(X, y, strict=True)]
+    path.write_text("\n".join(["u,v,kind", *rows]) + "\n")
+    assert run("study", path, "-t", "kind", "-o", out, *QUICK).returncode == 0
+    told = run("verify", out / "certificate.json", path, "-t", "kind")
+    assert told.returncode == 0, told.stdout
+    assert "3 of 3 verdicts, and the machine: 3 machines" in told.stdout
+    whole = json.loads((out / "certificate.json").read_text())
+    forged = tmp_path / "forged.json"
+    for change in (
+        lambda w: w["machine"][1]["claim"].update(dual=w["machine"][1]["claim"]["primal"] + "0"),
+        lambda w: w["machine"].clear(),
+        lambda w: w["verdict"].pop(),
+        lambda w: w["verdict"].reverse(),
+        lambda w: w["training_rows"].reverse(),
+        lambda w: w["training_rows"].append(60),
+        lambda w: w["training_rows"].append("x"),
+        lambda w: w.pop("verdict"),
+    ):
+        copied = json.loads(json.dumps(whole))
+        change(copied)
+        forged.write_text(json.dumps(copied))
+        refused = run("verify", forged, path, "-t", "kind")
+        assert refused.returncode == 1, refused.stdout
+        assert refused.stdout.startswith("refused:")
 
 
 def test_ctrl_c_says_how_to_go_on(clouds, tmp_path, monkeypatch):

@@ -107,7 +107,7 @@ def test_large_finite_values_are_not_taken_for_infinite():
 def test_three_classes_where_two_are_needed(kind):
     with pytest.raises(ValueError, match=r"got 3 classes, \['a', 'b', 'c'\]") as caught:
         kind().fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])
-    assert "OneVsRestClassifier" in str(caught.value)
+    assert "sx.OneVsRest(" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -196,15 +196,15 @@ def rank(data: Data, numbers: Iterable[int], intercept: bool) -> int:
 
 
 CLAIMS = {"separation": check_separation, "margin-bounds": check_margin_bounds}
-CLAIMS |= {"gordan": check_gordan, "overlap": partial(check_partition, quasi=False)}
-CLAIMS |= {"quasi": partial(check_partition, quasi=True)}
+CLAIMS["gordan"] = check_gordan
+CLAIMS |= {kind: partial(check_partition, quasi=kind == "quasi") for kind in ("overlap", "quasi")}
 
 
 def check(certificate: dict[str, Any], data: Data) -> str:
     """Return what is proved, or raise `Refused`."""
     try:
-        if certificate["format"] != FORMAT:
-            raise Refused(f"the format must be {FORMAT!r}")
+        if certificate["format"] != FORMAT or certificate["kind"] not in CLAIMS:
+            raise Refused(f"the format must be {FORMAT!r}, the kind one of {', '.join(CLAIMS)}")
         about = certificate["data"]
         if about["sha256"] != data.sha256():
             raise Refused("the certificate speaks of other data: the SHA-256 differs")

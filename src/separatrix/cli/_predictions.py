@@ -27,7 +27,10 @@ def predicted(model: Any, X: Any, names: Any, probabilities: bool, explain: int)
         columns |= {f"score of {name}": scores[:, k] for k, name in enumerate(classes)}
     if probabilities:
         if not hasattr(model, "predict_proba"):
-            raise typer.BadParameter("this model has scores only, no probabilities.")
+            raise typer.BadParameter(
+                "this model has scores only, no probabilities: fit it with --loss logistic, or in "
+                "Python with LinearSVM(probability=True)."
+            )
         shares = model.predict_proba(X)
         columns |= {f"probability of {name}": shares[:, k] for k, name in enumerate(classes)}
     if explain:

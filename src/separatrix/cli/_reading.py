@@ -51,6 +51,23 @@ Option = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the same as JSON.")]
 
 
+PICTURES = (".svg", ".png", ".pdf")
+
+
+def check_ending(out: Path, *endings: str) -> None:
+    """Refuse, before any work is done, a file that could not be written by its name."""
+    if out.suffix.lower() not in endings or out.is_dir():
+        *most, last = endings
+        known = f"{', '.join(most)} or {last}"
+        raise typer.BadParameter(f"--out must be a file that ends in {known}. Got {out}.")
+
+
+def tell_written(out: Path | None) -> None:
+    """Say where the model or the picture is."""
+    if out is not None:
+        typer.echo(f"{'Model' if out.suffix == '.sx' else 'Picture'}: {out}")
+
+
 def _parsed(option: str) -> tuple[str, Any]:
     """Return the name and the value of ``name=value``, in the type that the option has."""
     from separatrix.data.options import ReadOptions

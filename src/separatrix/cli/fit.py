@@ -120,9 +120,11 @@ def fit(
         partitions.write(machine, table, certificate, out)
         if not quiet:
             partitions.tell(machine, table, certificate, as_json)
+            if not as_json:
+                reading.tell_written(out)
     else:
         _write(machine, steps, table, data, certificate, out)
-        _say(machine, met, certificate, quiet, as_json)
+        _say(machine, met, certificate, out, quiet, as_json)
     if machine.status_ in ("budget", "unproved"):
         raise typer.Exit(4)
 
@@ -131,6 +133,8 @@ def _refuse_together(
     in_blocks: bool, certificate: Path | None, out: Path | None, is_prepared: bool, device: str
 ) -> None:
     """Refuse options that do not go together, saying what does."""
+    if out is not None:
+        reading.check_ending(out, ".sx", *reading.PICTURES)
     if in_blocks and is_prepared:
         raise typer.BadParameter("--scale and --lift are for data in memory, not for partitions.")
     if in_blocks and device != "cpu":
@@ -144,11 +148,19 @@ def _refuse_together(
         )
 
 
-def _say(machine: Any, table: Table, certificate: Path | None, quiet: bool, as_json: bool) -> None:
+def _say(
+    machine: Any,
+    table: Table,
+    certificate: Path | None,
+    out: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     if as_json:
         typer.echo(json.dumps(_facts(machine, table), indent=1))
     elif not quiet:
         _tell(machine, table, certificate)
+        reading.tell_written(out)
 
 
 def _machine(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import Any
 
 import typer
@@ -32,7 +33,9 @@ def info(
     told = (kind, no_header, drop, encoding, max_bytes, option, labels)
     table = reading.read_data(data, target, *told)
     found = summarise(table)
-    found["next"] = _next_command(found, data, target)
+    asked = {"--kind": kind, "--encoding": encoding, "--labels": labels}
+    lists = {"--drop": drop, "-O": option}
+    found["next"] = _next_command(found, data, target, asked, lists, no_header)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
@@ -53,12 +56,22 @@ def _tell_model(path: str, as_json: bool) -> None:
         typer.echo(line)
 
 
-def _next_command(found: dict[str, Any], data: list[str], target: str | None) -> str:
+def _next_command(
+    found: dict[str, Any],
+    data: list[str],
+    target: str | None,
+    asked: dict[str, str | None],
+    lists: dict[str, list[str] | None],
+    no_header: bool,
+) -> str:
+    """Return the command to try next, which reads the data as they were read here."""
     chosen = found["target"] if target is None else target
-    watch = ["trace", "--method", "perceptron"]  # which takes any number of classes
-    words = ["separatrix", *(["separable"] if len(found["classes"]) == 2 else watch), *data]
+    words = ["separatrix", "separable" if len(found["classes"]) == 2 else "study", *data]
     words += ["--target", chosen] if chosen else []
-    return " ".join(f"'{word}'" if " " in word else word for word in words)
+    words += [word for name, value in asked.items() if value for word in (name, value)]
+    for name, values in lists.items():
+        words += [word for each in values or () for word in (name, each)]
+    return shlex.join([*words, *(["--no-header"] if no_header else [])])
 
 
 def _lines(found: dict[str, Any], names: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -78,6 +79,18 @@ for _title, _commands in _PANELS.items():
         app.command(rich_help_panel=_title)(_command)
 
 
+_REFUSALS = {
+    errno.ENOENT: "there is no such file or folder; check the path",
+    errno.EACCES: "permission denied; choose another place, or have the permission changed",
+    errno.EPERM: "permission denied; choose another place, or have the permission changed",
+    errno.EROFS: "this file system is read-only; choose another place",
+    errno.EEXIST: "there is a file of this name already, and a folder is needed; choose another",
+    errno.ENOTDIR: "a part of this path is a file, and a folder is needed",
+    errno.EISDIR: "this is a folder, and a file is needed",
+    errno.ENOSPC: "no space is left on the disk; free some, or choose another place",
+}
+
+
 def exit_code(error: Exception) -> int:
     """Tell a refusal of the data from one of the options, and both from a fault of ours.
 
@@ -93,6 +106,16 @@ def exit_code(error: Exception) -> int:
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     raised_by = str(frame.f_globals.get("__name__", "")).split(".", 1)[0]
     return {"separatrix": USAGE, "sklearn": BAD_DATA}.get(raised_by, OUR_FAULT)
+
+
+def _in_words(error: Exception) -> str:
+    """Say what the system refused, and of which file."""
+    known = isinstance(error, OSError) and error.filename is not None and error.errno in _REFUSALS
+    if not known:
+        return str(error)
+    assert isinstance(error, OSError)
+    name = os.fsdecode(error.filename).removesuffix(".part")  # the half that stands aside
+    return f"{name}: {_REFUSALS[error.errno or 0]}"
 
 
 def main() -> None:
@@ -117,7 +140,7 @@ def main() -> None:
             raise
         code = exit_code(error)
         if code != OUR_FAULT:
-            typer.echo(f"separatrix: {error}", err=True)
+            typer.echo(f"separatrix: {_in_words(error)}", err=True)
             sys.exit(code)
         typer.echo(
             f"separatrix: a fault of ours, not of your data: {type(error).__name__}: {error}. "

@@ -70,8 +70,10 @@ def path(
 
     from sklearn.exceptions import ConvergenceWarning
 
-    if out is not None and out.suffix.lower() not in (".svg", ".png", ".pdf", ".csv"):
-        raise typer.BadParameter(f"--out must end in .svg, .png, .pdf or .csv. Got {out}.")
+    if out is not None:
+        reading.check_ending(out, *reading.PICTURES, ".csv")
+    if scoring is not None:
+        _check_scoring(scoring)
     left_out = [*(drop or ()), *([groups] if groups else ())]
     read = (kind, no_header)
     table = reading.read_data(data, target, *read, left_out, encoding, None, option, labels)
@@ -102,6 +104,14 @@ def path(
         _tell(machine, out)
     if machine.status_ in ("budget", "unproved") or (machine.path_["gap"] > tol).any():
         raise typer.Exit(4)
+
+
+def _check_scoring(name: str) -> None:
+    from sklearn.metrics import get_scorer_names
+
+    if name not in get_scorer_names():
+        usual = "accuracy, balanced_accuracy, f1, roc_auc, average_precision or neg_log_loss"
+        raise typer.BadParameter(f"no score is named {name!r}. Use {usual}, or see scikit-learn's.")
 
 
 def _values(written: str | None) -> Any:

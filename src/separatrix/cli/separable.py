@@ -33,6 +33,7 @@ def separable(
     drop: reading.Drop = None,
     encoding: reading.Encoding = None,
     option: reading.Option = None,
+    labels: reading.Labels = None,
     positive: Annotated[
         str | None, typer.Option(help="This class against all others, where there are several.")
     ] = None,
@@ -57,9 +58,18 @@ def separable(
     from separatrix.cli._certificate import certificate_of_file, write_aside
     from separatrix.estimators.separability import separability
 
-    table = reading.read_data(data, target, kind, no_header, drop, encoding, None, option)
-    labels = two_labels(table, positive)
-    verdict = separability(table.X, labels, fit_intercept=not no_intercept, decimal=decimal)
+    if out is not None:
+        reading.check_ending(out, *reading.PICTURES)
+    told = (kind, no_header, drop, encoding, None, option, labels)
+    table = reading.read_data(data, target, *told)
+    y = two_labels(table, positive)
+    if len(table.classes) > 2 and positive is None:
+        known = ", ".join(str(name) for name in list(table.classes)[:8])
+        raise typer.BadParameter(
+            f"there are {len(table.classes)} classes ({known}): say which of them is to be "
+            "separated from all others, with --positive NAME."
+        )
+    verdict = separability(table.X, y, fit_intercept=not no_intercept, decimal=decimal)
     if certificate is not None:
         if verdict.certificate is None:
             typer.echo("There is no certificate to write: the verdict is undecided.", err=True)
@@ -69,7 +79,7 @@ def separable(
     if out is not None:
         from separatrix.plots.separability import save_verdict
 
-        save_verdict(verdict, table.X, labels, out, list(table.feature_names))
+        save_verdict(verdict, table.X, y, out, list(table.feature_names))
     if as_json:
         typer.echo(verdict.to_json())
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -137,11 +137,11 @@ def _one(table: Table, out: Path, settings: Any, data: list[str], as_json: bool)
     if as_json:
         typer.echo(facts.to_json())
         return
-    for line in _lines(facts, out):
+    for line in _lines(facts, table.notes, out):
         typer.echo(line)
 
 
-def _lines(facts: Facts, out: Path) -> list[str]:
+def _lines(facts: Facts, notes: Sequence[str], out: Path) -> list[str]:
     assert facts.data
     assert facts.verdict
     assert facts.path
@@ -151,6 +151,7 @@ def _lines(facts: Facts, out: Path) -> list[str]:
     lines = [
         f"{facts.title}: {facts.data.n_rows:,} rows, {facts.data.n_features:,} features, "
         f"{len(facts.data.classes)} classes; {test.n:,} rows sealed for the test",
+        *(f"note: {note}" for note in notes),
         f"verdict: {facts.verdict.sentence}",
         f"path: {facts.path.reason}",
         f"machine: {machine.name}, C = {machine.C:.4g}; {machine.proof}",

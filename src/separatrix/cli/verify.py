@@ -32,11 +32,18 @@ def verify(
     from separatrix.certificates.any_kind import NOT_THESE, prove_again
     from separatrix.certificates.checker import Refused
     from separatrix.cli.separable import two_labels
+    from separatrix.report.study_proof import STUDY_FORMAT, prove_study
 
+    if certificate.suffix == ".sx" and memory is not None:
+        _verify_on_partitions(certificate, partitions.opened(data, target, memory, None), as_json)
+        return
     if certificate.suffix == ".sx":
         _verify_model(certificate, data, encoding, no_header, labels, positive, as_json)
         return
-    whole = json.loads(certificate.read_text(encoding="utf-8"))
+    try:
+        whole = json.loads(certificate.read_text(encoding="utf-8"))
+    except ValueError:
+        raise typer.BadParameter(f"{certificate} is no certificate: it is not JSON.") from None
     if isinstance(whole, dict) and isinstance(whole.get("certificate"), dict):
         whole = whole["certificate"]  # a verdict holds its certificate
     if memory is not None:
@@ -50,9 +57,11 @@ def verify(
         return
     told = (kind, no_header, drop, encoding, None, option, labels)
     table = reading.read_data(data, target, *told)
-    y = two_labels(table, positive)
     try:
-        proved, sentence = True, prove_again(whole, table.X, y)
+        if isinstance(whole, dict) and whole.get("format") == STUDY_FORMAT:
+            proved, sentence = True, prove_study(whole, table.X, table.y)
+        else:
+            proved, sentence = True, prove_again(whole, table.X, two_labels(table, positive))
     except Refused as reason:
         proved, sentence = False, str(reason)
     _tell(proved, sentence, as_json)
@@ -67,6 +76,17 @@ def _tell(proved: bool, sentence: str, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
+def _verify_on_partitions(path: Path, rows: Any, as_json: bool) -> None:
+    """Prove the machine of a model file again from partitions, block by block."""
+    from separatrix.storage.model_file import read_model
+    from separatrix.storage.model_proof import has_proof, prove_model
+
+    model = read_model(path).model
+    if not has_proof(model) or not hasattr(model, "coef_"):
+        raise typer.BadParameter(f"{path} does not hold a proof about partitions.")
+    _tell(*prove_model(model, rows, rows.classes), as_json)
+
+
 def _verify_model(
     path: Path,
     data: list[str],
@@ -77,6 +97,7 @@ def _verify_model(
     as_json: bool,
 ) -> None:
     """Prove the machine of a model file again, on the rows it says it was trained on."""
+    from separatrix.report.study_settings import labels_of
     from separatrix.storage.model_file import read_model
     from separatrix.storage.model_proof import has_proof, prove_model
 
@@ -86,19 +107,10 @@ def _verify_model(
     source: Any = data[0] if len(data) == 1 else [Path(each) for each in data]
     options = {"encoding": encoding, "header": False if no_header else None, "labels": beside}
     table = whole.encoding.transform(source, **options)
-    X, labels = table.X, _against(table.y, positive or whole.about.get("positive"))
+    X, labels = table.X, labels_of(table.y, positive or whole.about.get("positive"))
     if whole.rows is not None:
         if not len(labels) or whole.rows.max(initial=0) >= len(labels):
             _tell(False, "these data have fewer rows than the model was trained on", as_json)
         X, labels = X[whole.rows], labels[whole.rows]
     proved, sentence = prove_model(whole.model, X, labels)
     _tell(proved, sentence, as_json)
-
-
-def _against(y: Any, positive: str | None) -> Any:
-    """Return the labels; with a positive class, those that a study against all others has."""
-    import numpy as np
-
-    if positive is None:
-        return y
-    return np.array([positive if str(name) == positive else f"not {positive}" for name in y])

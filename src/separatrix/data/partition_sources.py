@@ -34,9 +34,10 @@ _TEXT_STEP = 1 << 20
 
 def kind_of(path: Path) -> str:
     """Return what a partition file is, by its ending."""
-    if path.suffix in (".npy", ".safetensors"):
+    if path.suffix in (".npy", ".safetensors", ".csv", ".tsv"):
         raise DataError(
-            "partitions are LIBSVM text, Parquet or npz with X and y; save so, or read it whole",
+            "partitions are LIBSVM text, Parquet or npz with X and y; save so, with separatrix "
+            "convert, or read it whole",
             file=str(path),
         )
     if path.suffix == ".npz":

@@ -172,6 +172,12 @@ def open_partitions(
     if not stored:
         raise DataError("the partitions hold no rows", file=str(paths[0]))
     width = max(block.columns for _, block in stored)
+    if width == 0:
+        raise DataError(
+            "there is not one feature in it; partitions are LIBSVM text (label index:value ...), "
+            "Parquet or npz with X and y",
+            file=str(paths[0]),
+        )
     for path_of, block in stored:
         if not block.sparse and block.columns != width:
             raise DataError(

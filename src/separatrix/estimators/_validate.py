@@ -139,14 +139,15 @@ def _refuse_infinite(estimator: Any, X: Any) -> None:
     raise not_finite(float(X[row, column]), row, where)
 
 
-def two_classes(estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the two classes and the signs of y, or refuse."""
+def two_classes(estimator: Any, y: np.ndarray, remedy: str = "") -> tuple[np.ndarray, np.ndarray]:
+    """Return the two classes and the signs of y, or refuse, saying what to do."""
     classes, codes = several_classes(estimator, y)
     if len(classes) > 2:
         name = type(estimator).__name__
         raise ValueError(
             f"Only binary classification is supported: {name} got {len(classes)} classes, "
-            f"{_few(classes)}.\nWrap it: sklearn.multiclass.OneVsRestClassifier({name}())."
+            f"{_few(classes)}.\n"
+            + (remedy or "Wrap it: sx.OneVsRest({1}()).").format(classes.tolist()[0], name)
         )
     return classes, np.where(codes == 1, 1.0, -1.0)
 

@@ -152,6 +152,13 @@ class LogisticRegression(LogisticProbabilities, Machine):
                 warnings.warn(SeparationWarning.about(verdict, names), stacklevel=2)
         return self
 
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = super()._facts()
+        if self.status_ is not Status.INFINITE:
+            return facts
+        said = f"of C={_NEARLY_FREE:g}, fitted in the place of C=inf: "
+        return [(word, said + told if word == "proof" else told) for word, told in facts]
+
     def _replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[MachineFrame]:
         self._verdicts = []
         if self.multi_class == "ovo":

@@ -68,7 +68,7 @@ def separability(
 
         return verdict_on_rows(local_rows(X), fit_intercept)
     X, y = training_data(Separability(), X, y)
-    classes, signs = two_classes(Separability(), y)
+    classes, signs = two_classes(Separability(), y, "Set one class against all others: y == {0!r}.")
     names = tuple(str(name) for name in classes)
     problem = SignedProblem(X.astype(np.float64, copy=False), signs, fit_intercept)
     if not decimal:

@@ -73,6 +73,7 @@ class _Worker:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 env={**os.environ, **threads},
+                start_new_session=True,  # Ctrl-C is the server's, which then ends them
             )
         return self._process
 

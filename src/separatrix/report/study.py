@@ -34,9 +34,11 @@ from separatrix.report import facts as f
 from separatrix.report import study_facts as told
 from separatrix.report.advice import next_steps, reading_of
 from separatrix.report.bounded_verdict import verdict_within
+from separatrix.report.conclusions import answer
 from separatrix.report.evaluation import calibration_of, curves_of, margins_of, mistakes_of
 from separatrix.report.excerpts import Excerpts
 from separatrix.report.journal import Journal, alone_in, key_of
+from separatrix.report.study_proof import STUDY_FORMAT
 from separatrix.report.study_replay import replay_facts
 from separatrix.report.study_settings import Settings, labels_of, with_loss
 from separatrix.selection.chosen_machine import chosen_machine
@@ -269,7 +271,8 @@ class Study:
         assert facts.path is not None, "it was given above"
         facts = dataclasses.replace(facts, reading=reading_of(facts.path))
         steps = next_steps(facts, table.kind, self.settings)
-        return dataclasses.replace(facts, next_steps=steps)
+        facts = dataclasses.replace(facts, next_steps=steps)
+        return dataclasses.replace(facts, answer=answer(facts))
 
     def _verdict_facts(self, verdicts: list[Verdict], check: bool) -> f.Verdict:
         rows, labels = self.parts.train, self.y
@@ -300,8 +303,9 @@ class Study:
         from separatrix.report.page import render_report
 
         certificate = {
-            "format": "separatrix-study-certificates-1",
+            "format": STUDY_FORMAT,
             "training_rows": self.parts.train.tolist(),
+            "positive": self.settings.positive,
             "verdict": [json.loads(verdict.to_json()) for verdict in verdicts],
             "machine": [
                 json.loads(one.to_json())

@@ -1,0 +1,49 @@
+"""The certificates of a study, all in one file, proved again from the data it was made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.any_kind import prove_again
+from separatrix.certificates.checker import Refused
+from separatrix.report.study_settings import labels_of
+
+__all__ = ["STUDY_FORMAT", "prove_study"]
+
+STUDY_FORMAT = "separatrix-study-certificates-1"
+
+
+def prove_study(whole: dict[str, Any], X: Any, y: Any) -> str:
+    """Return what is proved, in a sentence; raise `Refused` where any part is not.
+
+    The verdict and the machine speak of the rows that were trained on; of more than two classes
+    there is a verdict for each, against all others.
+    """
+    try:
+        rows = np.array(whole["training_rows"], dtype=np.int64)
+        verdicts, machines, positive = whole["verdict"], whole["machine"], whole.get("positive")
+        claims = [verdict["certificate"] for verdict in verdicts]
+    except (LookupError, TypeError, ValueError, OverflowError) as error:
+        wrong = f"not a well-formed certificate: {type(error).__name__} {error}"
+        raise Refused(wrong) from error
+    if not len(rows) or rows.min() < 0 or rows.max() >= X.shape[0]:
+        raise Refused("these data have fewer rows than the study was made of")
+    labels = labels_of(np.asarray(y), positive)
+    classes, codes = np.unique(labels, return_inverse=True)
+    X, labels, codes = X[rows], labels[rows], codes[rows]
+    if len(claims) != (1 if len(classes) == 2 else len(classes)):
+        raise Refused("there must be a verdict for each class, and one for two")
+    said = 0
+    for k, claim in enumerate(claims):
+        if claim is not None:  # an undecided verdict claims nothing
+            prove_again(claim, X, np.where(codes == (1 if len(classes) == 2 else k), 1, 0))
+            said += 1
+    if not machines:
+        raise Refused("there is no certificate of the machine")
+    told = [prove_again(machine, X, labels) for machine in machines]
+    verdict = f"{said} of {len(claims)} verdicts" if len(claims) > 1 else "the verdict"
+    verdict = verdict if said else "no verdict (it was undecided)"
+    last = told[0] if len(told) == 1 else f"{len(told)} machines, as: {told[0]}"
+    return f"{verdict}, and the machine: {last}; on the {len(rows)} rows trained on"

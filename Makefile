@@ -19,24 +19,24 @@ test: $(READY)  ## the whole suite, compiled, and at the same time interpreted f
 PROCESSES := tests/cli tests/distributed tests/docs tests/hardening tests/lab tests/report
 
 test-compiled: $(READY)
-	$(BIN)/python -m pytest $(PROCESSES:%=--ignore=%)
+	COVERAGE_FILE=.coverage.compiled $(BIN)/python -m pytest $(MEASURED) $(PROCESSES:%=--ignore=%)
 
 test-processes: $(READY)
-	$(BIN)/python -m pytest -q -p no:cacheprovider $(PROCESSES)
+	COVERAGE_FILE=.coverage.processes $(BIN)/python -m pytest -q -p no:cacheprovider $(MEASURED) $(PROCESSES)
 
-# Coverage sees inside the loops only when they are not compiled. `make coverage` runs the rest too.
+# Coverage sees inside the loops only when they are not compiled.
 test-interpreted: $(READY)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider --cov --cov-report=term $(PROCESSES:%=--ignore=%)
+	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider \
+	  --cov --cov-report=term $(PROCESSES:%=--ignore=%)
 
 # What reads certificates and files has no compiled loop, so that a compiled run measures it whole:
-# every line and branch of the checker and of the file formats. Then both runs of the suite joined.
-coverage: $(READY)  ## checker and file formats: 100 %; then the whole, both runs joined: 95 %
+# every line and branch of the checker and of the file formats. Then all runs of the suite joined.
+coverage: $(READY)  ## checker and file formats: 100 %; then the whole suite, its runs joined: 95 %
 	$(BIN)/python -m pytest -q -p no:cacheprovider tests/storage tests/cli/test_info_convert.py \
 	  tests/certificates/test_checker.py tests/certificates/test_partition.py \
 	  --cov=separatrix.storage --cov=separatrix.certificates.checker --cov-fail-under=100
 	rm -f .coverage .coverage.*
-	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider --cov --cov-report=
-	COVERAGE_FILE=.coverage.compiled $(BIN)/python -m pytest -q -p no:cacheprovider --cov --cov-report=
+	$(MAKE) test MEASURED="--cov --cov-report="
 	$(BIN)/coverage combine
 	$(BIN)/coverage report --fail-under=95
 

@@ -65,7 +65,7 @@ def row_blocks(
         target=encoding.target, kind=kind, encoding=characters, header=header, labels=labels
     )
     if not isinstance(source, str | os.PathLike) or os.path.isdir(source):
-        yield _whole(read_as(source, encoding, encoding=characters, header=header))
+        yield _whole(read_as(source, encoding, kind=kind, encoding=characters, header=header))
         return
     if labels is not None and kind not in (*_ARRAYS, None):
         raise DataError("labels (--labels) belong to .npy, .npz and .safetensors files of rows")

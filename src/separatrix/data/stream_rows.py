@@ -22,7 +22,7 @@ from separatrix.data.line_feed import Chunk
 from separatrix.data.readers import IndexEncoding, see_kind
 from separatrix.data.streams import Source
 from separatrix.data.target import choose_target, known_column, target_labels
-from separatrix.data.text import _label_side
+from separatrix.data.text import label_side
 from separatrix.data.words import TextEncoding
 from separatrix.errors import DataError
 
@@ -180,7 +180,7 @@ def parser_for(
     if kind == "text":
         encoding = TextEncoding(ngrams=(1, ngrams), hashing=1 << bits)
         sample = _decoded(first.data, characters or "utf-8").split("\n")[:_SAMPLE_LINES]
-        side = _label_side([line for line in sample if line.strip()])
+        side = label_side([line for line in sample if line.strip()])
         return Parser(kind, encoding, label_side=side or 0, characters=characters or "utf-8"), 0
     if kind != "csv":
         raise DataError(

@@ -113,7 +113,7 @@ def test_unseen_and_absent_are_handled_and_said(write):
     trained = sx.read(write("age,job,y\n10,cook,0\n20,clerk,1\n30,cook,1\n"))
     later = trained.encoding.transform(write("extra,job\n9,pilot\n8,?\n7,clerk\n", "new.csv"))
     assert later.feature_names == ["age", "job=clerk", "job=cook"]
-    assert dense(later).tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
+    assert dense(later).tolist() == [[20, 0, 0], [20, 0, 0], [20, 1, 0]]
     assert len(later.y) == 0
     said = " ".join(later.notes)
     assert all(word in said for word in ("'pilot'", "age", "extra", "missing"))
@@ -135,6 +135,22 @@ def test_missing_in_training_has_a_place_later(write):
     assert dense(trained)[1].tolist() == [30, 1, 0, 0, 1]
     later = trained.encoding.transform(write("job\nNA\n", "new.csv"))
     assert dense(later).tolist() == [[30, 1, 0, 0, 1]]
+
+
+def test_what_is_missing_only_later_becomes_the_median(write):
+    trained = sx.read(write("age,y\n10,0\n20,1\n60,1\n"))
+    assert trained.feature_names == ["age"]
+    again = encoding_from_dict(json.loads(json.dumps(trained.encoding.to_dict())))
+    for encoding in (trained.encoding, again):
+        later = encoding.transform(write("age,y\n?,0\n70,1\n", "new.csv"))
+        assert later.X.tolist() == [[20], [70]]
+        assert "each became 20" in " ".join(later.notes)
+
+
+def test_the_median_of_many_rows_is_that_of_an_even_sample():
+    values = np.arange(300_001.0)
+    table = sx.read(pa.table({"a": values, "y": np.arange(len(values)) % 2}))
+    assert table.encoding.codes[0].median == pytest.approx(150_000, abs=2)
 
 
 def test_pooled_values_take_in_the_unseen(write):

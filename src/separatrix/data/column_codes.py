@@ -21,6 +21,7 @@ __all__ = ["CategoryCode", "Code", "NumberCode", "fit_code"]
 MISSING, OTHER = "(missing)", "(other)"
 _MOSTLY_NUMBERS = 0.9
 _FEW_VALUES = 20
+_MEDIAN_ROWS = 1 << 17  # more, in a column without gaps, are sampled evenly
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?"
     r"|\d{1,2}:\d{2}(:\d{2}.*)?|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}"
@@ -31,7 +32,10 @@ Slots = list[tuple[int | NDArray[np.int32], NDArray[np.float64]]]  # feature, va
 
 @dataclass(frozen=True)
 class NumberCode:
-    """A numeric feature and, where the training column had gaps, an indicator of a gap."""
+    """A numeric feature and, where the training column had gaps, an indicator of a gap.
+
+    A gap becomes the median of training, whether there were gaps in training or not.
+    """
 
     name: str
     median: float
@@ -138,7 +142,8 @@ Code = NumberCode | CategoryCode
 def _fit_number(column: Column, values: NDArray[np.float64], notes: list[str]) -> NumberCode:
     gaps = np.isnan(values)
     if not gaps.any():
-        return NumberCode(column.name, 0.0, False)
+        some = values[:: -(-len(values) // _MEDIAN_ROWS)]
+        return NumberCode(column.name, float(np.median(some)), False)
     median = float(np.median(values[~gaps]))
     notes.append(
         f"{column.name}: {int(gaps.sum())} missing, each replaced by the median {median:g} "

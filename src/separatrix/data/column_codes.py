@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.columns import Column
+from separatrix.data.columns import Column, is_number
+from separatrix.data.decimals import is_comma_number
 
 __all__ = ["CategoryCode", "Code", "NumberCode", "fit_code"]
 
@@ -26,6 +27,7 @@ _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?"
     r"|\d{1,2}:\d{2}(:\d{2}.*)?|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}"
 )
+_SIGNED_NUMBER = re.compile(r"[-+]?[$€£¥]?\s*[-+]?\d[\d.,' \u00a0]*([eE][-+]?\d+)?\s*[%‰$€£¥]?")
 
 Slots = list[tuple[int | NDArray[np.int32], NDArray[np.float64]]]  # feature, value of each row
 
@@ -140,6 +142,8 @@ Code = NumberCode | CategoryCode
 
 
 def _fit_number(column: Column, values: NDArray[np.float64], notes: list[str]) -> NumberCode:
+    if column.decimal_commas:
+        notes.append(f"{column.name}: decimal commas, read as numbers")
     gaps = np.isnan(values)
     if not gaps.any():
         some = values[:: -(-len(values) // _MEDIAN_ROWS)]
@@ -163,6 +167,19 @@ def _refuse_dates(column: Column, values: list[str]) -> None:
         )
 
 
+def _say_signs(column: Column, values: list[str], notes: list[str]) -> None:
+    """Say it where categories look like numbers with a percent sign, a currency or groups."""
+    sample = values[:1000]
+    alike = [value for value in sample if _SIGNED_NUMBER.fullmatch(value)]
+    odd = [value for value in alike if not is_number(value)]
+    if odd and len(alike) >= _MOSTLY_NUMBERS * len(sample):
+        hint = " or say decimal=',' (-O decimal=,)" if is_comma_number(odd[0]) else ""
+        notes.append(
+            f"{column.name}: looks like numbers, such as {odd[0]!r}, but is taken as categories; "
+            f"write them as plain numbers{hint}"
+        )
+
+
 def _fit_category(
     column: Column, missing: frozenset[str], cap: int, told: bool, notes: list[str]
 ) -> CategoryCode:
@@ -178,6 +195,7 @@ def _fit_category(
         )
     if not told:
         _refuse_dates(column, texts.values)
+        _say_signs(column, texts.values, notes)
     counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.values))
     gaps = int((texts.codes < 0).sum())
     order = sorted(range(len(texts.values)), key=lambda code: (-counts[code], texts.values[code]))

@@ -15,10 +15,12 @@ from separatrix.data.columns import CellColumn
 from separatrix.data.delimited_head import (
     SAMPLE_BYTES,
     Sample,
+    end_of_comments,
     find_separator,
     looks_like_header,
     names_of,
     orange_target,
+    uses_decimal_commas,
 )
 from separatrix.data.grid import read_grid
 from separatrix.data.streams import Source
@@ -32,7 +34,10 @@ _MOST_TEXT_COLUMNS = 5000  # each is one-hot encoded; more would take minutes an
 
 @dataclass(frozen=True)
 class Delimited:
-    """A delimited file whose records all have the same number of fields."""
+    """A delimited file whose records all have the same number of fields.
+
+    ``before`` is the byte where records start; what is above are comments.
+    """
 
     source: Source
     separator: str
@@ -40,6 +45,7 @@ class Delimited:
     header: bool
     first_record: int
     target: str | None = None
+    before: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -48,9 +54,16 @@ class Delimited:
 
     def place(self, row: int) -> tuple[int, int]:
         """Return the line of a data row and the byte where it starts."""
-        record = self.first_record + row
-        _, start, _, _ = find_record(self.source.octets, self.separator, wanted=record)
+        record, below = self.first_record + row, self.source.octets[self.before :]
+        start = self.before + find_record(below, self.separator, wanted=record)[1]
         return self.source.data.count(b"\n", 0, start) + 1, start
+
+    @property
+    def notes(self) -> list[str]:
+        """What had to be said."""
+        lines = sum(1 for line in self.source.data[: self.before].split(b"\n") if line.strip())
+        said = f"{lines} lines of comment" if lines > 1 else "a line of comment"
+        return [f"{said} (#) above the table left out"] if lines else []
 
     def error(self, message: str, row: int, column: int) -> DataError:
         """Return an error that points at a cell, the column counted from 1."""
@@ -142,7 +155,9 @@ def _refuse_ragged(source: Source, separator: str, width: int, start: int) -> No
         ) from None
 
 
-def _columns(found: Delimited, names: list[str], start: int) -> list[CellColumn]:
+def _columns(
+    found: Delimited, names: list[str], start: int, decimal: str | None
+) -> list[CellColumn]:
     """Read numbers in one pass where no cell is quoted; leave the rest to be split into cells."""
     source, separator, width = found.source, found.separator, len(names)
     values = None
@@ -163,7 +178,7 @@ def _columns(found: Delimited, names: list[str], start: int) -> list[CellColumn]
     for place, name in enumerate(names):
         numbers = None if values is None or words[place] else values[:, place]
         load = partial(cells.column, place)
-        columns.append(CellColumn(name, place + 1, load, found.error, numbers))
+        columns.append(CellColumn(name, place + 1, load, found.error, numbers, decimal))
     return columns
 
 
@@ -172,25 +187,36 @@ def parse_delimited(
     separator: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
+    decimal: str | None = None,
+    before: int | None = None,
 ) -> Delimited:
     r"""Split a CSV or TSV file into columns.
+
+    ``before``: the byte where records start, where it is known; comments are looked for otherwise.
 
     >>> parse_delimited(Source("x.csv", b"age;job\n39;clerk\n50;none\n", "", "", "")).names
     ['age', 'job']
     """
     source = _utf8(source, encoding)
-    separator = separator or find_separator(source)
-    records = Sample(source, separator).records
+    if before is None:
+        before = end_of_comments(source, separator)
+    separator = separator or find_separator(source, before)
+    records = Sample(source, separator, before).records
     if not records:
         raise source.error("the file is empty", 0)
     orange, target = orange_target(records)
     if header is None:
-        header = orange or looks_like_header(records)
-    names = names_of(source, records[0], header)
+        header = orange or looks_like_header(records, separator)
+    line = source.data.count(b"\n", 0, before) + 1
+    names = names_of(source, records[0], header, line)
     first_record = (3 if orange else 1) if header else 0
-    _, start, _, _ = find_record(source.octets, separator, wanted=first_record)
+    found = Delimited(source, separator, [], header, first_record, target, before)
+    _, start = found.place(0)
     if start >= len(source.data):
         raise source.error("there is a header, but no rows", 0)
-    found = Delimited(source, separator, [], header, first_record, target)
-    found.columns.extend(_columns(found, names, start))
+    if decimal is None and separator == ",":
+        decimal = "."
+    elif decimal is None and uses_decimal_commas(records[first_record:]):
+        decimal = ","
+    found.columns.extend(_columns(found, names, start, decimal))
     return found

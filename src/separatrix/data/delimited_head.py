@@ -7,19 +7,22 @@ from collections import Counter
 from functools import cached_property
 
 from separatrix.data.cells import find_record
-from separatrix.data.columns import is_number
+from separatrix.data.columns import MISSING_WORDS, is_number
+from separatrix.data.decimals import is_comma_number, is_surely_comma_number
 from separatrix.data.streams import Source
 from separatrix.errors import DataError
 
 __all__ = [
     "SAMPLE_BYTES",
     "Sample",
+    "end_of_comments",
     "find_separator",
     "is_orange_kinds",
     "looks_like_header",
     "looks_like_table",
     "names_of",
     "orange_target",
+    "uses_decimal_commas",
 ]
 
 SAMPLE_BYTES = 1 << 18
@@ -30,16 +33,16 @@ _ORANGE_ROLES = {"class", "meta", "ignore", "i", "m", "c", ""}
 
 
 class Sample:
-    """The first records of a file, split in a given way."""
+    """The first records of a file from byte ``start`` on, split in a given way."""
 
-    def __init__(self, source: Source, separator: str) -> None:
-        self._source, self._separator = source, separator
+    def __init__(self, source: Source, separator: str, start: int = 0) -> None:
+        self._source, self._separator, self._start = source, separator, start
 
     @cached_property
     def records(self) -> list[list[str]]:
         """The fields of each record."""
-        part = self._source.octets[:SAMPLE_BYTES]
-        cut_short = len(part) < len(self._source.data)
+        part = self._source.octets[self._start : self._start + SAMPLE_BYTES]
+        cut_short = self._start + len(part) < len(self._source.data)
         found: list[list[str]] = []
         start = 0
         while len(found) < _SAMPLE_RECORDS:
@@ -63,15 +66,22 @@ def _split(record: str, separator: str) -> list[str]:
     return [field.strip(" \t") for field in fields]
 
 
-def find_separator(source: Source) -> str:
-    """Choose the separator that cuts the first records into the same number of fields, the most."""
-    best, best_score = ",", (0.0, 0)
+def find_separator(source: Source, start: int = 0) -> str:
+    r"""Choose the separator that cuts the first records into the same number of fields, the most.
+
+    One by which the first record has another number of fields than most gives way to the others:
+    in a table with decimal commas the names show what separates.
+
+    >>> find_separator(Source("x", b"a;b;class\n0,1;-0,2;no\n0,3;0,4;yes\n", "", "", ""))
+    ';'
+    """
+    best, best_score = ",", (False, 0.0, 0)
     for separator in "\t,;|" if source.suffix in (".tsv", ".tab") else _SEPARATORS:
-        counts = [len(record) for record in Sample(source, separator).records[:50]]
+        counts = [len(record) for record in Sample(source, separator, start).records[:50]]
         if not counts:
             break
         width, times = Counter(counts).most_common(1)[0]
-        score = (round(times / len(counts), 1), width)
+        score = (counts[0] == width, round(times / len(counts), 1), width)
         if width > 1 and score > best_score:
             best, best_score = separator, score
     return best
@@ -97,9 +107,55 @@ def looks_like_table(source: Source) -> bool:
     return any(all(is_number(cell.replace(",", ".")) for cell in column) for column in columns)
 
 
-def looks_like_header(records: list[list[str]]) -> bool:
+def end_of_comments(source: Source, separator: str | None) -> int:
+    r"""Return the byte behind the lines of comment (#) above a table; 0 if there are none.
+
+    Lines with as many fields as the records are no comments: names may start with # as well.
+
+    >>> end_of_comments(Source("x", b"# of 2019\na,b\n1,2\n", "", "", ""), ",")
+    10
+    >>> end_of_comments(Source("x", b"#a,b\n1,2\n", "", "", ""), ",")
+    0
+    """
+    data = bytes(source.data[:SAMPLE_BYTES])
+    at, found = 0, list[tuple[int, str]]()
+    while at < len(data):
+        end = data.find(b"\n", at) + 1 or len(data)
+        line = data[at:end].strip()
+        if line and not line.startswith(b"#"):
+            break
+        if line:
+            found.append((at, line.decode("utf-8", "replace")))
+        at = end
+    if not found or at >= len(data):
+        return 0
+    separator = separator or find_separator(source, at)
+    records = Sample(source, separator, at).records
+    headed = looks_like_header(records, separator)
+    for start, line in reversed(found):
+        width = len(_split(line, separator))
+        if width == 1 or width != len(records[0]) or (headed and line.startswith("# ")):
+            return at
+        at = start
+    return 0
+
+
+def uses_decimal_commas(records: list[list[str]]) -> bool:
+    """Whether some column of the first records holds numbers with decimal commas, beyond doubt."""
+    for column in zip(*records, strict=False):
+        cells = [
+            cell for cell in column if cell not in MISSING_WORDS and not cell.lstrip("+-").isdigit()
+        ]
+        if any(map(is_surely_comma_number, cells)) and all(map(is_comma_number, cells)):
+            return True
+    return False
+
+
+def looks_like_header(records: list[list[str]], separator: str = ",") -> bool:
     """Decide whether the first record names the columns."""
     first, rest = records[0], records[1:]
+    if separator != "," and any(map(is_comma_number, first)):
+        return False
     if not rest:
         return not any(is_number(name) for name in first)
     numbered = [name for name in first if is_number(name)]
@@ -134,7 +190,7 @@ def orange_target(records: list[list[str]]) -> tuple[bool, str | None]:
     return True, named[0] if named else None
 
 
-def names_of(source: Source, first: list[str], header: bool) -> list[str]:
+def names_of(source: Source, first: list[str], header: bool, line: int = 1) -> list[str]:
     """Return the names of the columns; those that are called the same are refused."""
     if not header:
         return [f"column{number}" for number in range(1, len(first) + 1)]
@@ -143,10 +199,10 @@ def names_of(source: Source, first: list[str], header: bool) -> list[str]:
     for number, name in enumerate(names, 1):
         if name in seen:
             raise DataError(
-                f"columns {seen[name]} and {number} are both called {name!r}; rename one, "
-                "or say that there is no header (--no-header)",
+                f"columns {seen[name]} and {number} are both called {name!r}; rename one of them "
+                "(only if this line holds values, not names: --no-header)",
                 file=source.name,
-                line=1,
+                line=line,
                 column=number,
             )
         seen[name] = number

@@ -104,12 +104,15 @@ def _read_arrays(source: Source, options: ReadOptions, encoding: Any) -> Fields:
 
 
 def _read_csv(source: Source, options: ReadOptions, encoding: Any) -> Fields:
-    table = parse_delimited(source, options.separator, options.header, options.encoding)
+    decimal = options.decimal or getattr(encoding, "decimal", None)
+    table = parse_delimited(source, options.separator, options.header, options.encoding, decimal)
     if options.labels is not None:
-        return encode_columns(*with_labels(table.columns, source, options), encoding)
-    if options.target is None and table.target is not None:
-        options = replace(options, target=table.target)
-    return encode_columns(table.columns, source.name, options, encoding)
+        fields = encode_columns(*with_labels(table.columns, source, options), encoding)
+    else:
+        if options.target is None and table.target is not None:
+            options = replace(options, target=table.target)
+        fields = encode_columns(table.columns, source.name, options, encoding)
+    return fields | {"notes": [*table.notes, *fields["notes"]]}
 
 
 def _read_parquet(source: Source, options: ReadOptions, encoding: Any) -> Fields:

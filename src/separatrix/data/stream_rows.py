@@ -81,7 +81,10 @@ class Parser:
 
     def _table(self, chunk: Chunk) -> Batch:
         source = Source(chunk.name, self.header + chunk.data, "", "", "")
-        table = parse_delimited(source, self.separator, bool(self.header), self.characters)
+        decimal = None if self.encoding is None else self.encoding.decimal
+        table = parse_delimited(
+            source, self.separator, bool(self.header), self.characters, decimal, before=0
+        )
         if self.encoding is None:
             target = self._target(table.columns, chunk.name)
             self.encoding, _ = fit_encoding(table.columns, target.name, ())
@@ -189,5 +192,5 @@ def parser_for(
         )
     table = parse_delimited(source, None, False if no_header else None, characters)
     _, start = table.place(0)
-    header = first.data[:start] if table.header else b""
+    header = first.data[table.before : start] if table.header else b""
     return Parser(kind, None, header, table.separator, 0, characters or "utf-8", target), start

@@ -409,3 +409,54 @@ def test_comments_above_are_left_out_of_blocks_too(write):
     with pytest.raises(sx.DataError, match="held numbers") as caught:
         list(row_blocks(path, trained.encoding, size=64))
     assert caught.value.line == 54
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([k % 24 for k in range(48)], "24 different ones in 48 rows"),
+        ([f"{k % 30},5" for k in range(60)], "30 different ones in 60 rows"),
+        ([k % 150 + 0.5 for k in range(1500)], "150 different ones in 1,500 rows"),
+    ],
+)
+def test_amounts_are_no_classes(write, values, words):
+    rows = "".join(f"{k % 7};{value}\n" for k, value in enumerate(values))
+    path = write("a;price\n" + rows)
+    with pytest.raises(sx.DataError, match=f"'price' holds numbers, {words}") as caught:
+        sx.read(path)
+    assert caught.value.column == 2
+    assert sx.read(path, target="a").target == "a"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[k % 20 for k in range(40)], [k % 30 for k in range(90)], [k % 20 / 2 for k in range(60)]],
+)
+def test_codes_of_many_classes_are_classes(write, values):
+    rows = "".join(f"{k % 7},{value}\n" for k, value in enumerate(values))
+    assert len(sx.read(write("a,y\n" + rows)).classes) == len(set(values))
+
+
+def noted(write, head, rows):
+    text = head + "".join(f"{row},{'xz'[k % 2]}\n" for k, row in enumerate(rows))
+    return [note for note in sx.read(write(text)).notes if "identifier" in note]
+
+
+def test_identifiers_are_said_and_kept(write):
+    names = [f"{k % 3},A{k:03}" for k in range(40)]
+    found = noted(write, "a,code,y\n", names)
+    assert found == [
+        "code: a different value in every row, looks like an identifier; leave it out with "
+        "drop=['code'] (--drop 'code')"
+    ]
+    assert "nearly" in noted(write, "a,code,y\n", [*names, "1,A001"])[0]
+    assert noted(write, "a,code,y\n", [f"{k % 3},A{k // 2}" for k in range(40)]) == []
+    assert noted(write, "a,code,y\n", names[:9]) == []
+    for first in (0, 1):
+        counted = [f"{k + first},{k % 5}" for k in range(12)]
+        assert noted(write, ",a,y\n", counted)[0].startswith("column1: counts the rows")
+    assert noted(write, "a,b,y\n", [f"{k % 5},{k}" for k in range(12)]) == []
+    assert noted(write, "a,b,y\n", [f"{k + 2},{k % 5}" for k in range(12)]) == []
+    assert "every row" in noted(write, "a,row_id,y\n", [f"{k % 5},{7 * k}" for k in range(12)])[0]
+    assert noted(write, "a,group_id,y\n", [f"{k % 5},{k // 2}" for k in range(12)]) == []
+    assert noted(write, "id,b,y\n", [f"{k % 5}.5,{k % 2}" for k in range(12)]) == []

@@ -189,3 +189,18 @@ def test_texts_with_commas_are_still_texts_and_the_classes_are_said(write, tmp_p
     write("a text, of one file\n", "folders/a/1")
     write("1, 2\n3, 4\n", "folders/b/2")
     assert "each folder is taken as one class" in sx.read(tmp_path / "folders").notes[0]
+
+
+def test_a_tsv_file_without_names_may_be_labelled_text(write):
+    lines = [
+        "neg\tdull dull plot",
+        "pos\ta joy to see",
+        "neg\tnot worth it",
+        "pos\tgood film indeed",
+    ]
+    table = sx.read(write("\n".join(lines), "films.tsv"))
+    assert (table.kind, table.y.tolist()) == ("text", ["neg", "pos", "neg", "pos"])
+    named = sx.read(write("\n".join(["film review\tclass", *lines]), "named.tsv"), target=1)
+    assert (named.kind, named.target) == ("csv", "film review")
+    rows = sx.read(write("a\tb\n1\tx\n2\tz\n", "rows.tsv"))
+    assert (rows.kind, rows.target) == ("csv", "b")

@@ -132,9 +132,9 @@ def end_of_comments(source: Source, separator: str | None) -> int:
     separator = separator or find_separator(source, at)
     records = Sample(source, separator, at).records
     headed = looks_like_header(records, separator)
-    for start, line in reversed(found):
-        width = len(_split(line, separator))
-        if width == 1 or width != len(records[0]) or (headed and line.startswith("# ")):
+    for start, text in reversed(found):
+        width = len(_split(text, separator))
+        if width == 1 or width != len(records[0]) or (headed and text.startswith("# ")):
             return at
         at = start
     return 0

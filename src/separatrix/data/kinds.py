@@ -7,7 +7,7 @@ import re
 from separatrix.data.array_files import array_kind
 from separatrix.data.idx import is_idx
 from separatrix.data.streams import Source
-from separatrix.data.text import looks_like_labelled_lines
+from separatrix.data.text import looks_like_labelled_lines, starts_with_names
 
 __all__ = ["see_kind"]
 
@@ -44,6 +44,6 @@ def see_kind(source: Source) -> str:
         return "libsvm"
     if source.suffix in (".libsvm", ".svm", ".svmlight"):
         return "libsvm"
-    if source.suffix in (".csv", ".tsv"):
+    if source.suffix == ".csv" or (source.suffix == ".tsv" and starts_with_names(source)):
         return "csv"
     return "text" if looks_like_labelled_lines(source) else "csv"

@@ -18,12 +18,14 @@ __all__ = [
     "label_side",
     "looks_like_labelled_lines",
     "parse_labelled_lines",
+    "starts_with_names",
     "written_lines",
 ]
 
 _SAMPLE_LINES = 100
 _LONGEST_LABEL = 40
 _WORDS_OF_PROSE = 2.5
+_WORDS_OF_A_NAME = 3
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,20 @@ def looks_like_labelled_lines(source: Source) -> bool:
     if one_tab < 0.95 * len(lines):
         return False
     return label_side([line for line in lines if line.count("\t") == 1][1:] or lines) is not None
+
+
+def starts_with_names(source: Source) -> bool:
+    r"""Whether the first line names columns: a few words each that stand in no other line.
+
+    >>> starts_with_names(Source("x", b"label\ttext\n1\tI like it\n0\tnot at all\n", "", "", ""))
+    True
+    """
+    sample = source.data[: 1 << 18].decode("latin-1")
+    lines = [line.split("\t") for _, line in written_lines(sample)][:_SAMPLE_LINES]
+    if not lines:
+        return False
+    short = all(len(name.split()) <= _WORDS_OF_A_NAME for name in lines[0])
+    return short and not any(set(lines[0]) & set(line) for line in lines[1:])
 
 
 def parse_labelled_lines(source: Source, encoding: str | None = None) -> Documents:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from separatrix.data.columns import Column, is_number
 from separatrix.data.decimals import is_comma_number
+from separatrix.data.identifiers import say_names, say_numbering
 
 __all__ = ["CategoryCode", "Code", "NumberCode", "fit_code"]
 
@@ -141,14 +142,22 @@ class CategoryCode:
 Code = NumberCode | CategoryCode
 
 
+def _median(values: NDArray[np.float64]) -> float:
+    """Return the median of finite numbers; what NumPy adds is longer than the work."""
+    low, high = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, (low, high))
+    return float(0.5 * ordered[low] + 0.5 * ordered[high])
+
+
 def _fit_number(column: Column, values: NDArray[np.float64], notes: list[str]) -> NumberCode:
     if column.decimal_commas:
         notes.append(f"{column.name}: decimal commas, read as numbers")
+    say_numbering(column, values, notes)
     gaps = np.isnan(values)
     if not gaps.any():
         some = values[:: -(-len(values) // _MEDIAN_ROWS)]
-        return NumberCode(column.name, float(np.median(some)), False)
-    median = float(np.median(values[~gaps]))
+        return NumberCode(column.name, _median(some), False)
+    median = _median(values[~gaps])
     notes.append(
         f"{column.name}: {int(gaps.sum())} missing, each replaced by the median {median:g} "
         f"and marked by {column.name}={MISSING}"
@@ -193,6 +202,7 @@ def _fit_category(
             f"(categorical=[{column.name!r}])",
             row,
         )
+    say_names(column, texts, notes)
     if not told:
         _refuse_dates(column, texts.values)
         _say_signs(column, texts.values, notes)

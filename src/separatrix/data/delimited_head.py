@@ -35,8 +35,10 @@ _ORANGE_ROLES = {"class", "meta", "ignore", "i", "m", "c", ""}
 class Sample:
     """The first records of a file from byte ``start`` on, split in a given way."""
 
-    def __init__(self, source: Source, separator: str, start: int = 0) -> None:
-        self._source, self._separator, self._start = source, separator, start
+    def __init__(
+        self, source: Source, separator: str, start: int = 0, most: int = _SAMPLE_RECORDS
+    ) -> None:
+        self._source, self._separator, self._start, self._most = source, separator, start, most
 
     @cached_property
     def records(self) -> list[list[str]]:
@@ -45,7 +47,7 @@ class Sample:
         cut_short = self._start + len(part) < len(self._source.data)
         found: list[list[str]] = []
         start = 0
-        while len(found) < _SAMPLE_RECORDS:
+        while len(found) < self._most:
             number, begin, end, _ = find_record(part[start:], self._separator, wanted=0)
             if number < 0 or (cut_short and found and start + end == len(part)):
                 break
@@ -77,7 +79,7 @@ def find_separator(source: Source, start: int = 0) -> str:
     """
     best, best_score = ",", (False, 0.0, 0)
     for separator in "\t,;|" if source.suffix in (".tsv", ".tab") else _SEPARATORS:
-        counts = [len(record) for record in Sample(source, separator, start).records[:50]]
+        counts = [len(record) for record in Sample(source, separator, start, most=50).records]
         if not counts:
             break
         width, times = Counter(counts).most_common(1)[0]

@@ -18,7 +18,6 @@ from scipy import sparse
 
 from separatrix.data.column_codes import CategoryCode, Code, NumberCode, Slots, fit_code
 from separatrix.data.columns import MISSING_WORDS, Column, TypedColumn
-from separatrix.data.identifiers import say_identifiers
 from separatrix.data.plain import labels, maybe_text, numbers, required, texts
 from separatrix.errors import DataError
 
@@ -167,7 +166,6 @@ def fit_encoding(
     words = MISSING_WORDS | set(missing)
     notes: list[str] = []
     used = [column for column in columns if column.name != target and column.name not in drop]
-    say_identifiers(used, words, notes)
     codes = []
     for column in used:
         code = fit_code(column, words, max_categories, column.name in categorical, notes)

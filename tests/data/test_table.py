@@ -456,6 +456,7 @@ def test_identifiers_are_said_and_kept(write):
         counted = [f"{k + first},{k % 5}" for k in range(12)]
         assert noted(write, ",a,y\n", counted)[0].startswith("column1: counts the rows")
     assert noted(write, "a,b,y\n", [f"{k % 5},{k}" for k in range(12)]) == []
+    assert noted(write, "a,b,y\n", [f"{k % 5},{k}%" for k in range(12)]) == []
     assert noted(write, "a,b,y\n", [f"{k + 2},{k % 5}" for k in range(12)]) == []
     assert "every row" in noted(write, "a,row_id,y\n", [f"{k % 5},{7 * k}" for k in range(12)])[0]
     assert noted(write, "a,group_id,y\n", [f"{k % 5},{k // 2}" for k in range(12)]) == []

@@ -176,17 +176,19 @@ def _refuse_dates(column: Column, values: list[str]) -> None:
         )
 
 
-def _say_signs(column: Column, values: list[str], notes: list[str]) -> None:
-    """Say it where categories look like numbers with a percent sign, a currency or groups."""
+def _say_signs(column: Column, values: list[str], notes: list[str]) -> bool:
+    """Say it, and that it was said, where categories look like numbers with a sign or in groups."""
     sample = values[:1000]
     alike = [value for value in sample if _SIGNED_NUMBER.fullmatch(value)]
     odd = [value for value in alike if not is_number(value)]
-    if odd and len(alike) >= _MOSTLY_NUMBERS * len(sample):
+    signed = bool(odd) and len(alike) >= _MOSTLY_NUMBERS * len(sample)
+    if signed:
         hint = " or say decimal=',' (-O decimal=,)" if is_comma_number(odd[0]) else ""
         notes.append(
             f"{column.name}: looks like numbers, such as {odd[0]!r}, but is taken as categories; "
             f"write them as plain numbers{hint}"
         )
+    return signed
 
 
 def _fit_category(
@@ -202,10 +204,10 @@ def _fit_category(
             f"(categorical=[{column.name!r}])",
             row,
         )
-    say_names(column, texts, notes)
     if not told:
         _refuse_dates(column, texts.values)
-        _say_signs(column, texts.values, notes)
+    if told or not _say_signs(column, texts.values, notes):
+        say_names(column, texts, notes)
     counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.values))
     gaps = int((texts.codes < 0).sum())
     order = sorted(range(len(texts.values)), key=lambda code: (-counts[code], texts.values[code]))

@@ -152,6 +152,29 @@ def test_classes_must_be_declared_before_they_come(tmp_path):
     assert wrong.returncode == 2
 
 
+def test_a_table_of_amounts_is_refused(tmp_path):
+    for number, price in enumerate((lambda k: f"{k + 100}", lambda k: f"{k % 150}.5")):
+        table = tmp_path / f"{number}.csv"
+        table.write_text("a,price\n" + "".join(f"{k % 7},{price(k)}\n" for k in range(400)))
+        done = run("stream", "-m", tmp_path / "model.sx", table)
+        assert done.returncode == 3
+        assert "'price' holds numbers" in done.stderr
+    classes = "".join(f"{k % 7},{k * 7919 % 300}\n" for k in range(400))
+    (tmp_path / "many.csv").write_text("a,y\n" + classes)
+    assert run("stream", "-m", tmp_path / "model.sx", tmp_path / "many.csv").returncode == 0
+
+
+def test_comments_and_decimal_commas_of_a_stream(tmp_path):
+    lines = [f"{k % 9},5;{k % 9 > 4}" for k in range(200)]
+    text = "# by hand\na;y\n" + "\n".join(lines) + "\n#x;1;True\n"
+    done = piped(text.encode(), "-m", tmp_path / "model.sx", "--kind", "csv")
+    assert done.returncode == 3
+    assert "line 203" in done.stderr
+    done = piped(text[:-10].encode(), "-m", tmp_path / "model.sx", "--kind", "csv", "--json")
+    assert done.returncode == 0, done.stderr
+    assert reports(done)[-1]["error"] < 0.2
+
+
 def test_tables_and_texts(tmp_path):
     rng = np.random.default_rng(0)
     ages, jobs = rng.integers(20, 70, size=400), rng.choice(["clerk", "smith"], size=400)

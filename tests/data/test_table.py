@@ -12,6 +12,7 @@ from pyarrow import feather, parquet
 from scipy import sparse
 
 import separatrix as sx
+from separatrix.data.row_blocks import row_blocks
 from separatrix.data.table import encoding_from_dict
 from tests.naive.table import encode
 
@@ -113,7 +114,7 @@ def test_unseen_and_absent_are_handled_and_said(write):
     trained = sx.read(write("age,job,y\n10,cook,0\n20,clerk,1\n30,cook,1\n"))
     later = trained.encoding.transform(write("extra,job\n9,pilot\n8,?\n7,clerk\n", "new.csv"))
     assert later.feature_names == ["age", "job=clerk", "job=cook"]
-    assert dense(later).tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 0]]
+    assert dense(later).tolist() == [[20, 0, 0], [20, 0, 0], [20, 1, 0]]
     assert len(later.y) == 0
     said = " ".join(later.notes)
     assert all(word in said for word in ("'pilot'", "age", "extra", "missing"))
@@ -135,6 +136,22 @@ def test_missing_in_training_has_a_place_later(write):
     assert dense(trained)[1].tolist() == [30, 1, 0, 0, 1]
     later = trained.encoding.transform(write("job\nNA\n", "new.csv"))
     assert dense(later).tolist() == [[30, 1, 0, 0, 1]]
+
+
+def test_what_is_missing_only_later_becomes_the_median(write):
+    trained = sx.read(write("age,y\n10,0\n20,1\n60,1\n"))
+    assert trained.feature_names == ["age"]
+    again = encoding_from_dict(json.loads(json.dumps(trained.encoding.to_dict())))
+    for encoding in (trained.encoding, again):
+        later = encoding.transform(write("age,y\n?,0\n70,1\n", "new.csv"))
+        assert later.X.tolist() == [[20], [70]]
+        assert "each became 20" in " ".join(later.notes)
+
+
+def test_the_median_of_many_rows_is_that_of_an_even_sample():
+    values = np.arange(300_001.0)
+    table = sx.read(pa.table({"a": values, "y": np.arange(len(values)) % 2}))
+    assert table.encoding.codes[0].median == pytest.approx(150_000, abs=2)
 
 
 def test_pooled_values_take_in_the_unseen(write):
@@ -160,7 +177,9 @@ def test_a_number_column_that_turns_to_text_is_refused_later(write):
         ("a,y\n", None, 1, 1, "no rows"),
         ("a,b,y\n1,2,0\n1,2\n", None, 3, 1, "2 fields"),
         ("a,b,y\n1,2,0\n\n1,2,3,4\n", None, 4, 1, "4 fields"),
-        ("a,a,y\n1,2,0\n1,2,1\n", None, 1, 2, "both called 'a'"),
+        ("a,a,y\n1,2,0\n1,2,1\n", None, 1, 2, "both called 'a'; rename one of them"),
+        ("# of 2019\n#\na,a,y\n1,2,0\n1,2,1\n", None, 3, 2, "both called 'a'"),
+        ("# of 2019\na,b,y\n1,2,0\n1,2\n", None, 4, 1, "2 fields"),
         (b"a,y\n\xe9t\xe9,0\n", None, 2, 1, "latin-1"),
         ("a,y\n1,0\n2,0\n", None, 1, 2, "one value only"),
         ("a,y\n1,7\n2,8\n3,9\n", None, 1, 2, "as many rows"),
@@ -309,3 +328,136 @@ def test_an_unknown_target_of_a_file_without_header_says_how_to_name_one(tmp_pat
     with pytest.raises(sx.DataError, match=r"no header: give the number of the column, -1"):
         sx.read(path, target="income")
     assert sx.read(path, target=-1).classes.tolist() == ["a", "b"]
+
+
+GERMAN = "a;b;n;class\n0,1257;-0,1321;3;nein\n2,5;;4;ja\n1,250;1,5e3;5;nein\n"
+
+
+def test_decimal_commas_where_commas_do_not_separate(write):
+    table = sx.read(write(GERMAN))
+    assert table.feature_names == ["a", "b", "b=(missing)", "n"]
+    assert dense(table)[:, 0].tolist() == [0.1257, 2.5, 1.25]
+    assert dense(table)[:, 1].tolist() == [-0.1321, (1500 - 0.1321) / 2, 1500]
+    assert "a: decimal commas" in " ".join(table.notes)
+    again = encoding_from_dict(json.loads(json.dumps(table.encoding.to_dict())))
+    for encoding in (table.encoding, again):
+        # Alone, 1,234 might be a thousand and more; and n had no fraction in training.
+        later = encoding.transform(write("a;b;n\n1,234;1;2,5\n7,125;2;3,125\n", "new.csv"))
+        assert dense(later).tolist() == [[1.234, 1, 0, 2.5], [7.125, 2, 0, 3.125]]
+        blocks = list(row_blocks(write("a;b;n\n1,234;1;2\n", "new.csv"), encoding))
+        assert blocks[0].X.tolist() == [[1.234, 1, 0, 2]]
+    plain = table.encoding.transform(write("a,b,n\n1.5,2,3\n", "new.csv"))
+    assert dense(plain).tolist() == [[1.5, 2, 0, 3]]
+
+
+def test_decimal_commas_without_a_header(write):
+    table = sx.read(write("0,5;1,5;nein\n0,25;1;ja\n2;2;ja\n"))
+    assert table.X.tolist() == [[0.5, 1.5], [0.25, 1], [2, 2]]
+
+
+def test_commas_that_may_divide_thousands_are_left_to_the_user(write):
+    path = write("a\ty\n1,234\tx\n5,678\tz\n", "data.tsv")
+    assert sx.read(path).feature_names == ["a=1,234", "a=5,678"]
+    assert "decimal=','" in " ".join(sx.read(path).notes)
+    assert sx.read(path, decimal=",").X.tolist() == [[1.234], [5.678]]
+    later = sx.read(path, decimal=",").encoding.transform(path)
+    assert later.X.tolist() == [[1.234], [5.678]]
+    sure = write("a\ty\n1,234\tx\n5,67\tz\n", "data.tsv")
+    assert sx.read(sure, decimal=".").feature_names == ["a=1,234", "a=5,67"]
+    both = write("a\ty\n1.234,5\tx\n5,67\tz\n", "data.tsv")
+    assert "looks like numbers" in " ".join(sx.read(both).notes)
+    with pytest.raises(sx.DataError, match="decimal must be"):
+        sx.read(path, decimal=";")
+
+
+def test_decimal_commas_seen_only_below_the_first_rows(write):
+    rows = [f"{number};{'xz'[number % 2]}" for number in range(400)]
+    table = sx.read(write("a;y\n" + "\n".join([*rows, "0,5;x"])))
+    assert table.X[-1].tolist() == [0.5]
+    rows[300] = "3o0;x"
+    with pytest.raises(sx.DataError, match="'3o0' is not a number"):
+        sx.read(write("a;y\n" + "\n".join([*rows, "0,5;x"])))
+
+
+@pytest.mark.parametrize("cells", [("12.3%", "4%"), ("$4.50", "$ 3"), ("1,250", "3,000")])
+def test_numbers_with_a_sign_are_said_to_be_categories(write, cells):
+    table = sx.read(write(f'a,y\n"{cells[0]}",0\n"{cells[1]}",1\n'))
+    assert len(table.feature_names) == 2
+    assert f"a: looks like numbers, such as '{cells[0]}'" in " ".join(table.notes)
+    assert "looks like" not in " ".join(sx.read(write("a,y\nb 1,0\nc 2,1\n")).notes)
+
+
+def test_comments_above_the_names_are_left_out_and_said(write):
+    table = sx.read(write("# measured in 2019, by hand\n# see notes\n\na,b,y\n1,2,0\n3,4,1\n"))
+    assert (table.feature_names, table.X.tolist()) == (["a", "b"], [[1, 2], [3, 4]])
+    assert "2 lines of comment (#) above the table left out" in table.notes
+    assert sx.read(write("# a, b, y\na,b,y\n1,2,0\n3,4,1\n")).feature_names == ["a", "b"]
+    assert sx.read(write("#a,b,y\n1,2,0\n3,4,1\n")).feature_names == ["#a", "b"]
+    assert sx.read(write("#one,1,0\n#two,2,1\nthree,4,1\n")).X.shape == (3, 4)
+    bare = sx.read(write("# by hand\n1,2,0\n3,4,1\n"))
+    assert bare.X.tolist() == [[1, 2], [3, 4]]
+
+
+def test_comments_above_are_left_out_of_blocks_too(write):
+    trained = sx.read(write("# by hand\n#\na,b,y\n1,2,0\n3,4,1\n"))
+    rows = "".join(f"{number},{number}\n" for number in range(50))
+    path = write("# by hand\n#\na,b\n" + rows, "new.csv")
+    blocks = list(row_blocks(path, trained.encoding, size=64))
+    assert len(blocks) > 1
+    assert np.vstack([block.X for block in blocks])[:, 0].tolist() == list(range(50))
+    path.write_text("# by hand\n#\na,b\n" + rows + "x,2\n")
+    with pytest.raises(sx.DataError, match="held numbers") as caught:
+        list(row_blocks(path, trained.encoding, size=64))
+    assert caught.value.line == 54
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([k % 24 for k in range(48)], "24 different ones in 48 rows"),
+        ([f"{k % 30},5" for k in range(60)], "30 different ones in 60 rows"),
+        ([k % 150 + 0.5 for k in range(1500)], "150 different ones in 1,500 rows"),
+    ],
+)
+def test_amounts_are_no_classes(write, values, words):
+    rows = "".join(f"{k % 7};{value}\n" for k, value in enumerate(values))
+    path = write("a;price\n" + rows)
+    with pytest.raises(sx.DataError, match=f"'price' holds numbers, {words}") as caught:
+        sx.read(path)
+    assert caught.value.column == 2
+    assert sx.read(path, target="a").target == "a"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[k % 20 for k in range(40)], [k % 30 for k in range(90)], [k % 20 / 2 for k in range(60)]],
+)
+def test_codes_of_many_classes_are_classes(write, values):
+    rows = "".join(f"{k % 7},{value}\n" for k, value in enumerate(values))
+    assert len(sx.read(write("a,y\n" + rows)).classes) == len(set(values))
+
+
+def noted(write, head, rows):
+    text = head + "".join(f"{row},{'xz'[k % 2]}\n" for k, row in enumerate(rows))
+    return [note for note in sx.read(write(text)).notes if "identifier" in note]
+
+
+def test_identifiers_are_said_and_kept(write):
+    names = [f"{k % 3},A{k:03}" for k in range(40)]
+    found = noted(write, "a,code,y\n", names)
+    assert found == [
+        "code: a different value in every row, looks like an identifier; leave it out with "
+        "drop=['code'] (--drop 'code')"
+    ]
+    assert "nearly" in noted(write, "a,code,y\n", [*names, "1,A001"])[0]
+    assert noted(write, "a,code,y\n", [f"{k % 3},A{k // 2}" for k in range(40)]) == []
+    assert noted(write, "a,code,y\n", names[:9]) == []
+    for first in (0, 1):
+        counted = [f"{k + first},{k % 5}" for k in range(12)]
+        assert noted(write, ",a,y\n", counted)[0].startswith("column1: counts the rows")
+    assert noted(write, "a,b,y\n", [f"{k % 5},{k}" for k in range(12)]) == []
+    assert noted(write, "a,b,y\n", [f"{k % 5},{k}%" for k in range(12)]) == []
+    assert noted(write, "a,b,y\n", [f"{k + 2},{k % 5}" for k in range(12)]) == []
+    assert "every row" in noted(write, "a,row_id,y\n", [f"{k % 5},{7 * k}" for k in range(12)])[0]
+    assert noted(write, "a,group_id,y\n", [f"{k % 5},{k // 2}" for k in range(12)]) == []
+    assert noted(write, "id,b,y\n", [f"{k % 5}.5,{k % 2}" for k in range(12)]) == []

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import separatrix as sx
@@ -138,3 +139,68 @@ def test_another_kind_of_data_is_refused_later(write):
     assert wider.X.shape == (2, 2)
     assert "left out" in " ".join(wider.notes)
     assert numbers.encoding.transform(write("1 1:2\n", "n.libsvm")).X.shape == (1, 2)
+
+
+ROWS = {
+    "libsvm": ("1 1:25 3:1\n-1 2:1\n1 1:3\n", "LIBSVM"),
+    "csv": ("a,b,y\n12,2,0\n3,4,1\n", "a table"),
+    "tsv": ("a\tb\ty\n12\t2\tx\n3\t4\tz\n", "a table"),
+    "data": ("a;b;y\n1,55;2;x\n3;4;z\n", "a table"),
+    "txt": ("1\t1:2 3:1 4:1\n-1\t2:1 5:1 6:1\n1\t1:3 2:2 3:1\n", "LIBSVM"),
+}
+
+
+@pytest.mark.parametrize("ending", ROWS)
+def test_several_files_of_rows_are_not_taken_for_texts(write, tmp_path, ending):
+    text, words = ROWS[ending]
+    files = [write(text, f"rows/{name}.{ending}") for name in ("1", "2")]
+    for source in (files, tmp_path / "rows"):
+        with pytest.raises(sx.DataError, match=f"this is {words}.*--memory 1GB") as caught:
+            sx.read(source)
+        assert caught.value.file == str(files[0])
+    if ending != "txt":
+        assert sx.read(files, kind="text").classes.tolist() == [1, 2]
+    with pytest.raises(sx.DataError, match="a table"):
+        sx.read(files, kind="csv")
+
+
+def test_folders_of_rows_are_not_taken_for_texts(write, tmp_path):
+    for name in ("train/a.csv", "test/b.csv"):
+        write(ROWS["csv"][0], f"sets/{name}")
+    with pytest.raises(sx.DataError, match="this is a table"):
+        sx.read(tmp_path / "sets")
+    assert sx.read(tmp_path / "sets", kind="text").classes.tolist() == ["test", "train"]
+
+
+def test_several_arrays_are_not_taken_for_texts(tmp_path):
+    for name in ("a.npy", "b.npy"):
+        np.save(tmp_path / name, np.ones((3, 2)))
+    with pytest.raises(sx.DataError, match="this is an array"):
+        sx.read(tmp_path)
+
+
+def test_texts_with_commas_are_still_texts_and_the_classes_are_said(write, tmp_path):
+    good = write("a fine film, well made\na joy, really\n", "films/good.txt")
+    bad = write("a dull film, badly made\na bore, really\n", "films/bad.txt")
+    for source in ([good, bad], tmp_path / "films"):
+        table = sx.read(source)
+        assert table.classes.tolist() == ["bad", "good"]
+        assert "each file is taken as one class" in " ".join(table.notes)
+    write("a text, of one file\n", "folders/a/1")
+    write("1, 2\n3, 4\n", "folders/b/2")
+    assert "each folder is taken as one class" in sx.read(tmp_path / "folders").notes[0]
+
+
+def test_a_tsv_file_without_names_may_be_labelled_text(write):
+    lines = [
+        "neg\tdull dull plot",
+        "pos\ta joy to see",
+        "neg\tnot worth it",
+        "pos\tgood film indeed",
+    ]
+    table = sx.read(write("\n".join(lines), "films.tsv"))
+    assert (table.kind, table.y.tolist()) == ("text", ["neg", "pos", "neg", "pos"])
+    named = sx.read(write("\n".join(["film review\tclass", *lines]), "named.tsv"), target=1)
+    assert (named.kind, named.target) == ("csv", "film review")
+    rows = sx.read(write("a\tb\n1\tx\n2\tz\n", "rows.tsv"))
+    assert (rows.kind, rows.target) == ("csv", "b")

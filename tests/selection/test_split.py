@@ -78,7 +78,8 @@ def test_times_are_never_mixed():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"y": [0, 0, 0, 1]}, "class '1' has 1 rows, too few"),
+        ({"y": [0, 0, 0, 1]}, "class '1' has 1 row, too few"),
+        ({"y": [0, 0, 0, 1, 1], "validation": 0.2}, "class '1' has 2 rows, too few"),
         ({"y": [0, 0, 1, 1], "test": 2, "times": "order"}, "training part .* no row of '1'"),
         ({"y": [0, 1] * 5, "test": 0.99}, "leave none of 10 to train on"),
         ({"y": [0, 1] * 5, "test": 0.01}, "is no row"),

@@ -116,6 +116,7 @@ class StreamRun:
         from separatrix.data.labels import tidy_labels
         from separatrix.data.line_feed import passed
         from separatrix.data.stream_rows import parser_for
+        from separatrix.data.target import refuse_amounts
         from separatrix.estimators.sgd import SGD
         from separatrix.estimators.stream_learner import Progressive, StreamLearner
         from separatrix.storage.stream_checkpoint import Checkpoint
@@ -129,6 +130,11 @@ class StreamRun:
             labels = tidy_labels(self.declared)
         else:
             labels = np.zeros(0) if sample is None else np.unique(sample.labels)
+            if sample is not None and parser.kind == "csv":
+                # Among the first rows many classes may have come once only.
+                refuse_amounts(
+                    parser.encoding.target, sample.labels, chunk.name, rows_of_a_class=1.1
+                )
         learner = StreamLearner.fresh(SGD(**self.machine), labels, self.max_features)
         if sample is not None and parser.kind == "csv":
             learner.centre_on(sample.X)

@@ -14,24 +14,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.columns import Column
+from separatrix.data.columns import Column, is_number
+from separatrix.data.decimals import is_comma_number
+from separatrix.data.identifiers import say_names, say_numbering
 
 __all__ = ["CategoryCode", "Code", "NumberCode", "fit_code"]
 
 MISSING, OTHER = "(missing)", "(other)"
 _MOSTLY_NUMBERS = 0.9
 _FEW_VALUES = 20
+_MEDIAN_ROWS = 1 << 17  # more, in a column without gaps, are sampled evenly
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?"
     r"|\d{1,2}:\d{2}(:\d{2}.*)?|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}"
 )
+_SIGNED_NUMBER = re.compile(r"[-+]?[$€£¥]?\s*[-+]?\d[\d.,' \u00a0]*([eE][-+]?\d+)?\s*[%‰$€£¥]?")
 
 Slots = list[tuple[int | NDArray[np.int32], NDArray[np.float64]]]  # feature, value of each row
 
 
 @dataclass(frozen=True)
 class NumberCode:
-    """A numeric feature and, where the training column had gaps, an indicator of a gap."""
+    """A numeric feature and, where the training column had gaps, an indicator of a gap.
+
+    A gap becomes the median of training, whether there were gaps in training or not.
+    """
 
     name: str
     median: float
@@ -135,11 +142,22 @@ class CategoryCode:
 Code = NumberCode | CategoryCode
 
 
+def _median(values: NDArray[np.float64]) -> float:
+    """Return the median of finite numbers; what NumPy adds is longer than the work."""
+    low, high = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, (low, high))
+    return float(0.5 * ordered[low] + 0.5 * ordered[high])
+
+
 def _fit_number(column: Column, values: NDArray[np.float64], notes: list[str]) -> NumberCode:
+    if column.decimal_commas:
+        notes.append(f"{column.name}: decimal commas, read as numbers")
+    say_numbering(column, values, notes)
     gaps = np.isnan(values)
     if not gaps.any():
-        return NumberCode(column.name, 0.0, False)
-    median = float(np.median(values[~gaps]))
+        some = values[:: -(-len(values) // _MEDIAN_ROWS)]
+        return NumberCode(column.name, _median(some), False)
+    median = _median(values[~gaps])
     notes.append(
         f"{column.name}: {int(gaps.sum())} missing, each replaced by the median {median:g} "
         f"and marked by {column.name}={MISSING}"
@@ -158,6 +176,21 @@ def _refuse_dates(column: Column, values: list[str]) -> None:
         )
 
 
+def _say_signs(column: Column, values: list[str], notes: list[str]) -> bool:
+    """Say it, and that it was said, where categories look like numbers with a sign or in groups."""
+    sample = values[:1000]
+    alike = [value for value in sample if _SIGNED_NUMBER.fullmatch(value)]
+    odd = [value for value in alike if not is_number(value)]
+    signed = bool(odd) and len(alike) >= _MOSTLY_NUMBERS * len(sample)
+    if signed:
+        hint = " or say decimal=',' (-O decimal=,)" if is_comma_number(odd[0]) else ""
+        notes.append(
+            f"{column.name}: looks like numbers, such as {odd[0]!r}, but is taken as categories; "
+            f"write them as plain numbers{hint}"
+        )
+    return signed
+
+
 def _fit_category(
     column: Column, missing: frozenset[str], cap: int, told: bool, notes: list[str]
 ) -> CategoryCode:
@@ -173,6 +206,8 @@ def _fit_category(
         )
     if not told:
         _refuse_dates(column, texts.values)
+    if told or not _say_signs(column, texts.values, notes):
+        say_names(column, texts, notes)
     counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.values))
     gaps = int((texts.codes < 0).sum())
     order = sorted(range(len(texts.values)), key=lambda code: (-counts[code], texts.values[code]))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.cells import NUMBER, WORD, read_cells
+from separatrix.data.decimals import has_decimal_commas, with_points
 from separatrix.errors import DataError
 
 __all__ = ["MISSING_WORDS", "CellColumn", "Column", "Texts", "TypedColumn", "is_number"]
@@ -48,6 +49,10 @@ class Column(Protocol):
     number: int
 
     def __len__(self) -> int: ...
+    @property
+    def decimal_commas(self) -> bool:
+        """Whether numbers are written with decimal commas."""
+
     def error(self, message: str, row: int) -> DataError:
         """Return an error that points at a cell."""
 
@@ -87,7 +92,8 @@ class CellColumn:
     """A column of written cells, as a delimited file has them.
 
     ``parsed`` holds the numbers where every cell is known to be a number or empty. Otherwise the
-    cells are numbered, and only the distinct ones are looked at.
+    cells are numbered, and only the distinct ones are looked at. ``decimal`` is the sign before the
+    fraction, point or comma; None is for what the cells show.
     """
 
     name: str
@@ -95,6 +101,7 @@ class CellColumn:
     load: Callable[[], Any] = field(repr=False)
     error_at: Callable[[str, int, int], DataError] = field(repr=False)
     parsed: NDArray[np.float64] | None = field(default=None, repr=False)
+    decimal: str | None = "."
 
     def __len__(self) -> int:
         return len(self._cells[0] if self.parsed is None else self.parsed)
@@ -115,7 +122,15 @@ class CellColumn:
     @cached_property
     def _values(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         """The value and the kind of each distinct cell."""
-        return read_cells(self._cells[1])
+        cells = self._cells[1]
+        return read_cells(with_points(cells) if self.decimal_commas else cells)
+
+    @cached_property
+    def decimal_commas(self) -> bool:
+        """Whether numbers are written with decimal commas."""
+        if self.decimal == "." or self.parsed is not None:
+            return False
+        return has_decimal_commas(self._cells[1], self.decimal == ",")
 
     def _words(self, missing: frozenset[str]) -> NDArray[np.bool_]:
         """Mark the distinct cells that are neither number nor missing."""
@@ -164,6 +179,7 @@ class TypedColumn:
     number: int
     array: Any
     file: str
+    decimal_commas: bool = False
 
     def __len__(self) -> int:
         return len(self.array)

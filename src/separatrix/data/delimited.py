@@ -6,32 +6,38 @@ Arrow splits the cells; what is a header and what is broken is decided here, wit
 from __future__ import annotations
 
 import codecs
-import csv
-from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from separatrix.data.cells import find_record
-from separatrix.data.columns import CellColumn, is_number
+from separatrix.data.columns import CellColumn
+from separatrix.data.delimited_head import (
+    SAMPLE_BYTES,
+    Sample,
+    end_of_comments,
+    find_separator,
+    looks_like_header,
+    names_of,
+    orange_target,
+    uses_decimal_commas,
+)
 from separatrix.data.grid import read_grid
 from separatrix.data.streams import Source
 from separatrix.errors import DataError
 
-__all__ = ["Delimited", "is_orange_kinds", "parse_delimited"]
+__all__ = ["Delimited", "parse_delimited"]
 
-_SEPARATORS = ",\t;|"
-_SAMPLE_RECORDS = 200
-_SAMPLE_BYTES = 1 << 18
 _BLOCK = 8 << 20
 _MOST_TEXT_COLUMNS = 5000  # each is one-hot encoded; more would take minutes and gigabytes
-_ORANGE_KINDS = {"d", "c", "s", "string", "discrete", "continuous", "basket", "time", "meta", ""}
-_ORANGE_ROLES = {"class", "meta", "ignore", "i", "m", "c", ""}
 
 
 @dataclass(frozen=True)
 class Delimited:
-    """A delimited file whose records all have the same number of fields."""
+    """A delimited file whose records all have the same number of fields.
+
+    ``before`` is the byte where records start; what is above are comments.
+    """
 
     source: Source
     separator: str
@@ -39,6 +45,7 @@ class Delimited:
     header: bool
     first_record: int
     target: str | None = None
+    before: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -47,47 +54,21 @@ class Delimited:
 
     def place(self, row: int) -> tuple[int, int]:
         """Return the line of a data row and the byte where it starts."""
-        record = self.first_record + row
-        _, start, _, _ = find_record(self.source.octets, self.separator, wanted=record)
+        record, below = self.first_record + row, self.source.octets[self.before :]
+        start = self.before + find_record(below, self.separator, wanted=record)[1]
         return self.source.data.count(b"\n", 0, start) + 1, start
+
+    @property
+    def notes(self) -> list[str]:
+        """What had to be said."""
+        lines = sum(1 for line in self.source.data[: self.before].split(b"\n") if line.strip())
+        said = f"{lines} lines of comment" if lines > 1 else "a line of comment"
+        return [f"{said} (#) above the table left out"] if lines else []
 
     def error(self, message: str, row: int, column: int) -> DataError:
         """Return an error that points at a cell, the column counted from 1."""
         line, _ = self.place(row)
         return DataError(message, file=self.source.name, line=line, column=column)
-
-
-class _Sample:
-    """The first records of a file, split in a given way."""
-
-    def __init__(self, source: Source, separator: str) -> None:
-        self._source, self._separator = source, separator
-
-    @cached_property
-    def records(self) -> list[list[str]]:
-        part = self._source.octets[:_SAMPLE_BYTES]
-        cut_short = len(part) < len(self._source.data)
-        found: list[list[str]] = []
-        start = 0
-        while len(found) < _SAMPLE_RECORDS:
-            number, begin, end, _ = find_record(part[start:], self._separator, wanted=0)
-            if number < 0 or (cut_short and found and start + end == len(part)):
-                break
-            text = bytes(part[start + begin : start + end]).decode("utf-8", "replace")
-            found.append(_split(text, self._separator))
-            start += end
-        return found
-
-
-def _split(record: str, separator: str) -> list[str]:
-    """Split one record into its fields, without their quotes."""
-    if '"' not in record:
-        return [field.strip(" \t") for field in record.split(separator)]
-    try:
-        fields = next(csv.reader([record], delimiter=separator), [])
-    except csv.Error:
-        fields = record.split(separator)
-    return [field.strip(" \t") for field in fields]
 
 
 def _utf8(source: Source, encoding: str | None) -> Source:
@@ -112,79 +93,10 @@ def _utf8(source: Source, encoding: str | None) -> Source:
                 error.start,
             ) from None
     data = data.removeprefix(codecs.BOM_UTF8)
-    if b"\0" in data[:_SAMPLE_BYTES]:
+    if b"\0" in data[:SAMPLE_BYTES]:
         at = data.index(b"\0")
         raise source.error("there is a zero byte: this is not a text file", at)
     return replace(source, data=data)
-
-
-def _find_separator(source: Source) -> str:
-    """Choose the separator that cuts the first records into the same number of fields, the most."""
-    best, best_score = ",", (0.0, 0)
-    for separator in "\t,;|" if source.suffix in (".tsv", ".tab") else _SEPARATORS:
-        counts = [len(record) for record in _Sample(source, separator).records[:50]]
-        if not counts:
-            break
-        width, times = Counter(counts).most_common(1)[0]
-        score = (round(times / len(counts), 1), width)
-        if width > 1 and score > best_score:
-            best, best_score = separator, score
-    return best
-
-
-def _looks_like_header(records: list[list[str]]) -> bool:
-    """Decide whether the first record names the columns."""
-    first, rest = records[0], records[1:]
-    if not rest:
-        return not any(is_number(name) for name in first)
-    numbered = [name for name in first if is_number(name)]
-    if numbered:
-        # A frame without names is written with 0, 1, 2... as its header.
-        counting = [str(number) for number in range(len(first) + 1)]
-        return numbered in (counting[: len(numbered)], counting[1 : len(numbered) + 1]) and (
-            len(numbered) >= max(3, len(first) - 1)
-        )
-    if any(name == "?" for name in first):
-        return False
-    columns = [[record[at] for record in rest if at < len(record)] for at in range(len(first))]
-    recurring = sum(name in cells for name, cells in zip(first, columns, strict=True))
-    return recurring * 2 <= len(first) and (recurring == 0 or len(set(first)) == len(first))
-
-
-def is_orange_kinds(fields: list[str]) -> bool:
-    """Whether a line is the second of the three with which Orange starts its tables."""
-    return any(fields) and all(field.strip().lower() in _ORANGE_KINDS for field in fields)
-
-
-def _orange_target(records: list[list[str]]) -> tuple[bool, str | None]:
-    """Recognise Orange's three header lines; return whether they are there, and the class."""
-    if len(records) < 3:
-        return False, None
-    kinds, roles = records[1], records[2]
-    if not is_orange_kinds(kinds):
-        return False, None
-    if not all(role.split("=")[0] in _ORANGE_ROLES for role in roles):
-        return False, None
-    named = [name for name, role in zip(records[0], roles, strict=False) if role in ("class", "c")]
-    return True, named[0] if named else None
-
-
-def _names(source: Source, first: list[str], header: bool) -> list[str]:
-    if not header:
-        return [f"column{number}" for number in range(1, len(first) + 1)]
-    names = [name or f"column{number}" for number, name in enumerate(first, 1)]
-    seen: dict[str, int] = {}
-    for number, name in enumerate(names, 1):
-        if name in seen:
-            raise DataError(
-                f"columns {seen[name]} and {number} are both called {name!r}; rename one, "
-                "or say that there is no header (--no-header)",
-                file=source.name,
-                line=1,
-                column=number,
-            )
-        seen[name] = number
-    return names
 
 
 class _Cells:
@@ -243,7 +155,9 @@ def _refuse_ragged(source: Source, separator: str, width: int, start: int) -> No
         ) from None
 
 
-def _columns(found: Delimited, names: list[str], start: int) -> list[CellColumn]:
+def _columns(
+    found: Delimited, names: list[str], start: int, decimal: str | None
+) -> list[CellColumn]:
     """Read numbers in one pass where no cell is quoted; leave the rest to be split into cells."""
     source, separator, width = found.source, found.separator, len(names)
     values = None
@@ -264,7 +178,7 @@ def _columns(found: Delimited, names: list[str], start: int) -> list[CellColumn]
     for place, name in enumerate(names):
         numbers = None if values is None or words[place] else values[:, place]
         load = partial(cells.column, place)
-        columns.append(CellColumn(name, place + 1, load, found.error, numbers))
+        columns.append(CellColumn(name, place + 1, load, found.error, numbers, decimal))
     return columns
 
 
@@ -273,25 +187,36 @@ def parse_delimited(
     separator: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
+    decimal: str | None = None,
+    before: int | None = None,
 ) -> Delimited:
     r"""Split a CSV or TSV file into columns.
+
+    ``before``: the byte where records start, where it is known; comments are looked for otherwise.
 
     >>> parse_delimited(Source("x.csv", b"age;job\n39;clerk\n50;none\n", "", "", "")).names
     ['age', 'job']
     """
     source = _utf8(source, encoding)
-    separator = separator or _find_separator(source)
-    records = _Sample(source, separator).records
+    if before is None:
+        before = end_of_comments(source, separator)
+    separator = separator or find_separator(source, before)
+    records = Sample(source, separator, before).records
     if not records:
         raise source.error("the file is empty", 0)
-    orange, target = _orange_target(records)
+    orange, target = orange_target(records)
     if header is None:
-        header = orange or _looks_like_header(records)
-    names = _names(source, records[0], header)
+        header = orange or looks_like_header(records, separator)
+    line = source.data.count(b"\n", 0, before) + 1
+    names = names_of(source, records[0], header, line)
     first_record = (3 if orange else 1) if header else 0
-    _, start, _, _ = find_record(source.octets, separator, wanted=first_record)
+    found = Delimited(source, separator, [], header, first_record, target, before)
+    _, start = found.place(0)
     if start >= len(source.data):
         raise source.error("there is a header, but no rows", 0)
-    found = Delimited(source, separator, [], header, first_record, target)
-    found.columns.extend(_columns(found, names, start))
+    if decimal is None and separator == ",":
+        decimal = "."
+    elif decimal is None and uses_decimal_commas(records[first_record:]):
+        decimal = ","
+    found.columns.extend(_columns(found, names, start, decimal))
     return found

@@ -36,6 +36,7 @@ class TableEncoding:
     dropped: tuple[str, ...] = ()
     classes: tuple[Any, ...] = ()
     single: bool = field(default=False)
+    decimal: str | None = None
 
     @property
     def kind_of_data(self) -> str:
@@ -84,7 +85,7 @@ class TableEncoding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON, that say the same."""
-        return {
+        plain = {
             "kind": "table",
             "columns": [code.to_dict() for code in self.codes],
             "missing": sorted(self.missing),
@@ -93,6 +94,7 @@ class TableEncoding:
             "classes": list(self.classes),
             "single": self.single,
         }
+        return plain if self.decimal is None else plain | {"decimal": self.decimal}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> TableEncoding:
@@ -103,6 +105,7 @@ class TableEncoding:
         True
         """
         required(isinstance(plain["columns"], list), "columns must be a list")
+        required(plain.get("decimal") in (None, ",", "."), "decimal must be a comma or a point")
         return cls(
             tuple(_code_from(column) for column in plain["columns"]),
             frozenset(texts(plain["missing"], "missing must be words")),
@@ -110,6 +113,7 @@ class TableEncoding:
             texts(plain["dropped"], "dropped must be names"),
             labels(plain["classes"]),
             bool(plain["single"]),
+            plain.get("decimal"),
         )
 
 
@@ -156,6 +160,7 @@ def fit_encoding(
     categorical: Sequence[str] = (),
     missing: Sequence[str] = (),
     max_categories: int = 100,
+    decimal: str | None = None,
 ) -> tuple[TableEncoding, list[str]]:
     """Decide how each column becomes features; also return what had to be said."""
     words = MISSING_WORDS | set(missing)
@@ -169,8 +174,10 @@ def fit_encoding(
     if not codes:
         raise DataError("there is no column of features beside the target")
     left_out = {column.name for column in used} - {code.name for code in codes}
+    if decimal is None and any(column.decimal_commas for column in used):
+        decimal = ","
     single = all(isinstance(column, TypedColumn) and column.is_float32 for column in used)
     encoding = TableEncoding(
-        tuple(codes), words, target, (*drop, *sorted(left_out)), tuple(classes), single
+        tuple(codes), words, target, (*drop, *sorted(left_out)), tuple(classes), single, decimal
     )
     return encoding, notes

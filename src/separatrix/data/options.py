@@ -21,10 +21,10 @@ class ReadOptions:
     encoding: of the characters; UTF-8 by default, and for texts latin-1 where that fails.
     max_bytes: the most bytes to accept, decompressed.
 
-    Tables: header (whether the first line holds names), separator, drop (columns to leave out),
-    categorical (columns to one-hot encode though they are numbers), missing (further words that
-    mean a missing value), max_categories (values of a column beyond it are pooled), text (the
-    column of texts).
+    Tables: header (whether the first line holds names), separator, decimal (the sign before a
+    fraction, "," or "."; seen from the cells by default), drop (columns to leave out), categorical
+    (columns to one-hot encode though they are numbers), missing (further words that mean a missing
+    value), max_categories (values of a column beyond it are pooled), text (the column of texts).
 
     Arrays and embeddings: labels (the file of labels, where they are not beside the rows).
 
@@ -41,6 +41,7 @@ class ReadOptions:
     max_bytes: int | None = None
     header: bool | None = None
     separator: str | None = None
+    decimal: str | None = None
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
     missing: Sequence[str] = ()
@@ -60,5 +61,7 @@ class ReadOptions:
             raise DataError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}")
         if self.separator is not None and (len(self.separator) != 1 or ord(self.separator) > 127):
             raise DataError(f"the separator must be one ASCII character; got {self.separator!r}")
+        if self.decimal not in (None, ",", "."):
+            raise DataError(f"decimal must be ',' or '.'; got {self.decimal!r}")
         if self.max_categories < 1:
             raise DataError(f"max_categories must be 1 or more; got {self.max_categories}")

@@ -66,7 +66,7 @@ def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
     else:
         encoding, said = fit_encoding(
             columns, target.name, labels, options.drop, options.categorical, options.missing,
-            options.max_categories,
+            options.max_categories, options.decimal,
         )  # fmt: skip
         X, _ = encoding.apply(columns, len(y))
         notes += said

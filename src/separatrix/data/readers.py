@@ -5,30 +5,25 @@ With an encoding the data are read as training data were, and labels may be abse
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from separatrix.data.array_files import array_kind
+from separatrix.data.class_files import read_classes
 from separatrix.data.delimited import parse_delimited
 from separatrix.data.embeddings import arrays_of, check_finite, labels_of_rows, read_labels
 from separatrix.data.encoding import TableEncoding
 from separatrix.data.frames import frame_to_arrow, parse_arrow_file, parse_parquet
-from separatrix.data.idx import is_idx, parse_idx, read_labels_beside
+from separatrix.data.idx import parse_idx, read_labels_beside
 from separatrix.data.index_encoding import IndexEncoding, indexed, of_kind
+from separatrix.data.kinds import see_kind
 from separatrix.data.labels import classes_of, tidy_labels
 from separatrix.data.libsvm import parse_libsvm
 from separatrix.data.options import ReadOptions
 from separatrix.data.prepared import encode_columns, text_options
 from separatrix.data.streams import Source, open_source
-from separatrix.data.text import (
-    Documents,
-    looks_like_labelled_lines,
-    parse_labelled_lines,
-    read_classes,
-)
+from separatrix.data.text import Documents, parse_labelled_lines
 from separatrix.data.typed_tables import read_typed, with_labels
 from separatrix.data.words import TextEncoding, fit_text
 from separatrix.errors import DataError
@@ -47,45 +42,9 @@ __all__ = [
 
 Fields = dict[str, Any]
 
-_LIBSVM_LINE = re.compile(
-    rb"[^\s:#]+([ \t]+qid:\d+)?([ \t]+\d+:[-+.\deE]+)*[ \t]*(#.*)?\r?", re.ASCII
-)
-_SAMPLE = 1 << 16
 _ARRAYS = ("npy", "npz", "safetensors")
-_PAIR = re.compile(rb"[ \t]\d+:[-+.\d]")
-
 
 ENCODINGS: dict[str, Any] = {"table": TableEncoding, "text": TextEncoding, "index": IndexEncoding}
-
-
-def see_kind(source: Source) -> str:
-    """See what a file is from its contents."""
-    data = source.data
-    arrays = array_kind(bytes(data[:16]))
-    if arrays is not None:
-        return arrays
-    if data.startswith(b"PAR1"):
-        return "parquet"
-    if data.startswith((b"ARROW1", b"FEA1")):
-        return "arrow"
-    if is_idx(data):
-        return "idx"
-    if source.suffix[1:] in _ARRAYS:
-        return source.suffix[1:]
-    start = data[:_SAMPLE]
-    if len(data) > _SAMPLE:  # the last token, or line, is cut: leave it out
-        start = start[: max(start.rfind(b"\n"), 0)] or start[: start.rfind(b" ") + 1]
-    lines = [line for line in start.split(b"\n")[:50] if line.strip()]
-    rows = [line for line in lines if not line.lstrip().startswith(b"#")]
-    alike = sum(_LIBSVM_LINE.fullmatch(line.strip(b" \t")) is not None for line in rows)
-    # Half of the lines decide, so that a broken one is named as what it is.
-    if 2 * alike > len(rows) and any(_PAIR.search(line) for line in rows):
-        return "libsvm"
-    if source.suffix in (".libsvm", ".svm", ".svmlight"):
-        return "libsvm"
-    if source.suffix in (".csv", ".tsv"):
-        return "csv"
-    return "text" if looks_like_labelled_lines(source) else "csv"
 
 
 def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
@@ -145,12 +104,15 @@ def _read_arrays(source: Source, options: ReadOptions, encoding: Any) -> Fields:
 
 
 def _read_csv(source: Source, options: ReadOptions, encoding: Any) -> Fields:
-    table = parse_delimited(source, options.separator, options.header, options.encoding)
+    decimal = options.decimal or getattr(encoding, "decimal", None)
+    table = parse_delimited(source, options.separator, options.header, options.encoding, decimal)
     if options.labels is not None:
-        return encode_columns(*with_labels(table.columns, source, options), encoding)
-    if options.target is None and table.target is not None:
-        options = replace(options, target=table.target)
-    return encode_columns(table.columns, source.name, options, encoding)
+        fields = encode_columns(*with_labels(table.columns, source, options), encoding)
+    else:
+        if options.target is None and table.target is not None:
+            options = replace(options, target=table.target)
+        fields = encode_columns(table.columns, source.name, options, encoding)
+    return fields | {"notes": [*table.notes, *fields["notes"]]}
 
 
 def _read_parquet(source: Source, options: ReadOptions, encoding: Any) -> Fields:
@@ -176,7 +138,7 @@ def read_texts_by_class(where: Any, options: ReadOptions, encoding: Any) -> Fiel
     """Read a folder, or several files, that hold the texts of one class each."""
     if options.labels is not None:
         raise DataError("the files say the labels of their texts: leave labels (--labels) out")
-    documents = read_classes(where, options.encoding, options.max_bytes)
+    documents = read_classes(where, options.encoding, options.max_bytes, options.kind)
     name = ", ".join(map(str, where)) if isinstance(where, list | tuple) else str(where)
     fields = _texts(documents, options, encoding)
     return {"kind": "text", "source": name, "sha256": documents.sha256, **fields}

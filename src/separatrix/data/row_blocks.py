@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from separatrix.data import readers
 from separatrix.data.byte_stream import Pieces, open_pieces
-from separatrix.data.cells import find_record
 from separatrix.data.delimited import parse_delimited
 from separatrix.data.embeddings import arrays_of, check_finite, labels_of_rows
 from separatrix.data.frames import parquet_batches
@@ -65,7 +64,7 @@ def row_blocks(
         target=encoding.target, kind=kind, encoding=characters, header=header, labels=labels
     )
     if not isinstance(source, str | os.PathLike) or os.path.isdir(source):
-        yield _whole(read_as(source, encoding, encoding=characters, header=header))
+        yield _whole(read_as(source, encoding, kind=kind, encoding=characters, header=header))
         return
     if labels is not None and kind not in (*_ARRAYS, None):
         raise DataError("labels (--labels) belong to .npy, .npz and .safetensors files of rows")
@@ -196,28 +195,34 @@ def _libsvm_blocks(
 
 
 def _csv_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int) -> Iterator[Block]:
-    options, head = _taken_head(pieces, options)
+    options, head, above = _taken_head(pieces, options)
+    decimal = getattr(encoding, "decimal", None)
     for before, piece in _numbered(pieces, size, _last_record_end):
         source = Source(pieces.name, head + piece, "", pieces.suffix, "")
         try:
-            found = parse_delimited(source, options.separator, options.header)
+            found = parse_delimited(
+                source, options.separator, options.header, decimal=decimal, before=0
+            )
             yield _of_fields(readers.encode_columns(found.columns, pieces.name, options, encoding))
         except DataError as error:
-            raise _moved(error, pieces, before) from None
+            raise _moved(error, pieces, above + before) from None
 
 
-def _taken_head(pieces: Pieces, options: ReadOptions) -> tuple[ReadOptions, bytes]:
-    """Take the lines of names off; what the first records show of the separator holds for all."""
+def _taken_head(pieces: Pieces, options: ReadOptions) -> tuple[ReadOptions, bytes, int]:
+    """Take comments and the lines of names off; what the first records show holds for all.
+
+    Also returns how many lines of comment stand above the names.
+    """
     sample = pieces.peek(_SAMPLE)
     sample = sample[: _last_record_end(sample) or None] if len(sample) == _SAMPLE else sample
     found = parse_delimited(
         Source(pieces.name, sample, "", pieces.suffix, ""), options.separator, options.header
     )
-    octets, records = found.source.octets, found.first_record
-    _, start, _, _ = find_record(octets, found.separator, wanted=records)
-    head = found.source.data[:start] if found.header else b""
-    pieces.skip(len(head))
-    return replace(options, separator=found.separator, header=found.header), head
+    start = found.place(0)[1] if found.header else found.before
+    head = found.source.data[found.before : start]
+    pieces.skip(start)
+    above = found.source.data.count(b"\n", 0, found.before)
+    return replace(options, separator=found.separator, header=found.header), head, above
 
 
 # ---- texts

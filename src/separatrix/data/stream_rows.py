@@ -22,7 +22,7 @@ from separatrix.data.line_feed import Chunk
 from separatrix.data.readers import IndexEncoding, see_kind
 from separatrix.data.streams import Source
 from separatrix.data.target import choose_target, known_column, target_labels
-from separatrix.data.text import _label_side
+from separatrix.data.text import label_side
 from separatrix.data.words import TextEncoding
 from separatrix.errors import DataError
 
@@ -81,7 +81,10 @@ class Parser:
 
     def _table(self, chunk: Chunk) -> Batch:
         source = Source(chunk.name, self.header + chunk.data, "", "", "")
-        table = parse_delimited(source, self.separator, bool(self.header), self.characters)
+        decimal = None if self.encoding is None else self.encoding.decimal
+        table = parse_delimited(
+            source, self.separator, bool(self.header), self.characters, decimal, before=0
+        )
         if self.encoding is None:
             target = self._target(table.columns, chunk.name)
             self.encoding, _ = fit_encoding(table.columns, target.name, ())
@@ -180,7 +183,7 @@ def parser_for(
     if kind == "text":
         encoding = TextEncoding(ngrams=(1, ngrams), hashing=1 << bits)
         sample = _decoded(first.data, characters or "utf-8").split("\n")[:_SAMPLE_LINES]
-        side = _label_side([line for line in sample if line.strip()])
+        side = label_side([line for line in sample if line.strip()])
         return Parser(kind, encoding, label_side=side or 0, characters=characters or "utf-8"), 0
     if kind != "csv":
         raise DataError(
@@ -189,5 +192,5 @@ def parser_for(
         )
     table = parse_delimited(source, None, False if no_header else None, characters)
     _, start = table.place(0)
-    header = first.data[:start] if table.header else b""
+    header = first.data[table.before : start] if table.header else b""
     return Parser(kind, None, header, table.separator, 0, characters or "utf-8", target), start

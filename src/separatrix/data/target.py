@@ -13,8 +13,10 @@ from separatrix.data.columns import Column
 from separatrix.data.labels import classes_of, tidy_labels
 from separatrix.errors import DataError
 
-__all__ = ["check_classes", "choose_target", "known_column", "target_labels"]
+__all__ = ["check_classes", "choose_target", "known_column", "refuse_amounts", "target_labels"]
 
+_MOST_CODES = 20  # numbers of so many values are taken as classes without a further look
+_MOST_FRACTIONS = 100
 _USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category", "income", "type")
 
 
@@ -110,4 +112,22 @@ def check_classes(column: Column, y: NDArray[Any], file: str) -> NDArray[Any]:
             file=file,
             column=column.number,
         )
+    refuse_amounts(column.name, y, file, column.number)
     return classes
+
+
+def refuse_amounts(
+    target: str, y: NDArray[Any], file: str, number: int = 1, rows_of_a_class: float = 3.0
+) -> None:
+    """Refuse a target of numbers that name no classes: too many values for the rows there are."""
+    values = len(classes_of(y)) if y.dtype.kind in "if" else 0
+    scattered = len(y) < rows_of_a_class * values
+    fractions = y.dtype.kind == "f" and values > _MOST_FRACTIONS
+    if values > _MOST_CODES and (scattered or fractions):
+        raise DataError(
+            f"the target {target!r} holds numbers, {values:,} different ones in {len(y):,} "
+            "rows, which are amounts and name no classes; choose another target (--target), or "
+            "make classes of it (say, below and above a limit)",
+            file=file,
+            column=number,
+        )

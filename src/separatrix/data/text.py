@@ -1,25 +1,31 @@
-r"""Texts with labels: lines ``label<TAB>text`` or ``text<TAB>label``, a file or a folder per class.
+r"""Texts with labels: lines ``label<TAB>text`` or ``text<TAB>label``.
 
 Lines end at ``\n`` and nowhere else: U+0085 and its kin are part of the text.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from separatrix.data.delimited import is_orange_kinds
-from separatrix.data.streams import Source, open_source
+from separatrix.data.delimited_head import is_orange_kinds
+from separatrix.data.streams import Source
 from separatrix.errors import DataError
 
-__all__ = ["Documents", "looks_like_labelled_lines", "parse_labelled_lines", "read_classes"]
+__all__ = [
+    "Documents",
+    "decoded",
+    "label_side",
+    "looks_like_labelled_lines",
+    "parse_labelled_lines",
+    "starts_with_names",
+    "written_lines",
+]
 
 _SAMPLE_LINES = 100
 _LONGEST_LABEL = 40
 _WORDS_OF_PROSE = 2.5
+_WORDS_OF_A_NAME = 3
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,7 @@ class Documents:
     notes: list[str]
 
 
-def _decode(source: Source, encoding: str | None, notes: list[str]) -> str:
+def decoded(source: Source, encoding: str | None, notes: list[str]) -> str:
     """Decode as told, or else as UTF-8 or, failing that, latin-1."""
     zero = source.data.find(b"\0", 0, 1 << 16)
     if zero >= 0 and encoding is None:
@@ -49,7 +55,7 @@ def _decode(source: Source, encoding: str | None, notes: list[str]) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _lines(text: str) -> list[tuple[int, str]]:
+def written_lines(text: str) -> list[tuple[int, str]]:
     """Return the lines that hold something, with their numbers."""
     return [
         (number, line.removesuffix("\r"))
@@ -62,7 +68,7 @@ def _mean_words(texts: Sequence[str]) -> float:
     return sum(len(text.split()) for text in texts) / max(1, len(texts))
 
 
-def _label_side(lines: Sequence[str]) -> int | None:
+def label_side(lines: Sequence[str]) -> int | None:
     """Return 0 for ``label<TAB>text``, -1 for ``text<TAB>label``, None if neither."""
     if not lines or any("\t" not in line for line in lines):
         return None
@@ -87,7 +93,7 @@ def looks_like_labelled_lines(source: Source) -> bool:
     True
     """
     sample = source.data[: 1 << 18].decode("latin-1")
-    lines = [line for _, line in _lines(sample)][:_SAMPLE_LINES]
+    lines = [line for _, line in written_lines(sample)][:_SAMPLE_LINES]
     if len(sample) < len(source.data) and len(lines) < _SAMPLE_LINES:
         lines = lines[:-1]
     if len(lines) > 1 and is_orange_kinds(lines[1].split("\t")):
@@ -95,13 +101,27 @@ def looks_like_labelled_lines(source: Source) -> bool:
     one_tab = sum(line.count("\t") == 1 for line in lines)
     if one_tab < 0.95 * len(lines):
         return False
-    return _label_side([line for line in lines if line.count("\t") == 1][1:] or lines) is not None
+    return label_side([line for line in lines if line.count("\t") == 1][1:] or lines) is not None
+
+
+def starts_with_names(source: Source) -> bool:
+    r"""Whether the first line names columns: a few words each that stand in no other line.
+
+    >>> starts_with_names(Source("x", b"label\ttext\n1\tI like it\n0\tnot at all\n", "", "", ""))
+    True
+    """
+    sample = source.data[: 1 << 18].decode("latin-1")
+    lines = [line.split("\t") for _, line in written_lines(sample)][:_SAMPLE_LINES]
+    if not lines:
+        return False
+    short = all(len(name.split()) <= _WORDS_OF_A_NAME for name in lines[0])
+    return short and not any(set(lines[0]) & set(line) for line in lines[1:])
 
 
 def parse_labelled_lines(source: Source, encoding: str | None = None) -> Documents:
     """Split lines into labels and texts; the side of the label is found, a header is left out."""
     notes: list[str] = []
-    lines = _lines(_decode(source, encoding, notes))
+    lines = written_lines(decoded(source, encoding, notes))
     for number, line in lines:
         if "\t" not in line:
             raise DataError(
@@ -110,7 +130,7 @@ def parse_labelled_lines(source: Source, encoding: str | None = None) -> Documen
                 line=number,
                 column=1,
             )
-    side = _label_side([line for _, line in lines[1:]] or [line for _, line in lines])
+    side = label_side([line for _, line in lines[1:]] or [line for _, line in lines])
     if side is None:
         raise source.error(
             "cannot tell the label from the text: one side of the tab must be short and repeat", 0
@@ -125,95 +145,3 @@ def parse_labelled_lines(source: Source, encoding: str | None = None) -> Documen
     if empty:
         raise DataError("the label is empty", file=source.name, line=empty[0], column=1)
     return Documents(texts, labels, source.sha256, notes)
-
-
-def _class_names(paths: Sequence[Path]) -> list[str]:
-    """Name the class of each file: by its ending where the stems are equal, or else by its stem."""
-    packed = (".gz", ".bz2", ".xz", ".zst")
-    plain = [path.with_suffix("") if path.suffix in packed else path for path in paths]
-    if len({path.stem for path in plain}) == 1 and all(path.suffix for path in plain):
-        return [path.suffix[1:] for path in plain]
-    return [path.stem for path in plain]
-
-
-def _joint_digest(digests: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
-
-
-def _joined(parts: Sequence[Documents]) -> Documents:
-    """Put the texts of several files with labels one after another."""
-    return Documents(
-        [text for part in parts for text in part.texts],
-        [label for part in parts for label in part.labels],
-        _joint_digest([part.sha256 for part in parts]),
-        [note for part in parts for note in part.notes],
-    )
-
-
-def _read_files(paths: Sequence[Path], encoding: str | None, max_bytes: int | None) -> Documents:
-    """Read a file per class, a text per line; or files whose lines all have labels."""
-    sources = [open_source(path, max_bytes) for path in paths]
-    labelled = [looks_like_labelled_lines(source) for source in sources]
-    if all(labelled):
-        return _joined([parse_labelled_lines(source, encoding) for source in sources])
-    if any(labelled):
-        odd = sources[labelled.index(True)].name
-        raise DataError(
-            "the lines have labels, but those of other files have none; give a file per class, "
-            "or only files with labels",
-            file=odd,
-        )
-    names = _class_names(paths)
-    if len(set(names)) < len(names):
-        raise DataError(f"two files give the same class: {', '.join(names)}; rename one")
-    texts: list[str] = []
-    labels: list[str] = []
-    digests: list[str] = []
-    notes: list[str] = []
-    for source, name in zip(sources, names, strict=True):
-        found = [line for _, line in _lines(_decode(source, encoding, notes))]
-        texts += found
-        labels += [name] * len(found)
-        digests.append(source.sha256)
-    return Documents(texts, labels, _joint_digest(digests), notes)
-
-
-def _read_folders(
-    folders: Sequence[Path], encoding: str | None, max_bytes: int | None
-) -> Documents:
-    """Read a folder per class, a text per file."""
-    texts: list[str] = []
-    labels: list[str] = []
-    digests: list[str] = []
-    notes: list[str] = []
-    for folder in folders:
-        for path in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
-            source = open_source(path, max_bytes)
-            texts.append(_decode(source, encoding, notes))
-            labels.append(folder.name)
-            digests.append(source.sha256)
-    if len(notes) > 3:
-        notes = [*notes[:2], f"and {len(notes) - 2} more files were read as latin-1"]
-    return Documents(texts, labels, _joint_digest(digests), notes)
-
-
-def read_classes(
-    where: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    encoding: str | None = None,
-    max_bytes: int | None = None,
-) -> Documents:
-    """Read several files, one per class, or a folder that holds a file or a folder per class."""
-    if isinstance(where, str | os.PathLike):
-        entries = sorted(path for path in Path(where).iterdir() if not path.name.startswith("."))
-        name = os.fspath(where)
-    else:
-        entries, name = [Path(path) for path in where], ", ".join(os.fspath(path) for path in where)
-    folders = [path for path in entries if path.is_dir()]
-    if folders and len(folders) < len(entries):
-        raise DataError("there are both files and folders; keep a file or a folder per class", name)
-    if len(entries) < 2:
-        raise DataError("expected a file or a folder per class, so at least two", file=name)
-    found = (_read_folders if folders else _read_files)(entries, encoding, max_bytes)
-    if not found.texts or len(set(found.labels)) < 2:
-        raise DataError("fewer than two classes hold a text", file=name)
-    return found

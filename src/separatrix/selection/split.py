@@ -146,8 +146,9 @@ def _drawn(
     used = sum(size > 0 for size in sizes)
     if counts.min() < used:
         k = int(counts.argmin())
+        few = "1 row" if counts[k] == 1 else f"{counts[k]} rows"
         raise DataError(
-            f"class {str(labels[k])!r} has {counts[k]} rows, too few to stand in each of {used} "
+            f"class {str(labels[k])!r} has {few}, too few to stand in each of {used} "
             "parts. Leave the class out, or merge it with another."
         )
     shares = _shared_out(counts, sizes)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.columns import Column, is_number
-from separatrix.data.decimals import is_comma_number
+from separatrix.data.decimal_commas import is_comma_number
 from separatrix.data.identifiers import say_names, say_numbering
 
 __all__ = ["CategoryCode", "Code", "NumberCode", "fit_code"]

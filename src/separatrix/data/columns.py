@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.cells import NUMBER, WORD, read_cells
-from separatrix.data.decimals import has_decimal_commas, with_points
+from separatrix.data.decimal_commas import has_decimal_commas, with_points
 from separatrix.errors import DataError
 
 __all__ = ["MISSING_WORDS", "CellColumn", "Column", "Texts", "TypedColumn", "is_number"]

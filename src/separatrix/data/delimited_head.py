@@ -8,7 +8,7 @@ from functools import cached_property
 
 from separatrix.data.cells import find_record
 from separatrix.data.columns import MISSING_WORDS, is_number
-from separatrix.data.decimals import is_comma_number, is_surely_comma_number
+from separatrix.data.decimal_commas import is_comma_number, is_surely_comma_number
 from separatrix.data.streams import Source
 from separatrix.errors import DataError
 

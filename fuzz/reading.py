@@ -41,6 +41,9 @@ CSV = (
     b'age,job,"long, name",y\n39,cook,?,yes\n50, clerk ,1.5,no\n28,"a ""b""\nc",2,yes\n,x,3e2,no\n'
 )
 PLAIN = b"39, Private, 77516, <=50K\n50, ?, 83311, >50K\n38, Private, 215646, <=50K\n"
+COMMAS = (
+    b"# of 2019\n#\nid;a;b;share;y\n1;0,125;-1,5e3;12,5%;no\n2;1,234;;$4.50;yes\n3;7;2;1.250,5;no\n"
+)
 TEXT = "a very good film\t1\nnot a good film \x85 at all\t0\nété comme hiver oui\t1\n".encode()
 SPECIAL = [
     b"\n", b"\r", b"\t", b",", b";", b":", b'"', b"#", b" ", b"\0", b"\xff", b"\xc2\x85", b"-",
@@ -112,7 +115,7 @@ def zstd(data: bytes) -> bytes:
 
 SEEDS = {
     "libsvm": [LIBSVM, b"0 0:1 1:2\n1 5:1\n", b"cat 1:1\ndog 2:2\n"],
-    "csv": [CSV, PLAIN, b"a;b\n1,5;x\n2,5;y\n", b"k\tv\nd\tc\nclass\t\nx\t1\ny\t2\n"],
+    "csv": [CSV, PLAIN, COMMAS, b"a;b\n1,5;x\n2,5;y\n", b"k\tv\nd\tc\nclass\t\nx\t1\ny\t2\n"],
     "text": [TEXT, b"ham\tgo there now please\nspam\tfree money for you\nham\tok then see you\n"],
     "parquet": [parquet_bytes(), embedding_bytes()],
     "npy": [npy_bytes(ROWS), npy_bytes(np.asfortranarray(ROWS.astype(np.float64)))],

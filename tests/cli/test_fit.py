@@ -116,3 +116,21 @@ def test_where_the_model_is(irises, tmp_path):
     )
     taken = run("study", irises(0), "--target", "species", "-o", model)
     assert "a folder is needed" in taken.stderr
+
+
+def test_what_was_decided_on_the_way_is_said(tmp_path):
+    for name, text in (
+        ("good", "a fine film, a joy\nfine, really\n"),
+        ("bad", "a bore\ndull film\n"),
+    ):
+        (tmp_path / f"{name}.txt").write_text(text)
+    done = run("fit", tmp_path)
+    assert done.returncode == 0
+    assert "note: each file is taken as one class" in done.stderr
+    assert "note" not in done.stdout
+    assert run("fit", tmp_path, "-q").stderr == ""
+    for name in ("good", "bad"):
+        (tmp_path / f"{name}.txt").write_text("1 1:2\n-1 2:1\n")
+    done = run("fit", tmp_path)
+    assert done.returncode == 3
+    assert "this is LIBSVM data" in done.stderr

@@ -62,6 +62,12 @@ def check_ending(out: Path, *endings: str) -> None:
         raise typer.BadParameter(f"--out must be a file that ends in {known}. Got {out}.")
 
 
+def tell_notes(table: Table) -> None:
+    """Say what the reader had to decide, apart from what was found."""
+    for note in table.notes:
+        typer.echo(f"note: {note}", err=True)
+
+
 def tell_written(out: Path | None) -> None:
     """Say where the model or the picture is."""
     if out is not None:

@@ -101,6 +101,8 @@ def fit(
     else:
         told = (kind, no_header, drop, encoding, None, option, labels)
         table = reading.read_data(data, target, *told)
+        if not quiet:
+            reading.tell_notes(table)
         steps, met = preparing.prepared(table, scale, lift)
     if certificate is not None and len(table.classes) > 2:
         raise typer.BadParameter("--certificate needs two classes: there is one for each machine.")

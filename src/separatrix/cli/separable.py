@@ -62,6 +62,7 @@ def separable(
         reading.check_ending(out, *reading.PICTURES)
     told = (kind, no_header, drop, encoding, None, option, labels)
     table = reading.read_data(data, target, *told)
+    reading.tell_notes(table)
     y = two_labels(table, positive)
     if len(table.classes) > 2 and positive is None:
         known = ", ".join(str(name) for name in list(table.classes)[:8])

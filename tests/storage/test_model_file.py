@@ -38,6 +38,7 @@ MODELS = {
     "svm, direct": (lambda: sx.LinearSVM(multi_class="direct"), False),
     "logistic, path": (lambda: sx.LogisticRegressionCV([0.1, 1.0], cv=3), True),
     "logistic": (sx.LogisticRegression, False),
+    "logistic, multinomial": (lambda: sx.LogisticRegression(multi_class="multinomial"), False),
     "logistic, free": (lambda: sx.LogisticRegression(C=np.inf), True),
     "perceptron": (sx.Perceptron, True),
     "fewest errors": (sx.ZeroOne, True),

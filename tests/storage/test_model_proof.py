@@ -1,8 +1,11 @@
+import warnings
+
 import numpy as np
 import pytest
 from tests.storage.test_model_file import IRIS, X, fitted
 
 import separatrix as sx
+import separatrix.estimators._on_device as placing
 from separatrix.storage.model_proof import has_proof, prove_model
 
 
@@ -36,6 +39,7 @@ def fewer_machines(model):
         ("svm", shift_weights),
         ("svm", shift_intercept),
         ("svm, direct", shift_weights),
+        ("logistic, multinomial", shift_weights),
         ("svm, pairs", shift_intercept),
         ("kozinec", shift_weights),
         ("perceptron", shift_weights),
@@ -71,3 +75,25 @@ def test_a_certificate_taken_from_a_wrapper_is_missed():
     model, rows, labels = fitted("one against the rest")
     model.certificates_ = model.certificates_[:2]
     assert not prove_model(model, rows, labels)[0]
+
+
+def test_a_verdict_on_the_data_is_proved_whatever_the_weights(tmp_path):
+    rows, labels = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sx.save(sx.LinearProgramHalfspace().fit(rows, labels), tmp_path / "model.sx")
+    model = sx.load(tmp_path / "model.sx")
+    assert prove_model(model, rows, labels)[0]
+    assert not prove_model(model, rows, np.array([0, 0, 1, 1]))[0]
+
+
+def test_a_proof_that_gets_its_name_late_is_kept_with_it(tmp_path, monkeypatch):
+    from tests.torch_road import torch
+
+    rows, labels = torch.tensor(X), IRIS.target
+    monkeypatch.setattr(placing, "_NAMED_AT_ONCE", 0)
+    machine = sx.LogisticRegression().fit(rows, labels)
+    sx.save(machine, tmp_path / "model.sx")
+    kept = sx.load(tmp_path / "model.sx")
+    assert kept.certificate_.machines[0].data_sha256 == machine.certificate_.machines[0].data_sha256
+    assert prove_model(kept, X, labels)[0]

@@ -195,7 +195,7 @@ def picture(curves, path):
     dashes = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1))]
     for (name, curve), colour, dash in zip(curves.items(), CLASS_COLOURS, dashes, strict=False):
         rows, error = zip(*curve, strict=True)
-        axes.plot(rows, [100 * each for each in error], dash, label=name, color=colour, lw=1.6)
+        axes.plot(rows, [100 * each for each in error], linestyle=dash, label=name, color=colour)
     axes.set_xscale("log")
     axes.set_xlabel("rows learned")
     axes.set_ylabel("progressive error, %")

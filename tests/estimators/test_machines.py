@@ -520,3 +520,12 @@ def test_a_cost_far_above_all_multipliers_is_proved_as_the_hard_margin():
     assert soft.certificate_.check(X[rows], sixes)
     hard = sx.LinearSVM(np.inf, tol=1e-7).fit(X[rows], sixes)
     assert soft.objective_ == pytest.approx(hard.objective_, rel=1e-7)
+
+
+def test_the_hair_is_as_long_as_the_rounding_of_long_rows_asks_for():
+    table = sx.read(shared_file("alon.csv.gz"))
+    codes = np.unique(np.asarray(table.y), return_inverse=True)[1]
+    for C in (1.0, 100.0):
+        machine = sx.LinearSVM(C=C, tol=5e-9).fit(table.X, codes)
+        assert machine.status_ == "optimal"
+        assert machine.certificate_.check(table.X, codes)

@@ -25,7 +25,7 @@ __all__ = ["Effort", "Fitted", "Naming", "first_tolerance", "solve_and_prove", "
 
 _TIGHTENINGS = 4
 _FAR_BELOW = 0.1
-_HAIRS = (0.0, 1e-13, 1e-12, 1e-11)
+_HAIRS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 _MARKEDLY = 0.5  # of the gap: two claims that prove nothing are not told apart by rounding
 _SMALL, _SMALL_TOL = 20_000, 1e-9
 _PATIENT_PASSES = 300
@@ -150,6 +150,8 @@ def _as_hard_margin(
         again = _proof(problem, longer.w, longer.alpha, effort, naming)
         if again.gap < _MARKEDLY * proof.gap:
             claims, proof = longer, again
+        if proof.gap <= effort.tol:
+            break
     return claims, proof
 
 

@@ -1,4 +1,4 @@
-"""Every Python session in the README and the documentation is run."""
+"""Every Python session in the README and the documentation is run; tables are whole."""
 
 import doctest
 from pathlib import Path
@@ -23,3 +23,12 @@ def test_sessions_run(page):
         optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
     )
     assert outcome.failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_tables_are_in_one_piece(page):
+    """Rows behind an empty line are no rows of a table any more: they show as running text."""
+    lines = ["", *page.read_text(encoding="utf-8").splitlines(), ""]
+    for before, line, after in zip(lines, lines[1:], lines[2:], strict=False):
+        if line.startswith("| ") and not before.strip():
+            assert after.startswith(("|---", "|:--")), line

@@ -3,7 +3,8 @@
     python -m benchmarks.kernel_checks [--count 500]
 
 Prints, per kernel, how many agree to 1e-6 relative, how many of ours are proved to 1e-8, and what
-became of the rest: SVC may fall short where kernel values are large, and says nothing then.
+became of the rest. A problem on which LIBSVM does not reach its tolerance in two million steps has
+no value of its to compare with: it is told apart, and another problem takes its place.
 """
 
 import argparse
@@ -24,6 +25,7 @@ SETTINGS = {
     "linear": {"kernel": "linear"},
     "sigmoid": {"kernel": "sigmoid", "gamma": 0.05, "coef0": -0.2},
 }
+MOST_STEPS = 2_000_000
 SKIPPED = ("one_row", "one_class", "extreme_columns")
 
 
@@ -41,15 +43,19 @@ def one(seed, settings, tally):
     C = 10.0 ** (seed % 5 - 2)
     data = as_sparse(X) if seed % 2 else X
     machine = sx.KernelSVM(C, tol=1e-8, **settings).fit(data, case.y_signs)
-    peer = SVC(C=C, tol=1e-8, max_iter=2_000_000, **settings).fit(X, case.y_signs)
+    peer = SVC(C=C, tol=1e-8, max_iter=MOST_STEPS, **settings).fit(X, case.y_signs)
     ours, theirs = dual(machine, machine, X), dual(machine, peer, X)
     off = (ours - theirs) / max(abs(ours), abs(theirs), 1e-12)
+    if peer.n_iter_.max() >= MOST_STEPS and abs(off) > 1e-6:
+        print(f"seed {seed} ({case.kind}), C={C:g}: SVC did not end; ours {ours!r}, {machine}; "
+              f"SVC {theirs!r}", flush=True)  # fmt: skip
+        return False
     tally["proved to 1e-8"] += machine.gap_ <= 1e-8
     tally["certificates confirmed"] += machine.certificate_.check(data, case.y_signs)
     tally["equal to 1e-6"] += abs(off) <= 1e-6
     tally["ours better"] += off > 1e-6
     tally["stationary only"] += machine.status_ == "stationary"
-    if off < -1e-6 and machine.status_ != "stationary":
+    if off < -1e-6:
         tally["ours worse"] += 1
         print(f"seed {seed} ({case.kind}), C={C:g}: ours {ours!r}, SVC {theirs!r}, {machine}")
     return True

@@ -64,14 +64,31 @@ def test_the_dual_objective_is_that_of_svc(name):
         ours = dual_of(machine, X, spread(machine, len(X)))
         theirs = dual_of(machine, X, spread(peer, len(X)))
         assert machine.certificate_.check(data, y)
+        assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
         if name != "sigmoid" or machine.certificate_.is_convex:
-            assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
             assert machine.status_ == "optimal"
             assert machine.gap_ <= 1e-8
             assert_allclose(machine.dual_objective_, ours, rtol=1e-9, atol=1e-12)
             scores, sure = machine.decision_function(data), 1e-3
             agree = np.sign(scores) == np.sign(peer.decision_function(X))
             assert (agree | (abs(scores) < sure)).all()
+
+
+# On these another order of pairs ends in another stationary point, by up to nine tenths apart.
+MANY_ENDS = [29, 74, 154, 157, 159, 188, 208, 228, 243, 293, 358, 413, 494, 584, 599]
+
+
+@pytest.mark.parametrize("seed", MANY_ENDS)
+def test_of_many_stationary_points_a_sigmoid_finds_that_of_svc(seed):
+    case = problem(seed)
+    X, y, C = case.X / max(1.0, abs(case.X).max() / 3.0), case.y_signs, 10.0 ** (seed % 5 - 2)
+    with pytest.warns(ConvergenceWarning, match="stationary"):
+        machine = sx.KernelSVM(C, tol=1e-8, **SETTINGS["sigmoid"]).fit(X, y)
+    peer = SVC(C=C, tol=1e-8, **SETTINGS["sigmoid"]).fit(X, y)
+    assert machine.certificate_.check(X, y)
+    assert not machine.certificate_.is_convex
+    duals = [dual_of(machine, X, spread(found, len(X))) for found in (machine, peer)]
+    assert_allclose(duals[0], duals[1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["rbf", "poly", "linear"])
@@ -313,12 +330,15 @@ def test_the_replay_is_the_fit():
     assert frames[-1].update == sx.KernelSVM().fit(X, y).n_iter_
 
 
-def test_a_small_margin_is_a_margin():
-    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.0], [0.0, 1e-6], [1.0, 1e-6], [0.5, 1e-6]])
+@pytest.mark.parametrize(("height", "gap"), [(1e-5, 2e-3), (1e-6, 0.1)])
+def test_a_small_margin_is_a_margin(height, gap):
+    X = np.array([[x, z] for z in (0.0, height) for x in (0.0, 1.0, 0.5)])
     y = [0, 0, 0, 1, 1, 1]
-    machine = sx.KernelSVM(kernel="linear", C=np.inf).fit(X, y)
+    machine = sx.KernelSVM(kernel="linear", C=np.inf, tol=gap).fit(X, y)
+    assert machine.status_ == "optimal"
+    assert machine.certificate_.check(X, y)
     assert (machine.predict(X) == y).all()
-    assert_allclose(1.0 / np.sqrt(2.0 * machine.objective_), 5e-7, rtol=1e-4)
+    assert_allclose(1.0 / np.sqrt(2.0 * machine.objective_), 0.5 * height, rtol=gap)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly"])

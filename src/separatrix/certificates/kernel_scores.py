@@ -98,7 +98,7 @@ def kernel_scores(
         wrong, size = rows.bounds(support)
         if rows.kernel.name == "callable":
             wrong, size = _TRUSTED * largest, largest
-        terms = _WIDTH + _TASKS + len(support) / _WIDTH + 4.0
+        terms = min(_WIDTH, len(support)) + min(_TASKS, len(parts)) + len(parts) + 4.0
         errors = np.outer(wrong + gamma_bound(terms) * (size + wrong), total) * 1.01 + LEAST
         exact = np.concatenate([support, others])
         scores.clear[:] = True

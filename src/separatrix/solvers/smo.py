@@ -3,11 +3,14 @@
     max over a   sum_i a_i - 1/2 sum_ij a_i y_i a_j y_j K_ij
     subject to   0 <= a_i <= c_i,   sum_i y_i a_i = 0
 
-The balance lets no multiplier move alone, so a pair does: y_i a_i grows and y_j a_j falls by the
-same t. With f_i = sum_j a_j y_j K_ij - y_i the dual's slope along the pair is f_j - f_i and its
+The balance lets no multiplier move alone, so a pair does: y_i a_i falls and y_j a_j grows by the
+same t. With f_i = sum_j a_j y_j K_ij - y_i the dual's slope along the pair is f_i - f_j and its
 curvature K_ii + K_jj - 2 K_ij, so the best t is their quotient, cut at the box. Row i is the one
-with the least f among those that may grow, row j the one whose step gains most (second-order
+with the largest f among those that may fall, row j the one whose step gains most (second-order
 choice: Fan, Chen and Lin 2005). Optimal when no row that may fall has f above one that may grow.
+
+Which end row i is taken from, and the later row among equals, are LIBSVM's: where the kernel is
+not positive there are many stationary points, and the order of the pairs decides which is found.
 """
 
 from __future__ import annotations
@@ -37,10 +40,10 @@ def pair_steps(K, flattest, diagonal, signs, costs, alpha, f, target, budget, co
         first, least, most = -1, np.inf, -np.inf
         for k in range(m):
             positive = signs[k] > 0.0
+            if f[k] >= most and (alpha[k] > 0.0 if positive else alpha[k] < costs[k]):
+                first, most = k, f[k]
             if f[k] < least and (alpha[k] < costs[k] if positive else alpha[k] > 0.0):
-                first, least = k, f[k]
-            if f[k] > most and (alpha[k] > 0.0 if positive else alpha[k] < costs[k]):
-                most = f[k]
+                least = f[k]
         if first < 0 or not most - least > target:
             return True
         if made == budget:
@@ -48,12 +51,12 @@ def pair_steps(K, flattest, diagonal, signs, costs, alpha, f, target, budget, co
         row, own = K[first], diagonal[first]
         second, best = -1, 0.0
         for k in range(m):
-            slope = f[k] - least
+            slope = most - f[k]
             if slope > 0.0:
                 curvature = max(own + diagonal[k] - 2.0 * row[k], flattest * (own + diagonal[k]))
                 curvature = max(curvature, 1e-300)
                 gain = slope * slope / curvature
-                if gain > best and (alpha[k] > 0.0 if signs[k] > 0.0 else alpha[k] < costs[k]):
+                if gain >= best and (alpha[k] < costs[k] if signs[k] > 0.0 else alpha[k] > 0.0):
                     second, best = k, gain
         if second < 0:
             return True
@@ -62,23 +65,23 @@ def pair_steps(K, flattest, diagonal, signs, costs, alpha, f, target, budget, co
         if curvature < _NEGATIVE * abs(both) or both < 0.0:
             counts[CURVED] += 1
         curvature = max(curvature, flattest * both, 1e-300)
-        step = (f[second] - least) / curvature
-        room_i = costs[first] - alpha[first] if signs[first] > 0.0 else alpha[first]
-        room_j = alpha[second] if signs[second] > 0.0 else costs[second] - alpha[second]
+        step = (most - f[second]) / curvature
+        room_i = alpha[first] if signs[first] > 0.0 else costs[first] - alpha[first]
+        room_j = costs[second] - alpha[second] if signs[second] > 0.0 else alpha[second]
         step = min(step, room_i, room_j)
         counts[FIRST], counts[SECOND] = first, second
         before[0], before[1] = alpha[first], alpha[second]
         # At the box exactly, so that a row there is seen to be there.
         if step == room_i:
-            alpha[first] = costs[first] if signs[first] > 0.0 else 0.0
+            alpha[first] = 0.0 if signs[first] > 0.0 else costs[first]
         else:
-            alpha[first] += signs[first] * step
+            alpha[first] -= signs[first] * step
         if step == room_j:
-            alpha[second] = 0.0 if signs[second] > 0.0 else costs[second]
+            alpha[second] = costs[second] if signs[second] > 0.0 else 0.0
         else:
-            alpha[second] -= signs[second] * step
+            alpha[second] += signs[second] * step
         for k in range(m):
-            f[k] += step * (row[k] - other[k])
+            f[k] += step * (other[k] - row[k])
         made += 1
         counts[STEPS] += 1
 
@@ -110,9 +113,9 @@ def array_steps(
     while True:
         np.add(f, wall_low, out=low)
         np.subtract(f, wall_high, out=high)
-        first = int(low.argmin())
-        least = float(low[first])
-        if not float(high.max()) - least > target:
+        first = _last_largest(high)
+        most = float(high[first])
+        if not most - float(low.min()) > target:
             return True
         if made == budget:
             return False
@@ -122,11 +125,11 @@ def array_steps(
         both *= flattest
         np.maximum(curvature, both, out=curvature)
         np.maximum(curvature, 1e-300, out=curvature)
-        high -= least
-        np.maximum(high, 0.0, out=high)
-        np.multiply(high, high, out=gain)
+        np.subtract(most, low, out=low)
+        np.maximum(low, 0.0, out=low)
+        np.multiply(low, low, out=gain)
         gain /= curvature
-        second = int(gain.argmax())
+        second = _last_largest(gain)
         if not gain[second] > 0.0:
             return True
         step = _pair_step(K, flattest, diagonal, signs, costs, alpha, f, first, second, counts)
@@ -137,11 +140,15 @@ def array_steps(
             up, down = alpha[k] < costs[k], alpha[k] > 0.0
             wall_low[k] = 0.0 if (up if positive[k] else down) else np.inf
             wall_high[k] = 0.0 if (down if positive[k] else up) else np.inf
-        np.subtract(K[first], K[second], out=low)
+        np.subtract(K[second], K[first], out=low)
         low *= step
         f += low
         made += 1
         counts[STEPS] += 1
+
+
+def _last_largest(values: np.ndarray) -> int:
+    return len(values) - 1 - int(values[::-1].argmax())
 
 
 def _pair_step(
@@ -161,29 +168,29 @@ def _pair_step(
     curvature = both - 2.0 * float(K[first, second])
     if curvature < _NEGATIVE * abs(both) or both < 0.0:
         counts[CURVED] += 1
-    best = float(f[second] - f[first]) / max(curvature, flattest * both, 1e-300)
+    best = float(f[first] - f[second]) / max(curvature, flattest * both, 1e-300)
     return min(best, *_rooms(signs, costs, alpha, first, second))
 
 
 def _rooms(
     signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, first: int, second: int
 ) -> tuple[float, float]:
-    """Return how far the first of a pair can grow, and the second fall."""
-    grows = costs[first] - alpha[first] if signs[first] > 0.0 else alpha[first]
-    falls = alpha[second] if signs[second] > 0.0 else costs[second] - alpha[second]
-    return float(grows), float(falls)
+    """Return how far the first of a pair can fall, and the second grow."""
+    falls = alpha[first] if signs[first] > 0.0 else costs[first] - alpha[first]
+    grows = costs[second] - alpha[second] if signs[second] > 0.0 else alpha[second]
+    return float(falls), float(grows)
 
 
 def _move(
     signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, first: int, second: int, step: float
 ) -> None:
     """Move a pair; at the box exactly, so that a row there is seen to be there."""
-    grows, falls = _rooms(signs, costs, alpha, first, second)
-    if step == grows:
-        alpha[first] = costs[first] if signs[first] > 0.0 else 0.0
-    else:
-        alpha[first] += signs[first] * step
+    falls, grows = _rooms(signs, costs, alpha, first, second)
     if step == falls:
-        alpha[second] = 0.0 if signs[second] > 0.0 else costs[second]
+        alpha[first] = 0.0 if signs[first] > 0.0 else costs[first]
     else:
-        alpha[second] -= signs[second] * step
+        alpha[first] -= signs[first] * step
+    if step == grows:
+        alpha[second] = costs[second] if signs[second] > 0.0 else 0.0
+    else:
+        alpha[second] += signs[second] * step

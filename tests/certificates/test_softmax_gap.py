@@ -153,3 +153,21 @@ def test_huge_columns_leave_the_bound_that_no_loss_is_below_zero():
     X, y = iris()
     with pytest.warns(ConvergenceWarning):
         assert proof_of(X * 1e50, y).gap <= 1.001
+
+
+def test_a_claim_is_found_again_where_sums_are_added_up_in_another_order():
+    for seed in cases(40):
+        rng = np.random.default_rng(seed)
+        n, d, n_classes = int(rng.integers(5, 60)), 8, 3
+        X = rng.normal(size=(n, d))  # scores are small differences of huge products
+        X[:, 1], X[:, 4] = 1e8 + X[:, 1], 1e8
+        X[:, 6] = X[:, 1] + X[:, 0]
+        weights = rng.normal(size=(n_classes, d + 1))
+        weights[:, 7] = -weights[:, 2] - weights[:, 5]
+        about = {"codes": np.arange(n) % n_classes, "costs": np.ones(n)}
+        claim = check_softmax_gap(X=X, weights=weights, **about)
+        for _ in range(5):
+            order = rng.permutation(d)
+            turned = np.column_stack([weights[:, 0], weights[:, 1:][:, order]])
+            again = check_softmax_gap(X=X[:, order], weights=turned, slack=0.0, **about)
+            assert claim._is_found_again(again)

@@ -121,7 +121,7 @@ def check_softmax_gap(
     small = X.shape[0] * X.shape[1] * len(weights) <= _FEW
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         for by_column in (True,) if small else (False, True):
-            seen = softmax_pass(X, codes, costs, W, bias, free, by_column)
+            seen = softmax_pass(X, codes, costs, W, bias, free, by_column, wide)
             primal = primal_above(seen.losses, costs, W, bias, bias_penalty if intercept else 0.0)
             if free:
                 dual = _mended_dual(seen, codes, costs, wide)

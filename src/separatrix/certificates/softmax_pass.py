@@ -59,10 +59,12 @@ def softmax_pass(
     bias: np.ndarray,
     centred: bool,
     by_column: bool,
+    wide: float = 1.0,
 ) -> SoftmaxPass:
     """Return what W (d x K) and the biases come to on the data, in float64.
 
-    By column, every entry's own absolute sum bounds its error; otherwise lengths of rows do.
+    By column, every entry's own absolute sum bounds its error; otherwise lengths of rows do. Losses
+    lie above the true ones by `wide` times what rounding can do.
     """
     (n, d), K = X.shape, W.shape[1]
     xp, told = _home(X)
@@ -83,7 +85,7 @@ def softmax_pass(
         own, cost = told(codes[rows]), told(costs[rows])
         far = _off(xp, block, put, entries, length_W, by_column)
         shares, loss, entropy = _tile(xp, block, own, cost, *put)
-        losses[rows] = _from_above(_back(loss), _back(far), K)
+        losses[rows] = _from_above(_back(loss), _back(far), K, wide)
         entropies[rows] = _back(entropy)
         if not sp.issparse(block):
             block = block - centre
@@ -158,14 +160,15 @@ def _own_entropy(xp: Any, others: Any) -> Any:
     return -(1.0 - left) * xp.log1p(-left)
 
 
-def _from_above(losses: np.ndarray, off: np.ndarray, K: int) -> np.ndarray:
+def _from_above(losses: np.ndarray, off: np.ndarray, K: int, wide: float) -> np.ndarray:
     """Return losses that scores off by so much do not exceed.
 
     With every score off by e a loss grows by 2e at most, and to e^(2e) of itself at most.
     """
+    off = wide * off
     with np.errstate(over="ignore", invalid="ignore"):
         grown = np.minimum(losses + 2.0 * off, losses * np.exp(2.0 * off))
-        grown = grown * (1.0 + (4.0 * K + 64.0) * UNIT) + LEAST
+        grown = grown * (1.0 + wide * (4.0 * K + 64.0) * UNIT) + LEAST
     return np.where(np.isfinite(grown), grown, math.inf)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import FloatArray, Matrix, as_matrix
 
-__all__ = ["DirectProblem", "losses_of"]
+__all__ = ["DirectProblem", "losses_of", "shares_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +69,7 @@ class DirectProblem:
 
     def shares(self, masses: FloatArray) -> FloatArray:
         """Return a, by which the rows make up the weights: W = X^T a."""
-        shares = -masses
-        own = np.arange(len(self.codes)), self.codes
-        shares[own] = 0.0
-        # Summed over the others, not taken from the cost: then a row adds up to zero exactly.
-        shares[own] = -shares.sum(axis=1)
-        return shares
+        return shares_of(masses, self.codes)
 
     def dual(self, masses: FloatArray) -> float:
         """Return the dual objective; the masses must be feasible (not looked at)."""
@@ -86,6 +81,20 @@ class DirectProblem:
             balance = shares.sum(axis=0)
             value -= float(balance @ balance) / (2.0 * self.bias_penalty)
         return value
+
+
+def shares_of(masses: FloatArray, codes: np.ndarray) -> FloatArray:
+    """Return a_ik: what lies off a row's own class counts for that one and against the others.
+
+    >>> shares_of(np.array([[0.5, 0.25, 0.25]]), np.array([0])).tolist()
+    [[0.5, -0.25, -0.25]]
+    """
+    shares = -masses
+    own = np.arange(len(codes)), codes
+    shares[own] = 0.0
+    # Summed over the others, not taken from the cost: then a row adds up to zero exactly.
+    shares[own] = -shares.sum(axis=1)
+    return shares
 
 
 def losses_of(scores: FloatArray, codes: np.ndarray) -> FloatArray:

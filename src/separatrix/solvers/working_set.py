@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.problem.kernel_machine import KernelMachine
 
-__all__ = ["choose_rows", "violation"]
+__all__ = ["choose_rows", "choose_worst", "violation"]
 
 
 def movable(machine: KernelMachine, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -46,6 +46,14 @@ def choose_rows(
     high = _least(np.where(falls & ~taken, -f, np.inf), size - len(kept) - len(low))
     # The newest come first: they are the ones to keep.
     return np.concatenate([low, high, kept])
+
+
+def choose_worst(violations: np.ndarray, last: np.ndarray, size: int) -> np.ndarray:
+    """Return at most `size` rows of the largest violations; half of them from the `last` ones."""
+    kept = last[: size // 2]
+    open_to = np.where(violations > 0.0, -violations, np.inf)
+    open_to[kept] = np.inf
+    return np.concatenate([_least(open_to, size - len(kept)), kept])
 
 
 def _least(values: np.ndarray, count: int) -> np.ndarray:

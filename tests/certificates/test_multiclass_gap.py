@@ -13,6 +13,7 @@ from tests.problems_many import many
 
 import separatrix as sx
 from separatrix.certificates.checker import Refused
+from separatrix.certificates.class_multipliers import Named, sparse_shares
 from separatrix.certificates.class_pass import class_pass
 from separatrix.certificates.multiclass_gap import check_multiclass_gap
 from separatrix.certificates.multiclass_reading import multiclass_gap_from_json
@@ -46,9 +47,7 @@ def test_the_bounds_by_lengths_hold_too():
     codes = rng.integers(0, 4, size=60)
     machine = sx.LinearSVM(multi_class="direct", intercept_penalty=1.0).fit(X, codes)
     proof = machine.certificate_
-    from separatrix.certificates.multiclass_gap import _shares
-
-    shares, _ = _shares(codes, proof.rows, proof.rivals, proof.multipliers, 4)
+    shares = sparse_shares(Named(proof.rows, proof.rivals, proof.multipliers), codes, 4)
     W, bias = proof.weights[:, 1:].T.copy(), proof.weights[:, 0]
     one, two = (class_pass(X, codes, W, bias, shares, by) for by in (True, False))
     assert_allclose(one.short, two.short, atol=1e-10)

@@ -8,7 +8,10 @@ from separatrix.certificates import checker
 from separatrix.certificates.canonical import as_checker_data
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.errors import FewestErrors
-from separatrix.certificates.kernel_reading import kernel_gap_from_json
+from separatrix.certificates.kernel_reading import (
+    kernel_gap_from_json,
+    kernel_multiclass_gap_from_json,
+)
 from separatrix.certificates.multiclass_reading import multiclass_gap_from_json
 from separatrix.certificates.reading import (
     certificate_from_json,
@@ -29,6 +32,7 @@ _READERS = {
     "softmax-gap": softmax_gap_from_json,
     "scaled-gap": scaled_gap_from_json,
     "kernel-gap": kernel_gap_from_json,
+    "kernel-multiclass-gap": kernel_multiclass_gap_from_json,
     "errors": FewestErrors.from_json,
 }
 

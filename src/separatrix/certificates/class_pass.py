@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from separatrix.certificates.data_pass import LEAST, UNIT, Total, blocks, gamma
 
-__all__ = ["ClassPass", "class_pass"]
+__all__ = ["ClassPass", "class_pass", "shortfalls"]
 
 _ENTRIES_AT_A_TIME = 1 << 17
 _SPARSE_ENTRIES = 1 << 20
@@ -71,7 +71,7 @@ def class_pass(
                 off = lengths[rows, None] * length_W + abs(bias)
                 off *= 1.01 * gamma(entries + 4.0)
             off = wider * (off + 8.0 * (d + 2.0) * LEAST)
-            short[rows], slopes[rows] = _short(scores, off, codes[rows])
+            short[rows], slopes[rows] = shortfalls(scores, off, codes[rows])
             if part.any():
                 total.add(np.asarray(block.T @ part))
                 most = max(most, height)
@@ -102,7 +102,9 @@ def _lengths(block: Any, d: int) -> np.ndarray:
     return np.asarray(np.sqrt(squares) * (1.0 + gamma(d + 4.0)) + math.sqrt(LEAST) * (d + 2.0))
 
 
-def _short(scores: np.ndarray, off: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def shortfalls(
+    scores: np.ndarray, off: np.ndarray, codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return how far rows fall short of a margin of 1, from above, and the slopes."""
     own = np.arange(len(codes)), codes
     slopes = scores + 1.0

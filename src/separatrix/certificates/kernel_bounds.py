@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from separatrix.certificates.data_pass import UNIT
+from separatrix.certificates.data_pass import LEAST, UNIT
 
-__all__ = ["Scored", "most_out_of_order", "objectives", "rounded_sum"]
+__all__ = ["Scored", "most_out_of_order", "objectives", "rounded_sum", "square_from_above"]
 
 
 class Scored(NamedTuple):
@@ -43,8 +43,7 @@ def objectives(rows: Scored) -> tuple[float, float]:
     if not (np.isfinite(g).all() and np.isfinite(off).all()):
         return math.inf, -math.inf
     a = alpha[alpha > 0.0]
-    square = rounded_sum((signs * alpha * g)[alpha > 0.0]) + rounded_sum((alpha * off)[alpha > 0.0])
-    square = max(0.0, square + 4.0 * UNIT * rounded_sum((alpha * abs(g))[alpha > 0.0]))
+    square = square_from_above(signs * np.maximum(alpha, 0.0), g, off)
     if not math.isfinite(square):
         return math.inf, -math.inf
     lower = (margins - off)[used]
@@ -71,6 +70,26 @@ def most_out_of_order(rows: Scored) -> float:
     if not (grows.any() and falls.any()):
         return 0.0
     return max(0.0, float((f + off)[falls].max()) - float((f - off)[grows].min()))
+
+
+def square_from_above(shares: np.ndarray, scores: np.ndarray, off: np.ndarray) -> float:
+    """Return a number that |w|^2 = sum shares * scores does not exceed, scores being off by `off`.
+
+    Products are rounded once each and so is every sum, by a unit of the absolute terms at the most;
+    products below the least normal number lose a least number.
+    """
+    used = shares != 0.0
+    a, g = shares[used], scores[used]
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        parts = (
+            rounded_sum(a * g),
+            rounded_sum(abs(a) * off[used]) * (1.0 + 4.0 * UNIT),
+            rounded_sum(abs(a * g)) * 4.0 * UNIT,
+            4.0 * LEAST * len(a),
+        )
+        total = rounded_sum(np.array(parts))
+    # A square is not below zero, whatever rounding says.
+    return max(0.0, total * (1.0 + 4.0 * UNIT)) if math.isfinite(total) else math.inf
 
 
 def rounded_sum(values: np.ndarray) -> float:

@@ -21,12 +21,17 @@ from separatrix.certificates.canonical import sha256
 from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_bounds import Scored, most_out_of_order, objectives
+from separatrix.certificates.kernel_claims import (
+    WIDER,
+    KernelClaim,
+    least_eigenvalue,
+    smallest_eigenvalue,
+)
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
 from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.two_bounds import (
     SLACK,
     EachMachine,
-    TwoBounds,
     costs_in_json,
     hexadecimal,
     stated,
@@ -36,15 +41,9 @@ from separatrix.problem.signed import as_matrix
 
 __all__ = ["KernelGap", "KernelGaps", "prove_kernel_gap", "smallest_eigenvalue"]
 
-# Claims are this many rounding bounds wider than need be, so that another order of sums finds them
-# true: what it computes is within one bound of the truth, and it adds one of its own.
-_WIDER = 3.0
-_SAMPLE = 256
-_NEGATIVE = -1e-8
-
 
 @dataclass(frozen=True, eq=False)
-class KernelGap(TwoBounds):
+class KernelGap(KernelClaim):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
     `multipliers` and `bias` are the machine, `costs` C times each row's weight. Class `positive` is
@@ -74,27 +73,7 @@ class KernelGap(TwoBounds):
     @property
     def is_convex(self) -> bool:
         """Whether the kernel is positive, or was not seen to be otherwise."""
-        if self.kernel.is_positive:
-            return True
-        return not self.curved and not self.smallest < _NEGATIVE
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What the proof takes for granted."""
-        said = []
-        if self.kernel.name in ("rbf", "sigmoid"):
-            said.append("exp and tanh are right to eight units in the last place")
-        if self.kernel.name == "callable":
-            said.append("values of the kernel function are right to eight units in the last place")
-        if not self.kernel.is_positive:
-            said.append("the kernel is positive, which theory does not say and no value refuted")
-        return tuple(said)
-
-    @property
-    def gap(self) -> float:
-        """(primal - dual) / primal, rounded up; inf where nothing bounds the best from below."""
-        both = self.is_convex and math.isfinite(self.primal) and math.isfinite(self.dual)
-        return super().gap if both else math.inf
+        return super().is_convex and bool(self.kernel.is_positive or not self.curved)
 
     @property
     def holds(self) -> bool:
@@ -109,12 +88,7 @@ class KernelGap(TwoBounds):
         """Write the certificate in the format of docs/certificates.md."""
         rows = np.flatnonzero(self.multipliers)
         claim = {
-            "kernel": {
-                "name": self.kernel.name,
-                "gamma": float(self.kernel.gamma).hex(),
-                "degree": self.kernel.degree,
-                "coef0": float(self.kernel.coef0).hex(),
-            },
+            "kernel": self._kernel_in_json(),
             "positive": self.positive,
             "negative": self.negative,
             "costs": costs_in_json(self.costs),
@@ -138,11 +112,7 @@ class KernelGap(TwoBounds):
             )
         if not self.holds:
             return "not proved: one of the two bounds is not finite"
-        said = f" (assuming that {' and that '.join(self.assumptions)})" if self.assumptions else ""
-        return (
-            f"proved: no machine with this kernel lowers the objective, {self.primal:.9g}, by more "
-            f"than {self.gap:.2g} of it (the least is at least {self.dual:.9g}){said}"
-        )
+        return f"proved: no machine with this kernel {self._bounds_in_words()}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +159,7 @@ def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
             alpha=machine.multipliers,
             bias=machine.bias,
             scores=scores.of(k),
-            smallest=_least_eigenvalue(rows, machine.multipliers),
+            smallest=least_eigenvalue(rows, machine.multipliers),
             curved=machine.curved,
             n_features=X.shape[1],
             wider=0.0,
@@ -235,26 +205,6 @@ def signs_of(codes: np.ndarray, positive: int, negative: int) -> np.ndarray:
     return np.where(codes == positive, 1.0, np.where(codes == negative, -1.0, 0.0))
 
 
-def _least_eigenvalue(rows: KernelRowsInProof, alpha: np.ndarray) -> float:
-    if rows.kernel.is_positive:
-        return math.nan
-    return smallest_eigenvalue(rows, np.flatnonzero(alpha))
-
-
-def smallest_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
-    """Return the least eigenvalue of values among up to 256 rows, over the largest in size."""
-    if len(support) == 0:
-        return math.nan
-    places = np.unique(np.linspace(0, len(support) - 1, _SAMPLE).astype(int))
-    sample = support[places]
-    values = rows.values(sample, rows.right(sample))
-    if not np.isfinite(values).all():
-        return math.nan
-    spectrum = np.linalg.eigvalsh(0.5 * (values + values.T))
-    largest = float(abs(spectrum).max())
-    return float(spectrum[0]) / largest if largest > 0.0 else 0.0
-
-
 def prove_kernel_gap(
     *,
     kernel: Kernel,
@@ -270,7 +220,7 @@ def prove_kernel_gap(
     negative: int = -1,
     data_sha256: str = "",
     classes: tuple[str, ...] = ("0", "1"),
-    wider: float = _WIDER,
+    wider: float = WIDER,
 ) -> KernelGap:
     """Compute both bounds from one column of scores, rounding outwards."""
     g, errors = scores.values[:, 0], scores.errors[:, 0]

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
-from separatrix.certificates.kernel_bounds import rounded_sum
+from separatrix.certificates.kernel_bounds import rounded_sum, square_from_above
 from separatrix.certificates.kernel_gap import signs_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.problem.kernels import Kernel
@@ -163,11 +163,9 @@ def _bound(rows: KernelRowsInProof, signs: np.ndarray, alpha: np.ndarray, wider:
     if not (np.isfinite(g).all() and np.isfinite(errors).all()):
         return math.inf
     off = (errors + 2.0 * UNIT * abs(g)) * (1.0 + wider)
-    square = rounded_sum(signs[used] * a * g) + rounded_sum(a * off)
-    square += 4.0 * UNIT * rounded_sum(a * abs(g))
+    square, total = square_from_above(signs[used] * a, g, off), rounded_sum(a) * (1.0 - 4.0 * UNIT)
     if not math.isfinite(square):
         return math.inf
-    square, total = max(0.0, square), rounded_sum(a) * (1.0 - 4.0 * UNIT)
     slack = _SLACK if wider else 0.0
     return math.sqrt(square) / total * (1.0 + 8.0 * UNIT) * (1.0 + slack)
 

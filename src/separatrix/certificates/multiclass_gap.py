@@ -20,9 +20,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix.certificates.canonical import sha256
+from separatrix.certificates.class_multipliers import (
+    Named,
+    are_in_place,
+    are_within_costs,
+    balances,
+    sparse_shares,
+)
 from separatrix.certificates.class_pass import ClassPass, class_pass
 from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import Violation, data_of
@@ -134,9 +140,10 @@ def check_multiclass_gap(
     W = np.ascontiguousarray(weights[:, 1:].T, dtype=np.float64)
     bias = np.array(weights[:, 0]) if intercept else np.zeros(len(weights))
     penalty = bias_penalty if intercept else None
-    feasible = _is_feasible(codes, costs, rows, rivals, multipliers, len(weights))
-    named = (rows, rivals, multipliers) if feasible else _none()
-    shares, balance = _shares(codes, *named, len(weights))
+    named, K = Named(rows, rivals, multipliers), len(weights)
+    feasible = are_in_place(named, codes, K) and are_within_costs(named, costs, K)
+    named = named if feasible else Named.none()
+    shares, balance = sparse_shares(named, codes, K), balances(named, codes, K)
     if penalty == 0.0 and any(balance):
         feasible = False
     small = getattr(X, "nnz", 0) <= _FEW_ENTRIES
@@ -144,7 +151,9 @@ def check_multiclass_gap(
         # Whoever checks the claim may add up in another order, whose rounding it allows for.
         seen = class_pass(X, codes, W, bias, shares, by_column, 3.0 if slack else 1.0)
         primal = primal_above(seen.short, costs, W, bias, penalty or 0.0)
-        dual = _dual_from_below(seen, named[2], balance, penalty) if feasible else -math.inf
+        dual = (
+            _dual_from_below(seen, named.multipliers, balance, penalty) if feasible else -math.inf
+        )
         if primal - dual <= (wanted - 2.0 * slack) * primal:
             break
     primal, dual = stated(primal, dual, slack)
@@ -165,55 +174,6 @@ def check_multiclass_gap(
         violations=tuple(_violations(seen, codes, costs, W, *named)),
         slack=seen.short,
     )
-
-
-def _none() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-
-
-def _is_feasible(
-    codes: np.ndarray,
-    costs: np.ndarray,
-    rows: np.ndarray,
-    rivals: np.ndarray,
-    multipliers: np.ndarray,
-    n_classes: int,
-) -> bool:
-    """Whether every multiplier is one of a row and another class, and no row's exceed its cost."""
-    if not (np.isfinite(multipliers).all() and (multipliers >= 0.0).all()):
-        return False
-    if len(rows) == 0:
-        return True
-    if not (rows.min() >= 0 and rows.max() < len(codes)):
-        return False
-    if not (rivals.min() >= 0 and rivals.max() < n_classes) or (codes[rows] == rivals).any():
-        return False
-    totals = np.bincount(rows, multipliers, minlength=len(codes))
-    # Sums of at most n_classes numbers: what rounding leaves open is summed exactly.
-    counts = np.bincount(rows, minlength=len(codes))
-    if counts.max() >= n_classes:
-        return False
-    clear = totals * (1.0 + 2.0 * UNIT * (counts + 1.0)) <= costs
-    order = np.argsort(rows, kind="stable")
-    ends = np.cumsum(counts)
-    values = multipliers[order]
-    for row in np.flatnonzero(~clear & (counts > 0)):
-        named = values[ends[row] - counts[row] : ends[row]]
-        if math.fsum([*named.tolist(), -float(costs[row])]) > 0.0:
-            return False
-    return True
-
-
-def _shares(
-    codes: np.ndarray, rows: np.ndarray, rivals: np.ndarray, multipliers: np.ndarray, n_classes: int
-) -> tuple[Any, list[float]]:
-    """Return a_ik as a sparse matrix, and every r_k: the exact sum, rounded once."""
-    places = np.concatenate([rows, rows]), np.concatenate([codes[rows], rivals])
-    values = np.concatenate([multipliers, -multipliers])
-    shares = sp.csr_array(sp.coo_array((values, places), shape=(len(codes), n_classes)))
-    order = np.argsort(places[1], kind="stable")
-    cuts = np.searchsorted(places[1][order], np.arange(1, n_classes))
-    return shares, [math.fsum(part.tolist()) for part in np.split(values[order], cuts)]
 
 
 def _dual_from_below(

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.checker import Refused
+from separatrix.certificates.class_multipliers import Named
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.reading import about_data
 from separatrix.certificates.refusal import opened
 from separatrix.certificates.weights_by_class import read
 
-__all__ = ["multiclass_gap_from_json"]
+__all__ = ["multiclass_gap_from_json", "named_from_json"]
 
 
 def multiclass_gap_from_json(text: str | dict[str, Any]) -> MulticlassGap:
@@ -23,18 +24,23 @@ def multiclass_gap_from_json(text: str | dict[str, Any]) -> MulticlassGap:
 
 def _multiclass_gap(claim: dict[str, Any], about: dict[str, Any]) -> MulticlassGap:
     common = read(claim, about)
-    n, K = about["n_rows"], len(about["classes"])
-    if any(type(number) is not int for number in claim["rivals"]):
-        raise Refused("rivals must be class numbers")
+    named = named_from_json(claim, about["n_rows"], len(about["classes"]))
+    return MulticlassGap(**named._asdict(), **common)
+
+
+def named_from_json(claim: dict[str, Any], n_rows: int, n_classes: int) -> Named:
+    """Return the multipliers of a claim with their rows and classes, each named once."""
+    if any(type(number) is not int for number in [*claim["rows"], *claim["rivals"]]):
+        raise Refused("rows and rivals must be whole numbers")
     rows = np.array(claim["rows"], dtype=np.int64)
     rivals = np.array(claim["rivals"], dtype=np.int64)
     multipliers = np.array([float.fromhex(value) for value in claim["multipliers"]])
     if not len(rows) == len(rivals) == len(multipliers):
         raise Refused("every multiplier needs its row and its class")
-    if not (((rows >= 0) & (rows < n)).all() and ((rivals >= 0) & (rivals < K)).all()):
+    if not (((rows >= 0) & (rows < n_rows)).all() and ((rivals >= 0) & (rivals < n_classes)).all()):
         raise Refused("rows and rivals must number rows and classes")
     if len(set(zip(rows.tolist(), rivals.tolist(), strict=True))) != len(rows):
         raise Refused("a row and a class must be named once")
     if not np.isfinite(multipliers).all():
         raise Refused("multipliers must be finite")
-    return MulticlassGap(rows=rows, rivals=rivals, multipliers=multipliers, **common)
+    return Named(rows, rivals, multipliers)

@@ -12,13 +12,13 @@ from separatrix.certificates.partition import Partition
 from separatrix.certificates.refusal import opened
 from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import Separation
+from separatrix.certificates.two_bounds import costs_from_json
 
 __all__ = [
     "about_data",
     "certificate_from_json",
     "duality_gap_from_json",
     "scaled_gap_from_json",
-    "spread",
 ]
 
 _LARGEST_EXPONENT = 1100  # of any float, and a little more
@@ -64,11 +64,6 @@ def about_data(whole: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def spread(costs: np.ndarray, n_rows: int) -> np.ndarray:
-    """Return a cost for each row; a file that claims a trillion rows takes no memory for them."""
-    return np.broadcast_to(costs, (n_rows,))
-
-
 def _separation(claim: dict[str, Any], common: dict[str, Any]) -> Separation:
     from fractions import Fraction
 
@@ -106,9 +101,7 @@ def _duality_gap(claim: dict[str, Any], common: dict[str, Any]) -> DualityGap:
     n = common["n_rows"]
     if not 0 < n < 2**40 or not 0 <= common["n_features"] < 2**40:
         raise Refused("the certificate must say how many rows and features there are")
-    costs = np.array([float.fromhex(value) for value in claim["costs"]])
-    if not (len(costs) in (1, n) and (costs >= 0.0).all() and (costs > 0.0).any()):
-        raise Refused("costs must be one number above zero, or one for each row")
+    costs = costs_from_json(claim["costs"], n)
     rows, multipliers = np.array(claim["rows"], dtype=np.int64), np.zeros(n)
     if len(set(claim["rows"])) != len(rows) or not ((rows >= 0) & (rows < n)).all():
         raise Refused("rows must be different numbers of rows")
@@ -125,7 +118,7 @@ def _duality_gap(claim: dict[str, Any], common: dict[str, Any]) -> DualityGap:
         loss=claim["loss"],
         weights=weights,
         multipliers=multipliers,
-        costs=spread(costs, n),
+        costs=costs,
         bias_penalty=numbers[2],
         ridge=numbers[3],
         positive=claim["positive"],

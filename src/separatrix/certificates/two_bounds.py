@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SLACK", "EachMachine", "TwoBounds", "costs_in_json", "hexadecimal", "stated"]
+from separatrix.certificates.checker import Refused
+
+__all__ = [
+    "SLACK",
+    "EachMachine",
+    "TwoBounds",
+    "costs_from_json",
+    "costs_in_json",
+    "hexadecimal",
+    "stated",
+]
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.
 SLACK = 1e-12
@@ -81,6 +91,16 @@ def costs_in_json(costs: np.ndarray) -> list[str]:
     """Return the cost of every row as text; one number where all are the same."""
     same = bool((costs == costs[0]).all())
     return [hexadecimal(value) for value in (costs[:1] if same else costs).tolist()]
+
+
+def costs_from_json(values: list[str], n_rows: int, finite: bool = False) -> np.ndarray:
+    """Return a cost for each row; a file that claims a trillion rows takes no memory for them."""
+    costs = np.array([float.fromhex(value) for value in values])
+    if not (len(costs) in (1, n_rows) and (costs >= 0.0).all() and (costs > 0.0).any()):
+        raise Refused("costs must be one number above zero, or one for each row")
+    if finite and not np.isfinite(costs).all():
+        raise Refused("costs must be finite")
+    return np.broadcast_to(costs, (n_rows,))
 
 
 def hexadecimal(value: float) -> str:

@@ -14,9 +14,17 @@ import numpy as np
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.data_pass import LEAST, UNIT
 from separatrix.certificates.objective_bounds import sum_from_above
-from separatrix.certificates.two_bounds import TwoBounds, costs_in_json
+from separatrix.certificates.two_bounds import TwoBounds, costs_from_json, costs_in_json
 
-__all__ = ["WeightsByClass", "below", "half_square", "penalty_of_biases", "primal_above", "read"]
+__all__ = [
+    "WeightsByClass",
+    "below",
+    "half_square",
+    "losses_above",
+    "penalty_of_biases",
+    "primal_above",
+    "read",
+]
 
 
 class WeightsByClass(TwoBounds):
@@ -68,33 +76,39 @@ def read(claim: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
     n, d, K = about["n_rows"], about["n_features"], len(about["classes"])
     if not 0 < n < 2**40 or not 0 <= d < 2**40 or K < 2:
         raise Refused("the certificate must say how many rows, features and classes there are")
-    costs = np.array([float.fromhex(value) for value in claim["costs"]])
-    if not (len(costs) in (1, n) and (costs >= 0.0).all() and (costs > 0.0).any()):
-        raise Refused("costs must be one number above zero, or one for each row")
+    costs = costs_from_json(claim["costs"], n, finite=True)
     weights = np.array([[float.fromhex(value) for value in row] for row in claim["weights"]])
     if weights.shape != (K, d + 1):
         raise Refused("weights must be one list a class: the bias, and one number a column")
     numbers = {name: float.fromhex(claim[name]) for name in ("primal", "dual", "bias_penalty")}
-    finite = np.isfinite([*numbers.values(), *weights.ravel(), *costs]).all()
+    finite = np.isfinite([*numbers.values(), *weights.ravel()]).all()
     if not finite or numbers["bias_penalty"] < 0:
-        raise Refused("weights, costs and bounds must be finite, bias_penalty not below 0")
-    # A file that claims a trillion rows takes no memory for their costs.
-    return {"weights": weights, "costs": np.broadcast_to(costs, (n,)), **numbers, **about}
+        raise Refused("weights and bounds must be finite, bias_penalty not below 0")
+    return {"weights": weights, "costs": costs, **numbers, **about}
 
 
 def primal_above(
     losses: np.ndarray, costs: np.ndarray, W: np.ndarray, bias: np.ndarray, penalty: float
 ) -> float:
     """Return a number that the objective does not exceed, given such a bound on each row's loss."""
-    used = costs > 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.append((W * W).ravel(), penalty * bias * bias * (1.0 + 2.0 * UNIT))
-        terms = costs[used] * losses[used]
-        if not (np.isfinite(terms).all() and np.isfinite(squares).all()):
+        if not np.isfinite(squares).all():
             return math.inf
         norm = 0.5 * sum_from_above(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
-        total = sum_from_above(terms) * (1.0 + 2.0 * UNIT) + len(terms) * LEAST
-    return (norm + total) * (1.0 + 2.0 * UNIT)
+    return (norm + losses_above(losses, costs)) * (1.0 + 2.0 * UNIT)
+
+
+def losses_above(losses: np.ndarray, costs: np.ndarray) -> float:
+    """Return at least the sum of all losses times their costs, given such a bound on each loss."""
+    used = costs > 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = costs[used] * losses[used]
+        if not np.isfinite(terms).all():
+            return math.inf
+        # No product of a loss of zero is rounded.
+        lost = np.count_nonzero(losses[used]) * LEAST
+        return sum_from_above(terms) * (1.0 + 2.0 * UNIT) + lost
 
 
 def half_square(sizes: np.ndarray, spread: float) -> float:

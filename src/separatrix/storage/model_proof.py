@@ -16,6 +16,7 @@ from separatrix.certificates.duality_gap import DualityGap, DualityGaps
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.fisher import FisherDirection
 from separatrix.certificates.kernel_gap import KernelGap, KernelGaps, signs_of
+from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
 from separatrix.certificates.least_squares import LeastSquaresOptimality
 from separatrix.certificates.margin_bounds import MarginBounds
 from separatrix.certificates.multiclass_gap import MulticlassGap
@@ -116,6 +117,8 @@ def _is_own(model: Any, proof: Any, X: Any, y: Any) -> bool:
         return _same_weights(model, shown, proof.intercept)
     if isinstance(proof, KernelGap | KernelGaps):
         return _same_kernel_machine(model, getattr(proof, "machines", (proof,)), X, y)
+    if isinstance(proof, KernelMulticlassGap):
+        return _same_kernel_vectors(model, proof, X, y)
     if isinstance(proof, MarginBounds):
         proof = proof.separation
     if isinstance(proof, Separation | LeastSquaresOptimality):
@@ -137,18 +140,31 @@ def _same_weights(model: Any, weights: np.ndarray, intercept: bool) -> bool:
 
 
 def _same_kernel_machine(model: Any, machines: Any, X: Any, y: Any) -> bool:
-    """Whether support vectors, shares and biases are those of the proof, on these data."""
+    """Whether shares, biases and kernel are those of every machine of the proof, on these data."""
     codes = np.unique(np.asarray(y), return_inverse=True)[1]
+    signs = [signs_of(codes, one.positive, one.negative) for one in machines]
+    shares = np.array([s * one.multipliers for s, one in zip(signs, machines, strict=True)])
+    biases = np.array([one.bias for one in machines])
+    same = all(one.kernel == model.kernel_ for one in machines)
+    return same and _same_shares(model, shares, biases, X)
+
+
+def _same_kernel_vectors(model: Any, proof: KernelMulticlassGap, X: Any, y: Any) -> bool:
+    """Whether shares, biases and kernel are those of the proof, a row of shares a class."""
+    codes = np.unique(np.asarray(y), return_inverse=True)[1]
+    K, biases = len(proof.classes), proof.biases
+    shares = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, K).T
+    if K == 2:  # told apart by the difference
+        shares, biases = shares[1:] - shares[:1], biases[1:] - biases[:1]
+    return proof.kernel == model.kernel_ and _same_shares(model, shares, biases, X)
+
+
+def _same_shares(model: Any, shares: np.ndarray, biases: np.ndarray, X: Any) -> bool:
+    """Whether the model predicts with these shares of these rows, and these biases."""
     support = model.support_
-    for row, one in enumerate(machines):
-        shares = signs_of(codes, one.positive, one.negative) * one.multipliers
-        named = np.zeros(len(codes))
-        named[support] = model.dual_coef_[row]
-        if not np.array_equal(named, shares) or model.intercept_[row] != one.bias:
-            return False
-        if one.kernel != model.kernel_:
-            return False
-    if len(machines) != len(model.dual_coef_):
+    named = np.zeros((len(model.dual_coef_), shares.shape[1]))
+    named[:, support] = model.dual_coef_
+    if not (np.array_equal(named, shares) and np.array_equal(model.intercept_, biases)):
         return False
     if model.kernel_.name == "precomputed":
         return True

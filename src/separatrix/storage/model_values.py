@@ -34,6 +34,7 @@ RECORDS = {
     "Kernel": "separatrix.problem.kernels",
     "KernelGap": "separatrix.certificates.kernel_gap",
     "KernelGaps": "separatrix.certificates.kernel_gap",
+    "KernelMulticlassGap": "separatrix.certificates.kernel_multiclass_gap",
     "Leaf": "separatrix.certificates.error_tree",
     "LeastSquaresOptimality": "separatrix.certificates.least_squares",
     "LowerBound": "separatrix.certificates.errors",

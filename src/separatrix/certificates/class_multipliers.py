@@ -1,0 +1,131 @@
+"""Multipliers of rows and rival classes: the dual points of the direct machines.
+
+A multiplier m_ik >= 0 belongs to row i and a class k that is not its own. It gives the row a share
+in the weights of its own class and takes as much from class k:
+
+    a_iy = sum_k m_ik,      a_ik = -m_ik,      balance of class k  r_k = sum_i a_ik
+
+They are feasible where no row's exceed its cost together and, for free biases, every r_k is zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.certificates.data_pass import UNIT
+from separatrix.certificates.kernel_bounds import rounded_sum
+
+__all__ = [
+    "Named",
+    "are_in_place",
+    "are_within_costs",
+    "balances",
+    "cancelling",
+    "shares_of",
+    "sparse_shares",
+]
+
+
+class Named(NamedTuple):
+    """Multiplier t belongs to row ``rows[t]`` and the class number ``rivals[t]``."""
+
+    rows: np.ndarray
+    rivals: np.ndarray
+    multipliers: np.ndarray
+
+    @classmethod
+    def none(cls) -> Named:
+        """Return no multipliers at all: a dual point of any machine."""
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
+
+def are_in_place(named: Named, codes: np.ndarray, n_classes: int) -> bool:
+    """Whether every multiplier is a number of a row that is there and of another class."""
+    rows, rivals, multipliers = named
+    if not rows.shape == rivals.shape == multipliers.shape or rows.ndim != 1:
+        return False
+    if not np.isfinite(multipliers).all():
+        return False
+    if len(rows) == 0:
+        return True
+    if not (rows.min() >= 0 and rows.max() < len(codes)):
+        return False
+    within = rivals.min() >= 0 and rivals.max() < n_classes
+    return bool(within and not (codes[rows] == rivals).any())
+
+
+def are_within_costs(named: Named, costs: np.ndarray, n_classes: int) -> bool:
+    """Whether no multiplier is negative, and no row's exceed its cost together."""
+    rows, _, multipliers = named
+    if not (multipliers >= 0.0).all():
+        return False
+    if len(rows) == 0:
+        return True
+    totals = np.bincount(rows, multipliers, minlength=len(costs))
+    # Sums of at most n_classes numbers: what rounding leaves open is summed exactly.
+    counts = np.bincount(rows, minlength=len(costs))
+    if counts.max() >= n_classes:
+        return False
+    clear = totals * (1.0 + 2.0 * UNIT * (counts + 1.0)) <= costs
+    order = np.argsort(rows, kind="stable")
+    ends = np.cumsum(counts)
+    values = multipliers[order]
+    for row in np.flatnonzero(~clear & (counts > 0)):
+        mine = values[ends[row] - counts[row] : ends[row]]
+        if rounded_sum(np.append(mine, -costs[row])) > 0.0:
+            return False
+    return True
+
+
+def sparse_shares(named: Named, codes: np.ndarray, n_classes: int) -> Any:
+    """Return a_ik as a sparse matrix; the shares in own classes are sums in some order."""
+    rows, rivals, multipliers = named
+    places = np.concatenate([rows, rows]), np.concatenate([codes[rows], rivals])
+    values = np.concatenate([multipliers, -multipliers])
+    return sp.csr_array(sp.coo_array((values, places), shape=(len(codes), n_classes)))
+
+
+def balances(named: Named, codes: np.ndarray, n_classes: int) -> list[float]:
+    """Return every r_k: the exact sum, rounded once."""
+    rows, rivals, multipliers = named
+    classes = np.concatenate([codes[rows], rivals])
+    values = np.concatenate([multipliers, -multipliers])
+    order = np.argsort(classes, kind="stable")
+    cuts = np.searchsorted(classes[order], np.arange(1, n_classes))
+    return [rounded_sum(part) for part in np.split(values[order], cuts)]
+
+
+def shares_of(
+    codes: np.ndarray, rows: np.ndarray, rivals: np.ndarray, multipliers: np.ndarray, n_classes: int
+) -> np.ndarray:
+    """Return a_ik, n x K; a share in the own class is the exact sum, rounded once.
+
+    >>> shares_of(np.array([0, 1, 2]), np.array([0, 0]), np.array([1, 2]), np.array([0.5, 0.25]), 3)
+    array([[ 0.75, -0.5 , -0.25],
+           [ 0.  ,  0.  ,  0.  ],
+           [ 0.  ,  0.  ,  0.  ]])
+    """
+    shares: np.ndarray = sparse_shares(Named(rows, rivals, multipliers), codes, n_classes).toarray()
+    for i in np.flatnonzero(~cancelling(shares)):
+        # The order of the sum may have mattered: whoever checks must find the same number.
+        shares[i, codes[i]] = 0.0
+        shares[i, codes[i]] = -rounded_sum(shares[i])
+    return shares
+
+
+def cancelling(shares: np.ndarray) -> np.ndarray:
+    """Return which rows' shares add up to zero exactly: their sums lost nothing to rounding."""
+    total, kept = np.zeros(len(shares)), np.ones(len(shares), dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for column in shares.T:
+            before, total = total, total + column
+            # What the sum lost, exactly (Knuth's TwoSum); NaN is a loss.
+            back = total - before
+            kept &= (before - (total - back)) + (column - back) == 0.0
+    kept &= total == 0.0
+    for i in np.flatnonzero(~kept):
+        kept[i] = rounded_sum(shares[i]) == 0.0
+    return kept

@@ -1,0 +1,428 @@
+"""The proof of the direct machine with a kernel: true claims hold, forged ones are refused."""
+
+import dataclasses
+import json
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from tests.amounts import cases
+from tests.kernel_direct import balanced, claimed, exact_objectives, exact_values, of_linear_machine
+from tests.naive import crammer_singer as naive
+from tests.problems_many import many
+
+from separatrix.certificates import kernel_scores as kernel_scores_module
+from separatrix.certificates.any_kind import prove_again
+from separatrix.certificates.checker import Refused
+from separatrix.certificates.class_multipliers import Named
+from separatrix.certificates.kernel_multiclass_gap import prove_kernel_multiclass_gap, shares_of
+from separatrix.certificates.kernel_reading import kernel_multiclass_gap_from_json
+from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
+from separatrix.problem.kernels import Kernel
+from separatrix.storage.model_proof import prove_model
+from separatrix.storage.model_values import Packer, Unpacker
+
+RBF, LINEAR, POLY = Kernel("rbf", 0.7), Kernel("linear"), Kernel("poly", 0.5, 3, 1.0)
+EXACT = [LINEAR, Kernel("poly", 0.25, 2, 1.0), Kernel("poly", 0.3, 3, 0.1)]
+UGLY = [
+    "plain",
+    "tiny",
+    "huge",
+    "least",
+    "most",
+    "copies",
+    "zeros",
+    "far",
+    "mixed",
+    "light",
+    "heavy",
+]
+
+
+def ugly(seed):
+    """Rows, class numbers, K = 2 ... 5, costs (some zero), balanced multipliers and biases."""
+    rng, kind = np.random.default_rng(seed), UGLY[seed % len(UGLY)]
+    K = int(rng.integers(2, 6))
+    n, d = int(rng.integers(K, 9)), int(rng.integers(1, 4))
+    codes = np.concatenate([np.arange(K), rng.integers(0, K, size=n - K)])
+    X = rng.normal(size=(n, d))
+    X *= {"tiny": 1e-120, "least": 1e-170, "huge": 1e40, "most": 1e120}.get(kind, 1.0)
+    if kind == "copies":
+        X = X[rng.integers(0, 2, size=n)]
+    if kind == "zeros":
+        X *= rng.random(X.shape) < 0.4
+    if kind == "far":
+        X += 1e8
+    if kind == "mixed":
+        X *= 10.0 ** rng.integers(-30, 30, size=d)
+    costs = 10.0 ** rng.integers(-3, 3) * rng.random(n) * (rng.random(n) < 0.8)
+    costs *= {"light": 1e-300, "heavy": 1e250}.get(kind, 1.0)
+    costs[0] += float(costs.max() == 0.0)
+    scale = 10.0 ** rng.integers(-3, 3)
+    return X, codes, K, costs, balanced(rng, codes, K, costs), scale * rng.normal(size=K), kind
+
+
+def as_float(value):
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def test_both_bounds_hold_in_exact_arithmetic():
+    with_multipliers, tight = 0, 0
+    for seed in cases(600):
+        X, codes, K, costs, multipliers, biases, kind = ugly(seed)
+        kernel = EXACT[seed % len(EXACT)]
+        with np.errstate(all="ignore"):
+            proof = claimed(kernel, X, codes, K, costs, multipliers, biases)
+            bare = claimed(kernel, X, codes, K, costs, multipliers, biases, wider=0.0)
+        primal, dual = exact_objectives(
+            exact_values(kernel, X), codes, K, costs, multipliers, biases
+        )
+        for claim in (proof, bare):
+            assert math.isinf(claim.primal) or Fraction(claim.primal) >= primal, (seed, kind)
+            assert math.isinf(claim.dual) or Fraction(claim.dual) <= dual, (seed, kind)
+        with_multipliers += len(multipliers.rows) > 0
+        if kind in ("plain", "copies", "zeros", "light"):
+            assert_allclose(proof.primal, as_float(primal), rtol=1e-9)
+            assert abs(proof.dual - float(dual)) <= 1e-9 * proof.primal + 1e-323
+            tight += 1
+        if proof.holds:
+            with np.errstate(all="ignore"):
+                assert proof.check(X, codes), (seed, kind)
+                assert proof.check(sp.csr_array(X), codes), (seed, kind)
+    assert with_multipliers > 0.9 * len(cases(600))
+    assert tight > 0
+
+
+def test_any_scores_within_their_errors_find_the_claim_again():
+    """Whatever another machine's rounding makes of the scores, the claim is wide enough for it."""
+    for seed in cases(200):
+        X, codes, K, costs, multipliers, biases, _ = ugly(seed)
+        rng, kernel = np.random.default_rng(seed), (RBF, *EXACT)[seed % 4]
+        with np.errstate(all="ignore"):
+            proof = claimed(kernel, X, codes, K, costs, multipliers, biases)
+            seen = kernel_scores(KernelRowsInProof(kernel, X), shares_of(codes, *multipliers, K))
+            if not proof.holds:
+                continue
+            for turn in range(4):
+                signs = rng.choice([-1.0, 1.0], size=seen.values.shape) if turn else 1.0
+                # As given and this, each within one error of the truth, are two apart.
+                other = Scores(seen.values + 1.999 * signs * seen.errors, seen.errors, seen.clear)
+                again = prove_kernel_multiclass_gap(
+                    kernel=kernel,
+                    codes=codes,
+                    costs=costs,
+                    **multipliers._asdict(),
+                    biases=biases,
+                    scores=other,
+                    n_features=X.shape[1],
+                    wider=0.0,
+                )
+                assert again.primal <= proof.primal
+                assert again.dual >= proof.dual
+
+
+def test_another_order_of_sums_confirms(monkeypatch):
+    proof, X, codes = solved(0)
+    for width, height in ((1, 1), (3, 2), (7, 5), (512, 256)):
+        monkeypatch.setattr(kernel_scores_module, "_WIDTH", width)
+        monkeypatch.setattr(kernel_scores_module, "_HEIGHT", height)
+        for rows in (X, np.asfortranarray(X), sp.csr_array(X), X.astype(np.longdouble)):
+            assert proof.check(rows, codes)
+
+
+def features_of(gram):
+    """Rows whose products are the kernel's values."""
+    values, vectors = np.linalg.eigh(gram)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def solved(seed, kernel=RBF, tol=1e-6):
+    """The claim of a machine that is near its best, found as a linear one among the features."""
+    X, codes, K, weights, C = many(seed)
+    costs = C * weights
+    features = features_of(kernel.block(X, X))
+    multipliers, biases = of_linear_machine(features, codes, costs, tol)
+    return claimed(kernel, X, codes, K, costs, multipliers, biases), X, codes
+
+
+@pytest.mark.parametrize("kernel", [RBF, LINEAR, POLY], ids=lambda kernel: kernel.name)
+def test_bounds_bracket_the_optimum_of_a_quadratic_program(kernel):
+    small = 0
+    for seed in cases(24):
+        X, codes, K, weights, C = many(seed)
+        costs = C * weights
+        features = features_of(kernel.block(X, X))
+        best = naive.optimum(X if kernel.name == "linear" else features, codes, K, costs)
+        multipliers, biases = of_linear_machine(features, codes, costs)
+        rng = np.random.default_rng(seed)
+        for chosen, offsets in (
+            (multipliers, biases),
+            (balanced(rng, codes, K, costs), rng.normal(size=K)),
+        ):
+            proof = claimed(kernel, X, codes, K, costs, chosen, offsets)
+            assert proof.holds
+            assert proof.dual <= best + 1e-7 * (1.0 + abs(best))
+            assert best <= proof.primal + 1e-7 * (1.0 + abs(best))
+            assert proof.check(X, codes)
+            small += chosen is multipliers and proof.gap < 0.05
+    assert small > 0.8 * len(cases(24))
+
+
+def test_a_linear_kernel_says_what_the_linear_machine_says():
+    for seed in cases(12):
+        X, codes, K, weights, C = many(seed)
+        costs = C * weights
+        multipliers, biases = of_linear_machine(X, codes, costs, 1e-9)
+        proof = claimed(LINEAR, X, codes, K, costs, multipliers, biases)
+        shares = shares_of(codes, *multipliers, K)
+        W = shares.T @ X
+        value = naive.objective(W, biases, X, codes, costs, 0.0)
+        assert_allclose(proof.primal, value, rtol=1e-8)
+        scores = X @ W.T + biases
+        own = scores[np.arange(len(X)), codes]
+        scores[np.arange(len(X)), codes] = -np.inf
+        assert_allclose(proof.margins, own - scores.max(axis=1), atol=1e-9)
+
+
+def test_shares_are_rounded_once_and_must_not_be_rounded_at_all():
+    codes = np.array([0, 1, 2])
+    # One, half a unit and half a unit: in floats the order of the sum matters, the sum does not.
+    half = 2.0**-53
+    rows, rivals = np.array([0, 0]), np.array([1, 2])
+    assert shares_of(codes, rows, rivals, np.array([1.0, half]), 3)[0, 0] == 1.0
+    codes = np.array([0, 1, 2, 3])
+    three = (np.array([0, 0, 0]), np.array([1, 2, 3]), np.array([1.0, half, half]))
+    assert shares_of(codes, *three, 4)[0, 0] == 1.0 + 2.0 * half
+    # Balanced, within the costs, and yet 0.1 + 0.2 is no number.
+    X, costs = np.array([[0.0], [1.0], [2.0]]), np.ones(3)
+    odd = Named(np.array([0, 0, 1, 2]), np.array([1, 2, 0, 0]), np.array([0.1, 0.2, 0.1, 0.2]))
+    proof = claimed(LINEAR, X, np.arange(3), 3, costs, odd, np.zeros(3))
+    assert proof.dual == -math.inf
+    assert math.isfinite(proof.primal)
+    assert not proof.holds
+    assert "not finite" in str(proof)
+    even = odd._replace(multipliers=np.array([0.125, 0.25, 0.125, 0.25]))
+    assert claimed(LINEAR, X, np.arange(3), 3, costs, even, np.zeros(3)).holds
+
+
+@pytest.mark.parametrize("kernel", [RBF, LINEAR, POLY, Kernel("sigmoid", 1e-8, 3, 0.0)])
+def test_a_certificate_survives_its_file(kernel):
+    X, codes, K, weights, C = many(4)
+    multipliers, biases = of_linear_machine(X, codes, C * weights)
+    proof = claimed(kernel, X, codes, K, C * weights, multipliers, biases)
+    text = proof.to_json()
+    again = kernel_multiclass_gap_from_json(text)
+    assert again.to_json() == text
+    assert again.gap == proof.gap
+    assert again.holds
+    assert "proved: no machine of" in str(again)
+    assert str(again) == "proved: " + prove_again(json.loads(text), X, codes)
+    for rows in (X, sp.csr_array(X), np.asfortranarray(X)):
+        assert again.check(rows, codes)
+    assert not again.check(X + 1e-9, codes)
+    assert not again.check(X, (codes + 1) % K)
+    assert not again.check(X[1:], codes[1:])
+    assert not again.check(X[codes > 0], codes[codes > 0])
+
+
+def test_a_class_that_is_absent_is_refused():
+    X, codes = np.arange(6.0)[:, None], np.array([0, 1, 2, 0, 1, 2])
+    multipliers = balanced(np.random.default_rng(0), codes, 3, np.ones(6))
+    proof = claimed(LINEAR, X, codes, 3, np.ones(6), multipliers, np.zeros(3))
+    assert proof.check(X, codes)
+    nameless = dataclasses.replace(proof, data_sha256="")
+    assert nameless.check(X, codes)
+    assert not nameless.check(X, np.minimum(codes, 1))
+    assert not nameless.check(X, np.arange(6))
+
+
+def test_given_matrices_and_functions():
+    for seed in cases(10):
+        X, codes, K, weights, C = many(seed)
+        costs, gram = C * weights, RBF.block(X, X)
+        gram = 0.5 * (gram + gram.T)
+        multipliers, biases = of_linear_machine(features_of(gram), codes, costs)
+        proof = claimed(Kernel("precomputed"), gram, codes, K, costs, multipliers, biases)
+        again = kernel_multiclass_gap_from_json(proof.to_json())
+        assert again.holds
+        assert again.check(gram, codes)
+        assert "the kernel is positive" in str(again)
+        assert not again.check(sp.csr_array(gram), codes)
+        called = claimed(
+            Kernel("callable", function=RBF.block), X, codes, K, costs, multipliers, biases
+        )
+        text = called.to_json()
+        assert kernel_multiclass_gap_from_json(text, function=RBF.block).check(X, codes)
+        with pytest.raises(Refused, match="hand it over"):
+            kernel_multiclass_gap_from_json(text)
+        plain = claimed(RBF, X, codes, K, costs, multipliers, biases)
+        for other in (proof, called):
+            assert_allclose([other.primal, other.dual], [plain.primal, plain.dual], rtol=1e-8)
+
+
+def test_a_kernel_that_is_not_positive_gets_no_bound():
+    X, codes, K, weights, C = many(13)
+    multipliers, biases = of_linear_machine(X, codes, C * weights)
+    proof = claimed(Kernel("sigmoid", 2.0, 3, -3.0), X, codes, K, C * weights, multipliers, biases)
+    assert proof.smallest < -1e-8
+    assert not proof.is_convex
+    assert proof.gap == math.inf
+    assert not proof.holds
+    assert not proof.check(X, codes)
+    assert "not positive" in str(proof)
+    # A claim that it is positive is not believed either.
+    assert not dataclasses.replace(proof, smallest=0.5).check(X, codes)
+    assert not dataclasses.replace(proof, smallest=math.nan).check(X, codes)
+
+
+def _forgeries(p):
+    moved, larger = p.multipliers.copy(), p.multipliers.copy()
+    moved[0] = np.nextafter(moved[0], 0.0)
+    larger[0] = 2.0 * p.costs[p.rows[0]]
+    huge = np.full_like(p.multipliers, 1.7e308)
+    swapped = p.rivals.copy()
+    swapped[0] = (set(range(len(p.classes))) - {p.rivals[0], p.own}).pop()
+    yield "a smaller objective", {"primal": p.primal * (1 - 1e-9)}
+    yield "a larger bound", {"dual": p.dual + 1e-9 * p.primal}
+    yield "no balance", {"multipliers": moved, "dual": 0.5 * p.dual}
+    yield "beyond the cost", {"multipliers": larger, "dual": -1e9, "primal": 1e9}
+    yield "beyond all numbers", {"multipliers": huge, "costs": huge[0] + 0.0 * p.costs}
+    yield "negative", {"multipliers": -p.multipliers, "dual": -1e9, "primal": 1e9}
+    yield "not a number", {"multipliers": p.multipliers * np.nan}
+    yield "too few multipliers", {"multipliers": p.multipliers[1:]}
+    yield "another rival", {"rivals": swapped, "dual": -1e9, "primal": 1e9}
+    yield "its own rival", {"rivals": np.full_like(p.rivals, p.own), "dual": -1e9}
+    yield "no such class", {"rivals": p.rivals + 99}
+    yield "no such row", {"rows": p.rows + 10**6}
+    yield "a row before the first", {"rows": p.rows - 10**6}
+    yield "other biases", {"biases": p.biases + np.arange(len(p.biases))}
+    yield "biases that are none", {"biases": p.biases * np.nan}
+    yield "too few biases", {"biases": p.biases[1:]}
+    yield "lower costs", {"costs": 0.5 * p.costs}
+    yield "higher costs", {"costs": 1.5 * p.costs}
+    yield "no costs", {"costs": 0.0 * p.costs, "primal": 0.0}
+    yield "endless costs", {"costs": np.full_like(p.costs, np.inf)}
+    yield "too few costs", {"costs": p.costs[1:]}
+    yield "another kernel", {"kernel": dataclasses.replace(p.kernel, gamma=2.0)}
+    yield "no kernel", {"kernel": dataclasses.replace(p.kernel, gamma=-1.0)}
+    yield "an eigenvalue nobody saw", {"smallest": 0.5}
+    yield "other data", {"data_sha256": "0" * 64}
+    yield "more rows", {"n_rows": p.n_rows + 1}
+    yield "more features", {"n_features": p.n_features + 1}
+    yield "fewer classes", {"classes": p.classes[1:]}
+    yield "no biases", {"intercept": False}
+    yield "an infinite bound", {"dual": -math.inf}
+    yield "no objective", {"primal": math.inf}
+    yield "nothing", {"primal": math.nan}
+
+
+def test_forgeries_are_refused():
+    proof, X, codes = solved(13)
+    assert len(proof.classes) > 2
+    assert proof.check(X, codes)
+    object.__setattr__(proof, "own", int(codes[proof.rows[0]]))
+    for name, change in _forgeries(proof):
+        forged = dataclasses.replace(proof, **change)
+        assert not forged.check(X, codes), name
+
+
+def test_one_multiplier_named_twice_is_refused():
+    X, codes, costs = np.arange(4.0)[:, None], np.array([0, 1, 2, 3]), np.ones(4)
+    twice = Named(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([0.25, 0.25, 0.5]))
+    once = Named(np.array([0, 1]), np.array([1, 0]), np.array([0.5, 0.5]))
+    good = claimed(LINEAR, X, codes, 4, costs, once, np.zeros(4))
+    assert good.check(X, codes)
+    odd = claimed(LINEAR, X, codes, 4, costs, twice, np.zeros(4))
+    assert odd.dual == -math.inf
+    assert not dataclasses.replace(odd, dual=good.dual).check(X, codes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": [0, 0], "rivals": [1, 1], "multipliers": ["0x1p-9", "0x1p-9"]},
+        {"rows": [-1], "rivals": [1], "multipliers": ["0x1p-9"]},
+        {"rows": [0.5]},
+        {"rivals": [0.5]},
+        {"rivals": [True]},
+        {"rows": [0], "rivals": [1], "multipliers": []},
+        {"rows": [0], "rivals": [99], "multipliers": ["0x1p-9"]},
+        {"multipliers": None},
+        {"multipliers": ["nan"]},
+        {"costs": []},
+        {"costs": ["inf"]},
+        {"costs": ["-0x1.0p+0"]},
+        {"biases": ["0x0p+0"]},
+        {"biases": "nan"},
+        {"biases": None},
+        {"kernel": {"name": "magic", "gamma": "0x1p+0", "degree": 3, "coef0": "0x0p+0"}},
+        {"kernel": {"name": "rbf", "gamma": "0x0p+0", "degree": 3, "coef0": "0x0p+0"}},
+        {"kernel": {"name": "callable", "gamma": "0x1p+0", "degree": 3, "coef0": "0x0p+0"}},
+        {"smallest": None},
+        {"primal": None},
+    ],
+)
+def test_a_file_that_is_no_certificate_is_refused(change):
+    proof, _, _ = solved(13)
+    whole = json.loads(proof.to_json())
+    whole["claim"] |= change
+    with pytest.raises(Refused):
+        kernel_multiclass_gap_from_json(whole)
+    with pytest.raises(Refused):
+        kernel_multiclass_gap_from_json({"kind": "kernel-gap"})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"intercept": False}, {"rows": 0}, {"rows": 2**60}, {"features": "3"}, {"classes": []}],
+)
+def test_a_file_about_no_data_is_refused(change):
+    proof, _, _ = solved(13)
+    whole = json.loads(proof.to_json())
+    whole["data"] |= change
+    with pytest.raises(Refused):
+        kernel_multiclass_gap_from_json(whole)
+
+
+def test_a_model_file_keeps_the_proof():
+    proof, X, codes = solved(4)
+    packer = Packer()
+    kept = Unpacker(packer.arrays).unpack(packer.pack(proof, "certificate_"))
+    assert kept.to_json() == proof.to_json()
+    assert kept.check(X, codes)
+
+
+@pytest.mark.parametrize("seed", [13, 14])
+def test_a_proof_of_another_machine_is_none(seed):
+    proof, X, codes = solved(seed)
+    K = len(proof.classes)
+    assert (K == 2) == (seed == 14)
+    shares, biases = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, K), proof.biases
+    if K == 2:
+        shares, biases = shares[:, 1:] - shares[:, :1], biases[1:] - biases[:1]
+    support = np.flatnonzero(shares.any(axis=1))
+    parts = {
+        "certificate_": proof,
+        "kernel_": proof.kernel,
+        "support_": support,
+        "support_vectors_": X[support],
+        "dual_coef_": shares[support].T,
+        "intercept_": biases,
+    }
+    assert prove_model(SimpleNamespace(**parts), X, codes)[0]
+    for name, value in (
+        ("kernel_", LINEAR),
+        ("support_vectors_", X[support] + 1e-9),
+        ("dual_coef_", shares[support].T * (1.0 + 1e-15)),
+        ("dual_coef_", shares[support].T[:-1]),
+        ("intercept_", biases + 1e-9),
+    ):
+        told = prove_model(SimpleNamespace(**parts | {name: value}), X, codes)
+        assert told == (False, "the weights of the model are not those of its certificate"), name

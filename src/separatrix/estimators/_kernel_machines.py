@@ -32,17 +32,20 @@ from separatrix.solvers.kernel_rows import kernel_rows
 from separatrix.solvers.smo import pair_steps
 
 __all__ = [
+    "LEAST_FACTORED_TOL",
     "KernelData",
     "KernelEffort",
     "KernelFitted",
     "Task",
     "chunks_at",
     "first_goal",
+    "inner_tolerance",
+    "is_small",
     "rows_at",
     "solve_kernel_machines",
 ]
 
-_LEAST_FACTORED_TOL = 1e-10
+LEAST_FACTORED_TOL = 1e-10
 _AIM = 0.9  # of the tolerance: what float32 hides must fit into the rest
 _ATTEMPTS = 5
 _SMALL, _SMALL_TOL = 300, 1e-11
@@ -151,10 +154,11 @@ def solve_kernel_machines(
 
 def first_goal(effort: KernelEffort, kernel: Kernel, n_rows: int) -> tuple[float, int]:
     """Return the gap and the pair steps after which a fit first stops to look, for replays."""
-    return _inner_tolerance(effort, n_rows), _budget(_is_small(kernel, n_rows), n_rows)
+    return inner_tolerance(effort, n_rows), _budget(is_small(kernel, n_rows), n_rows)
 
 
-def _is_small(kernel: Kernel, n_rows: int) -> bool:
+def is_small(kernel: Kernel, n_rows: int) -> bool:
+    """Whether the kernel matrix can be factored."""
     return n_rows <= factored_kernel.MOST_ROWS and bool(kernel.is_positive)
 
 
@@ -164,7 +168,8 @@ def _budget(small: bool, n_rows: int) -> int:
     return _MANY_STEPS + _MANY_STEPS_A_ROW * n_rows
 
 
-def _inner_tolerance(effort: KernelEffort, n_rows: int) -> float:
+def inner_tolerance(effort: KernelEffort, n_rows: int) -> float:
+    """Return the gap to stop at before the first proof."""
     # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
     tol = min(effort.tol, _SMALL_TOL) if n_rows <= _SMALL else effort.tol
     return _AIM * tol
@@ -172,7 +177,7 @@ def _inner_tolerance(effort: KernelEffort, n_rows: int) -> float:
 
 def _first_run(task: Task, rows: Any, data: KernelData, effort: KernelEffort) -> _Run:
     machine = task.machine()
-    tol = _inner_tolerance(effort, len(machine.signs))
+    tol = inner_tolerance(effort, len(machine.signs))
     state = chunking.start(machine, kernel_rows=rows, tol=tol, **chunks_at(data.device))
     run = _Run(task, machine, state, Status.BUDGET, np.zeros(len(task.signs)))
     _go_on(run, data, effort)
@@ -182,13 +187,13 @@ def _first_run(task: Task, rows: Any, data: KernelData, effort: KernelEffort) ->
 def _go_on(run: _Run, data: KernelData, effort: KernelEffort) -> None:
     seconds = effort.deadline - time.perf_counter()
     n = len(run.machine.signs)
-    small = _is_small(data.kernel, n)
+    small = is_small(data.kernel, n)
     run.status = go_on(chunking, run.state, _budget(small, n), seconds, slice_size=_FIRST_SLICE)
     alpha, _ = chunking.current(run.state)  # a budget may end inside a chunk
     if small and run.status is Status.BUDGET and time.perf_counter() < effort.deadline:
         rows = data.X[run.machine.members]
         K = data.kernel.block(rows, rows)
-        tol = max(run.state.tol, _LEAST_FACTORED_TOL)
+        tol = max(run.state.tol, LEAST_FACTORED_TOL)
         better = factored_kernel.solve_factored(run.machine, K, tol, effort.deadline)
         if better is not None:
             alpha, run.status = better, Status.SETTLED
@@ -297,7 +302,7 @@ def _continue(
 ) -> None:
     """Go on from scores in float64; if that helped little last time, with float64 rows too."""
     state, members = run.state, run.machine.members
-    tol = 0.5 * _inner_tolerance(effort, len(members))
+    tol = 0.5 * inner_tolerance(effort, len(members))
     helped = len(run.gaps) < 2 or run.gaps[-1] < 0.3 * run.gaps[-2]
     if not helped and state.kernel_rows.is_float32:
         state.kernel_rows = rows_at(data.device, data.kernel, data.X, effort, pool, True)

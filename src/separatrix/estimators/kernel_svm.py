@@ -17,9 +17,16 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
+from separatrix.certificates.kernel_multiclass_gap import shares_of
 from separatrix.errors import DataError
 from separatrix.estimators._frames import numbered
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
+from separatrix.estimators._kernel_direct import (
+    DirectFitted,
+    refuse_direct,
+    shown,
+    solve_kernel_direct,
+)
 from separatrix.estimators._kernel_machines import (
     KernelData,
     KernelEffort,
@@ -34,6 +41,7 @@ from separatrix.estimators._one_or_all import one_or_all
 from separatrix.estimators._validate import one_of, positive, several_classes
 from separatrix.estimators._votes import tally
 from separatrix.estimators._weights import row_weights
+from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers import pair_replay
 from separatrix.solvers._drive import Status
 from separatrix.solvers._threads import one_thread
@@ -67,8 +75,10 @@ class KernelSVM(KernelClassifier):
         Factors on the sample weights, by class.
     max_seconds : float or None
         A budget. Where it ends the fit, the best point so far, its gap, and a warning remain.
-    multi_class : {"ovo", "ovr"}
-        Several classes: each against each, with votes, or each against the rest.
+    multi_class : {"ovo", "ovr", "direct"}
+        Several classes: each against each, with votes; each against the rest; or all at once, one
+        weight vector a class (Crammer and Singer), for positive kernels and finite C only. Two
+        classes: ovo and ovr are the same machine, direct is that one for twice the C.
     n_jobs : int or None
         Threads over kernel values; None uses every core. The answer does not depend on it.
     device : {"cpu", "cuda", "cuda:N", "auto"}
@@ -82,11 +92,13 @@ class KernelSVM(KernelClassifier):
         row a machine), and how many of each class there are.
     intercept_, classes_
         One intercept a machine; ``classes_[1]`` is the positive side of two classes. One-vs-one
-        machines stand in the order (0, 1), (0, 2), ... (1, 2), ..., the later class positive.
+        machines stand in the order (0, 1), (0, 2), ... (1, 2), ..., the later class positive. For
+        direct, one intercept and one row of `dual_coef_` a class.
     objective_, dual_objective_, gap_
         The objective, a lower bound on any, and their relative difference: proved.
     certificate_ : KernelGap
-        The proof; ``certificate_.check(X, y)`` proves it again. `KernelGaps` for several classes.
+        The proof; ``certificate_.check(X, y)`` proves it again. `KernelGaps` for several classes,
+        `KernelMulticlassGap` for direct.
     status_, n_iter_, n_passes_
         Why the fit ended, pair steps, and chunks.
 
@@ -144,16 +156,22 @@ class KernelSVM(KernelClassifier):
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> KernelSVM:
         place, X, y, sample_weight = brought_for_kernel(self, X, y, sample_weight)
         X, codes, weights = self._pose(X, y, sample_weight)
+        direct = self.multi_class == "direct"
+        if direct:
+            refuse_direct(self, place)
         effort = self._effort()
         order = self._order(codes)
-        tasks = self._tasks(codes, weights, order)
         names = self._class_names()
         with one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
             # The fingerprint is made meanwhile; it needs the data and nothing else.
             fingerprint = pool.submit(sha256, data_of(X, codes, len(names), True))
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
             data = KernelData(self.kernel_, sorted_X, fingerprint, names, order, place)
-            machines = solve_kernel_machines(data, tasks, effort, pool)
+            if direct:
+                problem = KernelDirect(codes, len(names), self._costs(weights))
+                self._keep_direct(X, codes, solve_kernel_direct(data, problem, effort, pool))
+                return self
+            machines = solve_kernel_machines(data, self._tasks(codes, weights, order), effort, pool)
         self._keep(X, codes, machines, order)
         return self
 
@@ -166,7 +184,7 @@ class KernelSVM(KernelClassifier):
         positive("cache_size", self.cache_size)
         if self.max_seconds is not None:
             positive("max_seconds", self.max_seconds)
-        one_of("multi_class", self.multi_class, ("ovo", "ovr"))
+        one_of("multi_class", self.multi_class, ("ovo", "ovr", "direct"))
         if self.n_jobs == 0:
             raise ValueError("n_jobs must not be 0. Use None for every core.")
         X, y = self._kernel_data(X, y, sample_weight)
@@ -206,7 +224,7 @@ class KernelSVM(KernelClassifier):
 
     def _order(self, codes: np.ndarray) -> np.ndarray | None:
         """Return rows by class where machines take two classes each, so that theirs are runs."""
-        if len(self.classes_) == 2 or self.multi_class == "ovr":
+        if len(self.classes_) == 2 or self.multi_class != "ovo":
             return None
         return np.argsort(codes, kind="stable")
 
@@ -247,6 +265,18 @@ class KernelSVM(KernelClassifier):
         if self.status_ is not Status.OPTIMAL:
             self._tell(proofs)
 
+    def _keep_direct(self, X: Any, codes: np.ndarray, found: DirectFitted) -> None:
+        proof, k = found.proof, len(self.classes_)
+        self.status_, self.certificate_ = found.status, proof
+        self.objective_, self.dual_objective_, self.gap_ = proof.primal, proof.dual, proof.gap
+        self.intercept_ = shown(proof.biases)
+        self.n_iter_, self.n_passes_ = found.updates, float(found.rounds)
+        shares = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, k)
+        self._keep_support(X, shown(np.ascontiguousarray(shares.T)))
+        self.n_support_ = np.bincount(codes[self.support_], minlength=k)
+        if self.status_ is not Status.OPTIMAL:
+            self._tell((proof,))
+
     def _tell(self, proofs: tuple[Any, ...]) -> None:
         if self.status_ is Status.STATIONARY:
             reached = f"No pair is out of order by more than {max(p.violation for p in proofs):.3g}"
@@ -267,7 +297,7 @@ class KernelSVM(KernelClassifier):
         scores = self._machine_scores(X)
         if scores.shape[1] == 1:
             return scores.ravel()
-        if self.multi_class == "ovr":
+        if self.multi_class != "ovo":
             return scores
         return tally(scores, self._voting_pairs(), len(self.classes_))
 
@@ -276,7 +306,8 @@ class KernelSVM(KernelClassifier):
         return [(below, above) for above, below in self._pairs()]
 
     def _facts(self) -> list[tuple[str, str]]:
-        work = f"{self.n_iter_:,} pair steps in {self.n_passes_:,.0f} chunks"
+        steps = "steps of a row" if self.multi_class == "direct" else "pair steps"
+        work = f"{self.n_iter_:,} {steps} in {self.n_passes_:,.0f} chunks"
         support = f"{len(self.support_):,} rows"
         facts = [(a, work if a == "work" else b) for a, b in super()._facts()]
         return [*facts, ("support", support)]
@@ -288,6 +319,11 @@ class KernelSVM(KernelClassifier):
 
         The machines of several classes follow one another.
         """
+        if self.multi_class == "direct":
+            raise ValueError(
+                "The direct machine has no replay: use multi_class='ovo' or 'ovr', whose machines "
+                "are shown one after another."
+            )
         X, codes, weights = self._pose(X, y, None)
         effort, order = self._effort(), self._order(codes)
         tasks = self._tasks(codes, weights, order)

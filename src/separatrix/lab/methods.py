@@ -231,7 +231,7 @@ METHODS: dict[str, Method] = {
             "kernel_svm", "Kernel machine", "Kernels", "KernelSVM",
             "The soft margin in a kernel's space, two multipliers at a time.",
             (_cost("infinite: a hard margin"), *_KERNEL, _tolerance(1e-3), _WEIGHTS),
-            many=("ovo", "ovr"), own_many=True, replays=True, lifts=False,
+            many=("ovo", "ovr", "direct"), own_many=True, replays=True, lifts=False,
         ),
         Method(
             "kernel_perceptron", "Kernel perceptron", "Kernels", "KernelPerceptron",

@@ -1,14 +1,14 @@
 """The direct machine of many classes in the space of a kernel: one objective, and its dual.
 
-    min over w_k, b_k   1/2 sum_k |w_k|^2
-                        + sum_i c_i max_k (1[k != y_i] + (w_k.phi(x_i) + b_k) - (w_y.phi(x_i) + b_y))
+    min over w_k, b_k   1/2 sum_k |w_k|^2 + sum_i c_i max_k (1[k != y_i] + g_ik + b_k - g_iy - b_y)
 
     max over m          sum_i sum_(k != y_i) m_ik  -  1/2 sum_k sum_ij a_ik a_jk K(x_i, x_j)
     subject to          m_ik >= 0,   sum_k m_ik = c_i,   sum_i a_ik = 0 for every k
-    with                a_ik = c_i 1[k = y_i] - m_ik
+    with                a_ik = c_i 1[k = y_i] - m_ik,   g_ik = w_k.phi(x_i)
 
-It is that of `crammer_singer` with phi(x) for x: neither phi nor w is ever built, and with the
-scores g_ik = sum_j a_jk K(x_j, x_i) both objectives follow from a and g alone.
+It is that of `crammer_singer` with phi(x) for x. Neither phi nor w is ever built: for
+w_k = sum_i a_ik phi(x_i) the scores are g_ik = sum_j a_jk K(x_j, x_i), and both objectives follow
+from a and g alone.
 """
 
 from __future__ import annotations

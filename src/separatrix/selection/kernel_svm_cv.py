@@ -19,20 +19,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.kernel_gap import signs_of
 from separatrix.estimators._kernel_base import brought_for_kernel
+from separatrix.estimators._kernel_direct import refuse_direct
 from separatrix.estimators._kernel_machines import chunks_at, rows_at
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import positive
 from separatrix.estimators._votes import tally
 from separatrix.estimators.kernel_svm import KernelSVM
+from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import kernel_of
-from separatrix.solvers import chunking
+from separatrix.solvers import chunking, kernel_direct
 from separatrix.solvers._drive import go_on
 from separatrix.solvers._threads import one_thread
+from separatrix.solvers.centred_rows import centred_rows
 
 __all__ = ["KernelSVMCV"]
 
 _MOST_STEPS_A_ROW = 1_000
+_MOST_CHUNKS = 10_000
 
 
 class KernelSVMCV(KernelSVM):
@@ -124,6 +128,8 @@ class KernelSVMCV(KernelSVM):
 
     def _path(self, place: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, np.ndarray]:
         X, codes, weights = self._pose(X, y, sample_weight)
+        if self.multi_class == "direct":
+            refuse_direct(self, place)
         copies = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         folds = list(check_cv(self.cv, codes, classifier=True).split(X, codes))
         effort = self._effort()
@@ -133,7 +139,12 @@ class KernelSVMCV(KernelSVM):
                 kernel = kernel_of(self.kernel, X, gamma, self.degree, self.coef0, copies)
                 rows = rows_at(place, kernel, X, effort, pool)
                 how = chunks_at(place)
-                found = np.array([self._fold(rows, how, codes, weights, *fold) for fold in folds])
+                if self.multi_class == "direct":
+                    middle = centred_rows(rows, kernel, X)
+                    each = [self._direct_fold(middle, codes, weights, *fold) for fold in folds]
+                else:
+                    each = [self._fold(rows, how, codes, weights, *fold) for fold in folds]
+                found = np.array(each)
                 for k, C in enumerate(sorted(self.Cs)):
                     errors, support, gaps = found[:, k].T
                     spread = errors.std(ddof=1) if len(errors) > 1 else 0.0
@@ -175,6 +186,25 @@ class KernelSVMCV(KernelSVM):
             found.append(self._judged(states, codes, weights, test))
         return found
 
+    def _direct_fold(
+        self, rows: Any, codes: np.ndarray, weights: np.ndarray, train: Any, test: Any
+    ) -> list[tuple[float, float, float]]:
+        """Return the same of the direct machine."""
+        kept = np.zeros(len(codes))
+        kept[train] = weights[train]
+        state, found = None, []
+        for C in sorted(self.Cs):
+            machine = KernelDirect(codes, len(self.classes_), C * kept)
+            if state is None:
+                state = kernel_direct.start(machine, kernel_rows=rows, tol=float(self.tol))
+            else:
+                kernel_direct.carry_over(state, machine)
+            go_on(kernel_direct, state, _MOST_CHUNKS, slice_size=1)
+            predicted = (state.scores[:, test].T + state.bias).argmax(axis=1)
+            support = machine.shares(state.masses).any(axis=1).sum()
+            found.append((_weighted_error(predicted, codes, weights, test), support, state.gap))
+        return found
+
     def _judged(
         self, states: list[Any], codes: np.ndarray, weights: np.ndarray, test: np.ndarray
     ) -> tuple[float, float, float]:
@@ -185,9 +215,7 @@ class KernelSVMCV(KernelSVM):
             predicted = scores.argmax(axis=1)
         else:
             predicted = tally(scores, self._voting_pairs(), len(self.classes_)).argmax(axis=1)
-        weight = weights[test]
-        total = float(weight.sum())
-        wrong = float(weight @ (predicted != codes[test])) / total if total > 0.0 else 0.0
+        wrong = _weighted_error(predicted, codes, weights, test)
         used = np.any([state.alpha > 0.0 for state in states], axis=0)
         return wrong, float(used.sum()), max(state.gap for state in states)
 
@@ -197,3 +225,12 @@ class KernelSVMCV(KernelSVM):
         names = KernelSVM().get_params()
         settings = {name: value for name, value in self.get_params().items() if name in names}
         return clone(KernelSVM(**{**settings, "C": self.C_, "gamma": self.gamma_}))
+
+
+def _weighted_error(
+    predicted: np.ndarray, codes: np.ndarray, weights: np.ndarray, test: np.ndarray
+) -> float:
+    """Return the share of the weight of rows left out that is predicted wrongly."""
+    weight = weights[test]
+    total = float(weight.sum())
+    return float(weight @ (predicted != codes[test])) / total if total > 0.0 else 0.0

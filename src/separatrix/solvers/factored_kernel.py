@@ -18,10 +18,21 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.machine import MachineRun
 
-__all__ = ["MOST_ROWS", "solve_factored"]
+__all__ = ["MOST_ROWS", "rows_of_factor", "solve_factored"]
 
 MOST_ROWS = 1500
 _ROUNDING = 1e-15
+
+
+def rows_of_factor(K: np.ndarray) -> np.ndarray | None:
+    """Return L with L L^T = K seen from the mean of the rows, or None where there is none."""
+    K = K - K.mean(axis=0)
+    K = K - K.mean(axis=1)[:, None]
+    if not np.isfinite(K).all():
+        return None
+    sizes, directions = eigh(0.5 * (K + K.T), check_finite=False)
+    kept = sizes > _ROUNDING * len(K) * float(sizes.max(initial=0.0))
+    return np.asarray(directions[:, kept] * np.sqrt(sizes[kept])) if kept.any() else None
 
 
 def solve_factored(
@@ -29,16 +40,9 @@ def solve_factored(
 ) -> np.ndarray | None:
     """Return multipliers, or None where the factor is of no use."""
     used = np.flatnonzero(machine.costs > 0.0)
-    K = np.asarray(K, dtype=np.float64)[np.ix_(used, used)]
-    K = K - K.mean(axis=0)
-    K = K - K.mean(axis=1)[:, None]
-    if not np.isfinite(K).all():
+    rows = rows_of_factor(np.asarray(K, dtype=np.float64)[np.ix_(used, used)])
+    if rows is None:
         return None
-    sizes, directions = eigh(0.5 * (K + K.T), check_finite=False)
-    kept = sizes > _ROUNDING * len(used) * float(sizes.max(initial=0.0))
-    if not kept.any():
-        return None
-    rows = directions[:, kept] * np.sqrt(sizes[kept])
     problem = MachineProblem(SignedProblem(rows, machine.signs[used]), machine.costs[used], HINGE)
     run = MachineRun(problem, "interior_point", tol=tol)
     run.go_on(tol, deadline)

@@ -26,7 +26,7 @@ from separatrix.solvers._mass_claims import all_at_home, rebalance
 from separatrix.solvers.centred_rows import CentredRows
 from separatrix.solvers.working_set import choose_worst
 
-__all__ = ["State", "advance", "balanced", "resume", "start"]
+__all__ = ["State", "advance", "balanced", "carry_over", "kernel_bias", "resume", "start"]
 
 _SHARE = 0.1  # how far a chunk lowers its violation
 _VISITS = 12
@@ -107,7 +107,7 @@ def start(
 
 
 def resume(state: State, masses: np.ndarray, scores: np.ndarray, tol: float) -> None:
-    """Go on from masses that balance, whose scores by the kernel itself were computed in float64."""
+    """Go on from masses that balance, with the kernel's own scores of them in float64."""
     multipliers = state.bias
     state.masses = masses.copy()
     shares = state.machine.shares(masses)
@@ -115,6 +115,15 @@ def resume(state: State, masses: np.ndarray, scores: np.ndarray, tol: float) -> 
     state.scores = np.ascontiguousarray(scores.T - seen[:, None])
     state.multipliers, state.balance = multipliers, np.zeros_like(multipliers)
     state.tol, state.status, state.last_balance = tol, None, np.inf
+    _measure(state)
+
+
+def carry_over(state: State, machine: KernelDirect) -> None:
+    """Go on with costs that are nowhere lower: what they grow by lies on the own classes."""
+    own = np.arange(len(machine.codes)), machine.codes
+    state.masses[own] = 0.0
+    state.masses[own] = np.maximum(0.0, machine.costs - state.masses.sum(axis=1))
+    state.machine, state.status, state.last_balance = machine, None, np.inf
     _measure(state)
 
 
@@ -200,10 +209,11 @@ def _measure(state: State) -> None:
     square = max(0.0, float(np.vdot(shares.T, state.scores)))
     state.primal = 0.5 * square + float(loss)
     size = float(abs(state.balance).sum())
-    state.off_balance = 0.5 * size * float(abs(bias).max(initial=0.0)) + abs(bias @ state.balance)
+    # To balance, mass must move between classes whose slopes differ by a margin or so.
+    state.off_balance = 0.5 * size * (1.0 + float(abs(bias).max(initial=0.0)))
     widest = float(state.violations.max(initial=0.0))
     least = _LEAST_VIOLATION * (1.0 + float(abs(state.scores).max(initial=0.0)))
-    if state.gap <= state.tol and state.updates > 0:
+    if state.gap <= state.tol:
         state.status = Status.OPTIMAL
     elif widest <= least and size <= least:
         state.status = Status.SETTLED

@@ -189,7 +189,7 @@ def in_libsvm_order(
     `order_of` are the class numbers as LIBSVM is to have them.
     """
     k = len(model.classes_)
-    if k > 2 and model.multi_class == "ovr":
+    if k > 2 and model.multi_class != "ovo":
         raise ValueError("LIBSVM sets each class against each. Fit with multi_class='ovo'.")
     first_is_positive = type(model).__name__ == "LibsvmMachine" and k > 2
     pairs = list(combinations(range(k), 2))

@@ -80,7 +80,7 @@ def _kernel_scores(graph: Graph, X: str, machine: Any) -> str:
     values = kernel_values(graph, X, machine)
     found = graph.affine(values, machine.dual_coef_.T, np.asarray(machine.intercept_))
     k = len(machine.classes_)
-    if k == 2 or getattr(machine, "multi_class", "ovr") == "ovr":
+    if k == 2 or getattr(machine, "multi_class", "ovr") != "ovo":
         return found
     if type(machine).__name__ == "LibsvmMachine":
         against_for = tuple((high, low) for low, high in pairs_of(k))

@@ -28,12 +28,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests import error_forgeries, forgeries
+from tests.kernel_direct import claimed, of_linear_machine
 
 import separatrix as sx
 from fuzz.machine_forgeries import MACHINE_WAYS, SOFTMAX_WAYS, number_of, row_left_out
 from separatrix.certificates.any_kind import prove_again
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.scaled_gap import ScaledGap
+from separatrix.problem.kernels import Kernel
 
 __all__ = ["KINDS", "run"]
 
@@ -91,6 +93,16 @@ def verdict(apart: float, same: bool = False) -> Callable[[Any], Any]:
                 return json.loads(found.certificate.to_json()), X, y
 
     return make
+
+
+def kernel_direct(rng: Any) -> tuple[Any, Any, Any]:
+    """A direct machine with a kernel: the multipliers of any balanced machine make one."""
+    X, y = clouds(rng, 3)
+    kernel = [Kernel("rbf", 0.5), Kernel("poly", 0.5, 2, 1.0)][int(rng.integers(2))]
+    costs = np.ones(len(X))
+    multipliers, biases = of_linear_machine(X, y, costs)
+    proof = claimed(kernel, X, y, 3, costs, multipliers, biases)
+    return json.loads(proof.to_json()), X, y
 
 
 def margin_bounds(rng: Any) -> tuple[Any, Any, Any]:
@@ -305,6 +317,7 @@ KINDS: dict[str, tuple[Any, Any, Any]] = {
         machine(lambda: sx.LogisticRegression(multi_class="multinomial"), 3), SOFTMAX_WAYS
     ),
     "kernel-gap": by_json(machine(sx.KernelSVM), MACHINE_WAYS),
+    "kernel-multiclass-gap": by_json(kernel_direct, MACHINE_WAYS),
     "errors": (
         errors_forged, forge_errors, lambda genuine: error_forgeries.accepted(*genuine)
     ),

@@ -119,11 +119,44 @@ def other_rows_or_features(whole: Any, rng: Any) -> bool:
 
 
 def other_kernel(whole: Any, rng: Any) -> bool:
-    if whole["kind"] != "kernel-gap":
+    if "kernel" not in whole["claim"]:
         return False
     odd = [("name", "callable"), ("name", "x"), ("degree", -1), ("gamma", "-0x1p+0")]
     name, value = odd[int(rng.integers(len(odd)))]
     whole["claim"]["kernel"][name] = value
+    return True
+
+
+def other_biases(whole: Any, rng: Any) -> bool:
+    """One bias a class, all finite; one that is far off loses more than was claimed."""
+    claim = whole["claim"]
+    if "biases" not in claim:
+        return False
+    at = int(rng.integers(len(claim["biases"])))
+    if rng.random() < 0.3:
+        del claim["biases"][at]
+    else:
+        odd = ["nan", "inf", None, 0, (1e9 * (1.0 + rng.random())).hex()]
+        claim["biases"][at] = odd[int(rng.integers(len(odd)))]
+    return True
+
+
+def another_rival(whole: Any, rng: Any) -> bool:
+    """A multiplier for another class leaves two classes out of balance."""
+    claim = whole["claim"]
+    if "biases" not in claim:
+        return False
+    at = int(rng.integers(len(claim["rivals"])))
+    claim["rivals"][at] = (claim["rivals"][at] + 1) % len(claim["biases"])
+    return float.fromhex(claim["multipliers"][at]) != 0.0
+
+
+def another_eigenvalue(whole: Any, rng: Any) -> bool:
+    """Of a kernel that theory calls positive none is claimed."""
+    claim = whole["claim"]
+    if "biases" not in claim:
+        return False
+    claim["smallest"] = [(0.5).hex(), None, 0.5, "least"][int(rng.integers(4))]
     return True
 
 
@@ -144,6 +177,9 @@ MACHINE_WAYS = [
     another_class,
     other_rows_or_features,
     other_kernel,
+    other_biases,
+    another_rival,
+    another_eigenvalue,
 ]
 
 

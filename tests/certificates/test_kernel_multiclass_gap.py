@@ -27,20 +27,11 @@ from separatrix.storage.model_proof import prove_model
 from separatrix.storage.model_values import Packer, Unpacker
 
 RBF, LINEAR, POLY = Kernel("rbf", 0.7), Kernel("linear"), Kernel("poly", 0.5, 3, 1.0)
-EXACT = [LINEAR, Kernel("poly", 0.25, 2, 1.0), Kernel("poly", 0.3, 3, 0.1)]
+EXACT = [LINEAR, Kernel("poly", 0.25, 2, 1.0), Kernel("poly", 0.3, 3, 0.1), RBF]
 UGLY = [
-    "plain",
-    "tiny",
-    "huge",
-    "least",
-    "most",
-    "copies",
-    "zeros",
-    "far",
-    "mixed",
-    "light",
-    "heavy",
-]
+    "plain", "tiny", "huge", "least", "most", "copies",
+    "zeros", "far", "mixed", "light", "heavy", "spare",
+]  # fmt: skip
 
 
 def ugly(seed):
@@ -55,15 +46,18 @@ def ugly(seed):
         X = X[rng.integers(0, 2, size=n)]
     if kind == "zeros":
         X *= rng.random(X.shape) < 0.4
-    if kind == "far":
+    if kind in ("far", "spare"):
         X += 1e8
     if kind == "mixed":
         X *= 10.0 ** rng.integers(-30, 30, size=d)
     costs = 10.0 ** rng.integers(-3, 3) * rng.random(n) * (rng.random(n) < 0.8)
     costs *= {"light": 1e-300, "heavy": 1e250}.get(kind, 1.0)
     costs[0] += float(costs.max() == 0.0)
-    scale = 10.0 ** rng.integers(-3, 3)
-    return X, codes, K, costs, balanced(rng, codes, K, costs), scale * rng.normal(size=K), kind
+    multipliers = balanced(rng, codes, K, costs)
+    if kind == "spare":  # far below the costs: nearly all of the objective is losses
+        multipliers = multipliers._replace(multipliers=multipliers.multipliers * 2.0**-20)
+    biases = 10.0 ** rng.integers(-3, 3) * rng.normal(size=K)
+    return X, codes, K, costs, multipliers, biases, kind
 
 
 def as_float(value):
@@ -77,7 +71,7 @@ def test_both_bounds_hold_in_exact_arithmetic():
     with_multipliers, tight = 0, 0
     for seed in cases(600):
         X, codes, K, costs, multipliers, biases, kind = ugly(seed)
-        kernel = EXACT[seed % len(EXACT)]
+        kernel = EXACT[seed // len(UGLY) % len(EXACT)]
         with np.errstate(all="ignore"):
             proof = claimed(kernel, X, codes, K, costs, multipliers, biases)
             bare = claimed(kernel, X, codes, K, costs, multipliers, biases, wider=0.0)
@@ -95,8 +89,10 @@ def test_both_bounds_hold_in_exact_arithmetic():
         if proof.holds:
             with np.errstate(all="ignore"):
                 assert proof.check(X, codes), (seed, kind)
-                assert proof.check(sp.csr_array(X), codes), (seed, kind)
-    assert with_multipliers > 0.9 * len(cases(600))
+                # Sparse rows are not moved to their centre: far from it, distances lose digits.
+                if kernel is not RBF or kind not in ("far", "mixed", "spare"):
+                    assert proof.check(sp.csr_array(X), codes), (seed, kind)
+    assert with_multipliers > 0.5 * len(cases(600))
     assert tight > 0
 
 
@@ -104,7 +100,7 @@ def test_any_scores_within_their_errors_find_the_claim_again():
     """Whatever another machine's rounding makes of the scores, the claim is wide enough for it."""
     for seed in cases(200):
         X, codes, K, costs, multipliers, biases, _ = ugly(seed)
-        rng, kernel = np.random.default_rng(seed), (RBF, *EXACT)[seed % 4]
+        rng, kernel = np.random.default_rng(seed), EXACT[seed // len(UGLY) % len(EXACT)]
         with np.errstate(all="ignore"):
             proof = claimed(kernel, X, codes, K, costs, multipliers, biases)
             seen = kernel_scores(KernelRowsInProof(kernel, X), shares_of(codes, *multipliers, K))
@@ -210,6 +206,25 @@ def test_shares_are_rounded_once_and_must_not_be_rounded_at_all():
     assert "not finite" in str(proof)
     even = odd._replace(multipliers=np.array([0.125, 0.25, 0.125, 0.25]))
     assert claimed(LINEAR, X, np.arange(3), 3, costs, even, np.zeros(3)).holds
+
+
+def test_multipliers_that_are_no_dual_point_prove_nothing():
+    X, codes, costs = np.arange(3.0)[:, None], np.arange(3), np.ones(3)
+    for rows, rivals, values in (
+        ([0], [1], [0.5]),  # no balance
+        ([0, 1], [1, 0], [0.5, 0.5 + 2.0**-40]),
+        ([0, 1, 2], [1, 2, 0], [0.5, 0.5, -0.5]),
+        ([0, 1], [1, 0], [1.0 + 2.0**-52, 1.0 + 2.0**-52]),  # beyond the costs
+        ([0, 0, 1, 2], [1, 2, 0, 0], [0.75, 0.5, 0.75, 0.5]),
+        ([0, 1], [1, 0], [-0.5, -0.5]),
+    ):
+        odd = Named(np.array(rows), np.array(rivals), np.array(values))
+        proof = claimed(LINEAR, X, codes, 3, costs, odd, np.zeros(3))
+        assert proof.dual == -math.inf
+        assert not proof.holds
+        assert not dataclasses.replace(proof, dual=-9.0, primal=99.0).check(X, codes)
+    good = Named(np.array([0, 1]), np.array([1, 0]), np.array([1.0, 1.0]))
+    assert claimed(LINEAR, X, codes, 3, costs, good, np.zeros(3)).check(X, codes)
 
 
 @pytest.mark.parametrize("kernel", [RBF, LINEAR, POLY, Kernel("sigmoid", 1e-8, 3, 0.0)])

@@ -3,13 +3,16 @@
 import json
 import warnings
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
+from separatrix.problem.kernels import Kernel
 from tests.cli.command import separatrix as run
+from tests.kernel_direct import claimed, of_linear_machine
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +94,20 @@ def test_a_certificate_of_any_kind_is_proved_again(irises, tmp_path, model, kind
     refused = run("verify", path, data, "--target", "species", *positive)
     assert refused.returncode == 1
     assert "not a well-formed certificate" in refused.stdout
+
+
+def test_a_direct_machine_with_a_kernel_is_proved_again(irises, tmp_path):
+    data, other = irises
+    table = sx.read(data, target="species")
+    codes, costs = np.unique(table.y, return_inverse=True)[1], np.ones(len(table.y))
+    multipliers, biases = of_linear_machine(table.X, codes, costs)
+    proof = claimed(Kernel("rbf", 0.5), table.X, codes, 3, costs, multipliers, biases)
+    path = tmp_path / "proof.json"
+    path.write_text(proof.to_json())
+    proved = run("verify", path, data, "--target", "species")
+    assert proved.returncode == 0, proved.stderr
+    assert proved.stdout.startswith("proved: no machine of 3 weight vectors with this kernel")
+    assert run("verify", path, other, "--target", "species").returncode == 1
 
 
 def test_a_model_of_arrays_has_no_data_file(tmp_path):

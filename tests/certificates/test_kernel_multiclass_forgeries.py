@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,11 +13,8 @@ from tests.problems_many import many
 from separatrix.certificates.any_kind import prove_again
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.class_multipliers import Named
-from separatrix.certificates.kernel_multiclass_gap import shares_of
 from separatrix.certificates.kernel_reading import kernel_multiclass_gap_from_json
 from separatrix.problem.kernels import Kernel
-from separatrix.storage.model_proof import prove_model
-from separatrix.storage.model_values import Packer, Unpacker
 
 
 @pytest.mark.parametrize("kernel", [RBF, LINEAR, POLY, Kernel("sigmoid", 1e-8, 3, 0.0)])
@@ -159,40 +155,3 @@ def test_a_file_about_no_data_is_refused(change):
     whole["data"] |= change
     with pytest.raises(Refused):
         kernel_multiclass_gap_from_json(whole)
-
-
-def test_a_model_file_keeps_the_proof():
-    proof, X, codes = solved(4)
-    packer = Packer()
-    kept = Unpacker(packer.arrays).unpack(packer.pack(proof, "certificate_"))
-    assert kept.to_json() == proof.to_json()
-    assert kept.check(X, codes)
-
-
-@pytest.mark.parametrize("seed", [13, 14])
-def test_a_proof_of_another_machine_is_none(seed):
-    proof, X, codes = solved(seed)
-    K = len(proof.classes)
-    assert (K == 2) == (seed == 14)
-    shares, biases = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, K), proof.biases
-    if K == 2:
-        shares, biases = shares[:, 1:] - shares[:, :1], biases[1:] - biases[:1]
-    support = np.flatnonzero(shares.any(axis=1))
-    parts = {
-        "certificate_": proof,
-        "kernel_": proof.kernel,
-        "support_": support,
-        "support_vectors_": X[support],
-        "dual_coef_": shares[support].T,
-        "intercept_": biases,
-    }
-    assert prove_model(SimpleNamespace(**parts), X, codes)[0]
-    for name, value in (
-        ("kernel_", LINEAR),
-        ("support_vectors_", X[support] + 1e-9),
-        ("dual_coef_", shares[support].T * (1.0 + 1e-15)),
-        ("dual_coef_", shares[support].T[:-1]),
-        ("intercept_", biases + 1e-9),
-    ):
-        told = prove_model(SimpleNamespace(**parts | {name: value}), X, codes)
-        assert told == (False, "the weights of the model are not those of its certificate"), name

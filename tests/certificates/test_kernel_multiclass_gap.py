@@ -207,12 +207,27 @@ def test_multipliers_that_are_no_dual_point_prove_nothing():
         ([0, 1], [1, 0], [1.0 + 2.0**-52, 1.0 + 2.0**-52]),  # beyond the costs
         ([0, 0, 1, 2], [1, 2, 0, 0], [0.75, 0.5, 0.75, 0.5]),
         ([0, 1], [1, 0], [-0.5, -0.5]),
+        ([0, 0, 0, 1, 2, 2], [1, 2, 2, 0, 0, 0], [0.125] * 6),  # more rivals than there are
     ):
         odd = Named(np.array(rows), np.array(rivals), np.array(values))
         proof = claimed(LINEAR, X, codes, 3, costs, odd, np.zeros(3))
         assert proof.dual == -math.inf
         assert not proof.holds
         assert not dataclasses.replace(proof, dual=-9.0, primal=99.0).check(X, codes)
+    scores = kernel_scores(KernelRowsInProof(LINEAR, X), np.zeros((3, 3)))
+    for rows, rivals in ([0], [0]), ([-1], [0]), ([3], [0]), ([0], [3]), ([0], [-1]), ([0, 1], [1]):
+        proof = prove_kernel_multiclass_gap(
+            kernel=LINEAR,
+            codes=codes,
+            costs=costs,
+            rows=np.array(rows),
+            rivals=np.array(rivals),
+            multipliers=np.full(len(rows), 0.5),
+            biases=np.zeros(3),
+            scores=scores,
+            n_features=1,
+        )
+        assert (proof.primal, proof.dual) == (math.inf, -math.inf)
     good = Named(np.array([0, 1]), np.array([1, 0]), np.array([1.0, 1.0]))
     assert claimed(LINEAR, X, codes, 3, costs, good, np.zeros(3)).check(X, codes)
 

@@ -17,6 +17,10 @@ from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_claims import least_eigenvalue
 from separatrix.certificates.kernel_multiclass_gap import prove_kernel_multiclass_gap, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
+from separatrix.problem.kernels import Kernel
+from tests.problems_many import many
+
+RBF, LINEAR, POLY = Kernel("rbf", 0.7), Kernel("linear"), Kernel("poly", 0.5, 3, 1.0)
 
 
 def balanced(rng, codes, K, costs, rings=12, most=8):
@@ -66,6 +70,21 @@ def claimed(kernel, X, codes, K, costs, multipliers, biases, **settings):
         data_sha256=sha256(data_of(X, codes, K, True)),
         **settings,
     )
+
+
+def features_of(gram):
+    """Rows whose products are the kernel's values."""
+    values, vectors = np.linalg.eigh(gram)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def solved(seed, kernel=RBF, tol=1e-6):
+    """The claim of a machine that is near its best, found as a linear one among the features."""
+    X, codes, K, weights, C = many(seed)
+    costs = C * weights
+    features = features_of(kernel.block(X, X))
+    multipliers, biases = of_linear_machine(features, codes, costs, tol)
+    return claimed(kernel, X, codes, K, costs, multipliers, biases), X, codes
 
 
 def exact_values(kernel, X):

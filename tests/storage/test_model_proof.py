@@ -1,12 +1,16 @@
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.kernel_direct import solved
 from tests.storage.test_model_file import IRIS, X, fitted
 
 import separatrix as sx
 import separatrix.estimators._on_device as placing
+from separatrix.certificates.kernel_multiclass_gap import shares_of
 from separatrix.storage.model_proof import has_proof, prove_model
+from separatrix.storage.model_values import Packer, Unpacker
 
 
 def shift_weights(model):
@@ -97,3 +101,42 @@ def test_a_proof_that_gets_its_name_late_is_kept_with_it(tmp_path, monkeypatch):
     kept = sx.load(tmp_path / "model.sx")
     assert kept.certificate_.machines[0].data_sha256 == machine.certificate_.machines[0].data_sha256
     assert prove_model(kept, X, labels)[0]
+
+
+def test_a_model_file_keeps_the_proof_of_a_direct_kernel_machine():
+    proof, rows, codes = solved(4)
+    packer = Packer()
+    kept = Unpacker(packer.arrays).unpack(packer.pack(proof, "certificate_"))
+    assert kept.to_json() == proof.to_json()
+    assert kept.check(rows, codes)
+
+
+@pytest.mark.parametrize("seed", [13, 14])
+def test_a_proof_of_another_direct_kernel_machine_is_none(seed):
+    proof, rows, codes = solved(seed)
+    K = len(proof.classes)
+    assert (K == 2) == (seed == 14)
+    shares, biases = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, K), proof.biases
+    if K == 2:
+        shares, biases = shares[:, 1:] - shares[:, :1], biases[1:] - biases[:1]
+    support = np.flatnonzero(shares.any(axis=1))
+    parts = {
+        "certificate_": proof,
+        "kernel_": proof.kernel,
+        "support_": support,
+        "support_vectors_": rows[support],
+        "dual_coef_": shares[support].T,
+        "intercept_": biases,
+    }
+    assert prove_model(SimpleNamespace(**parts), rows, codes)[0]
+    for name, value in (
+        ("kernel_", type(proof.kernel)("linear")),
+        ("support_vectors_", rows[support] + 1e-9),
+        ("dual_coef_", shares[support].T * (1.0 + 1e-15)),
+        ("dual_coef_", shares[support].T[:-1]),
+        ("intercept_", biases + 1e-9),
+    ):
+        told = prove_model(SimpleNamespace(**parts | {name: value}), rows, codes)
+        assert told == (False, "the weights of the model are not those of its certificate"), name
+    del parts["support_"]
+    assert not prove_model(SimpleNamespace(**parts), rows, codes)[0]

@@ -244,3 +244,11 @@ def test_a_multiplier_of_a_row_that_has_no_part_proves_nothing():
     )
     assert machine.certificate_.check(X, y)
     assert not whole.check(X, y)
+
+
+def test_a_degree_that_would_take_for_ever_is_refused():
+    _, _, machine = fitted(kernel="poly")
+    text = machine.certificate_.to_json().replace('"degree": 3', '"degree": 1000000000')
+    assert "1000000000" in text
+    with pytest.raises(Refused, match="degree"):
+        kernel_gap_from_json(text)

@@ -271,7 +271,7 @@ def test_a_class_of_one_row():
         ({"C": -np.inf}, "C must be"),
         ({"tol": 0}, "tol must be"),
         ({"cache_size": 0}, "cache_size must be"),
-        ({"multi_class": "direct"}, "multi_class must be one of 'ovo', 'ovr'"),
+        ({"multi_class": "all"}, "multi_class must be one of 'ovo', 'ovr', 'direct'"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
         ({"kernel": "precomputed"}, "square matrix"),
         ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "NaN or infinity"),
@@ -364,3 +364,23 @@ def test_a_fit_that_fails_leaves_the_machine_as_it_was():
     with pytest.raises(sx.NotSeparableError):
         machine.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
     assert vars(machine) == before
+
+
+@pytest.mark.skipif(is_interpreted(), reason="45 machines of pairs by plain loops")
+def test_values_that_machines_share_are_computed_once(monkeypatch):
+    from separatrix.estimators import _kernel_machines
+
+    X, y = load_digits(return_X_y=True)
+    made = []
+    rows_at = _kernel_machines.rows_at
+
+    def kept(*given):
+        made.append(rows_at(*given))
+        return made[-1]
+
+    monkeypatch.setattr(_kernel_machines, "rows_at", kept)
+    sx.KernelSVM(C=10.0).fit(X, y)
+    assert [rows.computed for rows in made] == [len(X) ** 2]
+    made.clear()
+    sx.KernelSVM(C=10.0, cache_size=5.0).fit(X, y)  # which does not hold them all
+    assert made[0].computed > len(X) ** 2

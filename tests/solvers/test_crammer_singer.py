@@ -106,3 +106,11 @@ def test_a_budget_of_passes_ends_a_run():
     problem = DirectProblem(X, codes, K, C * weights)
     _, status = solved(crammer_singer, problem, 1e-15, max_passes=2.0)
     assert status is Status.BUDGET
+
+
+def test_costs_far_above_the_masses_are_no_trouble():
+    X = np.array([[0.0], [10.0], [20.0], [30.0]])
+    problem = DirectProblem(X, np.array([0, 0, 1, 1]), 2, np.full(4, 1e30))
+    masses = np.array([[1e30, 0.0], [1e30, 1e-3], [1e-3, 1e30], [0.0, 1e30]])
+    off = exactly_feasible(masses, problem)
+    assert_allclose(off[[1, 2], [1, 0]], 1e-3)

@@ -47,7 +47,8 @@ def device_scores(rows: KernelRowsInProof, shares: np.ndarray, device: Any) -> S
         wrong, size = rows.bounds(support)
         terms = min(_WIDTH, len(support)) + len(parts) + 4.0
         weight = abs(shares).sum(axis=0)
-        errors = np.outer(wrong + gamma_bound(terms) * (size + wrong), weight) * 1.01 + LEAST
+        errors = np.outer(wrong + gamma_bound(terms) * (size + wrong), weight) * 1.01
+        errors += (n + 2.0) * LEAST  # products that vanish
         errors *= 1.0 + gamma_bound(n + 2.0)
     return Scores(values, errors, np.zeros(n, dtype=bool))
 

@@ -32,7 +32,7 @@ from separatrix.certificates.class_multipliers import (
     shares_of,
 )
 from separatrix.certificates.class_pass import shortfalls
-from separatrix.certificates.data_pass import LEAST, UNIT
+from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_bounds import rounded_sum, square_from_above
 from separatrix.certificates.kernel_claims import WIDER, KernelClaim, least_eigenvalue
@@ -171,7 +171,7 @@ def prove_kernel_multiclass_gap(
         values = scores.values + biases
         if are_in_place(named, codes, K):
             shares = shares_of(codes, *named, K)
-            off = (scores.errors + (len(codes) + 2.0) * LEAST) * (1.0 + wider)
+            off = scores.errors * (1.0 + wider)
             square = square_from_above(shares, scores.values, off)
             # Beside the scores' errors: a score with its bias, and what `shortfalls` does with it.
             rounding = 8.0 * UNIT * (abs(scores.values) + abs(biases) + 1.0) * (1.0 + wider)

@@ -14,7 +14,7 @@ from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
 from separatrix.certificates.multiclass_reading import named_from_json
 from separatrix.certificates.refusal import opened
 from separatrix.certificates.two_bounds import costs_from_json
-from separatrix.problem.kernels import KERNELS, Kernel
+from separatrix.problem.kernels import KERNELS, MOST_DEGREE, Kernel
 
 __all__ = ["kernel_from_json", "kernel_gap_from_json", "kernel_multiclass_gap_from_json"]
 
@@ -107,8 +107,10 @@ def kernel_from_json(claim: dict[str, Any], function: Any) -> Kernel:
     """Return the kernel of a claim; a function is not in the file."""
     name, degree = claim["name"], claim["degree"]
     gamma, coef0 = float.fromhex(claim["gamma"]), float.fromhex(claim["coef0"])
-    if name not in (*KERNELS, "callable") or type(degree) is not int or degree < 0:
+    if name not in (*KERNELS, "callable") or type(degree) is not int:
         raise Refused(f"no kernel is called {name!r}, or its degree is not a whole number")
+    if not 0 <= degree <= MOST_DEGREE:
+        raise Refused(f"the degree must lie between 0 and {MOST_DEGREE}")
     if not (0.0 < gamma < math.inf and math.isfinite(coef0)):
         raise Refused("gamma must be above 0, and coef0 finite")
     if name == "callable" and function is None:

@@ -99,7 +99,8 @@ def kernel_scores(
         if rows.kernel.name == "callable":
             wrong, size = _TRUSTED * largest, largest
         terms = min(_WIDTH, len(support)) + min(_TASKS, len(parts)) + len(parts) + 4.0
-        errors = np.outer(wrong + gamma_bound(terms) * (size + wrong), total) * 1.01 + LEAST
+        errors = np.outer(wrong + gamma_bound(terms) * (size + wrong), total) * 1.01
+        errors += (n + 2.0) * LEAST  # products that vanish
         exact = np.concatenate([support, others])
         scores.clear[:] = True
         scores.clear[exact] = False

@@ -54,7 +54,6 @@ _FIRST_SLICE = 1 << 14
 _FEW_STEPS, _FEW_STEPS_A_ROW = 5_000, 200
 _MANY_STEPS, _MANY_STEPS_A_ROW = 100_000, 1_000
 _ENTRIES_TOGETHER = 1 << 23
-_ALL_AT_ONCE = 4096
 _CHUNK_BESIDE_DEVICE = 1024
 
 
@@ -141,8 +140,8 @@ def solve_kernel_machines(
     hard = any(np.isinf(task.costs).any() for task in tasks)
     rows = rows_at(data.device, data.kernel, data.X, effort, pool, hard)
     n = data.X.shape[0]
-    if len(tasks) > 2 and rows.capacity == n <= _ALL_AT_ONCE:
-        rows.fetch(np.arange(n))  # every machine will ask for most of them
+    if rows.capacity == n and _values_asked_for(tasks) >= n * n:
+        rows.fetch(np.arange(n))  # machines will ask for most of them, and more than once
     proving = KernelRowsInProof(data.kernel, data.X)
     together = max(1, _ENTRIES_TOGETHER // len(tasks[0].signs))
     fitted = []
@@ -150,6 +149,12 @@ def solve_kernel_machines(
         runs = [_first_run(task, rows, data, effort) for task in tasks[begin : begin + together]]
         fitted += _proved(runs, data, effort, proving, pool)
     return fitted
+
+
+def _values_asked_for(tasks: list[Task]) -> int:
+    """Return about how many values the chunks of several machines come to: every row twice."""
+    sizes = [int(np.count_nonzero(task.signs)) for task in tasks] if len(tasks) > 2 else []
+    return sum(2 * size * min(size, chunking.SIZE) for size in sizes)
 
 
 def first_goal(effort: KernelEffort, kernel: Kernel, n_rows: int) -> tuple[float, int]:

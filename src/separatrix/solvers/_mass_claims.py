@@ -15,14 +15,16 @@ import numpy as np
 
 from separatrix._compiled import compiled
 from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers._mass_pass import WEIGHT, all_scores, total_loss, total_of
 
 __all__ = ["all_at_home", "exactly_feasible", "take_dual", "take_primal", "transferred"]
 
 _HALVINGS = 10
+_MOST_UNITS = 2.0**62
 
 
-def all_at_home(problem: DirectProblem) -> np.ndarray:
+def all_at_home(problem: DirectProblem | KernelDirect) -> np.ndarray:
     """Return the masses with which every run begins: all on the rows' own classes."""
     masses = np.zeros((len(problem.codes), problem.n_classes))
     masses[np.arange(len(masses)), problem.codes] = problem.costs
@@ -172,7 +174,7 @@ def rebalance(masses, balance):  # type: ignore[no-untyped-def]
                 balance[high] -= moved
 
 
-def exactly_feasible(masses: np.ndarray, problem: DirectProblem) -> np.ndarray:
+def exactly_feasible(masses: np.ndarray, problem: DirectProblem | KernelDirect) -> np.ndarray:
     """Return the masses off the own classes, no row's above its cost, all balances exactly zero.
 
     >>> problem = DirectProblem(np.ones((3, 1)), np.arange(3), 3, np.ones(3))
@@ -196,7 +198,7 @@ def exactly_feasible(masses: np.ndarray, problem: DirectProblem) -> np.ndarray:
     # Sums of all rows must fit the 53 bits of a float on this grid.
     grid = math.ulp(float(off.sum()) + largest)
     units = np.floor(off / grid).astype(np.int64)
-    most = np.floor(costs / grid).astype(np.int64)
+    most = np.minimum(np.floor(costs / grid), _MOST_UNITS).astype(np.int64)
     over = np.flatnonzero(units.sum(axis=1) > most)
     for i in over:
         k = int(np.argmax(units[i]))

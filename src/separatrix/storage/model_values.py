@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.errors import ModelFileError
+from separatrix.problem.kernels import MOST_DEGREE
 from separatrix.storage import kept_estimators
 
 __all__ = ["RECORDS", "Packer", "Unpacker"]
@@ -55,7 +56,6 @@ _DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
 _EXACT = 2**53
 _MOST_DIGITS = 1 << 18  # hexadecimal, of an integer; a fraction, to be shortened, has fewer
 _MOST_FRACTION_DIGITS = 1 << 14
-_MOST_POWER = 10_000  # of a kernel: as many products a value
 _SMALL_TEXTS = 16 << 20
 _SPARSE = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
 
@@ -290,7 +290,7 @@ def _require_kernel(kernel: Any) -> None:
         kernel.name in KERNELS
         and kernel.function is None
         and type(kernel.degree) is int
-        and 0 <= kernel.degree <= _MOST_POWER
+        and 0 <= kernel.degree <= MOST_DEGREE
         and type(kernel.gamma) is type(kernel.coef0) is float
         and 0.0 < kernel.gamma < math.inf
         and math.isfinite(kernel.coef0)

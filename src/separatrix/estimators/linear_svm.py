@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 
 from separatrix._device import on_host
 from separatrix.data.partitions import Partitions
+from separatrix.estimators._available import available_unless
 from separatrix.estimators._calibration import Calibration, held_out_calibration
 from separatrix.estimators._direct import fit_direct
 from separatrix.estimators._machine import Machine
@@ -25,10 +25,13 @@ from separatrix.solvers.machine_replay import MachineFrame
 __all__ = ["LinearSVM"]
 
 
-def _has_probabilities(machine: LinearSVM) -> bool:
-    if not machine.probability:
-        raise AttributeError("predict_proba needs LinearSVM(probability=True).")
-    return True
+def _without_probabilities(machine: LinearSVM) -> str | None:
+    if machine.probability:
+        return None
+    return (
+        "it was made with probability=False. Fit LinearSVM(probability=True), or "
+        "LogisticRegression(), which has probabilities without being asked."
+    )
 
 
 class LinearSVM(SupportVectors, Machine):
@@ -180,7 +183,7 @@ class LinearSVM(SupportVectors, Machine):
             return replay_each_pair(self, X, y, self.loss)
         return self._replayed(X, y, self.loss, sample_weight)
 
-    @available_if(_has_probabilities)
+    @available_unless(_without_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of every class, calibrated on held-out folds."""
         scores = self.decision_function(X)
@@ -188,7 +191,7 @@ class LinearSVM(SupportVectors, Machine):
             raise NotFittedError("Fit again: probability=True was set after the last fit.")
         return self._calibration.probabilities(scores)
 
-    @available_if(_has_probabilities)
+    @available_unless(_without_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of every probability."""
         return np.log(self.predict_proba(X))

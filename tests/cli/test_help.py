@@ -29,6 +29,16 @@ def test_the_help_of_a_command_shows_how_it_is_used(command):
     assert f"separatrix {command}" in outcome.stdout
 
 
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_flags_are_shown_without_a_value_and_other_options_with_theirs(command):
+    text = separatrix(*([] if command is None else [command]), "--help").stdout
+    assert "--help" in text
+    assert "bool" not in text.lower()
+    if command == "fit":
+        assert re.search(r"--json +Print", text)
+        assert re.search(r"--tol +-e +<?float>? ", text, re.IGNORECASE)
+
+
 @pytest.mark.skipif(is_interpreted(), reason="the shell knows nothing of loops")
 @pytest.mark.parametrize(
     ("words", "place", "found"),

@@ -101,6 +101,7 @@ def fit(
     else:
         told = (kind, no_header, drop, encoding, None, option, labels)
         table = reading.read_data(data, target, *told)
+        reading.check_labels(table)
         if not quiet:
             reading.tell_notes(table)
         steps, met = preparing.prepared(table, scale, lift)

@@ -12,11 +12,9 @@ from separatrix._device import on_host
 from separatrix.data.partitions import Partitions
 from separatrix.estimators._available import available_unless
 from separatrix.estimators._calibration import Calibration, held_out_calibration
-from separatrix.estimators._direct import fit_direct
 from separatrix.estimators._machine import Machine
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._pairs import fit_pairs, replay_each_pair
-from separatrix.estimators._partitioned import fit_partitions
 from separatrix.estimators._support import SupportVectors
 from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
@@ -160,11 +158,15 @@ class LinearSVM(SupportVectors, Machine):
         """
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
         if isinstance(X, Partitions):
+            from separatrix.estimators._partitioned import fit_partitions
+
             self._calibration = None
             fitted: LinearSVM = fit_partitions(self, X, sample_weight, self.loss)
             return fitted
         with worked_on(self, X):
             if self.multi_class == "direct":
+                from separatrix.estimators._direct import fit_direct
+
                 fit_direct(self, X, y, sample_weight)
             elif self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:
                 fit_pairs(self, X, y, sample_weight, self.loss)

@@ -134,3 +134,13 @@ def test_what_was_decided_on_the_way_is_said(tmp_path):
     done = run("fit", tmp_path)
     assert done.returncode == 3
     assert "this is LIBSVM data" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "path", "study"])
+def test_a_libsvm_file_of_amounts_is_not_trained_on(tmp_path, command):
+    path = tmp_path / "prices.libsvm"
+    path.write_text("".join(f"{k + 0.5} 1:{k % 7} 2:1\n" for k in range(60)))
+    refused = run(command, path, *(["-o", tmp_path / "out"] if command == "study" else []))
+    assert refused.returncode == 3
+    assert "60 different ones in 60 rows, which are amounts and name no classes" in refused.stderr
+    assert run("convert", path, "--out", tmp_path / "prices.csv").returncode == 0

@@ -47,6 +47,27 @@ def test_json_is_the_replay_to_the_last_bit_and_its_certificate_checks():
     assert "largest margin" in check(told["certificate"], as_checker_data(signed))
 
 
+def test_rows_of_three_classes_are_rows_of_the_file(tmp_path):
+    path = tmp_path / "three.csv"
+    rows = ["0,0,[x]", "1,0,[x]", "0,1,[x]", "5,0,y", "6,0,y", "0,5,z", "1,6,z"]
+    path.write_text("\n".join(["a,b,class", *rows]) + "\n")
+    told = json.loads(separatrix("trace", path, "-m", "perceptron", "--json").stdout)
+    used = [(frame["row"], frame["rival"]) for frame in told["frames"]]
+    assert used[0] == (None, None)
+    assert {row for row, _ in used[1:]} <= set(range(7))
+    classes = [row.split(",")[2] for row in rows]
+    assert all(rival in {"[x]", "y", "z"} - {classes[row]} for row, rival in used[1:])
+    table = separatrix("trace", path, "-m", "perceptron").stdout
+    cells = [line.split("│")[2:4] for line in table.splitlines() if line.startswith("│")]
+    assert [(row.strip(), rival.strip()) for row, rival in cells[1:]] == [
+        (str(row), rival) for row, rival in used[1:]
+    ]
+    assert "row: the row of the data used, counted from 0; rival: the class that it was" in table
+    drawn = separatrix("trace", path, "-m", "perceptron", "-o", tmp_path / "x.svg")
+    assert "Got 3 classes; keep the rows of two" in drawn.stderr
+    assert "rival" not in separatrix("trace", "-m", "perceptron").stdout
+
+
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf", "gif"])
 def test_draws(csv, tmp_path, ending):
     out = tmp_path / "pictures" / f"trace.{ending}"

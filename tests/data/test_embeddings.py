@@ -368,6 +368,38 @@ def test_broken_labels_are_named(tmp_path, labels, words):
         sx.read(tmp_path / "rows.npy", labels=path)
 
 
+@pytest.mark.parametrize("where", ["beside", "within", "table"])
+def test_amounts_are_no_labels(tmp_path, where):
+    prices = np.arange(150) % 50 + 0.5
+    rows = np.arange(300.0).reshape(150, 2)
+
+    def reading(labels):
+        if where == "beside":
+            np.save(tmp_path / "rows.npy", rows)
+            np.save(tmp_path / "labels.npy", labels)
+            return sx.read(tmp_path / "rows.npy", labels=tmp_path / "labels.npy")
+        if where == "within":
+            np.savez(tmp_path / "both.npz", X=rows, y=labels)
+            return sx.read(tmp_path / "both.npz")
+        frame = pa.table({"embedding": rows.tolist()})
+        np.save(tmp_path / "labels.npy", labels)
+        return sx.read(frame, labels=tmp_path / "labels.npy")
+
+    assert len(reading(prices).classes) == 50  # three rows a value: they may be classes
+    with pytest.raises(sx.DataError, match=r"150 different ones in 150 rows.* give other labels"):
+        reading(np.arange(150) + 0.5)
+    with pytest.raises(sx.DataError, match="75 different ones in 150 rows"):
+        reading(np.arange(150) % 75 + 0.5)
+    assert len(reading(np.arange(150) % 75).classes) == 75  # two examples of every class
+
+
+def test_later_labels_need_not_look_like_classes(tmp_path):
+    np.savez(tmp_path / "both.npz", X=np.arange(24.0).reshape(12, 2), y=np.arange(12) % 2)
+    trained = sx.read(tmp_path / "both.npz")
+    np.savez(tmp_path / "later.npz", X=np.ones((30, 2)), y=np.arange(30) + 0.5)
+    assert len(trained.encoding.transform(tmp_path / "later.npz").y) == 30
+
+
 def test_missing_labels_are_asked_for_and_a_file_of_them_is_named(tmp_path):
     np.save(tmp_path / "rows.npy", ROWS)
     with pytest.raises(sx.DataError, match=r"3 rows and no labels; give .* \(--labels FILE\)$"):

@@ -461,3 +461,68 @@ def test_identifiers_are_said_and_kept(write):
     assert "every row" in noted(write, "a,row_id,y\n", [f"{k % 5},{7 * k}" for k in range(12)])[0]
     assert noted(write, "a,group_id,y\n", [f"{k % 5},{k // 2}" for k in range(12)]) == []
     assert noted(write, "id,b,y\n", [f"{k % 5}.5,{k % 2}" for k in range(12)]) == []
+
+
+# ---- decimal commas where columns have types
+
+WRITTEN = {
+    "a": ["0,1257", "2,5", "1,250", None],
+    "b": ["1,234", "5,678", "NA", "2,000"],
+    "c": ["x,y", "1,5", "z", "q"],
+    "class": ["nein", "ja", "nein", "ja"],
+}
+
+
+def as_parquet(tmp_path, columns):
+    path = tmp_path / "data.parquet"
+    parquet.write_table(pa.table(columns), path)
+    return path
+
+
+def framed(kind):
+    return lambda _, columns: kind(columns)
+
+
+@pytest.mark.parametrize(
+    "make", [as_parquet, framed(pd.DataFrame), framed(pl.DataFrame), framed(pa.table)]
+)
+def test_decimal_commas_of_texts_that_have_a_type(make, tmp_path):
+    table = sx.read(make(tmp_path, WRITTEN), target="class")
+    names = ["a", "a=(missing)", "b", "b=(missing)"]
+    assert table.feature_names == [*names, "c=1,5", "c=q", "c=x,y", "c=z"]
+    assert dense(table)[:, 0].tolist() == [0.1257, 2.5, 1.25, 1.25]
+    assert dense(table)[:, 2].tolist() == [1.234, 5.678, 2.0, 2.0]
+    assert "a: decimal commas, read as numbers" in table.notes
+    again = encoding_from_dict(json.loads(json.dumps(table.encoding.to_dict())))
+    # Alone, 1,234 might be a thousand and more.
+    later = again.transform(make(tmp_path, {"a": ["1,234"], "b": ["7"], "c": ["q"]}))
+    assert dense(later)[0, :4].tolist() == [1.234, 0.0, 7.0, 0.0]
+    numbers = again.transform(make(tmp_path, {"a": [1.5], "b": [7.0], "c": ["q"]}))
+    assert dense(numbers)[0, :4].tolist() == [1.5, 0.0, 7.0, 0.0]
+    with pytest.raises(sx.DataError, match="held numbers in training, but here is '5o'"):
+        again.transform(make(tmp_path, {"a": ["1,5", "5o"], "b": ["7", "7"], "c": ["q", "q"]}))
+
+
+def test_texts_that_have_a_type_and_may_be_thousands_stay_categories():
+    thousands = {"b": ["1,234", "5,678"], "class": ["nein", "ja"]}
+    assert sx.read(pa.table(thousands)).feature_names == ["b=1,234", "b=5,678"]
+    assert "say decimal=','" in " ".join(sx.read(pa.table(thousands)).notes)
+    assert sx.read(pa.table(thousands), decimal=",").X.tolist() == [[1.234], [5.678]]
+    sure = {"b": ["1,5", "5,25"], "class": ["nein", "ja"]}
+    assert sx.read(pa.table(sure)).X.tolist() == [[1.5], [5.25]]
+    assert sx.read(pa.table(sure), decimal=".").feature_names == ["b=1,5", "b=5,25"]
+    assert sx.read(pa.table(sure), categorical=["b"]).feature_names == ["b=1,5", "b=5,25"]
+    mixed = {"b": ["1,5", "about 2,5"], "class": ["nein", "ja"]}
+    assert sx.read(pa.table(mixed)).feature_names == ["b=1,5", "b=about 2,5"]
+
+
+def test_a_type_of_categories_says_what_it_is_unless_told():
+    frame = pd.DataFrame({"b": ["1,5", "5,25"], "class": ["nein", "ja"]}).astype({"b": "category"})
+    assert sx.read(frame).feature_names == ["b=1,5", "b=5,25"]
+    assert sx.read(frame, decimal=",").X.tolist() == [[1.5], [5.25]]
+
+
+def test_amounts_with_decimal_commas_in_a_frame_are_no_classes():
+    prices = [f"{k % 30},5" for k in range(60)]
+    with pytest.raises(sx.DataError, match="'price' holds numbers, 30 different ones in 60 rows"):
+        sx.read(pa.table({"a": list(range(60)), "price": prices}))

@@ -1,6 +1,6 @@
 """Replays of several classes: every machine's frames are those of its two classes, to the bit."""
 
-from itertools import combinations, groupby
+from itertools import combinations, groupby, pairwise
 
 import numpy as np
 import pytest
@@ -115,6 +115,25 @@ def test_the_last_frames_are_what_fit_hands_over(way):
         *_, last = group
         assert last.weights[0] == fitted.intercept_[number]
         assert np.array_equal(last.weights[1:], fitted.coef_[number])
+
+
+@pytest.mark.parametrize("order", ["cyclic", "random", "worst"])
+def test_a_perceptron_of_several_classes_names_the_row_and_the_class_it_was_to_beat(order):
+    frames = list(sx.replay(sx.Perceptron(order=order, max_updates=60), X, NAMES))
+    assert len(frames) > 10
+    assert (frames[0].row, frames[0].rival) == (-1, -1)
+    for before, after in pairwise(frames):
+        change = np.zeros((4, 3))
+        change[SORTED[after.row]] = np.r_[1.0, X[after.row]]
+        change[after.rival] -= np.r_[1.0, X[after.row]]
+        assert SORTED[after.row] != after.rival
+        assert np.allclose(after.weights - before.weights, change.ravel(), rtol=0, atol=1e-9)
+
+
+def test_a_machine_of_steps_names_rows_of_the_data():
+    frames = list(sx.replay(sx.SGD(order="cyclic", max_passes=1), X, NAMES))
+    assert [frame.row for frame in frames[1:]] == list(range(len(X)))
+    assert {frame.rival for frame in frames} == {-1}
 
 
 def test_what_has_no_updates_says_so():

@@ -62,6 +62,14 @@ def check_ending(out: Path, *endings: str) -> None:
         raise typer.BadParameter(f"--out must be a file that ends in {known}. Got {out}.")
 
 
+def check_labels(table: Table) -> None:
+    """Refuse to train on LIBSVM files of regression, which can be read and converted."""
+    if table.kind == "libsvm":
+        from separatrix.data.target import check_codes
+
+        check_codes(table.y, table.source)
+
+
 def tell_notes(table: Table) -> None:
     """Say what the reader had to decide, apart from what was found."""
     for note in table.notes:

@@ -101,6 +101,7 @@ def fit(
     else:
         told = (kind, no_header, drop, encoding, None, option, labels)
         table = reading.read_data(data, target, *told)
+        reading.check_labels(table)
         if not quiet:
             reading.tell_notes(table)
         steps, met = preparing.prepared(table, scale, lift)
@@ -174,8 +175,7 @@ def _machine(
     max_seconds: float | None,
     device: str = "cpu",
 ) -> Any:
-    from separatrix.estimators.linear_svm import LinearSVM
-    from separatrix.estimators.logistic_regression import LogisticRegression
+    import separatrix as sx
 
     try:
         C = float(cost)
@@ -190,8 +190,8 @@ def _machine(
         "device": device,
     }
     if loss is Loss.LOGISTIC:
-        return LogisticRegression(**settings)
-    return LinearSVM(loss=loss.value, **settings)
+        return sx.LogisticRegression(**settings)
+    return sx.LinearSVM(loss=loss.value, **settings)
 
 
 def _write(
@@ -239,7 +239,7 @@ def _facts(machine: Any, table: Table) -> dict[str, Any]:
     import numpy as np
 
     facts = machine_facts(machine) | {
-        "training_error": float(1.0 - machine.score(table.X, table.y)),
+        "training_error": float(np.mean(machine.predict(table.X) != table.y)),
         "heaviest": _heaviest(machine, table),
     }
     if hasattr(machine, "support_"):

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from separatrix import __version__
+from separatrix.cli._flags import PlainCommand, PlainGroup
 from separatrix.cli.convert import convert
 from separatrix.cli.export import export
 from separatrix.cli.fit import fit
@@ -28,6 +29,7 @@ DONE, ANSWER_IS_NO, USAGE, BAD_DATA, BUDGET, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3
 
 app = typer.Typer(
     name="separatrix",
+    cls=PlainGroup,
     help=(
         "Linear classification with proof: find a hyperplane between classes, certify it "
         "exactly, and see why.\n\n"
@@ -76,7 +78,7 @@ _PANELS = {
 }
 for _title, _commands in _PANELS.items():
     for _command in _commands:
-        app.command(rich_help_panel=_title)(_command)
+        app.command(cls=PlainCommand, rich_help_panel=_title)(_command)
 
 
 _REFUSALS = {

@@ -77,6 +77,7 @@ def path(
     left_out = [*(drop or ()), *([groups] if groups else ())]
     read = (kind, no_header)
     table = reading.read_data(data, target, *read, left_out, encoding, None, option, labels)
+    reading.check_labels(table)
     reading.tell_notes(table)
     grouped = None
     if groups is not None:

@@ -106,6 +106,7 @@ def study(
     if data:
         told = (kind, no_header, drop, encoding, None, option, labels)
         table = reading.read_data(data, target, *told)
+        reading.check_labels(table)
         _one(table, out, settings, data, as_json)
         return
     if target is not None:

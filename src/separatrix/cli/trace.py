@@ -216,31 +216,44 @@ def _print(frames: list[Any], machine: Any, table: Table, method: Method) -> Non
     from rich.table import Table as Sheet
 
     typer.echo(f"{method.value} on {table.source}")
+    names = [str(name) for name in machine.classes_]
     sheet = Sheet()
-    for heading in ("update", "row", "errors", "margin", "bound", "weights: b, w1, ..."):
+    for heading in _headings(names):
         sheet.add_column(heading, justify="right" if heading[0] != "w" else "left")
     for frame in frames[: _ROWS_SHOWN // 2]:
-        sheet.add_row(*_cells(frame))
+        sheet.add_row(*_cells(frame, names))
     if len(frames) > _ROWS_SHOWN:
-        sheet.add_row("...", "", "", "", "", f"{len(frames) - _ROWS_SHOWN:,} more")
+        blank = [""] * (len(sheet.columns) - 2)
+        sheet.add_row("...", *blank, f"{len(frames) - _ROWS_SHOWN:,} more")
     for frame in frames[max(_ROWS_SHOWN // 2, len(frames) - _ROWS_SHOWN // 2) :]:
-        sheet.add_row(*_cells(frame))
+        sheet.add_row(*_cells(frame, names))
     console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
     with console.capture() as captured:
         console.print(sheet)
     # rich would end the program itself where the reader of a pipe has gone.
     typer.echo(captured.get().rstrip("\n"))
+    rival = "; rival: the class that it was to beat" if len(names) > 2 else ""
+    typer.echo(f"row: the row of the data used, counted from 0{rival}.")
     typer.echo(str(machine))
 
 
-def _cells(frame: Any) -> list[str]:
+def _headings(names: list[str]) -> list[str]:
+    rival = ["rival"] if len(names) > 2 else []
+    return ["update", "row", *rival, "errors", "margin", "bound", "weights: b, w1, ..."]
+
+
+def _cells(frame: Any, names: list[str]) -> list[str]:
+    from rich.markup import escape
+
     shown = ", ".join(f"{value:.5g}" for value in frame.weights[:4])
     more = f", ... ({len(frame.weights)})" if len(frame.weights) > 4 else ""
     row = "" if frame.row < 0 else str(frame.row)
+    rival = escape(names[frame.rival]) if frame.rival >= 0 else ""
     bound = f"{frame.bound:.5g}" if frame.bound < float("inf") else "-"
     return [
         str(frame.update),
         row,
+        *([rival] if len(names) > 2 else []),
         str(frame.errors),
         f"{frame.margin:.5g}",
         bound,
@@ -250,11 +263,12 @@ def _cells(frame: Any) -> list[str]:
 
 def _as_data(frames: list[Any], machine: Any, table: Table, method: Method) -> dict[str, Any]:
     proof = machine.certificate_
+    names = [str(name) for name in machine.classes_]
     return {
         "method": method.value,
         "source": table.source,
         "features": list(table.feature_names),
-        "classes": [str(name) for name in machine.classes_],
+        "classes": names,
         "status": str(machine.status_),
         "cause": machine.status_.cause,
         "updates": machine.n_iter_,
@@ -263,6 +277,7 @@ def _as_data(frames: list[Any], machine: Any, table: Table, method: Method) -> d
             {
                 "update": frame.update,
                 "row": frame.row if frame.row >= 0 else None,
+                "rival": names[frame.rival] if frame.rival >= 0 else None,
                 "errors": frame.errors,
                 "margin": frame.margin if isfinite(frame.margin) else None,
                 "bound": frame.bound if isfinite(frame.bound) else None,

@@ -25,6 +25,7 @@ from separatrix.data.idx import is_idx, parse_idx
 from separatrix.data.labels import tidy_labels
 from separatrix.data.options import ReadOptions
 from separatrix.data.streams import Source, open_source
+from separatrix.data.target import check_codes
 from separatrix.errors import DataError
 
 __all__ = ["arrays_of", "check_finite", "is_vector", "labels_of_rows", "read_labels", "vectors_of"]
@@ -154,10 +155,15 @@ def _decoded(values: NDArray[Any]) -> NDArray[Any]:
 def labels_of_rows(
     y: NDArray[Any] | None, n_rows: int, source: Source, options: ReadOptions, needed: bool
 ) -> NDArray[Any]:
-    """Return the labels found in a file, or those beside it; none where none need be."""
+    """Return the labels found in a file, or those beside it; none where none need be.
+
+    Where they are needed they name classes, and amounts are refused.
+    """
     if options.labels is not None:
-        return read_labels(options.labels, n_rows, options.max_bytes)
+        y = read_labels(options.labels, n_rows, options.max_bytes)
     if y is not None:
+        if needed:
+            check_codes(y, os.fspath(options.labels or source.name))
         return y
     if not needed:
         return np.empty(0, dtype=np.int64)

@@ -13,7 +13,14 @@ from separatrix.data.columns import Column
 from separatrix.data.labels import classes_of, tidy_labels
 from separatrix.errors import DataError
 
-__all__ = ["check_classes", "choose_target", "known_column", "refuse_amounts", "target_labels"]
+__all__ = [
+    "check_classes",
+    "check_codes",
+    "choose_target",
+    "known_column",
+    "refuse_amounts",
+    "target_labels",
+]
 
 _MOST_CODES = 20  # numbers of so many values are taken as classes without a further look
 _MOST_FRACTIONS = 100
@@ -117,7 +124,12 @@ def check_classes(column: Column, y: NDArray[Any], file: str) -> NDArray[Any]:
 
 
 def refuse_amounts(
-    target: str, y: NDArray[Any], file: str, number: int = 1, rows_of_a_class: float = 3.0
+    target: str,
+    y: NDArray[Any],
+    file: str,
+    number: int = 1,
+    rows_of_a_class: float = 3.0,
+    remedy: str = "choose another target (--target)",
 ) -> None:
     """Refuse a target of numbers that name no classes: too many values for the rows there are."""
     values = len(classes_of(y)) if y.dtype.kind in "if" else 0
@@ -126,8 +138,14 @@ def refuse_amounts(
     if values > _MOST_CODES and (scattered or fractions):
         raise DataError(
             f"the target {target!r} holds numbers, {values:,} different ones in {len(y):,} "
-            "rows, which are amounts and name no classes; choose another target (--target), or "
-            "make classes of it (say, below and above a limit)",
+            f"rows, which are amounts and name no classes; {remedy}, or make classes of it (say, "
+            "below and above a limit)",
             file=file,
             column=number,
         )
+
+
+def check_codes(y: NDArray[Any], file: str) -> None:
+    """Refuse amounts among labels that have no column; few rows of a class are no reason to."""
+    rows_of_a_class = 3.0 if y.dtype.kind == "f" else 1.1
+    refuse_amounts("labels", y, file, 1, rows_of_a_class, "give other labels")

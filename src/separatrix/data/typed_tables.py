@@ -22,6 +22,7 @@ from separatrix.data.options import ReadOptions
 from separatrix.data.prepared import encode_columns
 from separatrix.data.streams import Source
 from separatrix.data.target import check_classes, choose_target, known_column, target_labels
+from separatrix.data.typed_commas import with_decimal_commas
 
 __all__ = ["read_typed", "with_labels"]
 
@@ -36,7 +37,8 @@ def read_typed(table: Any, source: Source, options: ReadOptions, encoding: Any) 
         vectors = []
     if vectors:
         return _embedded(columns, vectors, source, options, encoding)
-    return encode_columns(*with_labels(columns, source, options), encoding)
+    written = with_decimal_commas(columns, options, encoding)
+    return encode_columns(*with_labels(written, source, options), encoding)
 
 
 def with_labels(
@@ -94,7 +96,7 @@ def _labels_among(
 ) -> tuple[str | None, Any]:
     """Return the name of the target and the labels; for later data they need not be there."""
     if options.labels is not None or (not others and encoding is None):
-        return None, labels_of_rows(None, n_rows, source, options, True)
+        return None, labels_of_rows(None, n_rows, source, options, encoding is None)
     if encoding is not None:
         named = [each for each in others if each.name == encoding.target]
         if not named:

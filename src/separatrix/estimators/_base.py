@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.estimators._available import SCORES_ONLY, Absent
 from separatrix.estimators._on_device import scores_on_device
 from separatrix.estimators._validate import new_data
 from separatrix.solvers._drive import Status
@@ -29,6 +30,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     certificate_: Any
     n_iter_: int
     n_passes_: float
+
+    predict_proba: Any = Absent(SCORES_ONLY)
+    predict_log_proba: Any = Absent(SCORES_ONLY)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,6 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import _check_sample_weight
 
 from separatrix._device import is_tensor, on_host
@@ -87,6 +86,8 @@ def _held_out_scores(
     scores, held_out = np.zeros((len(y), columns)), np.zeros(len(y), dtype=bool)
     if not len(spare):
         return scores, held_out
+    from sklearn.model_selection import StratifiedKFold  # slow to import, and seldom asked for
+
     folds = StratifiedKFold(
         int(min(_FOLDS, counts[counts > 1].min())), shuffle=True, random_state=0
     )

@@ -46,7 +46,6 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers._drive import Status
 from separatrix.solvers._threads import one_thread
-from separatrix.solvers.accelerated.side_by_side import side_by_side
 from separatrix.solvers.machine import ROADS, choose
 from separatrix.solvers.machine_replay import MachineFrame, replay_machine
 
@@ -168,6 +167,8 @@ class Machine(CallbackSupport, LinearClassifier):
     ) -> list[Fitted]:
         """Solve and prove every machine, a thread for each as far as there are cores."""
         if on_device(X) and len(problems) > 1:
+            from separatrix.solvers.accelerated.side_by_side import side_by_side
+
             tol = first_tolerance(problems[0], effort)
             firsts = side_by_side(problems, tol, firsts, effort.deadline)
         names = tuple(str(name) for name in self.classes_)

@@ -10,7 +10,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
@@ -18,6 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from separatrix.estimators._available import SCORES_ONLY, Absent, available_unless
 from separatrix.estimators._frames import frames_of, numbered
 from separatrix.estimators._validate import new_data, several_classes, training_data
 
@@ -26,14 +26,14 @@ __all__ = ["ManyClasses"]
 Task = tuple[np.ndarray | None, np.ndarray]  # the rows (None for all) and their labels
 
 
-def _can_score(wrapper: ManyClasses) -> bool:
+def _without_scores(wrapper: ManyClasses) -> str | None:
     inner = getattr(wrapper, "estimators_", [wrapper.estimator])[0]
-    if not (hasattr(inner, "decision_function") or hasattr(inner, "predict_proba")):
-        raise AttributeError(
-            f"{type(inner).__name__} has neither decision_function nor predict_proba, and "
-            f"{type(wrapper).__name__} needs one of them."
-        )
-    return True
+    if hasattr(inner, "decision_function") or hasattr(inner, "predict_proba"):
+        return None
+    return (
+        f"{type(inner).__name__} has neither decision_function nor predict_proba, and "
+        f"{type(wrapper).__name__} needs one of them. Wrap an estimator that has."
+    )
 
 
 class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -42,6 +42,9 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimators_: list[Any]
     classes_: np.ndarray
     n_features_in_: int
+
+    predict_proba: Any = Absent(SCORES_ONLY)
+    predict_log_proba: Any = Absent(SCORES_ONLY)
 
     def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
         self.estimator = estimator
@@ -128,7 +131,7 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Return one column a class."""
         raise NotImplementedError
 
-    @available_if(_can_score)
+    @available_unless(_without_scores)
     def decision_function(self, X: Any) -> np.ndarray:
         """Return a score for every row and class; for two classes, that of the second."""
         check_is_fitted(self)

@@ -6,25 +6,26 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.utils.metaestimators import available_if
 
+from separatrix.estimators._available import available_unless
 from separatrix.estimators._base import LinearClassifier
 
 __all__ = ["LogisticProbabilities"]
 
 
-def _has_probabilities(machine: LogisticProbabilities) -> bool:
-    if getattr(machine, "multi_class", "ovr") == "ovo":
-        raise AttributeError(
-            "machines that vote have no probabilities: predict_proba needs multi_class='ovr'."
-        )
-    return True
+def _without_probabilities(machine: LogisticProbabilities) -> str | None:
+    if getattr(machine, "multi_class", "ovr") != "ovo":
+        return None
+    return (
+        "machines that vote (multi_class='ovo') have no probabilities. Fit with "
+        "multi_class='ovr' or 'multinomial'."
+    )
 
 
 class LogisticProbabilities(LinearClassifier):
     """Predicts probabilities from ``decision_function``."""
 
-    @available_if(_has_probabilities)
+    @available_unless(_without_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return every class's probability; several, each against the rest, are made to add up."""
         scores = self.decision_function(X)
@@ -47,7 +48,7 @@ class LogisticProbabilities(LinearClassifier):
         shares[rows[tied], largest[tied]] = np.nextafter(top[tied], 2.0)
         return np.asarray(shares)
 
-    @available_if(_has_probabilities)
+    @available_unless(_without_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of every probability."""
         scores = self.decision_function(X)

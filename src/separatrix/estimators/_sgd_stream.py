@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight
 
 from separatrix.errors import DataError
+from separatrix.estimators._available import available_unless
 from separatrix.estimators._probabilities import LogisticProbabilities
 from separatrix.estimators._run import seed_of
 from separatrix.estimators._validate import (
@@ -31,10 +31,10 @@ __all__ = ["GradientStream"]
 LOSSES = ("hinge", "squared_hinge", "logistic", "perceptron")
 
 
-def _is_logistic(machine: GradientStream) -> bool:
-    if machine.loss != "logistic":
-        raise AttributeError("only loss='logistic' has probabilities.")
-    return True
+def _without_probabilities(machine: GradientStream) -> str | None:
+    if machine.loss == "logistic":
+        return None
+    return f"loss={machine.loss!r} has no probabilities. Fit SGD(loss='logistic')."
 
 
 class GradientStream(LogisticProbabilities):
@@ -57,12 +57,12 @@ class GradientStream(LogisticProbabilities):
     _stream: tuple[np.ndarray, ...]  # slots, sums, totals; or those of some features alone
     _centre: np.ndarray  # taken from the columns before they are learned
 
-    @available_if(_is_logistic)
+    @available_unless(_without_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return every class's probability; several, each against the rest, are made to add up."""
         return np.asarray(super().predict_proba(X))
 
-    @available_if(_is_logistic)
+    @available_unless(_without_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of every probability."""
         return np.asarray(super().predict_log_proba(X))

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils import RegressorTags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.least_squares import check_least_squares, targets_of
 from separatrix.errors import DataError
+from separatrix.estimators._available import available_unless
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._brought import brought
 from separatrix.estimators._on_device import worked_on
@@ -29,10 +29,10 @@ from separatrix.solvers.least_squares import Solution, solve_least_squares
 from separatrix.solvers.leave_one_out import leave_one_out
 
 
-def _classifies(self: LeastSquares) -> bool:
-    if self.task == "regression":
-        raise AttributeError("task='regression' has no classes to decide between; use predict")
-    return True
+def _without_classes(machine: LeastSquares) -> str | None:
+    if machine.task != "regression":
+        return None
+    return "task='regression' has no classes to decide between. Use predict."
 
 
 class LeastSquares(LinearClassifier):
@@ -217,7 +217,7 @@ class LeastSquares(LinearClassifier):
         check_is_fitted(self)
         return self._outputs(X)
 
-    @available_if(_classifies)
+    @available_unless(_without_classes)
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the outputs: one for two classes, else a column for each class."""
         return super().decision_function(X)

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 
 from separatrix._device import on_host
 from separatrix.data.partitions import Partitions
+from separatrix.estimators._available import available_unless
 from separatrix.estimators._calibration import Calibration, held_out_calibration
-from separatrix.estimators._direct import fit_direct
 from separatrix.estimators._machine import Machine
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._pairs import fit_pairs, replay_each_pair
-from separatrix.estimators._partitioned import fit_partitions
 from separatrix.estimators._support import SupportVectors
 from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
@@ -25,10 +23,13 @@ from separatrix.solvers.machine_replay import MachineFrame
 __all__ = ["LinearSVM"]
 
 
-def _has_probabilities(machine: LinearSVM) -> bool:
-    if not machine.probability:
-        raise AttributeError("predict_proba needs LinearSVM(probability=True).")
-    return True
+def _without_probabilities(machine: LinearSVM) -> str | None:
+    if machine.probability:
+        return None
+    return (
+        "it was made with probability=False. Fit LinearSVM(probability=True), or "
+        "LogisticRegression(), which has probabilities without being asked."
+    )
 
 
 class LinearSVM(SupportVectors, Machine):
@@ -157,11 +158,15 @@ class LinearSVM(SupportVectors, Machine):
         """
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
         if isinstance(X, Partitions):
+            from separatrix.estimators._partitioned import fit_partitions
+
             self._calibration = None
             fitted: LinearSVM = fit_partitions(self, X, sample_weight, self.loss)
             return fitted
         with worked_on(self, X):
             if self.multi_class == "direct":
+                from separatrix.estimators._direct import fit_direct
+
                 fit_direct(self, X, y, sample_weight)
             elif self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:
                 fit_pairs(self, X, y, sample_weight, self.loss)
@@ -180,7 +185,7 @@ class LinearSVM(SupportVectors, Machine):
             return replay_each_pair(self, X, y, self.loss)
         return self._replayed(X, y, self.loss, sample_weight)
 
-    @available_if(_has_probabilities)
+    @available_unless(_without_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of every class, calibrated on held-out folds."""
         scores = self.decision_function(X)
@@ -188,7 +193,7 @@ class LinearSVM(SupportVectors, Machine):
             raise NotFittedError("Fit again: probability=True was set after the last fit.")
         return self._calibration.probabilities(scores)
 
-    @available_if(_has_probabilities)
+    @available_unless(_without_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of every probability."""
         return np.log(self.predict_proba(X))

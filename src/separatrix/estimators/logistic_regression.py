@@ -13,10 +13,8 @@ from separatrix._device import on_host
 from separatrix.data.partitions import Partitions
 from separatrix.errors import SeparationWarning
 from separatrix.estimators._machine import Machine
-from separatrix.estimators._multinomial import fit_multinomial
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._pairs import fit_pairs, replay_each_pair
-from separatrix.estimators._partitioned import fit_partitions
 from separatrix.estimators._probabilities import LogisticProbabilities
 from separatrix.estimators._proved import verdict_of
 from separatrix.estimators._watch import with_callbacks
@@ -120,6 +118,8 @@ class LogisticRegression(LogisticProbabilities, Machine):
         X may be what `sx.open_partitions` returns, which holds the labels too.
         """
         if isinstance(X, Partitions):
+            from separatrix.estimators._partitioned import fit_partitions
+
             self.verdict_: Any = None
             machine: LogisticRegression = fit_partitions(self, X, sample_weight, "logistic")
             return machine
@@ -129,6 +129,8 @@ class LogisticRegression(LogisticProbabilities, Machine):
                 "multi_class='multinomial' here."
             )
         if self.multi_class == "multinomial":
+            from separatrix.estimators._multinomial import fit_multinomial
+
             with worked_on(self, X):
                 fit_multinomial(self, X, y, sample_weight)
             return self

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from separatrix.certificates.novikoff import Novikoff, check_novikoff
 from separatrix.certificates.separation import check_separation
 from separatrix.errors import DataError
+from separatrix.estimators._available import available_unless
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run, seed_of
 from separatrix.estimators._start import first_weights
@@ -21,13 +21,13 @@ from separatrix.solvers import perceptron
 from separatrix.solvers._drive import Status, solve
 
 
-def _can_learn_from_a_stream(estimator: Any) -> bool:
-    if estimator.scale:
-        raise AttributeError(
-            "partial_fit cannot use scale=True, since the size of later columns is unknown. "
-            "Scale the rows before, or use fit."
-        )
-    return True
+def _without_a_stream(estimator: Any) -> str | None:
+    if not estimator.scale:
+        return None
+    return (
+        "scale=True asks for the size of columns, of which those to come are unknown. "
+        "Scale the rows before, or use fit."
+    )
 
 
 class Perceptron(LinearClassifier):
@@ -236,7 +236,7 @@ class Perceptron(LinearClassifier):
             run.problem, state.answer, state.updates, first, float(self.learning_rate)
         )
 
-    @available_if(_can_learn_from_a_stream)
+    @available_unless(_without_a_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:
         """Go once over new rows, from the weights reached so far; name all classes at first.
 

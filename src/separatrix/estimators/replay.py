@@ -24,7 +24,9 @@ def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
     both objectives, whose gap closes.
 
     Where several classes are taken by one machine each, or one a pair, the machines follow one
-    another in the order of the fit: ``frame.machine`` counts them, and rows are numbered as in X.
+    another in the order of the fit: ``frame.machine`` counts them. Rows are numbered as in X, from
+    0, everywhere; where one perceptron takes several classes at once, an update makes the row's
+    class beat another, and ``frame.rival`` is the number of that one.
 
     >>> import separatrix as sx
     >>> X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]

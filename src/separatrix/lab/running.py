@@ -56,9 +56,7 @@ def _replay(asked: Asked, machine: Any, X: np.ndarray) -> dict[str, Any] | None:
         frames = sx.replay(machine, X, asked.codes)
         if asked.n_classes > 2 and asked.many != "direct":
             return {"parts": _parts(asked, machine, frames)}
-        # Kesler's construction makes K - 1 signed rows of a row.
-        kesler = asked.method.name == "perceptron" and asked.n_classes > 2
-        return columns_of(frames, len(X), rows_each=asked.n_classes - 1 if kesler else 1)
+        return columns_of(frames, len(X))
     except (DataError, ValueError):
         return None  # what is wrong with the data, `fit` has said
 

@@ -53,10 +53,15 @@ def save_trace(
     ending = target.suffix.lower()
     if ending not in (*STILL, ".gif"):
         raise ValueError(f"the picture must end in .svg, .png, .pdf or .gif. Got {str(path)!r}.")
-    if X.shape[1] != 2 or len(class_names) != 2:
+    if len(class_names) != 2:
         raise ValueError(
-            f"a picture needs two features and two classes. Got {X.shape[1]} features and "
-            f"{len(class_names)} classes; choose two with --features."
+            f"a picture needs two features and two classes. Got {len(class_names)} classes; keep "
+            "the rows of two."
+        )
+    if X.shape[1] != 2:
+        raise ValueError(
+            f"a picture needs two features and two classes. Got {X.shape[1]} features; choose two "
+            "with --features."
         )
     with matplotlib.rc_context(RC), written_aside(target) as aside:
         picture = _Picture(frames, X, codes, class_names, feature_names, title, subtitle)

@@ -16,6 +16,16 @@ import scipy.sparse as sp
 from separatrix.problem.signed import FloatArray, Matrix, as_matrix
 
 
+def row_and_rival(signed_row: int, codes: np.ndarray, n_classes: int) -> tuple[int, int]:
+    """Return the sample that a signed row is made of, and the class that it must beat.
+
+    >>> [row_and_rival(r, np.array([0, 2]), 3) for r in range(4)]
+    [(0, 1), (0, 2), (1, 0), (1, 1)]
+    """
+    sample, place = divmod(signed_row, n_classes - 1)
+    return sample, place + int(place >= codes[sample])  # its own class is passed over
+
+
 @dataclass(frozen=True, eq=False)
 class KeslerProblem:
     """Find w whose every true class beats every other class.

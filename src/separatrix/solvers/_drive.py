@@ -161,8 +161,13 @@ class State:
 
     @property
     def row(self) -> int:
-        """The row last used; -1 before the first, and where a block of rows was."""
+        """The signed row last used; -1 before the first, and where a block of rows was."""
         return int(self.memory.counts[ROW]) if getattr(self.settings, "block", 1) == 1 else -1
+
+    @property
+    def used(self) -> tuple[int, int]:
+        """The row of the data last used, and the class it was to beat (-1: there are but two)."""
+        return self.row, -1
 
     @property
     def bound(self) -> float:
@@ -176,7 +181,9 @@ class Frame:
 
     `margin` is ``min_j w.z_j / |w|``, `bound` an upper bound on the margin of any hyperplane: both
     computed in floating point; a certificate has them proved.
-    `row` is the signed row used; -1 before the first update, and where a block of rows was used.
+    `row` is the row of the data used; -1 before the first update, and where a block of rows was
+    used. Where one machine takes several classes, `rival` is the number of the class that this row
+    was to beat, and -1 otherwise.
     `machine` counts machines, where there is one a class or a pair.
     """
 
@@ -188,6 +195,7 @@ class Frame:
     bound: float
     status: Status | None
     machine: int = 0
+    rival: int = -1
 
 
 def solve(
@@ -259,12 +267,14 @@ def _frame(state: State, status: Status | None) -> Frame:
     with np.errstate(over="ignore", invalid="ignore"):
         _, least = least_margin(state.rows, w)
         norm = largest * float(np.linalg.norm(w / largest)) if largest > 0.0 else 0.0
+    row, rival = state.used
     return Frame(
         update=state.updates,
         weights=w,
-        row=state.row,
+        row=row,
         errors=int(count_errors(state.rows, w, NO_LIMIT)),
         margin=float(least) / norm if norm > 0.0 else 0.0,
         bound=state.bound,
         status=status,
+        rival=rival,
     )

@@ -5,7 +5,8 @@
     dual_coordinate  hinge and squared hinge, wide sparse data
     gram             few rows, many columns: the same in the n x n Gram form
 
-Rows on a device are solved there (`accelerated`), by the first two of these.
+Rows on a device are solved there (`accelerated`, imported when there are such rows), by the first
+two of these.
 
 `choose` names the road; the figures behind it are those of benchmarks/machines.py.
 """
@@ -34,9 +35,6 @@ from separatrix.solvers import (
 from separatrix.solvers._drive import NO_LIMIT, Status, go_on
 from separatrix.solvers._machine import MachineState
 from separatrix.solvers._threads import one_thread
-from separatrix.solvers.accelerated import interior_point as accelerated_interior_point
-from separatrix.solvers.accelerated import newton as accelerated_newton
-from separatrix.solvers.accelerated.claims import claimed
 from separatrix.solvers.balance import balanced
 from separatrix.solvers.bias import hinge_bias_interval
 from separatrix.solvers.claims import hard_claim
@@ -175,6 +173,8 @@ class MachineRun:
     def _claims(self) -> Claims:
         problem, state = self.problem, self.state
         if on_device(problem.X):
+            from separatrix.solvers.accelerated.claims import claimed
+
             return Claims(*claimed(state))
         w, alpha = self._back(state.w), state.alpha
         if problem.has_free_bias:
@@ -204,7 +204,10 @@ class MachineRun:
 
 def _method(problem: MachineProblem, road: str) -> Any:
     if on_device(problem.X):
-        return accelerated_interior_point if problem.loss == HINGE else accelerated_newton
+        from separatrix.solvers.accelerated import interior_point as hinge_there
+        from separatrix.solvers.accelerated import newton as smooth_there
+
+        return hinge_there if problem.loss == HINGE else smooth_there
     if problem.loss == HINGE or problem.is_hard:
         by_passes = growing_cost if problem.is_hard else dual_coordinate
         return by_passes if road == "dual_coordinate" else interior_point

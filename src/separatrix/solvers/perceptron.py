@@ -20,7 +20,9 @@ import numpy as np
 
 from separatrix._compiled import compiled
 from separatrix.problem import losses
+from separatrix.problem.multiclass import row_and_rival
 from separatrix.problem.rows import (
+    KeslerRows,
     count_errors,
     least_margin,
     margin,
@@ -93,6 +95,13 @@ class State(_drive.State):
     """A run in progress."""
 
     first: np.ndarray
+
+    @property
+    def used(self) -> tuple[int, int]:
+        """The row of the data last used, and the class it was to beat (-1: there are but two)."""
+        if self.row < 0 or not isinstance(self.rows, KeslerRows):
+            return self.row, -1
+        return row_and_rival(self.row, self.rows.codes, self.rows.n_classes)
 
     @property
     def bound(self) -> float:

@@ -25,15 +25,10 @@ SECONDS = 4.0
 _MOST_ROWS = 1_000
 
 
-def columns_of(
-    frames: Iterable[Any], n_rows: int, *, rows_each: int = 1, multipliers: bool = True
-) -> dict[str, Any]:
-    """Return the frames as columns, cut where they become too many to send.
-
-    `rows_each` says how many signed rows a row of the data makes: of K classes at once, K - 1.
-    """
+def columns_of(frames: Iterable[Any], n_rows: int, *, multipliers: bool = True) -> dict[str, Any]:
+    """Return the frames as columns, cut where they become too many to send."""
     deadline = time.perf_counter() + SECONDS
-    return _cut(frames, n_rows, MOST_FRAMES, MOST_NUMBERS, deadline, rows_each, multipliers)
+    return _cut(frames, n_rows, MOST_FRAMES, MOST_NUMBERS, deadline, multipliers)
 
 
 def parts_of(
@@ -43,7 +38,7 @@ def parts_of(
     deadline = time.perf_counter() + SECONDS
     most, room = min(MOST_FRAMES, MOST_FRAMES_OF_A_PART), MOST_NUMBERS // n_parts
     return [
-        _cut(part, n_rows, most, room, deadline, 1, multipliers)
+        _cut(part, n_rows, most, room, deadline, multipliers)
         for _, part in groupby(frames, attrgetter("machine"))
     ]
 
@@ -54,7 +49,6 @@ def _cut(
     most: int,
     room: int,
     deadline: float,
-    rows_each: int,
     multipliers: bool,
 ) -> dict[str, Any]:
     kept: list[Any] = []
@@ -67,7 +61,7 @@ def _cut(
         kept.append(frame)
     status = kept[-1].status if kept else None
     return {
-        "columns": _columns(kept, n_rows, rows_each, multipliers) if kept else {},
+        "columns": _columns(kept, n_rows, multipliers) if kept else {},
         "is_cut": is_cut,
         "status": None if status is None else str(status),
     }
@@ -83,7 +77,7 @@ def _sends_multipliers(frame: Any, n_rows: int) -> bool:
     return hasattr(frame, "alpha") and not hasattr(frame, "pair") and n_rows <= _MOST_ROWS
 
 
-def _columns(frames: list[Any], n_rows: int, rows_each: int, multipliers: bool) -> dict[str, Any]:
+def _columns(frames: list[Any], n_rows: int, multipliers: bool) -> dict[str, Any]:
     first = frames[0]
     columns: dict[str, Any] = {
         "update": [frame.update for frame in frames],
@@ -99,7 +93,7 @@ def _columns(frames: list[Any], n_rows: int, rows_each: int, multipliers: bool) 
     if hasattr(first, "weights"):
         columns["weights"] = [_finite_list(frame.weights) for frame in frames]
     if hasattr(first, "row"):
-        columns["row"] = [f.row // rows_each if f.row >= 0 else -1 for f in frames]
+        columns["row"] = [frame.row for frame in frames]
     if multipliers and _sends_multipliers(first, n_rows):
         columns["alpha"] = [_finite_list(frame.alpha) for frame in frames]
     return columns

@@ -12,7 +12,7 @@ from tests.problems_many import many
 
 import separatrix as sx
 from separatrix.certificates.checker import Refused
-from separatrix.certificates.softmax_gap import check_softmax_gap
+from separatrix.certificates.softmax_gap import _mended_dual, check_softmax_gap
 from separatrix.certificates.softmax_pass import softmax_pass
 from separatrix.certificates.softmax_reading import softmax_gap_from_json
 
@@ -171,3 +171,17 @@ def test_a_claim_is_found_again_where_sums_are_added_up_in_another_order():
             turned = np.column_stack([weights[:, 0], weights[:, 1:][:, order]])
             again = check_softmax_gap(X=X[:, order], weights=turned, slack=0.0, **about)
             assert claim._is_found_again(again)
+
+
+def test_sums_known_better_find_no_lower_bound():
+    for seed in cases(60):
+        rng = np.random.default_rng(seed)
+        X, codes, costs = 3.0 * rng.normal(size=(40, 3)), np.arange(40) % 3, np.full(40, 0.05)
+        W, bias = 0.5 * rng.normal(size=(3, 3)), 0.2 * rng.normal(size=3)
+        seen = softmax_pass(X, codes, costs, W, bias, True, True)
+        for error in (1e-3, 1e-2, 1e-1):
+            rough = replace(seen, excess_errors=np.full(3, error))
+            claim = _mended_dual(rough, codes, costs, 3.0)
+            for share in (0.0, 0.3, 1.0):
+                better = replace(seen, excess_errors=np.full(3, share * error))
+                assert _mended_dual(better, codes, costs, 1.0) >= claim

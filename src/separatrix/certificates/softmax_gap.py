@@ -167,13 +167,34 @@ def _mended_dual(seen: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: 
     K, n = len(seen.excess), len(codes)
     masses = np.bincount(codes, costs, minlength=K)
     loose = gamma(n + 4.0)
-    mass = float(masses.sum())
-    low = seen.excess - wide * seen.excess_errors
-    lacking = np.maximum(-low, 0.0)
-    if not (np.isfinite(lacking).all() and (masses > 0.0).all()):
+    if not (np.isfinite(seen.excess_errors).all() and (masses > 0.0).all()):
         return -math.inf
-    share = float((lacking / (masses * (1.0 - 2.0 * loose) + lacking)).max(initial=0.0))
-    share = min(1.0, share * (1.0 + 16.0 * UNIT) + LEAST)
+
+    def with_share(errors: np.ndarray) -> float:
+        lacking = np.maximum(errors - seen.excess, 0.0)
+        share = float((lacking / (masses * (1.0 - 2.0 * loose) + lacking)).max(initial=0.0))
+        share = min(1.0, share * (1.0 + 16.0 * UNIT) + LEAST)
+        return _dual_with_share(seen, costs, wide, share, masses, loose)
+
+    found = with_share(wide * seen.excess_errors)
+    if wide == 1.0 or not math.isfinite(found):
+        return found
+    # Sums added up otherwise may be known better, and be mended by a smaller share. The dual is
+    # concave in the share: between two of them it is not below the lower of both.
+    return min(found, with_share(-wide * seen.excess_errors))
+
+
+def _dual_with_share(
+    seen: SoftmaxPass,
+    costs: np.ndarray,
+    wide: float,
+    share: float,
+    masses: np.ndarray,
+    loose: float,
+) -> float:
+    """Return it where this share of every row's probabilities is given to the class means."""
+    K, n = len(seen.excess), len(costs)
+    mass = float(masses.sum())
     # t v_k, and how far it may be off: r_k and N_k are known to an error each.
     mix = (share * masses + (1.0 - share) * seen.excess) / mass
     mix_errors = 1.01 * (2.0 * loose * share * masses + wide * seen.excess_errors) / mass

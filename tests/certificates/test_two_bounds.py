@@ -1,11 +1,13 @@
 """The gap between two bounds is never stated below the exact one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from tests.amounts import cases
 
+import separatrix as sx
 from separatrix.certificates.two_bounds import TwoBounds
 
 
@@ -32,3 +34,39 @@ def test_ends_of_the_range():
     assert Bounds(1.0, 2.0).gap == 0.0
     assert not Bounds(np.inf, 1.0).holds
     assert not Bounds(1.0, -np.inf).holds
+
+
+MACHINES = {
+    "duality-gap": (sx.LinearSVM, 2),
+    "multiclass-gap": (lambda: sx.LinearSVM(multi_class="direct"), 3),
+    "softmax-gap": (lambda: sx.LogisticRegression(multi_class="multinomial"), 3),
+    "kernel-gap": (sx.KernelSVM, 2),
+    "kernel-multiclass-gap": (lambda: sx.KernelSVM(multi_class="direct"), 3),
+}
+NAMED = ("weights", "multipliers", "costs", "biases")
+LEAST = -(2**63)  # the size of which, in whole numbers, is itself
+
+
+@pytest.mark.parametrize("kind", list(MACHINES))
+def test_whole_numbers_whose_size_wraps_around_prove_nothing(kind):
+    make, n_classes = MACHINES[kind]
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, n_classes, 60)
+    proof = make().fit(X, y).certificate_
+    assert proof.check(X, y)
+    tried = 0
+    for name, value in vars(proof).items():
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and name in NAMED:
+            whole = np.full(value.shape, LEAST, dtype=np.int64)
+            forged = [whole, value.astype(np.int64), value.astype(bool), value.astype(np.float32)]
+        elif name == "bias":
+            forged = [np.int64(LEAST)]
+        elif name in ("rows", "rivals"):
+            forged = [value.astype(np.float64)]
+        else:
+            continue
+        for other in forged:
+            for primal in (proof.primal, 0.99 * proof.dual, 0.1):
+                tried += 1
+                assert not replace(proof, **{name: other, "primal": primal}).check(X, y)
+    assert tried >= 24

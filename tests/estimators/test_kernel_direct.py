@@ -136,6 +136,43 @@ def test_columns_on_which_visits_get_nowhere_are_factored():
     assert_allclose(machine.objective_, linear.objective_, rtol=2e-5)
 
 
+@pytest.mark.parametrize("C", [1e-14, 1e-3, 1e4])
+@pytest.mark.parametrize("name", ["rbf", "linear"])
+def test_any_cost_is_proved(C, name):
+    X, y = load_iris(return_X_y=True)
+    machine = direct(C, **SETTINGS[name]).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    assert machine.status_ == "optimal"
+    assert machine.objective_ <= C * len(X) * (1.0 + 1e-9)
+
+
+def test_seven_digits_are_not_asked_for_eleven():
+    X, y = load_iris(return_X_y=True)
+    K = (X @ X.T).astype(np.float32)
+    machine = direct(kernel="precomputed").fit(K, y)
+    assert machine.status_ == "optimal"
+    assert machine.n_passes_ < 2000
+    assert machine.certificate_.check(K, y)
+
+
+def test_values_beyond_all_numbers_leave_no_weights():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning):
+        machine = direct(kernel="poly", degree=200, gamma=10.0).fit(10.0 * X, y)
+    assert machine.status_ == "unproved"
+    assert_allclose(machine.objective_, len(X))
+
+
+def test_a_device_chosen_for_one_leaves_it_on_the_processor():
+    from types import SimpleNamespace
+
+    from separatrix.estimators._kernel_direct import refuse_direct
+
+    cuda, kernel = SimpleNamespace(type="cuda"), SimpleNamespace(name="rbf")
+    refuse_direct(SimpleNamespace(C=1.0, kernel_=kernel, device="auto"), cuda)
+    with pytest.raises(sx.DeviceError, match="on the processor"):
+        refuse_direct(SimpleNamespace(C=1.0, kernel_=kernel, device="cuda"), cuda)
+
+
 REFUSED = {
     "hard": ({"C": np.inf}, "finite C"),
     "sigmoid": ({"kernel": "sigmoid"}, "positive kernel"),

@@ -27,6 +27,7 @@ from separatrix.certificates.two_bounds import (
     SLACK,
     EachMachine,
     TwoBounds,
+    are_floats,
     costs_in_json,
     hexadecimal,
     stated,
@@ -115,7 +116,8 @@ class DualityGap(TwoBounds):
         """Whether the claim is one that can be made of such data."""
         n, d = X.shape
         return (
-            n_classes == len(self.classes)
+            are_floats(self.weights, self.multipliers, self.costs)
+            and n_classes == len(self.classes)
             and n_classes >= 2
             and (self.positive == 1 if n_classes == 2 else 0 <= self.positive < n_classes)
             and (n, d) == (self.n_rows, self.n_features)

@@ -32,6 +32,7 @@ from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.two_bounds import (
     SLACK,
     EachMachine,
+    are_floats,
     costs_in_json,
     hexadecimal,
     stated,
@@ -187,13 +188,15 @@ def _fits(machine: KernelGap, first: KernelGap, X: Any, codes: np.ndarray, n_cla
         left_out = (codes != machine.positive) & (codes != machine.negative)
     costs = machine.costs
     return (
-        (n, d) == (machine.n_rows, machine.n_features)
+        are_floats(machine.multipliers, costs)
+        and (n, d) == (machine.n_rows, machine.n_features)
         and machine.multipliers.shape == costs.shape == (n,)
         and machine.kernel == first.kernel
         and machine.data_sha256 == first.data_sha256
         and (machine.kernel.name != "precomputed" or n == d)
         and machine.kernel.gamma > 0.0
         and bool((costs >= 0.0).all() and (costs > 0.0).any() and not costs[left_out].any())
+        and isinstance(machine.bias, float)
         and math.isfinite(machine.bias)
     )
 

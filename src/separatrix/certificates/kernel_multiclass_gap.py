@@ -38,7 +38,14 @@ from separatrix.certificates.kernel_bounds import rounded_sum, square_from_above
 from separatrix.certificates.kernel_claims import WIDER, KernelClaim, least_eigenvalue
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
 from separatrix.certificates.separation import certificate_json
-from separatrix.certificates.two_bounds import SLACK, costs_in_json, hexadecimal, stated
+from separatrix.certificates.two_bounds import (
+    SLACK,
+    are_floats,
+    are_places,
+    costs_in_json,
+    hexadecimal,
+    stated,
+)
 from separatrix.certificates.weights_by_class import below, losses_above
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import as_matrix
@@ -108,7 +115,9 @@ class KernelMulticlassGap(KernelClaim):
         n, d = X.shape
         given, costs = self.kernel.name == "precomputed", self.costs
         return (
-            n_classes == len(self.classes)
+            are_floats(self.biases, self.multipliers, costs)
+            and are_places(self.rows, self.rivals)
+            and n_classes == len(self.classes)
             and n_classes >= 2
             and (n, d) == (self.n_rows, self.n_features)
             and (not given or (n == d and not sp.issparse(X)))

@@ -34,7 +34,7 @@ from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import Violation, data_of
 from separatrix.certificates.objective_bounds import sum_error, sum_from_above
 from separatrix.certificates.separation import certificate_json
-from separatrix.certificates.two_bounds import SLACK, stated
+from separatrix.certificates.two_bounds import SLACK, are_floats, are_places, stated
 from separatrix.certificates.weights_by_class import (
     WeightsByClass,
     below,
@@ -104,6 +104,7 @@ class MulticlassGap(WeightsByClass):
     def _fits(self, X: Any, n_classes: int) -> bool:
         """Whether the claim is one that can be made of such data."""
         named = self.rows.shape == self.rivals.shape == self.multipliers.shape
+        named = named and are_places(self.rows, self.rivals) and are_floats(self.multipliers)
         return named and super()._fits(X, n_classes)
 
     def to_json(self) -> str:

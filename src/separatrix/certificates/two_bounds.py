@@ -18,6 +18,8 @@ __all__ = [
     "SLACK",
     "EachMachine",
     "TwoBounds",
+    "are_floats",
+    "are_places",
     "costs_from_json",
     "costs_in_json",
     "hexadecimal",
@@ -61,7 +63,8 @@ class TwoBounds:
 
     def _is_found_again(self, again: TwoBounds) -> bool:
         """Whether bounds found anew are within those claimed."""
-        return self.holds and again.primal <= self.primal and again.dual >= self.dual
+        in_order = self.holds and self.dual <= self.primal
+        return in_order and again.primal <= self.primal and again.dual >= self.dual
 
 
 class EachMachine:
@@ -78,6 +81,16 @@ class EachMachine:
     def holds(self) -> bool:
         """Whether every machine has its claim."""
         return all(machine.holds for machine in self.machines)
+
+
+def are_floats(*arrays: Any) -> bool:
+    """Whether all are arrays of float64: in whole numbers, sizes may wrap around to below zero."""
+    return all(getattr(array, "dtype", None) == np.float64 for array in arrays)
+
+
+def are_places(*arrays: Any) -> bool:
+    """Whether all are arrays of whole numbers."""
+    return all(getattr(getattr(array, "dtype", None), "kind", "") in "iu" for array in arrays)
 
 
 def stated(primal: float, dual: float, slack: float) -> tuple[float, float]:

@@ -14,7 +14,7 @@ import numpy as np
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.data_pass import LEAST, UNIT
 from separatrix.certificates.objective_bounds import sum_from_above
-from separatrix.certificates.two_bounds import TwoBounds, costs_from_json, costs_in_json
+from separatrix.certificates.two_bounds import TwoBounds, are_floats, costs_from_json, costs_in_json
 
 __all__ = [
     "WeightsByClass",
@@ -41,7 +41,8 @@ class WeightsByClass(TwoBounds):
         """Whether the claim is one that can be made of such data."""
         n, d = X.shape
         return (
-            n_classes == len(self.classes)
+            are_floats(self.weights, self.costs)
+            and n_classes == len(self.classes)
             and n_classes >= 2
             and (n, d) == (self.n_rows, self.n_features)
             and self.costs.shape == (n,)

@@ -35,7 +35,8 @@ from separatrix.solvers.kernel_rows import kernel_rows
 
 __all__ = ["DirectFitted", "refuse_direct", "shown", "solve_kernel_direct"]
 
-_ATTEMPTS = 5
+_ATTEMPTS = 6
+_AIM = 0.9  # of the tolerance
 # Chunks in which visits settle, if they get on at all.
 _FEW_CHUNKS, _MANY_CHUNKS = 2_000, 100_000
 
@@ -52,12 +53,10 @@ class DirectFitted:
 
 @dataclass
 class _Point:
-    """Masses that balance exactly, their biases, and whether a factor of the kernel gave them."""
+    """Masses that balance exactly, and their biases."""
 
     masses: np.ndarray
     bias: np.ndarray
-    status: Status
-    is_factored: bool = False
 
 
 def refuse_direct(machine: Any, place: Any) -> None:
@@ -72,10 +71,10 @@ def refuse_direct(machine: Any, place: Any) -> None:
             "multi_class='direct' needs a positive kernel, which 'sigmoid' is not. Use 'rbf', "
             "'poly' or 'linear', or multi_class='ovo'."
         )
-    if place is not None and place.type != "cpu":
+    if place is not None and place.type != "cpu" and machine.device != "auto":
         raise DeviceError(
-            "multi_class='direct' is worked out on the processor: use device='cpu', or "
-            "multi_class='ovo'."
+            "multi_class='direct' is worked out on the processor: use device='cpu' and X in "
+            "NumPy, or multi_class='ovo'."
         )
 
 
@@ -93,33 +92,48 @@ def solve_kernel_direct(
 ) -> DirectFitted:
     """Return the machine, solved to the tolerance asked for or to the end of the budget."""
     n = len(machine.codes)
-    state = kernel_direct.start(
-        machine, kernel_rows=_rows(data, effort, pool), tol=inner_tolerance(effort, n)
-    )
+    rows = _rows(data, effort, pool)
+    tol = _AIM * effort.tol if rows.is_float32 else inner_tolerance(effort, n)
     proving = KernelRowsInProof(data.kernel, data.X)
-    proof, gaps = None, [math.inf]
-    for attempt in range(_ATTEMPTS):
-        point = _go_on(state, data, effort)
-        found, scores = _proved(point, data, machine, effort, proving)
-        if not found.is_convex:
-            raise DataError(_NOT_POSITIVE.format(found.smallest))
-        gaps.append(found.gap)
-        if proof is None or found.gap < proof.gap:
-            proof = found
-        over = time.perf_counter() >= effort.deadline or point.is_factored
-        if proof.gap <= effort.tol or over or attempt == _ATTEMPTS - 1:
-            break
-        helped = gaps[-1] < 0.3 * gaps[-2]
-        if not helped and state.kernel_rows.is_float32:
-            state.kernel_rows = _rows(data, effort, pool, precise=True)
-            state.size = min(state.size, state.kernel_rows.capacity)
-            state.last = state.last[:0]
-        kernel_direct.resume(state, point.masses, scores, 0.5 * inner_tolerance(effort, n))
-    assert proof is not None
-    status = Status.OPTIMAL if proof.gap <= effort.tol else point.status
-    if status.is_final and proof.gap > effort.tol:
+    # No weights at all: every row falls short by 1. It is never worse than that.
+    nothing = _Point(all_at_home(machine), np.zeros(machine.n_classes))
+    best, _ = _proved(nothing, data, machine, effort, proving)
+    small = is_small(data.kernel, n)
+    gaps, is_factored = [math.inf], False
+    with np.errstate(over="ignore", invalid="ignore"):
+        state = kernel_direct.start(machine, kernel_rows=rows, tol=tol)
+        for attempt in range(_ATTEMPTS):
+            status, point = _gone_on(state, effort, _FEW_CHUNKS if small else _MANY_CHUNKS)
+            found, scores = _proved(point, data, machine, effort, proving)
+            if not found.is_convex:
+                raise DataError(_NOT_POSITIVE.format(found.smallest))
+            late = time.perf_counter() >= effort.deadline
+            if found.gap > effort.tol and small and not (is_factored or late):
+                # Visits get nowhere, or not far enough.
+                is_factored = True
+                other = _factored(data, machine, effort, state.tol)
+                if other is not None:
+                    again, its_scores = _proved(other, data, machine, effort, proving)
+                    if again.gap < found.gap:
+                        found, point, scores = again, other, its_scores
+            gaps.append(found.gap)
+            best = found if found.gap < best.gap else best
+            late = time.perf_counter() >= effort.deadline
+            if best.gap <= effort.tol or late or attempt == _ATTEMPTS - 1:
+                break
+            if not np.isfinite(scores).all():
+                break
+            if not gaps[-1] < 0.3 * gaps[-2] and state.kernel_rows.is_float32:
+                state.kernel_rows = _rows(data, effort, pool, precise=True)
+                state.size = min(state.size, state.kernel_rows.capacity)
+                state.last = state.last[:0]
+            kernel_direct.resume(state, point.masses, scores, 0.5 * tol)
+            tol *= 0.5
+    if best.gap <= effort.tol:
+        status = Status.OPTIMAL
+    elif status.is_final:
         status = Status.UNPROVED
-    return DirectFitted(proof, status, state.steps, state.updates)
+    return DirectFitted(best, status, state.steps, state.updates)
 
 
 _NOT_POSITIVE = (
@@ -135,30 +149,32 @@ def _rows(data: KernelData, effort: KernelEffort, pool: Any, precise: bool = Fal
         return centred_rows(rows, data.kernel, data.X)
 
 
-def _go_on(state: Any, data: KernelData, effort: KernelEffort) -> _Point:
-    """Work until the run ends by itself or its budget does; where visits get nowhere, factor K."""
+def _gone_on(state: Any, effort: KernelEffort, budget: int) -> tuple[Status, _Point]:
+    """Work until the run ends by itself or its budget does; return what it has come to."""
     machine = state.machine
-    n = len(machine.codes)
-    small = is_small(data.kernel, n)
-    with np.errstate(over="ignore", invalid="ignore"):
-        seconds = effort.deadline - time.perf_counter()
-        budget = _FEW_CHUNKS if small else _MANY_CHUNKS
-        status = go_on(kernel_direct, state, budget, seconds, slice_size=1)
-        if status is Status.OVERFLOW:
-            return _Point(all_at_home(machine), np.zeros(machine.n_classes), status)
-        masses, bias, factored = kernel_direct.balanced(state), None, False
-        if small and status is Status.BUDGET and time.perf_counter() < effort.deadline:
-            K = data.kernel.block(data.X, data.X)
-            tol = max(state.tol, LEAST_FACTORED_TOL)
-            better = solve_factored_direct(machine, K, tol, effort.deadline)
-            if better is not None:
-                (masses, bias), status, factored = better, Status.SETTLED, True
-        off = exactly_feasible(masses, machine)
-        masses = off.copy()
-        masses[np.arange(n), machine.codes] = machine.costs - off.sum(axis=1)
-        if bias is None:
-            bias = kernel_direct.kernel_bias(state, masses)
-    return _Point(masses, bias, status, factored)
+    seconds = effort.deadline - time.perf_counter()
+    status = go_on(kernel_direct, state, budget, seconds, slice_size=1)
+    if status is Status.OVERFLOW:
+        return status, _Point(all_at_home(machine), np.zeros(machine.n_classes))
+    masses = _exactly(kernel_direct.balanced(state), machine)
+    return status, _Point(masses, kernel_direct.kernel_bias(state, masses))
+
+
+def _factored(
+    data: KernelData, machine: KernelDirect, effort: KernelEffort, tol: float
+) -> _Point | None:
+    K = data.kernel.block(data.X, data.X)
+    tol = max(tol, LEAST_FACTORED_TOL)
+    found = solve_factored_direct(machine, K, tol, effort.deadline)
+    return None if found is None else _Point(_exactly(found[0], machine), found[1])
+
+
+def _exactly(masses: np.ndarray, machine: KernelDirect) -> np.ndarray:
+    """Return the masses with all balances exactly zero."""
+    masses = exactly_feasible(masses, machine)
+    own = np.arange(len(masses)), machine.codes
+    masses[own] = np.maximum(0.0, machine.costs - masses.sum(axis=1))
+    return masses
 
 
 def _proved(

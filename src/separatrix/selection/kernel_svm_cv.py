@@ -130,6 +130,7 @@ class KernelSVMCV(KernelSVM):
         X, codes, weights = self._pose(X, y, sample_weight)
         if self.multi_class == "direct":
             refuse_direct(self, place)
+            place = None
         copies = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         folds = list(check_cv(self.cv, codes, classifier=True).split(X, codes))
         effort = self._effort()

@@ -56,7 +56,7 @@ def visit_rows(  # type: ignore[no-untyped-def]
             continue
         square = diagonal[i] + weight
         for k in range(n_classes):
-            heights[k] = slopes[k] + square * masses[i, k]
+            heights[k] = (slopes[k] - highest) + square * masses[i, k]
         level = project(heights, n_classes, square * mass)
         row = K[i]
         for k in range(n_classes):

@@ -15,10 +15,12 @@ import numpy as np
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers import crammer_singer, direct_interior_point
-from separatrix.solvers._drive import NO_LIMIT, go_on
+from separatrix.solvers._drive import go_on
 from separatrix.solvers.factored_kernel import rows_of_factor
 
 __all__ = ["solve_factored_direct"]
+
+_MOST_PASSES = 1_000
 
 
 def solve_factored_direct(
@@ -34,7 +36,7 @@ def solve_factored_direct(
     method = direct_interior_point if direct_interior_point.suits(problem) else crammer_singer
     state = method.start(problem, tol=tol)
     seconds = max(0.0, deadline - time.perf_counter())
-    go_on(method, state, NO_LIMIT, seconds, slice_size=1)
+    go_on(method, state, _MOST_PASSES, seconds, slice_size=1)
     masses = np.zeros((len(machine.codes), machine.n_classes))
     masses[used] = state.masses
     offset = (K[used] @ machine.shares(masses)).mean(axis=0)

@@ -33,7 +33,8 @@ _VISITS = 12
 _VISITS_OF_ALL = 5  # to a chunk that holds all rows, before the biases are looked at again
 _FIRST_WEIGHT = 0.1  # of the mean diagonal
 _LEAST_VIOLATION = 1e-14
-_TINY = 1e-300
+# A gap that has not fallen by a tenth in so many chunks will not.
+_FALLING, _PATIENCE = 0.9, 300
 
 
 @dataclass
@@ -54,6 +55,8 @@ class State:
     shortfall: float = np.inf
     off_balance: float = np.inf
     last_balance: float = np.inf
+    least_gap: float = np.inf
+    least_at: int = 0  # the update at which the gap was last seen to fall
     updates: int = 0
     status: Status | None = None
     last: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
@@ -108,14 +111,12 @@ def start(
 
 def resume(state: State, masses: np.ndarray, scores: np.ndarray, tol: float) -> None:
     """Go on from masses that balance, with the kernel's own scores of them in float64."""
-    multipliers = state.bias
+    state.multipliers = state.bias
     state.masses = masses.copy()
-    shares = state.machine.shares(masses)
-    seen = np.asarray(shares.T @ state.kernel_rows.products)
+    seen = np.asarray(state.machine.shares(masses).T @ state.kernel_rows.products)
     state.scores = np.ascontiguousarray(scores.T - seen[:, None])
-    state.multipliers, state.balance = multipliers, np.zeros_like(multipliers)
-    state.tol, state.status, state.last_balance = tol, None, np.inf
-    _measure(state)
+    state.tol = tol
+    _begin_again(state)
 
 
 def carry_over(state: State, machine: KernelDirect) -> None:
@@ -123,7 +124,13 @@ def carry_over(state: State, machine: KernelDirect) -> None:
     own = np.arange(len(machine.codes)), machine.codes
     state.masses[own] = 0.0
     state.masses[own] = np.maximum(0.0, machine.costs - state.masses.sum(axis=1))
-    state.machine, state.status, state.last_balance = machine, None, np.inf
+    state.machine = machine
+    _begin_again(state)
+
+
+def _begin_again(state: State) -> None:
+    state.status, state.last_balance = None, np.inf
+    state.least_gap, state.least_at = np.inf, state.updates
     _measure(state)
 
 
@@ -198,7 +205,24 @@ def _add(state: State, rows: np.ndarray, steps: np.ndarray) -> None:
 
 
 def _measure(state: State) -> None:
-    """Compute where the run stands, end it where that is near enough, and renew the multipliers."""
+    """Look where the run stands, end it where that is near enough, and renew the multipliers."""
+    _look(state)
+    if state.gap <= state.tol and state.balance.any():
+        _settle_balance(state)
+    size = float(abs(state.balance).sum())
+    widest = float(state.violations.max(initial=0.0))
+    least = _LEAST_VIOLATION * (1.0 + float(abs(state.scores).max(initial=0.0)))
+    if state.gap < _FALLING * state.least_gap:
+        state.least_gap, state.least_at = state.gap, state.updates
+    if state.gap <= state.tol:
+        state.status = Status.OPTIMAL
+    elif (widest <= least and size <= least) or state.updates - state.least_at > _PATIENCE:
+        state.status = Status.SETTLED
+    else:
+        _renew(state, size)
+
+
+def _look(state: State) -> None:
     machine = state.machine
     shares = machine.shares(state.masses)
     state.balance = shares.sum(axis=0)
@@ -208,17 +232,23 @@ def _measure(state: State) -> None:
     )
     square = max(0.0, float(np.vdot(shares.T, state.scores)))
     state.primal = 0.5 * square + float(loss)
-    size = float(abs(state.balance).sum())
     # To balance, mass must move between classes whose slopes differ by a margin or so.
+    size = float(abs(state.balance).sum())
     state.off_balance = 0.5 * size * (1.0 + float(abs(bias).max(initial=0.0)))
-    widest = float(state.violations.max(initial=0.0))
-    least = _LEAST_VIOLATION * (1.0 + float(abs(state.scores).max(initial=0.0)))
-    if state.gap <= state.tol:
-        state.status = Status.OPTIMAL
-    elif widest <= least and size <= least:
-        state.status = Status.SETTLED
-    else:
-        _renew(state, size)
+
+
+def _settle_balance(state: State) -> None:
+    """Balance the masses, to rounding, and look again: scores moved a little may cost much."""
+    state.multipliers = state.bias
+    masses = balanced(state)
+    steps = state.masses - masses
+    rows = np.flatnonzero(steps.any(axis=1))
+    state.masses = masses
+    for begin in range(0, len(rows), state.size):
+        part = rows[begin : begin + state.size]
+        _add(state, part, steps[part])
+    state.last_balance = np.inf
+    _look(state)
 
 
 def _renew(state: State, size: float) -> None:

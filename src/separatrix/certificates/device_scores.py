@@ -45,7 +45,7 @@ def device_scores(rows: KernelRowsInProof, shares: np.ndarray, device: Any) -> S
         values[begin : begin + step] = total.cpu().numpy()
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         wrong, size = rows.bounds(support)
-        terms = min(_WIDTH, len(support)) + len(parts) + 4.0
+        terms = min(_WIDTH, len(support)) + len(parts) + 5.0
         weight = abs(shares).sum(axis=0)
         errors = np.outer(wrong + gamma_bound(terms) * (size + wrong), weight) * 1.01
         errors += (n + 2.0) * LEAST  # products that vanish

@@ -43,7 +43,7 @@ def objective(K, machine, shares, bias):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_the_objective_is_that_of_the_quadratic_program(kernel):
-    for seed in cases(24):
+    for seed in cases(16):
         X, K, machine = posed(seed, kernel)
         state = kernel_direct.start(machine, kernel_rows=rows_of(kernel, X, K), tol=1e-9)
         assert go_on(kernel_direct, state, CHUNKS, slice_size=1) in (

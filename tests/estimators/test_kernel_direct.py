@@ -151,7 +151,7 @@ def test_any_cost_is_proved(C, name):
     assert machine.objective_ <= C * len(X) * (1.0 + 1e-9)
 
 
-def test_seven_digits_are_not_asked_for_eleven():
+def test_seven_digits_end_where_they_get_no_further():
     X, y = load_iris(return_X_y=True)
     K = (X @ X.T).astype(np.float32)
     machine = direct(kernel="precomputed").fit(K, y)

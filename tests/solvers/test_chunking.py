@@ -259,3 +259,12 @@ def test_steps_by_arrays_end_where_the_loop_ends(kernel, single):
             assert_allclose(found[1].dual, found[0].dual, rtol=1e-5, atol=1e-9)
         else:
             assert found[0].negative_curvature == found[1].negative_curvature
+
+
+@pytest.mark.parametrize("by_arrays", [False, True])
+def test_of_equal_rows_the_later_one_is_taken(by_arrays):
+    signs = np.array([-1.0, 1.0, 1.0, -1.0])
+    machine = KernelMachine(signs, np.ones(4), np.arange(4))
+    state = chunking.start(machine, kernel_rows=WholeRows(np.eye(4)), by_arrays=by_arrays)
+    chunking.advance(state, 1)
+    assert chunking.pair_of(state) == (3, 2)  # what may fall first, then what gains most

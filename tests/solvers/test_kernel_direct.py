@@ -142,3 +142,25 @@ def test_a_factor_of_the_kernel_makes_the_same_machine(kernel):
         least = naive.optimum(K, machine.codes, machine.n_classes, machine.costs)
         shares = machine.shares(masses)
         assert_allclose(objective(K, machine, shares, bias), least, rtol=1e-5, atol=1e-8)
+
+
+def test_a_run_ends_with_masses_that_balance():
+    kernel = KERNELS[0]
+    for seed in cases(12):
+        X, K, machine = posed(seed, kernel)
+        state = kernel_direct.start(machine, kernel_rows=rows_of(kernel, X, K), tol=1e-4)
+        if go_on(kernel_direct, state, CHUNKS, slice_size=1) is Status.OPTIMAL:
+            assert_allclose(state.balance, 0.0, atol=1e-13 * machine.costs.sum())
+
+
+@pytest.mark.parametrize("share", [1e-17, 1e-300])
+def test_costs_far_below_a_margin_keep_their_mass(share):
+    kernel = KERNELS[0]
+    for seed in cases(6):
+        X, K, machine = posed(seed, kernel)
+        tiny = KernelDirect(machine.codes, machine.n_classes, share * machine.costs)
+        state = kernel_direct.start(tiny, kernel_rows=rows_of(kernel, X, K), tol=1e-9)
+        kernel_direct.advance(state, 3)
+        assert_allclose(state.masses.sum(axis=1), tiny.costs, rtol=1e-12)
+        own = state.masses[np.arange(len(X)), tiny.codes]
+        assert (own < tiny.costs).any()  # something has moved

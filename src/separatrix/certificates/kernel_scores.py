@@ -86,8 +86,6 @@ def kernel_scores(
     support = np.flatnonzero(shares.any(axis=1))
     others = np.setdiff1d(np.arange(n), support)
     scores = Scores(np.zeros((n, machines)), np.zeros((n, machines)), np.zeros(n, dtype=bool))
-    if len(support) == 0:  # nothing times whatever the values are, were they beyond all numbers
-        return scores
     parts = [support[k : k + _WIDTH] for k in range(0, len(support), _WIDTH)]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         rights = [rows.right(part) for part in parts]

@@ -16,6 +16,7 @@ from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.multiclass_gap import MulticlassGap, check_multiclass_gap
 from separatrix.errors import DeviceError
 from separatrix.estimators._machine import REMEDIES
+from separatrix.estimators._one_or_all import told_apart
 from separatrix.estimators._proved import Effort
 from separatrix.estimators._watch import watching
 from separatrix.problem.crammer_singer import DirectProblem
@@ -145,8 +146,7 @@ def _keep(
     machine: Any, proof: MulticlassGap, state: Any, status: Status, codes: np.ndarray
 ) -> None:
     weights = proof.weights
-    # Two classes are told apart by the difference, one row as everywhere.
-    shown = weights[1:] - weights[:1] if len(weights) == 2 else weights
+    shown = told_apart(weights)
     machine.coef_ = shown[:, 1:].copy()
     machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
     machine.certificate_ = proof

@@ -18,13 +18,14 @@ from separatrix.certificates.kernel_multiclass_gap import (
 )
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.errors import DataError, DeviceError
-from separatrix.estimators._kernel_machines import (
+from separatrix.estimators._kernel_effort import (
     LEAST_FACTORED_TOL,
     KernelData,
     KernelEffort,
     inner_tolerance,
     is_small,
 )
+from separatrix.estimators._one_or_all import told_apart
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers import kernel_direct
 from separatrix.solvers._drive import Status, go_on
@@ -33,10 +34,9 @@ from separatrix.solvers.centred_rows import centred_rows
 from separatrix.solvers.factored_direct import solve_factored_direct
 from separatrix.solvers.kernel_rows import kernel_rows
 
-__all__ = ["DirectFitted", "refuse_direct", "shown", "solve_kernel_direct"]
+__all__ = ["DirectFitted", "keep_direct", "refuse_direct", "solve_kernel_direct"]
 
 _ATTEMPTS = 6
-_AIM = 0.9  # of the tolerance
 # Chunks in which visits settle, if they get on at all.
 _FEW_CHUNKS, _MANY_CHUNKS = 2_000, 100_000
 
@@ -78,22 +78,13 @@ def refuse_direct(machine: Any, place: Any) -> None:
         )
 
 
-def shown(values: np.ndarray) -> np.ndarray:
-    """Return one row a class; two classes are told apart by the difference, one row as everywhere.
-
-    >>> shown(np.array([[1.0], [3.0]])).tolist()
-    [[2.0]]
-    """
-    return values[1:] - values[:1] if len(values) == 2 else values
-
-
 def solve_kernel_direct(
     data: KernelData, machine: KernelDirect, effort: KernelEffort, pool: ThreadPoolExecutor | None
 ) -> DirectFitted:
     """Return the machine, solved to the tolerance asked for or to the end of the budget."""
     n = len(machine.codes)
     rows = _rows(data, effort, pool)
-    tol = _AIM * effort.tol if rows.is_float32 else inner_tolerance(effort, n)
+    tol = inner_tolerance(effort, n)
     proving = KernelRowsInProof(data.kernel, data.X)
     # No weights at all: every row falls short by 1. It is never worse than that.
     nothing = _Point(all_at_home(machine), np.zeros(machine.n_classes))
@@ -134,6 +125,18 @@ def solve_kernel_direct(
     elif status.is_final:
         status = Status.UNPROVED
     return DirectFitted(best, status, state.steps, state.updates)
+
+
+def keep_direct(machine: Any, X: Any, codes: np.ndarray, found: DirectFitted) -> None:
+    """Set what the fit leaves."""
+    proof, k = found.proof, len(machine.classes_)
+    machine.status_, machine.certificate_ = found.status, proof
+    machine.objective_, machine.dual_objective_ = proof.primal, proof.dual
+    machine.gap_, machine.intercept_ = proof.gap, told_apart(proof.biases)
+    machine.n_iter_, machine.n_passes_ = found.updates, float(found.rounds)
+    shares = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, k)
+    machine._keep_support(X, told_apart(np.ascontiguousarray(shares.T)))
+    machine.n_support_ = np.bincount(codes[machine.support_], minlength=k)
 
 
 _NOT_POSITIVE = (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,15 @@ from separatrix.certificates.kernel_scores import (
     Scores,
     kernel_scores,
 )
+from separatrix.estimators._kernel_effort import (
+    LEAST_FACTORED_TOL,
+    KernelData,
+    KernelEffort,
+    chunks_at,
+    inner_tolerance,
+    is_small,
+    rows_at,
+)
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers import chunking, factored_kernel
@@ -27,72 +35,16 @@ from separatrix.solvers._drive import Status, go_on
 from separatrix.solvers.accelerated.balance import balanced as balanced_on_device
 from separatrix.solvers.balance import balanced
 from separatrix.solvers.bias import hinge_bias_interval
-from separatrix.solvers.device_kernel import device_kernel_rows
-from separatrix.solvers.kernel_rows import kernel_rows
-from separatrix.solvers.smo import pair_steps
+from separatrix.solvers.working_set import CHUNK
 
-__all__ = [
-    "LEAST_FACTORED_TOL",
-    "KernelData",
-    "KernelEffort",
-    "KernelFitted",
-    "Task",
-    "chunks_at",
-    "first_goal",
-    "inner_tolerance",
-    "is_small",
-    "rows_at",
-    "solve_kernel_machines",
-]
+__all__ = ["KernelFitted", "Task", "first_goal", "solve_kernel_machines"]
 
-LEAST_FACTORED_TOL = 1e-10
-_AIM = 0.9  # of the tolerance: what float32 hides must fit into the rest
 _ATTEMPTS = 5
-_SMALL, _SMALL_TOL = 300, 1e-11
 _FIRST_SLICE = 1 << 14
 # A chunk's rows settle in tens of steps each; so many more mean that pairs get nowhere.
 _FEW_STEPS, _FEW_STEPS_A_ROW = 5_000, 200
 _MANY_STEPS, _MANY_STEPS_A_ROW = 100_000, 1_000
 _ENTRIES_TOGETHER = 1 << 23
-_CHUNK_BESIDE_DEVICE = 1024
-
-
-@dataclass(frozen=True, eq=False)
-class KernelData:
-    """The rows, their kernel, and what a certificate says of them."""
-
-    kernel: Kernel
-    X: Any
-    fingerprint: Future[str]
-    classes: tuple[str, ...]
-    order: np.ndarray | None = None  # which row as given each one is, where they are sorted
-    device: Any = None  # where kernel values are computed; None: on the processor
-
-
-@dataclass(frozen=True)
-class KernelEffort:
-    """How far to go, when to stop, and with how much memory and how many threads."""
-
-    tol: float
-    cache_bytes: int
-    workers: int
-    deadline: float = math.inf  # of time.perf_counter
-
-
-def rows_at(
-    device: Any, kernel: Kernel, X: Any, effort: KernelEffort, pool: Any, precise: bool = False
-) -> Any:
-    """Return rows of the kernel matrix, made on a device or, where that is None, here."""
-    if device is None:
-        return kernel_rows(kernel, X, effort.cache_bytes, pool, precise=precise)
-    return device_kernel_rows(kernel, X, device, effort.cache_bytes, precise)
-
-
-def chunks_at(device: Any) -> dict[str, Any]:
-    """Return how chunks are worked on beside a device: where no loop is compiled, by arrays."""
-    if device is None:
-        return {}
-    return {"size": _CHUNK_BESIDE_DEVICE, "by_arrays": inspect.isfunction(pair_steps)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +106,7 @@ def solve_kernel_machines(
 def _values_asked_for(tasks: list[Task]) -> int:
     """Return about how many values the chunks of several machines come to: every row twice."""
     sizes = [int(np.count_nonzero(task.signs)) for task in tasks] if len(tasks) > 2 else []
-    return sum(2 * size * min(size, chunking.SIZE) for size in sizes)
+    return sum(2 * size * min(size, CHUNK) for size in sizes)
 
 
 def first_goal(effort: KernelEffort, kernel: Kernel, n_rows: int) -> tuple[float, int]:
@@ -162,22 +114,10 @@ def first_goal(effort: KernelEffort, kernel: Kernel, n_rows: int) -> tuple[float
     return inner_tolerance(effort, n_rows), _budget(is_small(kernel, n_rows), n_rows)
 
 
-def is_small(kernel: Kernel, n_rows: int) -> bool:
-    """Whether the kernel matrix can be factored."""
-    return n_rows <= factored_kernel.MOST_ROWS and bool(kernel.is_positive)
-
-
 def _budget(small: bool, n_rows: int) -> int:
     if small:
         return _FEW_STEPS + _FEW_STEPS_A_ROW * n_rows
     return _MANY_STEPS + _MANY_STEPS_A_ROW * n_rows
-
-
-def inner_tolerance(effort: KernelEffort, n_rows: int) -> float:
-    """Return the gap to stop at before the first proof."""
-    # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
-    tol = min(effort.tol, _SMALL_TOL) if n_rows <= _SMALL else effort.tol
-    return _AIM * tol
 
 
 def _first_run(task: Task, rows: Any, data: KernelData, effort: KernelEffort) -> _Run:

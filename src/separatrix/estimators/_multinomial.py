@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.certificates.softmax_gap import SoftmaxGap, check_softmax_gap
 from separatrix.certificates.unnamed_gap import LaterName, named_later
 from separatrix.estimators._machine import REMEDIES
+from separatrix.estimators._one_or_all import told_apart
 from separatrix.estimators._proved import Effort
 from separatrix.estimators._watch import watching
 from separatrix.problem.softmax import SoftmaxProblem
@@ -176,9 +177,7 @@ def _proved(
 def keep_multinomial(machine: Any, found: SolvedSoftmax) -> None:
     """Set what the fit leaves."""
     proof, status = found.proof, found.status
-    # Two classes are told apart by the difference, one row as everywhere.
-    weights = proof.weights
-    shown = weights[1:] - weights[:1] if len(weights) == 2 else weights
+    shown = told_apart(proof.weights)
     machine.coef_ = shown[:, 1:].copy()
     machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
     machine.certificate_, machine.verdict_, machine.intercept_interval_ = proof, None, None

@@ -1,4 +1,4 @@
-"""A fact of each machine: a number where there is one machine, an array where there are several."""
+"""How facts of several machines or classes are shown where there is one, or two."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["one_or_all"]
+__all__ = ["one_or_all", "told_apart"]
 
 
 def one_or_all(values: Any) -> Any:
@@ -16,3 +16,12 @@ def one_or_all(values: Any) -> Any:
     (0.5, array([0.5, 1. ]))
     """
     return float(values[0]) if len(values) == 1 else np.asarray(values)
+
+
+def told_apart(by_class: np.ndarray) -> np.ndarray:
+    """Return one row a class; two classes are told apart by the difference, in one row.
+
+    >>> told_apart(np.array([[1.0], [3.0]])).tolist()
+    [[2.0]]
+    """
+    return by_class[1:] - by_class[:1] if len(by_class) == 2 else by_class

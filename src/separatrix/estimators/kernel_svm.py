@@ -17,19 +17,12 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
-from separatrix.certificates.kernel_multiclass_gap import shares_of
 from separatrix.errors import DataError
 from separatrix.estimators._frames import numbered
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
-from separatrix.estimators._kernel_direct import (
-    DirectFitted,
-    refuse_direct,
-    shown,
-    solve_kernel_direct,
-)
+from separatrix.estimators._kernel_direct import keep_direct, refuse_direct, solve_kernel_direct
+from separatrix.estimators._kernel_effort import KernelData, KernelEffort
 from separatrix.estimators._kernel_machines import (
-    KernelData,
-    KernelEffort,
     KernelFitted,
     Task,
     first_goal,
@@ -169,10 +162,16 @@ class KernelSVM(KernelClassifier):
             data = KernelData(self.kernel_, sorted_X, fingerprint, names, order, place)
             if direct:
                 problem = KernelDirect(codes, len(names), self._costs(weights))
-                self._keep_direct(X, codes, solve_kernel_direct(data, problem, effort, pool))
-                return self
-            machines = solve_kernel_machines(data, self._tasks(codes, weights, order), effort, pool)
-        self._keep(X, codes, machines, order)
+                found = solve_kernel_direct(data, problem, effort, pool)
+            else:
+                tasks = self._tasks(codes, weights, order)
+                machines = solve_kernel_machines(data, tasks, effort, pool)
+        if direct:
+            keep_direct(self, X, codes, found)
+        else:
+            self._keep(X, codes, machines, order)
+        if self.status_ is not Status.OPTIMAL:
+            self._tell()
         return self
 
     # ---- posing
@@ -262,23 +261,10 @@ class KernelSVM(KernelClassifier):
         shares = np.array([s * p.multipliers for s, p in zip(signs, proofs, strict=True)])
         self._keep_support(X, shares)
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
-        if self.status_ is not Status.OPTIMAL:
-            self._tell(proofs)
 
-    def _keep_direct(self, X: Any, codes: np.ndarray, found: DirectFitted) -> None:
-        proof, k = found.proof, len(self.classes_)
-        self.status_, self.certificate_ = found.status, proof
-        self.objective_, self.dual_objective_, self.gap_ = proof.primal, proof.dual, proof.gap
-        self.intercept_ = shown(proof.biases)
-        self.n_iter_, self.n_passes_ = found.updates, float(found.rounds)
-        shares = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, k)
-        self._keep_support(X, shown(np.ascontiguousarray(shares.T)))
-        self.n_support_ = np.bincount(codes[self.support_], minlength=k)
-        if self.status_ is not Status.OPTIMAL:
-            self._tell((proof,))
-
-    def _tell(self, proofs: tuple[Any, ...]) -> None:
+    def _tell(self) -> None:
         if self.status_ is Status.STATIONARY:
+            proofs = getattr(self.certificate_, "machines", (self.certificate_,))
             reached = f"No pair is out of order by more than {max(p.violation for p in proofs):.3g}"
         else:
             reached = f"The gap reached is {self.gap_:.3g}, asked: {self.tol:g}"

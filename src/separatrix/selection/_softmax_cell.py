@@ -15,6 +15,7 @@ import numpy as np
 
 from separatrix.errors import DataError
 from separatrix.estimators._multinomial import SolvedSoftmax, solve_softmax
+from separatrix.estimators._one_or_all import told_apart
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.selection._cell import Arrays, Cancelled, Facts, Setting
@@ -86,8 +87,7 @@ class SoftmaxSetting(Setting):
             "passes": found.passes,
         }
         if self.judge is not None:
-            shown = W[1:] - W[:1] if len(W) == 2 else W
-            facts["score"] = float(self.judge(shown, self.folds[fold]))
+            facts["score"] = float(self.judge(told_apart(W), self.folds[fold]))
         return facts
 
 

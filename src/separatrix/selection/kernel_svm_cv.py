@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.certificates.kernel_gap import signs_of
 from separatrix.estimators._kernel_base import brought_for_kernel
 from separatrix.estimators._kernel_direct import refuse_direct
-from separatrix.estimators._kernel_machines import chunks_at, rows_at
+from separatrix.estimators._kernel_effort import chunks_at, rows_at
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import positive
 from separatrix.estimators._votes import tally

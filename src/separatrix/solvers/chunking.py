@@ -24,11 +24,10 @@ from separatrix.solvers._drive import Status
 from separatrix.solvers.bias import hinge_bias_interval
 from separatrix.solvers.kernel_rows import spans_of
 from separatrix.solvers.smo import CURVED, FIRST, SECOND, STEPS, array_steps, pair_steps
-from separatrix.solvers.working_set import choose_rows, violation
+from separatrix.solvers.working_set import CHUNK, choose_rows, violation
 
-__all__ = ["SIZE", "State", "advance", "current", "pair_of", "resume", "start", "violation"]
+__all__ = ["State", "advance", "current", "pair_of", "resume", "start", "violation"]
 
-SIZE = 1024  # rows of a chunk
 _SHARE = 0.1  # how far a chunk lowers its violation
 _SHARE_OF_ALL = 0.001  # and one that holds all rows
 _STEPS_A_ROW = 20
@@ -107,7 +106,7 @@ def start(
     *,
     kernel_rows: Any,
     tol: float = 1e-3,
-    size: int = SIZE,
+    size: int = CHUNK,
     first: np.ndarray | None = None,
     by_arrays: bool = False,
 ) -> State:

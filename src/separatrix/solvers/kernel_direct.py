@@ -24,7 +24,7 @@ from separatrix.solvers._drive import Status
 from separatrix.solvers._kernel_mass_pass import STEPS, WIDEST, look, visit_rows
 from separatrix.solvers._mass_claims import all_at_home, rebalance
 from separatrix.solvers.centred_rows import CentredRows
-from separatrix.solvers.working_set import choose_worst
+from separatrix.solvers.working_set import CHUNK, choose_worst
 
 __all__ = ["State", "advance", "balanced", "carry_over", "kernel_bias", "resume", "start"]
 
@@ -87,7 +87,7 @@ class State:
 
 
 def start(
-    machine: KernelDirect, *, kernel_rows: CentredRows, tol: float = 1e-3, size: int = 1024
+    machine: KernelDirect, *, kernel_rows: CentredRows, tol: float = 1e-3, size: int = CHUNK
 ) -> State:
     """Begin with all mass on the own classes."""
     n, K = len(machine.codes), machine.n_classes

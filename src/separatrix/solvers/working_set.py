@@ -10,7 +10,9 @@ import numpy as np
 
 from separatrix.problem.kernel_machine import KernelMachine
 
-__all__ = ["choose_rows", "choose_worst", "violation"]
+__all__ = ["CHUNK", "choose_rows", "choose_worst", "violation"]
+
+CHUNK = 1024  # rows
 
 
 def movable(machine: KernelMachine, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

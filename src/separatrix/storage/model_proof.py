@@ -24,6 +24,7 @@ from separatrix.certificates.pair_gaps import PairGaps
 from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.estimators._one_or_all import told_apart
 
 __all__ = ["has_proof", "prove_model"]
 
@@ -112,9 +113,7 @@ def _is_own(model: Any, proof: Any, X: Any, y: Any) -> bool:
         weights[:, 1:] = np.ldexp(weights[:, 1:], -proof.exponents)
         return _same_weights(model, weights, proof.machines[0].intercept)
     if isinstance(proof, MulticlassGap | SoftmaxGap):
-        weights = proof.weights
-        shown = weights[1:] - weights[:1] if len(weights) == 2 else weights
-        return _same_weights(model, shown, proof.intercept)
+        return _same_weights(model, told_apart(proof.weights), proof.intercept)
     if isinstance(proof, KernelGap | KernelGaps):
         return _same_kernel_machine(model, getattr(proof, "machines", (proof,)), X, y)
     if isinstance(proof, KernelMulticlassGap):
@@ -154,8 +153,7 @@ def _same_kernel_vectors(model: Any, proof: KernelMulticlassGap, X: Any, y: Any)
     codes = np.unique(np.asarray(y), return_inverse=True)[1]
     K, biases = len(proof.classes), proof.biases
     shares = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, K).T
-    if K == 2:  # told apart by the difference
-        shares, biases = shares[1:] - shares[:1], biases[1:] - biases[:1]
+    shares, biases = told_apart(shares), told_apart(biases)
     return proof.kernel == model.kernel_ and _same_shares(model, shares, biases, X)
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -252,3 +253,11 @@ def test_a_degree_that_would_take_for_ever_is_refused():
     assert "1000000000" in text
     with pytest.raises(Refused, match="degree"):
         kernel_gap_from_json(text)
+
+
+def test_a_bias_that_is_no_float_is_refused():
+    X, y = np.array([[1.0], [-1.0]]), np.array([1, 0])
+    proof = sx.KernelSVM(kernel="linear").fit(X, y).certificate_
+    assert proof.bias == 0.0
+    assert proof.check(X, y)
+    assert not replace(proof, bias=np.int64(0)).check(X, y)

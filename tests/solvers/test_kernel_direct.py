@@ -164,3 +164,14 @@ def test_costs_far_below_a_margin_keep_their_mass(share):
         assert_allclose(state.masses.sum(axis=1), tiny.costs, rtol=1e-12)
         own = state.masses[np.arange(len(X)), tiny.codes]
         assert (own < tiny.costs).any()  # something has moved
+
+
+def test_a_gap_that_no_longer_falls_ends_the_run(monkeypatch):
+    kernel = KERNELS[0]
+    monkeypatch.setattr(kernel_direct, "_PATIENCE", 3)
+    for seed in cases(4):
+        X, K, machine = posed(seed, kernel)
+        rows = rows_of(kernel, X, K, single=True)
+        state = kernel_direct.start(machine, kernel_rows=rows, tol=0.0)
+        assert go_on(kernel_direct, state, CHUNKS, slice_size=1) is Status.SETTLED
+        assert state.updates - state.least_at == 4

@@ -166,12 +166,9 @@ def test_costs_far_below_a_margin_keep_their_mass(share):
         assert (own < tiny.costs).any()  # something has moved
 
 
-def test_a_gap_that_no_longer_falls_ends_the_run(monkeypatch):
-    kernel = KERNELS[0]
-    monkeypatch.setattr(kernel_direct, "_PATIENCE", 3)
-    for seed in cases(4):
-        X, K, machine = posed(seed, kernel)
-        rows = rows_of(kernel, X, K, single=True)
-        state = kernel_direct.start(machine, kernel_rows=rows, tol=0.0)
-        assert go_on(kernel_direct, state, CHUNKS, slice_size=1) is Status.SETTLED
-        assert state.updates - state.least_at == 4
+def test_a_gap_that_has_long_not_fallen_ends_the_run():
+    X, K, machine = posed(4, KERNELS[0])
+    for least_at, status in ((0, Status.SETTLED), (990, None)):
+        state = kernel_direct.start(machine, kernel_rows=rows_of(KERNELS[0], X, K), tol=0.0)
+        state.least_gap, state.least_at, state.updates = 0.0, least_at, 1000
+        assert kernel_direct.advance(state, 1) is status

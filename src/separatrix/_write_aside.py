@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
+import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["create_whole", "write_whole"]
+__all__ = ["create_whole", "new_file_beside", "write_whole"]
+
+_OLD = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_NEW = _OLD | os.O_CREAT | os.O_EXCL
 
 
 def write_whole(path: str | os.PathLike[str], contents: bytes | Iterable[bytes]) -> None:
@@ -48,14 +55,22 @@ def write_whole(path: str | os.PathLike[str], contents: bytes | Iterable[bytes])
 def _open_alone(aside: Path) -> int:
     """Open the file aside for one writer at a time; a killed writer's lock goes with it.
 
-    Whoever waited may find that the file was renamed meanwhile, and makes a new one.
+    The name can be guessed, so whatever stands there that no writer of ours has left is removed,
+    never written through: a link would lead to a file of someone else's choice. Whoever waited
+    may find that the file was renamed meanwhile, and makes a new one.
     """
     while True:
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            handle = os.open(aside, _NEW, 0o666)
+        except FileExistsError:
+            found = _left_by_a_writer(aside)
+            if found is None:
+                continue
+            handle = found
         try:
             _lock(handle)
             try:
-                if os.path.samestat(os.fstat(handle), os.stat(aside)):
+                if os.path.samestat(os.fstat(handle), os.lstat(aside)):
                     return handle
             except FileNotFoundError:
                 pass
@@ -63,6 +78,32 @@ def _open_alone(aside: Path) -> int:
             os.close(handle)
             raise
         os.close(handle)
+
+
+def _left_by_a_writer(aside: Path) -> int | None:
+    """Open the half file of another writer; None where the name is free now."""
+    try:
+        before = os.lstat(aside)
+        if not _is_half_file(before):
+            os.unlink(aside)
+            return None
+        handle = os.open(aside, _OLD)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # it became a link just now
+            return None
+        raise
+    if os.path.samestat(before, os.fstat(handle)):
+        return handle
+    os.close(handle)
+    return None
+
+
+def _is_half_file(found: os.stat_result) -> bool:
+    """Whether it is a plain file of this user that has no other name."""
+    mine = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and mine
 
 
 def _lock(handle: int) -> None:
@@ -80,21 +121,28 @@ def _lock(handle: int) -> None:
 def create_whole(path: str | os.PathLike[str], contents: bytes) -> None:
     """As `write_whole`, but refuse with FileExistsError where the name is taken, even just now."""
     path = Path(path)
-    aside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        _write(aside, [contents])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with new_file_beside(path) as aside:
+        with open(aside, "wb") as file:
+            file.write(contents)
+            file.flush()
+            os.fsync(file.fileno())
         os.link(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
     _settle(path.parent)
 
 
-def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "wb") as file:
-        file.writelines(pieces)
-        file.flush()
-        os.fsync(file.fileno())
+@contextmanager
+def new_file_beside(path: Path) -> Iterator[Path]:
+    """Give an empty file in the same folder, made now under a name that nobody can guess."""
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(16)}.part{path.suffix}")
+    try:
+        os.close(os.open(aside, _NEW, 0o666))
+    except OSError as error:  # told of the name that the user knows
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    try:
+        yield aside
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def _settle(folder: Path) -> None:

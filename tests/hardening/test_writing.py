@@ -16,7 +16,8 @@ from tests.cli.command import separatrix
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
-from separatrix._write_aside import write_whole
+from separatrix._write_aside import create_whole, write_whole
+from separatrix.plots._save import written_aside
 
 X, Y = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
 KERNEL, LINEAR = sx.KernelSVM().fit(X, Y), sx.LinearSVM().fit(X, Y)
@@ -167,6 +168,66 @@ def test_a_half_file_of_a_killed_writer_is_taken_over(tmp_path):
     write_whole(path, b"whole")
     assert path.read_bytes() == b"whole"
     assert names(tmp_path) == ["model.sx"]
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link], ids=["symbolic", "hard"])
+def test_a_link_under_the_name_aside_is_not_written_through(link, tmp_path):
+    """Whoever can write in the folder could once have any file of the user overwritten."""
+    victim, path = tmp_path / "victim", tmp_path / "model.sx"
+    victim.write_bytes(b"precious")
+    link(victim, tmp_path / "model.sx.part")
+    write_whole(path, b"whole")
+    assert victim.read_bytes() == b"precious"
+    assert path.read_bytes() == b"whole"
+    assert not path.is_symlink()
+    assert names(tmp_path) == ["model.sx", "victim"]
+
+
+def test_a_link_to_nothing_under_the_name_aside_makes_no_file(tmp_path):
+    (tmp_path / "model.sx.part").symlink_to(tmp_path / "elsewhere")
+    write_whole(tmp_path / "model.sx", b"whole")
+    assert names(tmp_path) == ["model.sx"]
+
+
+def test_a_pipe_under_the_name_aside_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "model.sx.part")
+    write_whole(tmp_path / "model.sx", b"whole")
+    assert names(tmp_path) == ["model.sx"]
+
+
+def test_a_link_put_there_between_two_looks_is_not_followed(tmp_path, monkeypatch):
+    """The half of a killed writer becomes a link after it was looked at."""
+    victim, aside = tmp_path / "victim", tmp_path / "model.sx.part"
+    victim.write_bytes(b"precious")
+    aside.write_bytes(b"half")
+    look = os.lstat
+
+    def look_and_exchange(path, **keywords):
+        found = look(path, **keywords)
+        if os.fspath(path) == os.fspath(aside) and not aside.is_symlink():
+            aside.unlink()
+            aside.symlink_to(victim)
+            monkeypatch.setattr(os, "lstat", look)
+        return found
+
+    monkeypatch.setattr(os, "lstat", look_and_exchange)
+    write_whole(tmp_path / "model.sx", b"whole")
+    assert victim.read_bytes() == b"precious"
+    assert names(tmp_path) == ["model.sx", "victim"]
+
+
+def test_pictures_and_seals_are_not_written_through_links(tmp_path):
+    """Their names aside could be guessed too."""
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    for name in (".picture.svg.part.svg", f"seal.{os.getpid()}.part"):
+        (tmp_path / name).symlink_to(victim)
+    with written_aside(tmp_path / "picture.svg") as aside:
+        aside.write_bytes(b"picture")
+    create_whole(tmp_path / "seal", b"seal")
+    assert victim.read_bytes() == b"precious"
+    assert (tmp_path / "picture.svg").read_bytes() == b"picture"
+    assert (tmp_path / "seal").read_bytes() == b"seal"
 
 
 def test_thirty_kills_while_saving():

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from separatrix._write_aside import new_file_beside
+
 
 @contextmanager
 def written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a path to write to; it takes the name wanted once all has gone well."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    aside = target.with_name(f".{target.name}.part{target.suffix}")
-    try:
+    with new_file_beside(target) as aside:
         yield aside
         os.replace(aside, target)
-    finally:
-        aside.unlink(missing_ok=True)

@@ -146,7 +146,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     except ImportError:  # a system without such locks
         yield
         return
-    handle = os.open(work / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    handle = os.open(work / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

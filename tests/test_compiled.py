@@ -1,19 +1,22 @@
 """Nothing about the cache on disk can break a call: each trouble is really made, then met."""
 
+import copy
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 
 import pytest
 
-from separatrix import _compiled
+from separatrix import _machine_code
+from separatrix._compiled import is_interpreted
 from tests.amounts import ALL
 
 FIT = """
 import sys
 import numpy as np
-from separatrix._compiled import cache_home
+from separatrix._machine_code import cache_home
 from separatrix.problem.losses import value
 {before}
 assert value(0, 0.25) == 0.75
@@ -22,7 +25,7 @@ print("ok", sum(value.stats.cache_hits.values()), sum(value.stats.cache_misses.v
 """
 
 compiled_only = pytest.mark.skipif(
-    _compiled.is_interpreted(), reason="loops are interpreted in this run: there is no cache"
+    is_interpreted(), reason="loops are interpreted in this run: there is no cache"
 )
 
 
@@ -117,12 +120,15 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 @compiled_only
 def test_edited_sources_have_another_cache(tmp_path, monkeypatch):
     package = tmp_path / "separatrix"
-    shutil.copytree(_compiled._PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(_compiled, "_PACKAGE", package)
-    first = _compiled.source_stamp()
-    rows = package / "problem" / "rows.py"
-    rows.write_text(rows.read_text() + "\n# edited\n")
-    assert _compiled.source_stamp() != first
+    shutil.copytree(_machine_code._PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(_machine_code, "_PACKAGE", package)
+    first = _machine_code.source_stamp()
+    stamps = {first}
+    for name in ("problem/rows.py", "solvers/partitioned/passes.py"):
+        edited = package / name
+        edited.write_text(edited.read_text() + "\n# edited\n")
+        stamps.add(_machine_code.source_stamp())
+    assert len(stamps) == 3, "an edit in a folder inside another counts too"
 
 
 def test_old_versions_are_forgotten(tmp_path):
@@ -133,7 +139,7 @@ def test_old_versions_are_forgotten(tmp_path):
     (tmp_path / mixed / "mine.txt").write_text("x")
     for name in (old, kept, mixed, "photos"):
         os.utime(tmp_path / name, (0, 0))
-    _compiled._forget_old_versions(tmp_path, kept=kept)
+    _machine_code._forget_old_versions(tmp_path, kept=kept)
     assert sorted(path.name for path in tmp_path.iterdir()) == [new, kept, mixed, "photos"]
     assert [path.name for path in (tmp_path / mixed).iterdir()] == ["mine.txt"]
     assert (tmp_path / "photos" / "loop.nbi").exists()
@@ -141,10 +147,29 @@ def test_old_versions_are_forgotten(tmp_path):
 
 def test_the_cache_folder_can_be_chosen(monkeypatch, tmp_path):
     monkeypatch.setenv("SEPARATRIX_CACHE_DIR", str(tmp_path))
-    assert _compiled.cache_home() == tmp_path
+    assert _machine_code.cache_home() == tmp_path
     monkeypatch.delenv("SEPARATRIX_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
-    assert _compiled.cache_home() == tmp_path / "x" / "separatrix"
+    assert _machine_code.cache_home() == tmp_path / "x" / "separatrix"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert _compiled.cache_home() == tmp_path / "home" / ".cache" / "separatrix"
+    assert _machine_code.cache_home() == tmp_path / "home" / ".cache" / "separatrix"
+
+
+@compiled_only
+def test_loops_cost_nothing_until_one_runs():
+    told = """
+import sys
+from separatrix.problem.losses import value
+assert "numba" not in sys.modules
+value(0, 0.25)
+assert "numba" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", told], check=True)
+
+
+def test_a_loop_travels_by_its_name():
+    from separatrix.problem.losses import value
+
+    assert pickle.loads(pickle.dumps(value)) is value
+    assert copy.deepcopy(value) is value

@@ -1,13 +1,8 @@
-"""Compiled loops: the only place that imports numba.
+"""Compiled loops: ``@compiled`` turns a plain loop into machine code, when it is first called.
 
-``@compiled`` turns a plain loop into machine code that releases the interpreter lock, and keeps the
-machine code on disk between processes. Three things differ from ``numba.njit(cache=True)``:
-
-- The cache is keyed by a hash of every source file that can hold a loop. (numba looks only at the
-  file of the outer function, so a helper edited elsewhere would leave a stale loop behind.)
-- Nothing about the cache can break a call. A read-only home, a full disk, a truncated or altered
-  cache file: each is a cache miss, and the loop is compiled in memory.
-- The cache lives in a folder of our own and numba's global settings stay as the user has them.
+numba takes half a second to import. So a module full of loops costs nothing until one of them
+runs: each is a `Loop`, which asks ``_machine_code`` for numba's dispatcher on its first call. Where
+a loop calls another, numba meets the other `Loop` while compiling and sees its dispatcher.
 
 ``by_kind`` gives one name to several loops and picks one, while compiling, by the type of the
 first argument: this is how a single solver loop serves dense and sparse rows.
@@ -15,160 +10,70 @@ first argument: this is how a single solver loop serves dense and sparse rows.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import pickle
-import re
-import time
+import sys
+import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from functools import update_wrapper
+from typing import Any, TypeVar, cast
 
-import numba
-from numba.core import caching
-from numba.extending import overload
-
-__all__ = ["by_kind", "compiled", "inlined", "is_interpreted"]
+__all__ = ["Loop", "by_kind", "compiled", "inlined", "is_interpreted"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PACKAGE = Path(__file__).parent
-_FOLDERS_WITH_LOOPS = ("problem", "solvers", "data")
-_DAYS_KEPT = 30
-_STAMP_PATTERN = re.compile("[0-9a-f]{16}")
-
-# Sums may be reordered so that they use vector instructions; NaN and inf keep their meaning.
-_REORDERED_SUMS = {"reassoc", "contract"}
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _REORDERED_SUMS}
+# Registrations that numba has not been given: it learns them before it compiles the next loop.
+_untold: list[Callable[[Any], None]] = []
+_lock = threading.RLock()
 
 
 def is_interpreted() -> bool:
     """Whether loops run as plain Python, as ``NUMBA_DISABLE_JIT=1`` asks."""
-    return bool(numba.config.DISABLE_JIT)
+    numba = sys.modules.get("numba")
+    if numba is not None and hasattr(numba, "config"):
+        return bool(numba.config.DISABLE_JIT)
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
-def source_stamp() -> str:
-    """Hash every source file that can hold a loop."""
-    digest = hashlib.sha256()
-    files = [Path(__file__)]
-    for folder in _FOLDERS_WITH_LOOPS:
-        files += sorted((_PACKAGE / folder).glob("*.py"))
-    for file in files:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+class Loop:
+    """A loop in Python and, from its first call on, in machine code."""
 
+    def __init__(self, function: Callable[..., Any], inline: bool) -> None:
+        update_wrapper(self, function)
+        self._inline = inline
+        self._dispatcher: Any = None
 
-def cache_home() -> Path:
-    """Return the folder under which all versions keep their machine code."""
-    chosen = os.environ.get("SEPARATRIX_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "separatrix"
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the machine code."""
+        return (self._dispatcher or self.dispatcher)(*arguments, **named)
 
+    @property
+    def dispatcher(self) -> Any:
+        """What numba made of the loop."""
+        if self._dispatcher is None:
+            from separatrix import _machine_code
 
-def _forget_old_versions(home: Path, kept: str) -> None:
-    """Remove machine code not added to for a month, and nothing else, so that it does not grow."""
-    limit = time.time() - _DAYS_KEPT * 86400
-    for version in home.iterdir():
-        ours = _STAMP_PATTERN.fullmatch(version.name) and version.name != kept
-        if ours and version.is_dir() and version.stat().st_mtime < limit:
-            for file in (*version.glob("*.nbi"), *version.glob("*.nbc")):
-                file.unlink(missing_ok=True)
-            if not any(version.iterdir()):
-                version.rmdir()
+            with _lock:
+                while _untold:
+                    _untold.pop()(_machine_code.overloaded)
+                if self._dispatcher is None:
+                    made = _machine_code.dispatcher_of(vars(self)["__wrapped__"], self._inline)
+                    self._dispatcher = made
+        return self._dispatcher
 
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes the name of this loop for, inside another."""
+        return self.dispatcher._numba_type_
 
-_STAMP = source_stamp()
+    def __getattr__(self, name: str) -> Any:
+        """Return what numba's dispatcher tells of the loop, such as `stats` and `py_func`."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dispatcher, name)
 
-
-class _Locator(caching._CacheLocator):
-    """Puts all machine code of one state of the sources into one folder."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        code = function.__code__
-        self._disambiguator = f"{Path(code.co_filename).parent.name}-{code.co_firstlineno}"
-
-    def get_cache_path(self) -> str:
-        return str(cache_home() / _STAMP)
-
-    def get_source_stamp(self) -> str:
-        return _STAMP
-
-    def get_disambiguator(self) -> str:
-        return self._disambiguator
-
-    def ensure_cache_path(self) -> None:
-        folder = cache_home() / _STAMP
-        if not folder.is_dir():
-            folder.mkdir(parents=True, exist_ok=True)
-            _forget_old_versions(folder.parent, kept=_STAMP)
-
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
-        return cls(py_func)
-
-
-class _Files(caching.IndexDataCacheFile):
-    """Cache files that carry their own digest: altered machine code is never run."""
-
-    def _dump(self, obj: object) -> bytes:
-        payload: bytes = super()._dump(obj)
-        return hashlib.sha256(payload).digest() + payload
-
-    @staticmethod
-    def _verified(data: bytes) -> Any:
-        digest, payload = data[:32], data[32:]
-        if hashlib.sha256(payload).digest() != digest:
-            raise ValueError("the cache file was altered or cut short")
-        return pickle.loads(payload)
-
-    def _load_index(self) -> dict[Any, str]:
-        try:
-            with open(self._index_path, "rb") as file:
-                version = pickle.load(file)
-                stamp, overloads = self._verified(file.read())
-        except Exception:
-            return {}
-        return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
-
-    def _load_data(self, name: str) -> Any:
-        return self._verified(Path(self._data_path(name)).read_bytes())
-
-
-class _Implementation(caching.CompileResultCacheImpl):
-    def __init__(self, py_func: Callable[..., Any]) -> None:
-        super().__init__(py_func)
-        # Whatever locators the user configured for numba, these loops use ours.
-        self._locator = _Locator.from_function(py_func, "")
-        name = f"{Path(py_func.__code__.co_filename).stem}.{py_func.__qualname__}"
-        self._filename_base = self.get_filename_base(name, "")
-
-    _locator_classes = [_Locator]
-
-
-class _GuardedCache(caching.FunctionCache):
-    """A cache whose every failure is a miss."""
-
-    _impl_class = _Implementation
-
-    def __init__(self, py_func: Callable[..., Any]) -> None:
-        super().__init__(py_func)
-        self._cache_file = _Files(
-            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
-        )
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except Exception:
-            self.disable()
+    def __reduce__(self) -> str:
+        """Send a loop to another process by its name."""
+        return self.__qualname__
 
 
 def compiled(function: F) -> F:
@@ -184,16 +89,12 @@ def compiled(function: F) -> F:
     >>> float(total(np.array([1.0, 2.0])))
     3.0
     """
-    dispatcher = numba.njit(**_OPTIONS)(function)
-    if not is_interpreted() and Path(function.__code__.co_filename).is_file():
-        dispatcher._cache = _GuardedCache(function)
-    return dispatcher
+    return function if is_interpreted() else cast(F, Loop(function, inline=False))
 
 
 def inlined(function: F) -> F:
     """Compile a small step into the loop that calls it: for steps made millions of times."""
-    stepping: F = numba.njit(inline="always", **_OPTIONS)(function)
-    return stepping
+    return function if is_interpreted() else cast(F, Loop(function, inline=True))
 
 
 def by_kind(
@@ -208,14 +109,10 @@ def by_kind(
     def interpreted(rows: Any, *arguments: Any) -> Any:
         return implementations[type(rows)](rows, *arguments)
 
-    def register(kind: type, implementation: Callable[..., Any]) -> None:
-        options = {**_OPTIONS, "fastmath": {"contract"}} if kind in in_order else _OPTIONS
-
-        @overload(interpreted, strict=False, jit_options=options)
-        def choose(rows: Any, *arguments: Any) -> Callable[..., Any] | None:
-            return implementation if getattr(rows, "instance_class", None) is kind else None
+    def tell(overloaded: Any) -> None:
+        for kind, implementation in implementations.items():
+            overloaded(interpreted, kind, implementation, kind in in_order)
 
     if not is_interpreted():
-        for kind, implementation in implementations.items():
-            register(kind, implementation)
+        _untold.append(tell)
     return interpreted

@@ -1,0 +1,183 @@
+"""Machine code: the only place that imports numba, which is when the first loop runs.
+
+Loops release the interpreter lock, and their machine code is kept on disk between processes. Three
+things differ from ``numba.njit(cache=True)``:
+
+- The cache is keyed by a hash of every source file that can hold a loop. (numba looks only at the
+  file of the outer function, so a helper edited elsewhere would leave a stale loop behind.)
+- Nothing about the cache can break a call. A read-only home, a full disk, a truncated or altered
+  cache file: each is a cache miss, and the loop is compiled in memory.
+- The cache lives in a folder of our own and numba's global settings stay as the user has them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import caching
+from numba.extending import overload
+
+__all__ = ["cache_home", "dispatcher_of", "overloaded", "source_stamp"]
+
+_PACKAGE = Path(__file__).parent
+_FOLDERS_WITH_LOOPS = ("problem", "solvers", "data")
+_DAYS_KEPT = 30
+_STAMP_PATTERN = re.compile("[0-9a-f]{16}")
+
+# Sums may be reordered so that they use vector instructions; NaN and inf keep their meaning.
+_REORDERED_SUMS = {"reassoc", "contract"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _REORDERED_SUMS}
+
+
+def source_stamp() -> str:
+    """Hash every source file that can hold a loop."""
+    digest = hashlib.sha256()
+    files = [_PACKAGE / "_machine_code.py", _PACKAGE / "_compiled.py"]
+    for folder in _FOLDERS_WITH_LOOPS:
+        files += sorted((_PACKAGE / folder).rglob("*.py"))
+    for file in files:
+        name = file.relative_to(_PACKAGE).as_posix().encode()
+        digest.update(name + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def cache_home() -> Path:
+    """Return the folder under which all versions keep their machine code."""
+    chosen = os.environ.get("SEPARATRIX_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "separatrix"
+
+
+def _forget_old_versions(home: Path, kept: str) -> None:
+    """Remove machine code not added to for a month, and nothing else, so that it does not grow."""
+    limit = time.time() - _DAYS_KEPT * 86400
+    for version in home.iterdir():
+        ours = _STAMP_PATTERN.fullmatch(version.name) and version.name != kept
+        if ours and version.is_dir() and version.stat().st_mtime < limit:
+            for file in (*version.glob("*.nbi"), *version.glob("*.nbc")):
+                file.unlink(missing_ok=True)
+            if not any(version.iterdir()):
+                version.rmdir()
+
+
+_STAMP = source_stamp()
+
+
+class _Locator(caching._CacheLocator):
+    """Puts all machine code of one state of the sources into one folder."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        code = function.__code__
+        self._disambiguator = f"{Path(code.co_filename).parent.name}-{code.co_firstlineno}"
+
+    def get_cache_path(self) -> str:
+        return str(cache_home() / _STAMP)
+
+    def get_source_stamp(self) -> str:
+        return _STAMP
+
+    def get_disambiguator(self) -> str:
+        return self._disambiguator
+
+    def ensure_cache_path(self) -> None:
+        folder = cache_home() / _STAMP
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            _forget_old_versions(folder.parent, kept=_STAMP)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_func)
+
+
+class _Files(caching.IndexDataCacheFile):
+    """Cache files that carry their own digest: altered machine code is never run."""
+
+    def _dump(self, obj: object) -> bytes:
+        payload: bytes = super()._dump(obj)
+        return hashlib.sha256(payload).digest() + payload
+
+    @staticmethod
+    def _verified(data: bytes) -> Any:
+        digest, payload = data[:32], data[32:]
+        if hashlib.sha256(payload).digest() != digest:
+            raise ValueError("the cache file was altered or cut short")
+        return pickle.loads(payload)
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            with open(self._index_path, "rb") as file:
+                version = pickle.load(file)
+                stamp, overloads = self._verified(file.read())
+        except Exception:
+            return {}
+        return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
+
+    def _load_data(self, name: str) -> Any:
+        return self._verified(Path(self._data_path(name)).read_bytes())
+
+
+class _Implementation(caching.CompileResultCacheImpl):
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        super().__init__(py_func)
+        # Whatever locators the user configured for numba, these loops use ours.
+        self._locator = _Locator.from_function(py_func, "")
+        name = f"{Path(py_func.__code__.co_filename).stem}.{py_func.__qualname__}"
+        self._filename_base = self.get_filename_base(name, "")
+
+    _locator_classes = [_Locator]
+
+
+class _GuardedCache(caching.FunctionCache):
+    """A cache whose every failure is a miss."""
+
+    _impl_class = _Implementation
+
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        super().__init__(py_func)
+        self._cache_file = _Files(
+            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
+        )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            self.disable()
+
+
+def dispatcher_of(function: Callable[..., Any], inline: bool) -> Any:
+    """Return what numba makes of a loop; a step to be inlined has no machine code of its own."""
+    if inline:
+        return numba.njit(inline="always", **_OPTIONS)(function)
+    dispatcher = numba.njit(**_OPTIONS)(function)
+    if not numba.config.DISABLE_JIT and Path(function.__code__.co_filename).is_file():
+        dispatcher._cache = _GuardedCache(function)
+    return dispatcher
+
+
+def overloaded(
+    interpreted: Callable[..., Any], kind: type, implementation: Callable[..., Any], in_order: bool
+) -> None:
+    """Let numba take `implementation` for `interpreted` where the first argument is of `kind`."""
+    options = {**_OPTIONS, "fastmath": {"contract"}} if in_order else _OPTIONS
+
+    @overload(interpreted, strict=False, jit_options=options)
+    def choose(rows: Any, *arguments: Any) -> Callable[..., Any] | None:
+        return implementation if getattr(rows, "instance_class", None) is kind else None

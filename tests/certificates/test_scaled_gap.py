@@ -39,6 +39,20 @@ def test_there_and_back(n_classes):
     assert not again.check(X[:, :2], y)
 
 
+def test_columns_that_the_division_rounds_are_refused():
+    machine, X, y = fitted(2)
+    small = X.copy()
+    small[0, 0] = 2.0**-1074 * 3.0
+    proof = machine.certificate_
+    exponents = np.full(3, 1)
+    divided = np.ldexp(small, -exponents)  # 1.5 times the least number: rounded to 2 of them
+    inner = sx.LinearSVM(C=1.0).fit(divided, y).certificate_
+    assert inner.check(divided, y)
+    assert not ScaledGap(exponents, inner).check(small, y)
+    assert ScaledGap(exponents, inner).check(np.ldexp(divided, exponents), y)
+    assert proof.check(X, y)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_weights_that_predict_are_those_proved(n_classes):
     machine, X, y = fitted(n_classes)

@@ -6,6 +6,7 @@ from tests.naive.perceptron import kesler_rows
 from tests.problems import as_sparse, problems
 
 from separatrix._compiled import compiled
+from separatrix.errors import DataError
 from separatrix.problem import rows as rows_module
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 from separatrix.problem.multiclass import KeslerProblem
@@ -109,3 +110,12 @@ def test_powers_of_two_change_no_digit():
         assert np.array_equal(sparse.toarray(), divided)
         back = np.ldexp(divided, exponents)
         assert np.array_equal(back, X)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_whole_numbers_that_float64_does_not_hold_are_refused(dtype):
+    fine, long = np.array([[2**53], [1]], dtype=dtype), np.array([[2**53 + 1], [1]], dtype=dtype)
+    assert as_matrix(fine)[0, 0] == 2.0**53
+    for X in (long, sp.csr_array(long)):
+        with pytest.raises(DataError, match="beyond 2\\^53"):
+            as_matrix(X)

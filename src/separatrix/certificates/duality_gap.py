@@ -15,21 +15,25 @@ import numpy as np
 
 from separatrix._device import on_host
 from separatrix.certificates.canonical import Problem, sha256
-from separatrix.certificates.data_pass import Pass, one_pass, ways
-from separatrix.certificates.device_gap import bounds_on_device
+from separatrix.certificates.data_pass import Pass, one_pass
+from separatrix.certificates.enclosed_sums import ways_for
 from separatrix.certificates.objective_bounds import (
     box_around,
-    dual_from_below,
-    primal_from_above,
+    dual_objective,
+    primal_objective,
+    start_of,
 )
 from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.two_bounds import (
     SLACK,
+    WIDE,
     EachMachine,
     TwoBounds,
     are_floats,
+    costs_agree,
     costs_in_json,
     hexadecimal,
+    is_enough,
     stated,
 )
 from separatrix.problem.device_rows import on_device
@@ -108,7 +112,7 @@ class DualityGap(TwoBounds):
             bias_penalty=self.bias_penalty,
             ridge=self.ridge,
             slack=0.0,
-            wanted=0.0,
+            claimed=self,
         )
         return self._is_found_again(again)
 
@@ -124,6 +128,8 @@ class DualityGap(TwoBounds):
             and self.multipliers.shape == self.costs.shape == (n,)
             and self.weights.shape == (d + 1,)
             and bool((self.costs >= 0.0).all() and (self.costs > 0.0).any())
+            and costs_agree(self.costs)
+            and (self.loss != "logistic" or bool(np.isfinite(self.costs).all()))
             and self.loss in LOSSES
             and self.ridge in (0.0, 1.0)
             and 0.0 <= self.bias_penalty < math.inf
@@ -203,31 +209,30 @@ def check_duality_gap(
     classes: tuple[str, ...] = ("0", "1"),
     slack: float = SLACK,
     wanted: float = 0.0,
+    claimed: DualityGap | None = None,
 ) -> DualityGap:
-    """Compute both bounds from the data, rounding outwards.
+    """Enclose both objectives from the data.
 
-    The ways to bound their rounding are tried from the cheapest on, until the gap is the one
-    `wanted`.
+    The ways to sum are tried from the cheapest on, until the gap is the one `wanted`, or bounds
+    `claimed` are found again or refuted.
     """
     if on_device(X) and X.size <= _FEW_THERE:
         X = as_matrix(X.to_host())
     w, bias = np.asarray(weights[1:]), float(weights[0]) if intercept else 0.0
     penalty = bias_penalty if intercept else None
-    if on_device(X):
-        told = signs, costs, loss, w, bias, alpha, penalty
-        seen, primal, dual = bounds_on_device(X, *told, widened=slack > 0.0)
-    for way in () if on_device(X) else ways(X):
-        if way == "lengths" and ridge == 0.0:
-            continue  # the box asks for every column by itself
-        seen = one_pass(X, signs, w, bias, alpha, way)
-        if slack and way != "exact":
-            seen = seen.widened()
-        primal = primal_from_above(seen, costs, loss, w, bias, penalty or 0.0, ridge)
-        box = None if ridge else box_around(seen, w, alpha, _REACH)
-        dual = dual_from_below(seen, costs, loss, signs, alpha, penalty, box)
-        if primal - dual <= (wanted - 2.0 * slack) * primal:
+    box = None if ridge else box_around(X, w, alpha, _REACH)
+    start, wide = start_of(loss, costs), WIDE if slack else 1.0
+    entries = X.shape[0] * X.shape[1] if not hasattr(X, "nnz") else X.nnz
+    ways = ways_for(entries) if not on_device(X) else ("plain",)
+    for way in ways:
+        seen = one_pass(X, signs, w, bias, alpha, start, way, wide)
+        above = primal_objective(seen, costs, loss, w, bias, penalty or 0.0, ridge)
+        below = dual_objective(seen, costs, loss, signs, alpha, penalty, box)
+        if claimed is not None and claimed._needs_no_more(above, below):
             break
-    primal, dual = stated(primal, dual, slack)
+        if claimed is None and is_enough(above, below, wanted, slack, "exact" in ways):
+            break
+    primal, dual = stated(above, below, slack)
     return DualityGap(
         primal=primal,
         dual=dual,
@@ -271,6 +276,7 @@ def _violations(
         else:
             add("multiplier that is not the loss's slope", abs(a / c - 0.5 * (1 - np.tanh(m / 2))))
         length = float(np.linalg.norm(w))
-        away = float(np.linalg.norm(ridge * w - seen.total)) / length if length > 0.0 else 0.0
+        off = ridge * w - seen.total.middle
+        away = float(np.linalg.norm(off)) / length if length > 0.0 else 0.0
     found.append(Violation("weights that are not the sum of rows", int(away > _VISIBLE), away))
     return found

@@ -84,8 +84,8 @@ def _times(a: Any, b: Any) -> Any:
 class Enclosure:
     """Numbers that are not below `low` and not above `high`."""
 
-    low: np.ndarray
-    high: np.ndarray
+    low: Any  # arrays or numbers of float64, never NaN
+    high: Any
 
     __array_ufunc__ = None  # array * Enclosure is ours to compute
 
@@ -115,7 +115,13 @@ class Enclosure:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of both arrays."""
-        return self.low.shape
+        return np.shape(self.low)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """About the numbers themselves, for those who look at them: no claim may rest on these."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(0.5 * self.low + 0.5 * self.high)
 
     @property
     def is_finite(self) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_bounds import Scored, most_out_of_order, objectives
 from separatrix.certificates.kernel_claims import (
     WIDER,
@@ -236,7 +237,9 @@ def prove_kernel_gap(
         primal, dual = objectives(rows)
         if np.count_nonzero(alpha) > np.count_nonzero(rows.alpha):
             dual = -math.inf  # a multiplier of a row that has no part in this
-        primal, dual = stated(primal, dual, SLACK if wider else 0.0)
+        primal, dual = stated(
+            Enclosure.exact(primal), Enclosure.exact(dual), SLACK if wider else 0.0
+        )
         violation = most_out_of_order(rows)
     return KernelGap(
         primal=primal,

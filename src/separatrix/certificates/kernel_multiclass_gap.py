@@ -34,6 +34,7 @@ from separatrix.certificates.class_multipliers import (
 from separatrix.certificates.class_pass import shortfalls
 from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_bounds import rounded_sum, square_from_above
 from separatrix.certificates.kernel_claims import WIDER, KernelClaim, least_eigenvalue
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
@@ -190,7 +191,9 @@ def prove_kernel_multiclass_gap(
                 # The sum of the multipliers is rounded once.
                 gain = rounded_sum(multipliers) * (1.0 - 4.0 * UNIT)
                 dual = below(gain - 0.5 * square)
-        primal, dual = stated(primal, dual, SLACK if wider else 0.0)
+        primal, dual = stated(
+            Enclosure.exact(primal), Enclosure.exact(dual), SLACK if wider else 0.0
+        )
         margins = _margins(values, codes)
     return KernelMulticlassGap(
         primal=float(primal) if math.isfinite(primal) else math.inf,

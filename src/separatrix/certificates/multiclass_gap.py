@@ -32,7 +32,7 @@ from separatrix.certificates.class_multipliers import (
 from separatrix.certificates.class_pass import ClassPass, class_pass
 from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import Violation, data_of
-from separatrix.certificates.objective_bounds import sum_error, sum_from_above
+from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.two_bounds import SLACK, are_floats, are_places, stated
 from separatrix.certificates.weights_by_class import (
@@ -41,6 +41,8 @@ from separatrix.certificates.weights_by_class import (
     half_square,
     penalty_of_biases,
     primal_above,
+    sum_error,
+    sum_from_above,
 )
 from separatrix.problem.signed import as_matrix
 
@@ -157,7 +159,7 @@ def check_multiclass_gap(
         )
         if primal - dual <= (wanted - 2.0 * slack) * primal:
             break
-    primal, dual = stated(primal, dual, slack)
+    primal, dual = stated(Enclosure.exact(primal), Enclosure.exact(dual), slack)
     return MulticlassGap(
         primal=primal,
         dual=dual,

@@ -1,39 +1,57 @@
-"""The two objectives of a machine at given points, with every rounding error bounded.
+"""The two objectives of a machine at given points, enclosed.
 
-    primal(w, b)  =  1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))            from above
-    dual(a)       =  sum_i -c_i loss*(-a_i/c_i) - 1/2 |sum_i a_i y_i x_i|^2 (- ...)     from below
+    primal(w, b)  =  1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
+    dual(a)       =  sum_i -c_i loss*(-a_i/c_i) - 1/2 |sum_i a_i y_i x_i|^2 (- ...)
 
-From what one pass over the data tells (`data_pass`). Sums over rows are made of short stretches by
-`math.fsum`, which rounds once. The one thing trusted is that NumPy's exp, log and log1p are right
-to eight units in the last place.
+From what one pass over the data tells (`data_pass`).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.data_pass import LEAST, UNIT, Pass
+from separatrix.certificates.checker import Refused
+from separatrix.certificates.data_pass import Pass
+from separatrix.certificates.enclosed_sums import blocks
+from separatrix.certificates.enclosure import Enclosure, exp, log, log1p
+from separatrix.certificates.two_bounds import costs_agree
 
 __all__ = [
+    "NOTHING",
+    "balance_of",
     "box_around",
-    "dual_from_below",
-    "gain_from_below",
+    "dual_objective",
+    "gain",
+    "half_square",
     "is_feasible",
-    "loss_from_above",
-    "penalty_from_above",
-    "primal_from_above",
-    "sum_error",
-    "sum_from_above",
+    "losses",
+    "norm",
+    "primal_objective",
+    "start_of",
 ]
 
-_SUMMANDS = 256
-_TRUSTED = 16.0 * UNIT  # eight units in the last place
-_CHUNK_ERROR = 1.01 * (_SUMMANDS + 4) * UNIT
+# No number at all bounds the objective from below.
+NOTHING = Enclosure(np.float64(-math.inf), np.float64(-math.inf))
+_MOST_ROWS = 2**36
 
 
-def primal_from_above(
+def start_of(loss: str, costs: np.ndarray) -> float:
+    """Return the margin that rows fall short of: 1 for hinges, 0 where the margin itself counts.
+
+    Costs are all finite, or all infinite (a hard margin, which only hinges have).
+    """
+    hard = bool(np.isinf(costs).any())
+    if not costs_agree(costs):
+        raise Refused("costs must be all finite or all infinite, but for rows that cost nothing")
+    if hard and loss == "logistic":
+        raise Refused("infinite costs ask for a hinge: the logistic loss is never zero")
+    return 0.0 if hard or loss == "logistic" else 1.0
+
+
+def primal_objective(
     seen: Pass,
     costs: np.ndarray,
     loss: str,
@@ -41,35 +59,39 @@ def primal_from_above(
     bias: float,
     bias_penalty: float,
     ridge: float = 1.0,
-) -> float:
-    """Return a number that the objective at (w, bias) does not exceed; inf if it overflows."""
-    used = costs > 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        lower = (seen.margins - seen.margin_errors)[used]
-        squares = np.append(ridge * w * w, bias_penalty * bias * bias)
-        if not (np.isfinite(lower).all() and np.isfinite(squares).all()):
-            return math.inf
-        norm = 0.5 * sum_from_above(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
-        if np.isinf(costs).any():
-            least = float(lower.min())
-            if least <= 0.0 or min(1.0, least) ** 2 == 0.0:
-                return math.inf
-            # Divided by its least margin, w has a margin of 1 on every row.
-            return norm / min(1.0, least) ** 2 * (1.0 + 8.0 * UNIT)
-        terms = costs[used] * loss_from_above(loss, lower)
-        total = sum_from_above(terms) * (1.0 + 2.0 * UNIT) + int(used.sum()) * LEAST
-    return (norm + total) * (1.0 + 2.0 * UNIT)
+) -> Enclosure:
+    """Enclose the objective at (w, bias); of a hard margin, that of w over its least margin."""
+    spent = norm(w, bias, bias_penalty, ridge)
+    if not np.isinf(costs).any():
+        return spent + (losses(loss, seen.short) * costs).sum()
+    margins = -seen.short[costs > 0.0]
+    least = Enclosure(margins.low.min(), margins.high.min()).at_most(1.0)
+    # Divided by its least margin, w has a margin of 1 on every row.
+    high = (spent / least.square()).high if least.low > 0.0 else math.inf
+    return Enclosure(spent.low, high)
 
 
-def loss_from_above(loss: str, margins: np.ndarray) -> np.ndarray:
-    """Return at least the loss of every margin."""
-    if loss == "logistic":
-        return np.logaddexp(0.0, -margins) * (1.0 + 3.0 * _TRUSTED)
-    short = np.maximum(0.0, 1.0 - margins) * (1.0 + 4.0 * UNIT)
-    return short if loss == "hinge" else short * short * (1.0 + 4.0 * UNIT)
+def norm(w: np.ndarray, bias: Any, bias_penalty: float, ridge: float = 1.0) -> Enclosure:
+    """Enclose 1/2 |w|^2 + 1/2 p b^2."""
+    squares = Enclosure.exact(w).square().sum() if ridge else Enclosure.exact(0.0)
+    if bias_penalty:
+        squares = squares + (Enclosure.exact(bias).square() * bias_penalty).sum()
+    return squares.halved()
 
 
-def dual_from_below(
+def losses(loss: str, short: Enclosure) -> Enclosure:
+    """Enclose the loss of every row from what it falls short of (`start_of`)."""
+    if loss != "logistic":
+        slack = short.at_least(0.0)
+        return slack if loss == "hinge" else slack.square()
+    # log(1 + e^z) = max(z, 0) + log(1 + e^-|z|) grows with z, and by no more than z does.
+    most = Enclosure.exact(short.high)
+    high = most.at_least(0.0) + log1p(exp(-most.size()))
+    low = Enclosure(high.low, high.low) - (Enclosure.exact(short.high) - short.low)
+    return Enclosure(low.at_least(0.0).low, high.high)
+
+
+def dual_objective(
     seen: Pass,
     costs: np.ndarray,
     loss: str,
@@ -77,24 +99,28 @@ def dual_from_below(
     alpha: np.ndarray,
     bias_penalty: float | None,
     box: np.ndarray | None = None,
-) -> float:
-    """Return a number that the dual objective at alpha is not below; -inf if alpha is not feasible.
+) -> Enclosure:
+    """Enclose the dual objective at alpha; `NOTHING` if alpha is not feasible.
 
     `bias_penalty` is None where there is no bias, 0 where it is free. With a `box` there is no
     penalty on w: then every w with |w_j| <= box_j has an objective of at least the first sum of the
     dual minus u.w, by the definition of the conjugate.
     """
     if not is_feasible(loss, costs, alpha):
-        return -math.inf
-    balance = math.fsum((signs * alpha).tolist())
-    if bias_penalty == 0.0 and balance != 0.0:
-        return -math.inf  # fsum rounds once: zero means exactly zero
-    with np.errstate(over="ignore", invalid="ignore"):
-        penalty = penalty_from_above(seen.total, seen.total_errors, seen.spread, bias_penalty,
-                                     balance, box)  # fmt: skip
-        gain = gain_from_below(loss, costs, alpha)
-    value = gain - penalty
-    return value - 2.0 * UNIT * abs(value) - LEAST if math.isfinite(value) else -math.inf
+        return NOTHING
+    value = gain(loss, costs, alpha)
+    if bias_penalty is not None:
+        balance = balance_of(signs, alpha)
+        if bias_penalty == 0.0 and not (balance.low == balance.high == 0.0):
+            return NOTHING
+        if bias_penalty > 0.0:
+            value = value - (balance.size() / bias_penalty * balance.size()).halved()
+    return value - (half_square(seen.total) if box is None else (seen.total.size() * box).sum())
+
+
+def half_square(values: Enclosure) -> Enclosure:
+    """Enclose half the sum of squares."""
+    return values.square().sum().halved()
 
 
 def is_feasible(loss: str, costs: np.ndarray, alpha: np.ndarray) -> bool:
@@ -103,70 +129,58 @@ def is_feasible(loss: str, costs: np.ndarray, alpha: np.ndarray) -> bool:
     return bool(np.isfinite(alpha).all() and (alpha >= 0.0).all() and (alpha <= upper).all())
 
 
-def penalty_from_above(
-    total: np.ndarray,
-    total_errors: np.ndarray,
-    spread: float,
-    bias_penalty: float | None,
-    balance: float,
-    box: np.ndarray | None = None,
-) -> float:
-    """Return at least what the dual loses for u, known up to its errors, and for the balance."""
-    outer = abs(total) + total_errors
-    squares = outer * outer if box is None else 2.0 * outer * box
-    if bias_penalty:
-        squares = np.append(
-            squares, abs(balance / bias_penalty) * abs(balance) * (1.0 + 8.0 * UNIT) + LEAST
-        )
-    if not (np.isfinite(squares).all() and math.isfinite(spread)):
-        return math.inf
-    penalty = 0.5 * sum_from_above(squares) * (1.0 + 8.0 * UNIT) + len(squares) * LEAST
-    # The length of u is at most its computed length and the length of its error.
-    return penalty + spread * (math.sqrt(2.0 * penalty) + spread) * (1.0 + 8.0 * UNIT)
+def balance_of(signs: np.ndarray, alpha: np.ndarray) -> Enclosure:
+    """Enclose sum_i y_i a_i; both bounds are zero if and only if it is exactly zero."""
+    signed = Enclosure.exact(signs * alpha)
+    if _cancels(signed.low):
+        return Enclosure.exact(np.float64(0.0))
+    return signed.sum()
 
 
-def gain_from_below(loss: str, costs: np.ndarray, alpha: np.ndarray) -> float:
-    """Return a number that the first sum of the dual is not below."""
-    used = alpha > 0.0
-    a, c = alpha[used], costs[used]
-    if loss == "logistic":
-        # The smaller of p and 1 - p is found to one rounding (near 1 the difference c - a is
-        # exact). Both parts of the entropy are then positive, and right to a few units each.
-        share = np.minimum(a, c - a) / c
-        logs = np.log(np.where(share > 0.0, share, 1.0))
-        entropy = -(share * logs + (1.0 - share) * np.log1p(-share))
-        terms = c * entropy * (1.0 - 3.0 * _TRUSTED)
-        # A share below the least normal number errs by a unit there, times log(1 / share) < 1024.
-        terms = np.maximum(0.0, terms - 1024.0 * LEAST * np.maximum(1.0, c))
-        return sum_from_above(terms) - sum_error(terms)
-    value = sum_from_above(a)
-    value -= sum_error(a)
-    if loss == "squared_hinge":
-        spent = sum_from_above(a * (a / (4.0 * c))) * (1.0 + 8.0 * UNIT) + len(a) * LEAST
-        value -= spent + 2.0 * UNIT * abs(value)
-    return value
-
-
-def sum_from_above(values: np.ndarray) -> float:
-    """Return the sum, for values that are not negative from above; inf where it overflows."""
+def _cancels(values: np.ndarray) -> bool:
+    """Whether the values sum to zero, exactly."""
+    largest = float(abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return True
+    if not math.isfinite(largest):
+        return False
+    unit = math.ulp(largest)
+    units = values / unit  # a power of two: exact, or so small that it is not whole
+    whole = (units == np.rint(units)) & ((units != 0.0) == (values != 0.0))
+    if len(values) <= _MOST_ROWS and whole.all():
+        # Whole numbers below 2^53 in two halves: sums of 2^36 of either stay below 2^63.
+        counts = units.astype(np.int64)
+        high, low = counts >> 26, counts & (2**26 - 1)
+        return (int(high.sum()) << 26) + int(low.sum()) == 0
     try:
-        return math.fsum(_chunks(values).tolist()) * (1.0 + _CHUNK_ERROR)
+        return math.fsum(values.tolist()) == 0.0  # rounded once: zero only if it is zero
     except OverflowError:
-        return math.inf
+        return False
 
 
-def sum_error(values: np.ndarray) -> float:
-    """Return by how much `sum_from_above` may be too large or too small."""
-    return 2.0 * _CHUNK_ERROR * sum_from_above(abs(values))
+def gain(loss: str, costs: np.ndarray, alpha: np.ndarray) -> Enclosure:
+    """Enclose the first sum of the dual."""
+    used = alpha > 0.0
+    if loss == "logistic":
+        used &= alpha < costs  # at either end the entropy is zero
+    a, c = Enclosure.exact(alpha[used]), Enclosure.exact(costs[used])
+    if loss == "logistic":
+        # The smaller of p and 1 - p: both parts of the entropy are positive, no digits cancel.
+        p = ((c - a).at_most(a) / c).at_most(0.5).at_least(0.0)
+        return (c * -(p * log(p) + (1.0 - p) * log1p(-p))).sum()
+    if loss == "hinge":
+        return a.sum()
+    return a.sum() - (a * (a / c)).sum() * 0.25  # never 4 c, which may overflow
 
 
-def _chunks(values: np.ndarray) -> np.ndarray:
-    """Add up short stretches; what they lose, `_CHUNK_ERROR` bounds."""
-    return np.add.reduceat(values, np.arange(0, len(values), _SUMMANDS)) if len(values) else values
+def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.ndarray:
+    """Return sizes of coefficients far beyond w: `reach` times |w_j| and one over the column.
 
-
-def box_around(seen: Pass, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.ndarray:
-    """Return sizes of coefficients far beyond w: `reach` times |w_j| and one over the column."""
+    They are part of what is claimed, not of its proof: any sizes will do.
+    """
+    sizes = np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        typical = np.where(seen.sizes > 0.0, float(alpha.sum()) / seen.sizes, 0.0)
+        for rows, block in blocks(X, 1 << 20):
+            sizes += abs(block).T @ alpha[rows]
+        typical = np.where(sizes > 0.0, float(alpha.sum()) / sizes, 0.0)
     return np.asarray(reach * (abs(w) + typical))

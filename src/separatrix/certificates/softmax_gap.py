@@ -30,7 +30,7 @@ from separatrix._device import on_host
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.data_pass import LEAST, UNIT, gamma
 from separatrix.certificates.duality_gap import data_of
-from separatrix.certificates.objective_bounds import sum_error, sum_from_above
+from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.softmax_pass import SoftmaxPass, softmax_pass
 from separatrix.certificates.two_bounds import SLACK, stated
@@ -40,6 +40,8 @@ from separatrix.certificates.weights_by_class import (
     half_square,
     penalty_of_biases,
     primal_above,
+    sum_error,
+    sum_from_above,
 )
 from separatrix.problem.signed import as_matrix
 
@@ -130,7 +132,7 @@ def check_softmax_gap(
             if primal - dual <= (wanted - 2.0 * slack) * primal:
                 break
     dual = max(dual, 0.0)  # no loss is below 0
-    primal, dual = stated(primal, dual, slack)
+    primal, dual = stated(Enclosure.exact(primal), Enclosure.exact(dual), slack)
     return SoftmaxGap(
         primal=primal,
         dual=dual,

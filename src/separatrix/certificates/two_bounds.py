@@ -13,22 +13,27 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.checker import Refused
+from separatrix.certificates.enclosure import Enclosure
 
 __all__ = [
     "SLACK",
+    "WIDE",
     "EachMachine",
     "TwoBounds",
     "are_floats",
     "are_places",
+    "costs_agree",
     "costs_from_json",
     "costs_in_json",
     "hexadecimal",
+    "is_enough",
     "stated",
 ]
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.
 SLACK = 1e-12
-_UNITS = 2.0**-51
+# An enclosure this many times wider holds those of other orders of summation.
+WIDE = 3.0
 
 
 class TwoBounds:
@@ -45,9 +50,8 @@ class TwoBounds:
             return 0.0
         if not (math.isfinite(self.primal) and math.isfinite(self.dual)):
             return math.inf
-        # A difference and a quotient are rounded once each, by half of _UNITS together at the most.
-        share = (self.primal - self.dual) / self.primal * (1.0 + _UNITS)
-        return max(0.0, math.nextafter(share, math.inf))
+        primal = Enclosure.exact(self.primal)
+        return max(0.0, float(((primal - self.dual) / primal).high))
 
     @property
     def holds(self) -> bool:
@@ -65,6 +69,11 @@ class TwoBounds:
         """Whether bounds found anew are within those claimed."""
         in_order = self.holds and self.dual <= self.primal
         return in_order and again.primal <= self.primal and again.dual >= self.dual
+
+    def _needs_no_more(self, primal: Enclosure, dual: Enclosure) -> bool:
+        """Whether enclosures decide the claim: it is found again, or it is false."""
+        found = bool(primal.high <= self.primal and dual.low >= self.dual)
+        return found or bool(primal.low > self.primal or dual.high < self.dual)
 
 
 class EachMachine:
@@ -93,11 +102,29 @@ def are_places(*arrays: Any) -> bool:
     return all(getattr(getattr(array, "dtype", None), "kind", "") in "iu" for array in arrays)
 
 
-def stated(primal: float, dual: float, slack: float) -> tuple[float, float]:
-    """Return both bounds, wider by a share of the objective."""
-    if not math.isfinite(primal):
-        return primal, dual
-    return primal * (1.0 + slack), dual - slack * primal
+def stated(primal: Enclosure, dual: Enclosure, slack: float) -> tuple[float, float]:
+    """Return a bound from above and one from below, wider by a share of the objective."""
+    above, below = float(primal.high), float(dual.low)
+    if not math.isfinite(above):
+        return above, below
+    # To round a number that grew, or one that fell, never crosses where it came from.
+    return above * (1.0 + slack), below - slack * above
+
+
+def is_enough(
+    primal: Enclosure, dual: Enclosure, wanted: float, slack: float, is_cheap: bool
+) -> bool:
+    """Whether a tighter and dearer way to sum is not worth trying.
+
+    The gap is the one wanted, or rounding is no part of it; or the next way is not cheap, and the
+    gap would be too wide without any rounding.
+    """
+    above, below = float(primal.high), float(dual.low)
+    if above - below <= (wanted - 2.0 * slack) * above or float(dual.high) == -math.inf:
+        return True
+    if above - float(primal.low) + (float(dual.high) - below) <= SLACK * above:
+        return True
+    return not is_cheap and float(primal.low) - float(dual.high) > wanted * above
 
 
 def costs_in_json(costs: np.ndarray) -> list[str]:
@@ -113,7 +140,15 @@ def costs_from_json(values: list[str], n_rows: int, finite: bool = False) -> np.
         raise Refused("costs must be one number above zero, or one for each row")
     if finite and not np.isfinite(costs).all():
         raise Refused("costs must be finite")
+    if not costs_agree(costs):
+        raise Refused("costs must be all finite or all infinite, but for rows that cost nothing")
     return np.broadcast_to(costs, (n_rows,))
+
+
+def costs_agree(costs: np.ndarray) -> bool:
+    """Whether all costs are finite or all are infinite, but for rows that cost nothing."""
+    hard = np.isinf(costs[costs > 0.0])
+    return bool(hard.all() or not hard.any())
 
 
 def hexadecimal(value: float) -> str:

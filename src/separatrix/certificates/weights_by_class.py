@@ -13,7 +13,6 @@ import numpy as np
 
 from separatrix.certificates.checker import Refused
 from separatrix.certificates.data_pass import LEAST, UNIT
-from separatrix.certificates.objective_bounds import sum_from_above
 from separatrix.certificates.two_bounds import TwoBounds, are_floats, costs_from_json, costs_in_json
 
 __all__ = [
@@ -24,7 +23,12 @@ __all__ = [
     "penalty_of_biases",
     "primal_above",
     "read",
+    "sum_error",
+    "sum_from_above",
 ]
+
+_SUMMANDS = 256
+_CHUNK_ERROR = 1.01 * (_SUMMANDS + 4) * UNIT
 
 
 class WeightsByClass(TwoBounds):
@@ -135,3 +139,21 @@ def penalty_of_biases(sizes: np.ndarray, penalty: float) -> float:
 def below(value: float) -> float:
     """Return a number that the exact difference of two bounds does not fall short of."""
     return value - 2.0 * UNIT * abs(value) - LEAST if math.isfinite(value) else -math.inf
+
+
+def sum_from_above(values: np.ndarray) -> float:
+    """Return the sum, for values that are not negative from above; inf where it overflows."""
+    try:
+        return math.fsum(_chunks(values).tolist()) * (1.0 + _CHUNK_ERROR)
+    except OverflowError:
+        return math.inf
+
+
+def sum_error(values: np.ndarray) -> float:
+    """Return by how much `sum_from_above` may be too large or too small."""
+    return 2.0 * _CHUNK_ERROR * sum_from_above(abs(values))
+
+
+def _chunks(values: np.ndarray) -> np.ndarray:
+    """Add up short stretches; what they lose, `_CHUNK_ERROR` bounds."""
+    return np.add.reduceat(values, np.arange(0, len(values), _SUMMANDS)) if len(values) else values

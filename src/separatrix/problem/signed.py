@@ -36,6 +36,7 @@ def as_matrix(X: Any) -> Matrix:
     if sp.issparse(X):
         if getattr(X, _CHECKED, False):
             return X
+        _refuse_long_integers(X.data)
         # A new matrix on the same arrays, so that the mark is not the caller's to keep.
         csr = sp.csr_array((X.data, X.indices, X.indptr), X.shape) if X.format == "csr" else None
         csr = sp.csr_array(X) if csr is None else csr
@@ -58,8 +59,19 @@ def as_matrix(X: Any) -> Matrix:
     if on_device(X):
         return X
     X = np.asarray(on_host(X))
+    _refuse_long_integers(X)
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return np.ascontiguousarray(X, dtype=dtype)
+
+
+def _refuse_long_integers(values: np.ndarray) -> None:
+    """Refuse whole numbers that float64 would round: what is proved would be other data."""
+    is_long = values.dtype.kind in "iu" and values.dtype.itemsize == 8
+    if is_long and ((values > 2**53) | (values < -(2**53))).any():
+        raise DataError(
+            "X has whole numbers beyond 2^53, which float64 does not hold. Divide them, or "
+            "subtract a constant, before they are converted."
+        )
 
 
 Found = TypeVar("Found")

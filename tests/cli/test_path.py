@@ -80,3 +80,12 @@ def test_a_budget_that_ends_is_told_by_the_exit_code(irises):
     done = run("path", irises, "--target", "species", "--tol", "1e-30", "--Cs", "1")
     assert done.returncode == 4
     assert "larger gap" in done.stderr
+
+
+def test_classes_with_fewer_rows_than_folds_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{x:.3f},{'ab'[k > 8]}" for k, x in enumerate(rng.normal(size=12))]
+    (tmp_path / "few.csv").write_text("x,class\n" + "\n".join(rows) + "\n")
+    done = run("path", tmp_path / "few.csv", "--target", "class", "--Cs", "1")
+    assert done.returncode == 0
+    assert done.stderr.count("'b' (3). Not every fold validates them") == 1

@@ -271,3 +271,13 @@ def test_facts_that_are_not_finite_come_back(tmp_path):
     (journal.mine / "cell_0x2_0.part").write_bytes(b"half")
     assert journal.kept == 1
     assert Journal(tmp_path, "key").before == 1
+
+
+def test_classes_with_fewer_rows_than_folds_are_noted_once(tmp_path):
+    whole = two_irises()
+    rows = np.append(
+        np.flatnonzero(whole.y == "versicolor"), np.flatnonzero(whole.y != "versicolor")[:3]
+    )
+    table = dataclasses.replace(whole, X=whole.X[rows], y=whole.y[rows])
+    facts = study(table, tmp_path / "study", QUICK)
+    assert facts.path.reason.count("more folds than these classes have rows") == 1

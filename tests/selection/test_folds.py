@@ -74,9 +74,8 @@ def test_rows_of_weight_zero_are_in_no_fold():
     ("cv", "groups", "said"),
     [
         (1, None, "at least 2 folds"),
-        (20, None, "Use cv="),
+        (25, None, r"25 rows of some class, and the largest, 'b', has 18. Use cv=18 or fewer"),
         ("five", None, "number of folds"),
-        (None, None, "number of folds"),
         ([], None, "no fold"),
         ([(1, 2, 3)], None, "pairs"),
         ([([0.5], [1])], None, "row numbers"),
@@ -93,11 +92,75 @@ def test_refusals_say_what_to_do(cv, groups, said):
         folds_of(cv, X, codes, CLASSES, groups=groups)
 
 
-def test_a_class_with_one_row_is_named():
-    X, codes = made(12)
-    codes = np.array([0] * 11 + [1])
-    with pytest.raises(sx.DataError, match=r"class 'b' has 1.*Add rows to it"):
-        folds_of(5, X, codes, CLASSES)
+def counted(*counts):
+    """Labels with so many rows of each class, and their names."""
+    return np.repeat(np.arange(len(counts)), counts), np.array(list("abcdefghij"))[: len(counts)]
+
+
+@pytest.mark.parametrize("seed", [0, None])
+@pytest.mark.parametrize("few", [2, 3, 4])
+def test_a_class_with_fewer_rows_than_folds_is_folded_as_scikit_learn_does(few, seed):
+    codes, classes = counted(12, few)
+    with pytest.warns(UserWarning, match=rf"have rows: 'b' \({few}\).*Use cv={few} or") as caught:
+        folds = folds_of(5, np.zeros((len(codes), 1)), codes, classes, seed=seed)
+    assert len(caught) == 1
+    splitter = StratifiedKFold(5, shuffle=seed is not None, random_state=seed)
+    with pytest.warns(UserWarning, match="least populated class"):
+        pairs = list(splitter.split(codes, codes))
+    same(folds, pairs)
+    assert all(fold.train[codes == 1].any() for fold in folds)
+
+
+def test_the_only_row_of_a_class_always_trains_and_never_judges():
+    codes, classes = counted(6, 1, 7, 1)
+    with pytest.warns(UserWarning, match=r"'b' \(1\), 'd' \(1\).*never validated") as caught:
+        folds = folds_of(5, np.zeros((15, 1)), codes, classes)
+    assert len(caught) == 1
+    judged = sum(fold.validation for fold in folds)
+    assert np.array_equal(judged, np.where(np.isin(codes, [1, 3]), 0.0, 1.0))
+    for fold in folds:
+        assert np.array_equal(fold.train, 1.0 - fold.validation)
+
+
+def test_one_row_against_all_others_can_still_be_folded():
+    codes, classes = counted(1, 9)
+    with pytest.warns(UserWarning, match="never validated"):
+        folds = folds_of(3, np.zeros((10, 1)), codes, classes)
+    assert [fold.train[0] for fold in folds] == [1.0, 1.0, 1.0]
+    assert sum(fold.validation.sum() for fold in folds) == 9.0
+
+
+def test_a_warning_lists_a_few_classes_only():
+    codes, classes = counted(5, *[2] * 8)
+    with pytest.warns(UserWarning, match=r"'f' \(2\), 3 more\. .*Use cv=2"):
+        folds_of(5, np.zeros((21, 1)), codes, classes)
+
+
+def test_classes_of_one_row_each_cannot_be_folded():
+    codes, classes = counted(1, 1, 1)
+    with pytest.raises(sx.DataError, match=r"has 1\. Add rows"):
+        folds_of(2, np.zeros((3, 1)), codes, classes)
+
+
+def test_weight_zero_counts_for_no_class():
+    codes, classes = counted(8, 3)
+    weights = np.ones(11)
+    weights[-2:] = 0.0
+    with pytest.warns(UserWarning, match=r"'b' \(1\)"):
+        folds = folds_of(3, np.zeros((11, 1)), codes, classes, weights=weights)
+    assert all(fold.train[8] == 1.0 and not fold.train[-2:].any() for fold in folds)
+
+
+def test_no_row_trains_while_its_group_is_held_out():
+    codes, classes = counted(9, 1)
+    groups = np.append(np.arange(9) % 3, 0)
+    with pytest.raises(sx.DataError, match=r"no row of class 'b' to train on.*without groups"):
+        folds_of(3, np.zeros((10, 1)), codes, classes, groups=groups)
+
+
+def test_no_number_asks_for_five_folds():
+    X, codes = made()
+    assert len(folds_of(None, X, codes, CLASSES)) == 5
 
 
 def test_shuffled_splits_leave_rows_out_of_both():

@@ -53,3 +53,25 @@ def test_bad_grids_are_refused():
         sx.KernelSVMCV([1.0, 0.0]).fit(X, y)
     with pytest.raises(ValueError, match="gamma must be"):
         sx.KernelSVMCV([1.0], gammas=[0.0], cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize("way", ["ovo", "ovr", "direct"])
+def test_the_only_row_of_a_class_is_always_trained_on(way):
+    X, y = make_moons(25, noise=0.1, random_state=0)
+    X, y = np.vstack([X, [[9.0, 9.0]]]), np.append(y, 2)
+    with pytest.warns(UserWarning, match="never validated") as caught:
+        machine = sx.KernelSVMCV([1.0, 10.0], multi_class=way).fit(X, y)
+    assert len(caught) == 1
+    assert machine.predict([[9.0, 9.0]]).tolist() == [2]
+    assert machine.certificate_.check(X, y)
+
+
+def test_weight_zero_is_a_row_left_out():
+    X, y = make_moons(40, noise=0.3, random_state=1)
+    weights = (np.arange(40) % 4 > 0).astype(float)
+    kept = weights > 0.0
+    settings = {"Cs": [0.1, 1.0, 10.0], "gammas": [0.5, 2.0], "cv": 3}
+    weighted = sx.KernelSVMCV(**settings).fit(X, y, weights)
+    dropped = sx.KernelSVMCV(**settings).fit(X[kept], y[kept])
+    assert_allclose(weighted.path_["mean_error"], dropped.path_["mean_error"])
+    assert weighted.C_ == dropped.C_

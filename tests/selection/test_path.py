@@ -334,7 +334,33 @@ def test_refusals_say_what_to_do(settings, said):
         sx.LinearSVMCV(**settings).fit(X, y)
 
 
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss"])
+@pytest.mark.filterwarnings("ignore:Only one class is present")
+@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
+def test_a_score_that_needs_every_class_asks_for_fewer_folds(scoring):
+    X, y = overlapping(40)
+    low, high = np.flatnonzero(y == 0), np.flatnonzero(y == 1)
+    pairs = [(np.append(low[3:], high), low[:3])]
+    with pytest.raises(ValueError, match=f"{scoring}.*every class.*Use fewer folds"):
+        sx.LogisticRegressionCV([1.0], cv=pairs, scoring=scoring).fit(X, y)
+
+
 # ---- ugly data
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("few", [1, 2, 3])
+def test_a_class_with_fewer_rows_than_folds_is_warned_of_once(loss, few):
+    X, y = overlapping(40, n_classes=3)
+    kept = np.sort(np.append(np.flatnonzero(y < 2), np.flatnonzero(y == 2)[:few]))
+    X, y = X[kept], y[kept]
+    with pytest.warns(UserWarning, match=rf"these classes have rows: 2 \({few}\)") as caught:
+        machine = chooser(loss, Cs=[0.1, 1.0], cv=5).fit(X, y)
+    assert len(caught) == 1
+    assert machine.path_["n_folds"].tolist() == [5.0, 5.0]
+    assert machine.classes_.tolist() == [0, 1, 2]
+    assert (machine.path_["gap"] <= machine.tol).all()
+    assert machine.certificate_.check(X, y)
 
 
 def test_one_row_a_class_in_a_fold_and_three_classes_of_text_labels():

@@ -68,8 +68,6 @@ def path(
     """Try many values of C on every fold, each machine proved, and say which to take."""
     import warnings
 
-    from sklearn.exceptions import ConvergenceWarning
-
     if out is not None:
         reading.check_ending(out, *reading.PICTURES, ".csv")
     if scoring is not None:
@@ -96,7 +94,7 @@ def path(
         warnings.simplefilter("always")
         machine.fit(table.X, table.y, groups=grouped)
     for warning in caught:
-        if issubclass(warning.category, ConvergenceWarning):
+        if issubclass(warning.category, UserWarning):
             typer.echo(f"separatrix: {warning.message}", err=True)
     if out is not None:
         _write(machine, out)

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import __version__
 from separatrix._write_aside import write_whole
@@ -185,10 +184,10 @@ class Study:
         except (OSError, ModelFileError, _Gone):
             pass
         with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConvergenceWarning)
+            warnings.simplefilter("always", UserWarning)
             machine, path = self._chosen()
-        notes = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
-        path.notes = (*path.notes, *notes)
+        notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+        path.notes = (*path.notes, *dict.fromkeys(notes))  # the calibration warns of folds again
         arrays = {name: path[name] for name in path.columns}
         told_so = {"chosen": path.chosen, "reason": path.reason, "notes": list(path.notes)}
         told_so["columns"] = list(path.columns)

@@ -201,11 +201,16 @@ class PathMachine(Machine):
             if sample_weight is not None:
                 rows = rows[np.asarray(sample_weight)[rows] > 0.0]
             more = {"sample_weight": np.asarray(sample_weight)[rows]} if weighed else {}
-            value = float(scorer(machine, X[rows], y[rows], **more))
+            try:
+                value = float(scorer(machine, X[rows], y[rows], **more))
+            except ValueError:
+                if len(np.unique(y[rows])) == len(self.classes_):
+                    raise
+                value = np.nan
             if np.isnan(value):
                 raise ValueError(
                     f"scoring={self.scoring!r} gives no number on one of the folds: it may need "
-                    "every class among the rows that judge."
+                    "every class among the rows that judge. Use fewer folds, or another score."
                 )
             return value
 

@@ -2,12 +2,18 @@
 
 A fold is kept as how often each row trains and how often it judges, so that a fold needs no copy of
 the data: the other rows get the cost 0, which is the same as leaving them out.
+
+Every fold trains on every class. A class of 2 rows or more, but fewer than folds, is judged in as
+many folds as it has rows, as `StratifiedKFold` does it; the only row of a class trains in every
+fold and is judged in none. One warning says so. Folds given as a splitter or as lists of rows are
+used as they are, and refused where one lacks a class to train on.
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +23,9 @@ from sklearn.model_selection import StratifiedKFold
 from separatrix.errors import DataError
 
 __all__ = ["Fold", "folds_of"]
+
+_FOLDS = 5  # as scikit-learn's, where no number is given
+_NAMED = 5  # classes that a warning lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +44,12 @@ def folds_of(
     *,
     weights: np.ndarray | None = None,
     groups: Any = None,
-    seed: int = 0,
+    seed: int | None = 0,
 ) -> list[Fold]:
     """Return the folds that `cv` asks for: a number, a splitter, or pairs of lists of rows.
 
-    A number asks for stratified folds, shuffled by the seed; rows of weight 0 are in none of them.
+    A number asks for stratified folds, shuffled by the seed, or in the order of the rows if it is
+    None; None asks for five. Rows of weight 0 are in no fold.
 
     >>> y = np.array([0, 1] * 4)
     >>> folds = folds_of(2, np.zeros((8, 1)), y, np.array([0, 1]))
@@ -48,8 +58,9 @@ def folds_of(
     """
     n = len(codes)
     weights = np.ones(n) if weights is None else weights
+    cv = _FOLDS if cv is None else cv
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
-        pairs = _stratified(int(cv), codes, classes, weights, groups, seed)
+        pairs: Any = _stratified(int(cv), codes, classes, weights, groups, seed)
     elif hasattr(cv, "split") and not isinstance(cv, str):
         pairs = cv.split(X, classes[codes], _as_groups(groups, n))
     elif isinstance(cv, Iterable) and not isinstance(cv, str):
@@ -64,39 +75,73 @@ def folds_of(
         raise ValueError("cv gives no fold at all. Use a number such as cv=5.")
     for number, fold in enumerate(folds):
         _refuse_unusable(number, fold, codes, classes, weights)
+    if isinstance(cv, numbers.Integral):
+        _warn_of_few_rows(int(cv), codes[weights > 0.0], classes)
     return folds
 
 
 def _stratified(
-    k: int, codes: np.ndarray, classes: np.ndarray, weights: np.ndarray, groups: Any, seed: int
-) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+    k: int,
+    codes: np.ndarray,
+    classes: np.ndarray,
+    weights: np.ndarray,
+    groups: Any,
+    seed: int | None,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    if k < 2:
+        raise ValueError(f"cv must be at least 2 folds. Got {k} instead.")
+    used = weights > 0.0
+    counts = np.bincount(codes[used], minlength=len(classes))
+    _refuse_more_folds_than_rows(k, counts, classes)
+    splitter: Any = StratifiedKFold
+    # With groups no row may train while its group is held out: that fold is refused later.
+    only = used & (counts[codes] == 1) if groups is None else np.zeros(len(codes), dtype=bool)
+    rows, always = np.flatnonzero(used & ~only), np.flatnonzero(only)
+    grouped = None
     if groups is not None:
         from sklearn.model_selection import StratifiedGroupKFold
 
-        splitter: Any = StratifiedGroupKFold
+        splitter, grouped = StratifiedGroupKFold, _as_groups(groups, len(codes))[rows]
+        if len(np.unique(grouped)) < k:
+            raise DataError(
+                f"cv={k} folds need {k} groups, and there are {len(np.unique(grouped))}. "
+                "Use fewer folds."
+            )
+    found = splitter(n_splits=k, shuffle=seed is not None, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # `_warn_of_few_rows` names the classes
+        pairs = list(found.split(np.zeros(len(rows)), codes[rows], grouped))
+    return ((np.append(rows[train], always), rows[held]) for train, held in pairs)
+
+
+def _refuse_more_folds_than_rows(k: int, counts: np.ndarray, classes: np.ndarray) -> None:
+    largest = int(np.argmax(counts))
+    most = int(counts[largest])
+    if most < k:
+        remedy = f"Use cv={most} or fewer, or add rows." if most > 1 else "Add rows."
+        raise DataError(
+            f"cv={k} folds need {k} rows of some class, and the largest, "
+            f"{classes.tolist()[largest]!r}, has {most}. {remedy}"
+        )
+
+
+def _warn_of_few_rows(k: int, codes: np.ndarray, classes: np.ndarray) -> None:
+    counts = np.bincount(codes, minlength=len(classes))
+    few = np.flatnonzero(counts < k)
+    if not len(few):
+        return
+    names = [f"{classes.tolist()[c]!r} ({counts[c]})" for c in few[:_NAMED]]
+    names += [f"{len(few) - _NAMED} more"] if len(few) > _NAMED else []
+    what = (
+        f"cv={k} is more folds than these classes have rows: {', '.join(names)}. "
+        "Not every fold validates them. "
+    )
+    if counts.min() == 1:
+        what += "The only row of a class is always trained on and never validated. "
+        what += "Add rows to them, or merge them with other classes."
     else:
-        splitter = StratifiedKFold
-    if k < 2:
-        raise ValueError(f"cv must be at least 2 folds. Got {k} instead.")
-    rows = np.flatnonzero(weights > 0.0)
-    counts = np.bincount(codes[rows], minlength=len(classes))
-    least = int(np.argmin(counts))
-    name = classes.tolist()[least]
-    if counts[least] < k:
-        raise DataError(
-            f"cv={k} folds need {k} rows of every class, and class {name!r} has "
-            f"{counts[least]}. "
-            + (f"Use cv={counts[least]} or fewer" if counts[least] > 1 else "Add rows to it")
-            + ", or leave that class out."
-        )
-    inner = None if groups is None else _as_groups(groups, len(codes))[rows]
-    if inner is not None and len(np.unique(inner)) < k:
-        raise DataError(
-            f"cv={k} folds need {k} groups, and there are {len(np.unique(inner))}. Use fewer folds."
-        )
-    found = splitter(n_splits=k, shuffle=True, random_state=seed)
-    split = found.split(np.zeros(len(rows)), codes[rows], inner)
-    return ((rows[train], rows[validation]) for train, validation in split)
+        what += f"Use cv={counts.min()} or fewer, or add rows to them."
+    warnings.warn(what, UserWarning, stacklevel=3)
 
 
 def _as_groups(groups: Any, n: int) -> Any:
@@ -138,8 +183,8 @@ def _refuse_unusable(
     if not present.all():
         absent = classes.tolist()[int(np.argmin(present))]
         raise DataError(
-            f"Fold {number} has no row of class {absent!r} to train on. Use fewer folds, folds "
-            "that are stratified (cv=5), or groups that mix the classes."
+            f"Fold {number} has no row of class {absent!r} to train on. Use fewer folds, a "
+            "number of folds without groups (cv=5), or groups that mix the classes."
         )
     if not (fold.validation * weights).any():
         raise DataError(f"Fold {number} has no row of any weight to judge by. Use fewer folds.")

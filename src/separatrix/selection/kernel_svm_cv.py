@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.kernel_gap import signs_of
@@ -28,6 +27,7 @@ from separatrix.estimators.kernel_svm import KernelSVM
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import kernel_of
+from separatrix.selection.folds import Fold, folds_of
 from separatrix.solvers import chunking, kernel_direct
 from separatrix.solvers._drive import go_on
 from separatrix.solvers._threads import one_thread
@@ -49,7 +49,8 @@ class KernelSVMCV(KernelSVM):
     gammas : sequence
         The kernel's gammas to try: numbers, "scale" or "auto" (of all rows).
     cv : int or splitter
-        Folds; the number of stratified ones, or anything scikit-learn takes.
+        Folds; the number of stratified ones, in the order of the rows, or anything scikit-learn
+        takes. A class with fewer rows than folds is folded as in `LinearSVMCV`.
     kernel, degree, coef0, tol, cache_size, class_weight, max_seconds, multi_class, n_jobs, device
         As for `KernelSVM`; `max_seconds` is for the last fit.
 
@@ -132,7 +133,7 @@ class KernelSVMCV(KernelSVM):
             refuse_direct(self, place)
             place = None
         copies = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        folds = list(check_cv(self.cv, codes, classifier=True).split(X, codes))
+        folds = folds_of(self.cv, X, codes, self.classes_, weights=weights, seed=None)
         effort = self._effort()
         rows_of_path = []
         with one_thread(), ThreadPoolExecutor(effort.workers) as pool:
@@ -142,9 +143,9 @@ class KernelSVMCV(KernelSVM):
                 how = chunks_at(place)
                 if self.multi_class == "direct":
                     middle = centred_rows(rows, kernel, X)
-                    each = [self._direct_fold(middle, codes, weights, *fold) for fold in folds]
+                    each = [self._direct_fold(middle, codes, weights, fold) for fold in folds]
                 else:
-                    each = [self._fold(rows, how, codes, weights, *fold) for fold in folds]
+                    each = [self._fold(rows, how, codes, weights, fold) for fold in folds]
                 found = np.array(each)
                 for k, C in enumerate(sorted(self.Cs)):
                     errors, support, gaps = found[:, k].T
@@ -162,12 +163,10 @@ class KernelSVMCV(KernelSVM):
         how: dict[str, Any],
         codes: np.ndarray,
         weights: np.ndarray,
-        train: Any,
-        test: Any,
+        fold: Fold,
     ) -> list[tuple[float, float, float]]:
         """Return validation error, support vectors and gap of every C, going upwards."""
-        kept = np.zeros(len(codes))
-        kept[train] = weights[train]
+        kept, held = weights * fold.train, weights * fold.validation
         members = np.arange(len(codes))
         states: list[Any] = []
         found = []
@@ -184,15 +183,15 @@ class KernelSVMCV(KernelSVM):
                     chunking.resume(states[number], states[number].alpha, g, float(self.tol))
                 go_on(chunking, states[number], 100_000 + _MOST_STEPS_A_ROW * len(codes))
                 states[number].kept = None
-            found.append(self._judged(states, codes, weights, test))
+            found.append(self._judged(states, codes, held))
         return found
 
     def _direct_fold(
-        self, rows: Any, codes: np.ndarray, weights: np.ndarray, train: Any, test: Any
+        self, rows: Any, codes: np.ndarray, weights: np.ndarray, fold: Fold
     ) -> list[tuple[float, float, float]]:
         """Return the same of the direct machine."""
-        kept = np.zeros(len(codes))
-        kept[train] = weights[train]
+        kept, held = weights * fold.train, weights * fold.validation
+        test = np.flatnonzero(held)
         state, found = None, []
         for C in sorted(self.Cs):
             machine = KernelDirect(codes, len(self.classes_), C * kept)
@@ -203,12 +202,13 @@ class KernelSVMCV(KernelSVM):
             go_on(kernel_direct, state, _MOST_CHUNKS, slice_size=1)
             predicted = (state.scores[:, test].T + state.bias).argmax(axis=1)
             support = machine.shares(state.masses).any(axis=1).sum()
-            found.append((_weighted_error(predicted, codes, weights, test), support, state.gap))
+            found.append((_weighted_error(predicted, codes[test], held[test]), support, state.gap))
         return found
 
     def _judged(
-        self, states: list[Any], codes: np.ndarray, weights: np.ndarray, test: np.ndarray
+        self, states: list[Any], codes: np.ndarray, held: np.ndarray
     ) -> tuple[float, float, float]:
+        test = np.flatnonzero(held)
         scores = np.column_stack([s.f[test] + s.machine.signs[test] + s.bias for s in states])
         if scores.shape[1] == 1:
             predicted = (scores[:, 0] > 0.0).astype(int)
@@ -216,7 +216,7 @@ class KernelSVMCV(KernelSVM):
             predicted = scores.argmax(axis=1)
         else:
             predicted = tally(scores, self._voting_pairs(), len(self.classes_)).argmax(axis=1)
-        wrong = _weighted_error(predicted, codes, weights, test)
+        wrong = _weighted_error(predicted, codes[test], held[test])
         used = np.any([state.alpha > 0.0 for state in states], axis=0)
         return wrong, float(used.sum()), max(state.gap for state in states)
 
@@ -228,10 +228,6 @@ class KernelSVMCV(KernelSVM):
         return clone(KernelSVM(**{**settings, "C": self.C_, "gamma": self.gamma_}))
 
 
-def _weighted_error(
-    predicted: np.ndarray, codes: np.ndarray, weights: np.ndarray, test: np.ndarray
-) -> float:
-    """Return the share of the weight of rows left out that is predicted wrongly."""
-    weight = weights[test]
-    total = float(weight.sum())
-    return float(weight @ (predicted != codes[test])) / total if total > 0.0 else 0.0
+def _weighted_error(predicted: np.ndarray, codes: np.ndarray, held: np.ndarray) -> float:
+    """Return the share of the weight held out that is predicted wrongly."""
+    return float(held @ (predicted != codes) / held.sum())

@@ -29,7 +29,9 @@ class LinearSVMCV(SupportVectors, PathMachine):
         neighbourhood of the best is then refined, and an end of the range may be left out where
         the error has become hopeless. Values given one by one are all tried, and no others.
     cv : int, splitter or iterable of (rows to train on, rows to judge by)
-        A number asks for stratified folds, shuffled by `random_state`.
+        A number asks for stratified folds, shuffled by `random_state`. A class with fewer rows
+        than folds is in as many folds as it has rows; its only row is always trained on and never
+        validated. One warning names such classes.
     scoring : None, str or callable
         None counts errors; otherwise any scorer of scikit-learn, whose mean is to be large.
     rule : {"best", "one_standard_error"}

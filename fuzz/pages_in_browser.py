@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.lab.browsing import FLAGS, Browser, chromium, running_lab
+from tests.lab.browsing import FLAGS, Browser, running_lab
+from tests.optional import chromium
 from tests.report.test_page import check
 
 from fuzz.report_names import Texts, facts_with, require_harmless, shape, shown

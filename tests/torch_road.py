@@ -1,21 +1,14 @@
 """What the tests of the torch road share: torch, or a skip that says why."""
 
-import os
-
 import numpy as np
-import pytest
 
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
+from tests import optional
 
-if os.environ.get("SEPARATRIX_REQUIRE_TORCH"):
-    import torch  # where it was installed for the tests, it must be there
-else:
-    torch = pytest.importorskip(
-        "torch", reason="torch is not installed (the extra 'gpu'): its road cannot be tested"
-    )
+torch = optional.torch()
 CPU = torch.device("cpu")
 
 

@@ -12,7 +12,7 @@ from separatrix.data import libsvm
 from separatrix.data.libsvm import parse_libsvm, write_libsvm
 from separatrix.data.streams import Source, open_source
 from tests.naive.libsvm import read_libsvm
-from tests.shared import shared_file
+from tests.optional import shared_file
 
 
 def read(data: bytes, **options):

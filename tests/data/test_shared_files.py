@@ -5,7 +5,7 @@ import pytest
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
-from tests.shared import FOLDER, shared_file
+from tests.optional import SHARED, shared_file
 
 slow = pytest.mark.skipif(is_interpreted(), reason="too slow where loops are not compiled")
 
@@ -80,4 +80,4 @@ def test_census_columns_of_mixed_types():
 def test_one_file_of_a_pair_names_the_other():
     shared_file("fashion-mnist/t10k-labels-idx1-ubyte.gz")
     with pytest.raises(sx.DataError, match="file of images"):
-        sx.read(FOLDER / "fashion-mnist/t10k-labels-idx1-ubyte.gz")
+        sx.read(SHARED / "fashion-mnist/t10k-labels-idx1-ubyte.gz")

@@ -6,8 +6,6 @@ import warnings
 
 import pytest
 
-pytest.importorskip("distributed", reason="the extra dask is not installed")
-
 
 @pytest.fixture(scope="session")
 def cluster():

@@ -51,7 +51,8 @@ PAIRS = [
 
 @pytest.mark.parametrize(("there", "here", "settings"), PAIRS)
 def test_the_optimum_is_the_local_one_and_proved(client, there, here, settings):
-    da = pytest.importorskip("dask.array")
+    import dask.array as da
+
     X, y = problem()
     machine = there(tol=1e-8, client=client, **settings).fit(
         da.from_array(X, chunks=(70, -1)), da.from_array(y, chunks=70)
@@ -64,7 +65,9 @@ def test_the_optimum_is_the_local_one_and_proved(client, there, here, settings):
 
 
 def test_files_and_frames_and_the_current_client(client, tmp_path):
-    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    import dask.dataframe as dd
+    import pandas as pd
+
     X, y = problem(1)
     local = sx.LinearSVM(tol=1e-8, loss="squared_hinge").fit(X, y)
     folder = folder_of(tmp_path / "data", X, y)

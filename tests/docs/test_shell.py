@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 from safetensors.numpy import save_file
 from tests.cli.command import separatrix
-from tests.shared import shared_file
+from tests.optional import shared_file
 
 from separatrix._compiled import is_interpreted
 from separatrix.certificates import checker

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import ALL, cases
+from tests.optional import shared_file
 from tests.problems import KINDS, problem
-from tests.shared import shared_file
 from tests.torch_road import CPU, torch
 
 import separatrix as sx

@@ -16,8 +16,8 @@ from sklearn.svm import SVC
 from tests.amounts import cases
 from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import machine as naive
+from tests.optional import shared_file
 from tests.problems import as_sparse, problem
-from tests.shared import shared_file
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
@@ -408,7 +408,7 @@ def test_the_certificate_can_be_written_and_read():
 
 
 def test_progress_is_reported_to_callbacks_and_to_the_terminal(capsys):
-    callback = pytest.importorskip("sklearn.callback")
+    from sklearn import callback
 
     class Seen:
         tasks = 0

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Peer
+from tests import optional
 from tests.estimator_checks import assert_nothing_to_excuse
 
 import separatrix as sx
@@ -135,8 +136,7 @@ def test_C_is_chosen():
 
 
 def test_tensors_take_the_same_road():
-    from tests.torch_road import torch
-
+    torch = optional.torch()
     X, y = load_wine(return_X_y=True)
     here = machine(tol=1e-7).fit(X, y)
     there = machine(tol=1e-7).fit(torch.tensor(X), torch.tensor(y))

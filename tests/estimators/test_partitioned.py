@@ -39,7 +39,7 @@ def written(folder, X, y, parts=3, kind="libsvm"):
         elif kind == "npz":
             np.savez(path, X=X[own], y=y[own])
         else:
-            pa = pytest.importorskip("pyarrow")
+            import pyarrow as pa
             import pyarrow.parquet as pq
 
             columns = {f"x{j}": X[own, j] for j in range(X.shape[1])}

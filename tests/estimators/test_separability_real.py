@@ -10,7 +10,7 @@ from sklearn.datasets import (
     load_svmlight_file,
     load_wine,
 )
-from tests.shared import shared_file
+from tests.optional import shared_file
 
 import separatrix as sx
 

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from tests.amounts import cases
 from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import machine as naive
+from tests.optional import shared_file
 from tests.problems import problem
-from tests.shared import shared_file
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted

@@ -126,7 +126,7 @@ def test_a_full_disk_itself(tmp_path):
         check=False,
     )
     if mounted.returncode:
-        pytest.skip("no file system may be mounted here; test_a_limit_on_the_size covers the rest")
+        pytest.skip("only root may mount a file system: `sudo make test-all`")
     try:
         path = disk / "model.sx"
         sx.save(LINEAR, path)

@@ -3,30 +3,16 @@
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import pytest
-
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-
-
-def chromium():
-    """Return where Chromium is; where it is not, skip, or fail if it was promised."""
-    found = os.environ.get("SEPARATRIX_CHROMIUM") or shutil.which("chromium")
-    if found is None:
-        reason = "no Chromium: apt-get install chromium, or name one in SEPARATRIX_CHROMIUM"
-        if os.environ.get("SEPARATRIX_REQUIRE_BROWSER"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
 
 
 @contextlib.contextmanager

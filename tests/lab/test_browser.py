@@ -11,7 +11,8 @@ import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.lab.methods import METHODS
 from separatrix.lab.presets import preset_catalogue
-from tests.lab.browsing import FLAGS, Browser, chromium
+from tests.lab.browsing import FLAGS, Browser
+from tests.optional import chromium
 
 pytestmark = pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
 PRESETS = {preset["name"]: preset for preset in preset_catalogue()}

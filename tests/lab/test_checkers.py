@@ -7,8 +7,9 @@ import pytest
 from separatrix._compiled import is_interpreted
 from separatrix.lab.server import STATIC
 from separatrix.plots.player.page import joined_modules
-from tests.lab.browsing import FLAGS, chromium
+from tests.lab.browsing import FLAGS
 from tests.lab.checker_cases import by_python, cases, disagreements
+from tests.optional import chromium
 
 
 @pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")

@@ -7,8 +7,8 @@ from scipy.optimize import linprog, nnls
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import Perceptron as SklearnPerceptron
 from tests.amounts import cases
+from tests.optional import shared_file
 from tests.problems import problem
-from tests.shared import shared_file
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
@@ -28,7 +28,8 @@ def test_passes_equal_scikit_learns_to_the_bit_on_integers():
 
 def test_mlxtends_rule_is_the_delta_rule_thresholded():
     """mlxtend moves by eta (t - o) x for each row in turn, with o = +1 where w.x >= 0."""
-    mlxtend = pytest.importorskip("mlxtend.classifier", reason="the peers extra is not installed")
+    import mlxtend.classifier as mlxtend
+
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(20, 2)) - 3, rng.normal(size=(20, 2)) + 3])
     y = np.repeat([0, 1], 20)

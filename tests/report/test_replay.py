@@ -13,7 +13,8 @@ from separatrix.report.facts import Facts
 from separatrix.report.page import write_report
 from separatrix.report.replay_page import replay_sentence
 from separatrix.report.study_replay import MOST_POINTS, replay_facts
-from tests.lab.browsing import FLAGS, chromium
+from tests.lab.browsing import FLAGS
+from tests.optional import chromium
 
 
 def clouds(n, d=3, classes=2, seed=0):

@@ -163,7 +163,8 @@ def test_what_is_no_seal_is_refused(text):
 
 
 def test_a_frame_keeps_its_columns_in_mind():
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     rows = pandas.DataFrame({"a": [0.0, 1.0, 4.0, 5.0], "b": [0.0, 0.0, 1.0, 1.0]})
     machine = sx.LinearSVM().fit(rows, [0, 0, 1, 1])
     assert sx.SealedTest(rows, [0, 0, 1, 1]).open(machine).errors == 0  # a warning would raise

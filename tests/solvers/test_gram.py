@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from tests.amounts import cases
+from tests.optional import shared_file
 from tests.problems import as_sparse, problem
-from tests.shared import shared_file
 
 import separatrix as sx
 from separatrix.problem.losses import HINGE, LOGISTIC

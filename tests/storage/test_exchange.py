@@ -12,10 +12,11 @@ from fuzz.reading import mutate
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from tests import optional
 from tests.amounts import cases
 from tests.cli.command import separatrix as run
 from tests.naive.peer_models import liblinear_predictions, libsvm_predictions
-from tests.shared import shared_file
+from tests.optional import shared_file
 from tests.storage.test_model_file import MODELS, fitted
 
 import separatrix as sx
@@ -94,7 +95,7 @@ def test_a_linear_machine_as_one_support_vector(tmp_path):
 
 
 def test_liblinears_own_program_agrees_on_heart_and_a9a(tmp_path):
-    peer = pytest.importorskip("liblinear.liblinearutil", reason="LIBLINEAR is not installed")
+    peer = optional.peer("liblinear.liblinearutil")
     path = tmp_path / "m.model"
     for name in ("heart_scale.libsvm", "a9a.t.libsvm"):
         table = sx.read(shared_file(name))
@@ -114,7 +115,7 @@ def test_liblinears_own_program_agrees_on_heart_and_a9a(tmp_path):
 
 
 def test_libsvms_own_program_agrees_on_heart(tmp_path):
-    peer = pytest.importorskip("libsvm.svmutil", reason="LIBSVM is not installed")
+    peer = optional.peer("libsvm.svmutil")
     table, path = sx.read(shared_file("heart_scale.libsvm")), tmp_path / "m.model"
     rows = sp.csr_matrix(table.X)
     for number, kernel in enumerate(("linear", "poly", "rbf", "sigmoid")):

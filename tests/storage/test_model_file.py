@@ -109,7 +109,8 @@ def test_what_is_loaded_predicts_to_the_same_bit(name, tmp_path):
 
 
 def test_sparse_frames_and_columns_in_fortran_order(tmp_path):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame(X, columns=[f"col {k}" for k in range(4)])
     model = sx.LogisticRegression().fit(frame, Y)
     model.coef_ = np.asfortranarray(model.coef_)

@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests import optional
 from tests.kernel_direct import solved
 from tests.storage.test_model_file import IRIS, X, fitted
 
@@ -92,8 +93,7 @@ def test_a_verdict_on_the_data_is_proved_whatever_the_weights(tmp_path):
 
 
 def test_a_proof_that_gets_its_name_late_is_kept_with_it(tmp_path, monkeypatch):
-    from tests.torch_road import torch
-
+    torch = optional.torch()
     rows, labels = torch.tensor(X), IRIS.target
     monkeypatch.setattr(placing, "_NAMED_AT_ONCE", 0)
     machine = sx.LogisticRegression().fit(rows, labels)

@@ -1,6 +1,7 @@
 """ONNX, against onnxruntime: the same classes, scores and probabilities to 1e-6."""
 
 import numpy as np
+import onnxruntime
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
@@ -9,8 +10,6 @@ from tests.storage.test_model_file import MODELS, fitted
 
 import separatrix as sx
 
-pytest.importorskip("onnx", reason="the onnx extra is not installed")
-onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 IRIS = load_iris()
 MORE = {
     "products": lambda: make_pipeline(

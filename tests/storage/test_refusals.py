@@ -240,7 +240,6 @@ def test_a_kernel_that_is_a_function_has_no_other_form(tmp_path):
     rows.fit(X, TWO)
     with pytest.raises(ValueError, match="Nystroem itself"):
         to_sklearn(rows)
-    pytest.importorskip("onnx", reason="the onnx extra is not installed")
     with pytest.raises(ValueError, match="holds no code"):
         sx.exchange.to_onnx(rows)
 
@@ -273,7 +272,6 @@ def test_texts_that_no_spreadsheet_runs():
 
 
 def test_steps_that_have_no_form_in_onnx(monkeypatch, linear):
-    pytest.importorskip("onnx", reason="the onnx extra is not installed")
     with pytest.raises(ValueError, match="PCA has no form"):
         sx.exchange.to_onnx(make_pipeline(PCA(1), sx.LinearSVM()).fit(X, TWO))
     products = make_pipeline(sx.lift.Polynomial(2), sx.LinearSVM()).fit(X, TWO)
@@ -289,7 +287,6 @@ def test_onnx_that_is_not_there(monkeypatch, linear):
 
 
 def test_forms_of_onnx_that_are_rare():
-    pytest.importorskip("onnx", reason="the onnx extra is not installed")
     from tests.storage.test_onnx_model import require_the_same
 
     few = make_pipeline(sx.lift.Polynomial(5, interaction_only=True), sx.LinearSVM()).fit(X, TWO)
@@ -314,7 +311,6 @@ def test_forms_of_onnx_that_are_rare():
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_machines_of_libsvm_in_onnx(kernel, tmp_path):
-    pytest.importorskip("onnx", reason="the onnx extra is not installed")
     from tests.storage.test_onnx_model import require_the_same
 
     path = tmp_path / "m"

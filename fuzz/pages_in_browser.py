@@ -7,7 +7,6 @@ the page that replays by itself and the picture are opened too.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import tempfile
 import time
@@ -15,8 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.lab.browsing import FLAGS, Browser, running_lab
-from tests.optional import chromium
+from tests.lab.browsing import Browser, real_browser, running_lab
 from tests.report.test_page import check
 
 from fuzz.report_names import Texts, facts_with, require_harmless, shape, shown
@@ -78,16 +76,6 @@ class Watched:
         assert set(found["tags"]) <= self.tags, set(found["tags"]) - self.tags
         assert set(found["names"]) <= self.names, set(found["names"]) - self.names
         return shown(self.page.evaluate(WRITTEN))
-
-
-@contextlib.contextmanager
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        yield started.new_context(viewport={"width": 1280, "height": 800})
-        started.close()
 
 
 def reports(context: Any, count: int, seed: int) -> int:
@@ -208,6 +196,6 @@ def labs(context: Any, count: int, seed: int) -> int:
 
 def run(texts: int, seed: int = 0) -> Iterator[tuple[str, int]]:
     """Show so many texts in each page; yield its name, and how many were met there."""
-    with browser() as context:
+    with real_browser(viewport={"width": 1280, "height": 800}) as context:
         yield "report", reports(context, texts, seed)
         yield "lab", labs(context, texts, seed)

@@ -17,6 +17,7 @@ from typing import NoReturn
 import pytest
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+LECTURES = SHARED.with_name("lectures")
 
 
 def _absent(what: str, command: str, promised: str = "") -> NoReturn:
@@ -31,6 +32,13 @@ def shared_file(name: str) -> Path:
     if not path.exists():
         _absent(f"../shared/data/{name}", "ls ../shared/data", "SHARED")
     return path
+
+
+def lecture_file(number: str) -> Path:
+    """Return the path of the text of a lecture."""
+    for path in LECTURES.glob(f"{number}_*.txt"):
+        return path
+    _absent(f"../shared/lectures/{number}_*.txt", "ls ../shared/lectures", "SHARED")
 
 
 def chromium() -> str:

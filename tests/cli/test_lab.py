@@ -65,6 +65,6 @@ def test_ctrl_c_ends_it_without_a_word_of_its_workers(tmp_path):
         assert "The lab is at" in lab.stdout.readline()
         time.sleep(1.0)  # the workers are starting
         os.killpg(lab.pid, signal.SIGINT)
-        _, said = lab.communicate(timeout=60)
+        _, said = lab.communicate(timeout=120)
     assert "Traceback" not in said
     assert said.strip() in ("", "Interrupted.")

@@ -279,7 +279,7 @@ def test_a_followed_file_is_learned_as_it_grows_and_an_interrupt_keeps_it(tmp_pa
         file.write(b"".join(lines[150:])[:-3])  # the last line is not whole yet
     wait_for(350)
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
+    assert process.wait(120) == 130
     reader.join()
     assert b"learned up to" in process.stderr.read()
     process.stdout.close()

@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.optional import lecture_file
 
 import separatrix as sx
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "lectures.md").read_text(encoding="utf-8")
-LECTURES = ROOT.parent / "shared" / "lectures"
 PARTS = re.split(r"^## Lecture (\d+)\n", PAGE.split("## The sessions")[0], flags=re.MULTILINE)
 TABLES = dict(zip(PARTS[1::2], PARTS[2::2], strict=True))
 HOMES = ("src/separatrix", "")
@@ -67,9 +67,7 @@ def test_every_slip_is_listed_once_and_checked():
 @pytest.mark.parametrize("lecture", sorted(TABLES))
 def test_the_sections_stand_in_the_lecture_in_this_order(lecture):
     """Of slides by their titles, of notes by their numbers, wherever the lectures are at hand."""
-    if not LECTURES.exists():
-        pytest.skip("the lectures are not at hand")
-    (path,) = LECTURES.glob(f"{lecture}_*.txt")
+    path = lecture_file(lecture)
     lines = [line.strip().lstrip("# ") for line in path.read_text(encoding="utf-8").split("\n")]
     if lecture == "004":
         contents = lines[: lines.index("1 Introduction to Linear Classification")]
@@ -91,9 +89,7 @@ def test_the_sections_stand_in_the_lecture_in_this_order(lecture):
 @pytest.mark.parametrize("lecture", ["000", "002", "003"])
 def test_every_slide_that_goes_on_is_listed(lecture):
     """What stands alone between empty lines more than once is the title of slides that go on."""
-    if not LECTURES.exists():
-        pytest.skip("the lectures are not at hand")
-    (path,) = LECTURES.glob(f"{lecture}_*.txt")
+    path = lecture_file(lecture)
     text = path.read_text(encoding="utf-8")
     listed = [row[0] for row in rows(TABLES[lecture])]
     titles = re.findall(r"\n\n([A-ZεO][\w' ():/\-–,.ε\\{}^]{5,70})\n\n", text)

@@ -9,10 +9,28 @@ import sys
 import time
 from pathlib import Path
 
+from tests.optional import chromium
+
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+PATIENCE = 120_000  # milliseconds: the machine may be busy
+
+
+@contextlib.contextmanager
+def real_browser(**settings):
+    """Start Chromium and yield a context of it that waits as long as a busy machine needs."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=chromium(), args=FLAGS, timeout=PATIENCE
+        )
+        context = started.new_context(**settings)
+        context.set_default_timeout(PATIENCE)
+        yield context
+        started.close()
 
 
 @contextlib.contextmanager
@@ -27,7 +45,7 @@ def running_lab(*arguments):
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(10)
+            process.wait(120)
         finally:
             process.stdout.close()
             with contextlib.suppress(ProcessLookupError):
@@ -49,7 +67,7 @@ class Browser:
                 break
             except Exception:  # the server is not listening yet
                 time.sleep(0.1)
-        self.page.wait_for_selector("body[data-answers]", timeout=120_000)
+        self.page.wait_for_selector("body[data-answers]", timeout=PATIENCE)
         self.settle()
         return self
 

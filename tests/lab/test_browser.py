@@ -11,8 +11,7 @@ import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.lab.methods import METHODS
 from separatrix.lab.presets import preset_catalogue
-from tests.lab.browsing import FLAGS, Browser
-from tests.optional import chromium
+from tests.lab.browsing import Browser, real_browser
 
 pytestmark = pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
 PRESETS = {preset["name"]: preset for preset in preset_catalogue()}
@@ -20,12 +19,8 @@ PRESETS = {preset["name"]: preset for preset in preset_catalogue()}
 
 @pytest.fixture(scope="module")
 def context():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        yield browser.new_context(viewport={"width": 1280, "height": 800})
-        browser.close()
+    with real_browser(viewport={"width": 1280, "height": 800}) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -270,7 +265,7 @@ def test_the_run_is_scrubbed_stepped_and_played(tab):
     page.get_by_label("To the start").click()
     page.select_option(".speed", "40")
     page.get_by_label("Play", exact=True).click()
-    page.get_by_label("Play", exact=True).wait_for(timeout=15_000)  # pause while it plays
+    page.get_by_label("Play", exact=True).wait_for()  # pause while it plays
     assert tab.js("lab.transport.step") == last
     chart = page.locator(".chart svg.scrubs").first.bounding_box()
     page.mouse.click(chart["x"] + 2, chart["y"] + 20)

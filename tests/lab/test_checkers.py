@@ -7,19 +7,15 @@ import pytest
 from separatrix._compiled import is_interpreted
 from separatrix.lab.server import STATIC
 from separatrix.plots.player.page import joined_modules
-from tests.lab.browsing import FLAGS
+from tests.lab.browsing import real_browser
 from tests.lab.checker_cases import by_python, cases, disagreements
-from tests.optional import chromium
 
 
 @pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
 def test_the_two_checkers_agree():
-    from playwright.sync_api import sync_playwright
-
     made = cases(1500)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        page = browser.new_page()
+    with real_browser() as context:
+        page = context.new_page()
         page.goto("chrome://version")  # a page with a secure context, for SHA-256
         check = """async (text) => {
           const answers = [];
@@ -33,7 +29,6 @@ def test_the_two_checkers_agree():
             f"(async (text) => {{ {joined_modules('checker', STATIC)}; return ({check})(text); }})"
         )
         answers = page.evaluate(script, json.dumps(made))
-        browser.close()
     assert disagreements(made, answers) == []
     held = [by_python(one)[0] for one in made]
     assert min(held.count(True), held.count(False)) > 300

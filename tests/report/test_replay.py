@@ -7,14 +7,12 @@ import pytest
 from scipy import sparse
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 from separatrix.data.embedded import iris
 from separatrix.report.facts import Facts
 from separatrix.report.page import write_report
 from separatrix.report.replay_page import replay_sentence
 from separatrix.report.study_replay import MOST_POINTS, replay_facts
-from tests.lab.browsing import FLAGS
-from tests.optional import chromium
+from tests.lab.browsing import PATIENCE, real_browser
 
 
 def clouds(n, d=3, classes=2, seed=0):
@@ -84,14 +82,8 @@ def test_the_machine_itself_is_said_to_be_it():
 
 @pytest.fixture(scope="module")
 def browser():
-    if is_interpreted():
-        pytest.skip("browser tests run compiled only")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        yield found
-        found.close()
+    with real_browser() as context:
+        yield context.browser
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +103,7 @@ def reports(tmp_path_factory):
 def opened(browser, path, **settings):
     """Return the page, the requests it made and the errors it had."""
     context = browser.new_context(viewport={"width": 1000, "height": 800}, **settings)
+    context.set_default_timeout(PATIENCE)
     page, asked, complaints = context.new_page(), [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)

@@ -54,7 +54,7 @@ def test_witnesses_prove_what_cells_do(seed):
     """With columns copied the same problem has too many dimensions for cells."""
     X, signs, weights = small_problem(seed)
     wide = np.hstack([X, X, X[:, :1], X[:, :1]])[:, :4]
-    machine = sx.ZeroOne(max_seconds=20).fit(wide, signs, weights)
+    machine = sx.ZeroOne(max_seconds=900).fit(wide, signs, weights)
     assert machine.errors_ == machine.lower_bound_ == naive(X, signs, weights)
     assert machine.certificate_.by in ("witnesses", "nothing")
     assert machine.certificate_.check(wide, signs, weights)
@@ -66,7 +66,7 @@ def test_in_more_dimensions(seed):
     d = 4 + seed % 2
     X = rng.integers(-2, 3, size=(10, d)).astype(float) if seed % 3 else rng.normal(size=(10, d))
     signs = np.where(np.arange(10) % 2, 1.0, -1.0)
-    machine = sx.ZeroOne(max_seconds=20).fit(X, signs)
+    machine = sx.ZeroOne(max_seconds=900).fit(X, signs)
     assert machine.errors_ == machine.lower_bound_ == naive(X, signs)
 
 
@@ -133,7 +133,7 @@ def test_the_ugly_kinds(seed):
         return
     if case.kind == "extreme_columns":
         return  # no weights in floats: see below
-    machine = sx.ZeroOne(max_seconds=30).fit(case.X, case.y_signs)
+    machine = sx.ZeroOne(max_seconds=900).fit(case.X, case.y_signs)
     assert machine.status_ == "optimal"
     assert (machine.predict(case.X) != case.y_signs).sum() == machine.errors_
     assert machine.certificate_.check(case.X, case.y_signs)

@@ -1,4 +1,4 @@
-# The house's commands. Only python3, make and git are assumed; everything else is installed here.
+# The project's commands. Only python3, make and git are assumed; everything else is installed here.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,45 +7,39 @@ UV_VERSION := 0.13.7
 
 export MPLBACKEND := Agg
 
-.PHONY: run test test-compiled test-processes test-interpreted coverage browser torch check bench fuzz harden docs docs-test pictures wheel-test lock clean
+.PHONY: run test test-all test-compiled test-interpreted browser torch peers check bench fuzz harden docs docs-test pictures wheel-test lock clean
+
+# Two at a time on two cores, more where there are more; a file's tests stay in one process.
+WORKERS := -n auto --maxprocesses=8 --dist=loadfile
 
 run: $(READY)  ## set up, then the main job on embedded data: two studies and their reports
 	$(BIN)/separatrix study -o out/study
 
-test: $(READY)  ## the whole suite, compiled, and at the same time interpreted for coverage
-	$(MAKE) --jobs=3 --output-sync=target test-compiled test-processes test-interpreted
+test: $(READY)  ## the suite in minutes: every test but the long ones
+	$(BIN)/python -m pytest -q $(WORKERS) -m "not long"
 
-# What starts processes, workers, a browser or a shell waits much of the time: it runs beside the rest.
-PROCESSES := tests/cli tests/distributed tests/docs tests/hardening tests/lab tests/report
+test-all: $(READY)  ## every test, the long ones too; then the loops again, interpreted; then coverage
+	rm -f .coverage .coverage.*
+	$(MAKE) test-compiled
+	$(MAKE) test-interpreted
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --fail-under=95
+	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/certificates/checker.py" --fail-under=100
 
 test-compiled: $(READY)
-	COVERAGE_FILE=.coverage.compiled $(BIN)/python -m pytest $(MEASURED) $(PROCESSES:%=--ignore=%)
+	COVERAGE_FILE=.coverage.compiled SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --cov --cov-report=
 
-test-processes: $(READY)
-	COVERAGE_FILE=.coverage.processes $(BIN)/python -m pytest -q -p no:cacheprovider $(MEASURED) $(PROCESSES)
-
-# Coverage sees inside the loops only when they are not compiled.
+# Coverage sees inside the loops only when they are not compiled. Only these folders hold loops.
 test-interpreted: $(READY)
-	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -p no:cacheprovider \
-	  --cov --cov-report=term $(PROCESSES:%=--ignore=%)
-
-# What reads certificates and files has no compiled loop, so that a compiled run measures it whole:
-# every line and branch of the checker and of the file formats. Then all runs of the suite joined.
-coverage: $(READY)  ## checker and file formats: 100 %; then the whole suite, its runs joined: 95 %
-	$(BIN)/python -m pytest -q -p no:cacheprovider tests/storage tests/cli/test_info_convert.py \
-	  tests/certificates/test_checker.py tests/certificates/test_partition.py \
-	  --cov=separatrix.storage --cov=separatrix.certificates.checker --cov-fail-under=100
-	rm -f .coverage .coverage.*
-	$(MAKE) test MEASURED="--cov --cov-report="
-	$(BIN)/coverage combine
-	$(BIN)/coverage report --fail-under=95
+	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(WORKERS) \
+	  -p no:cacheprovider --cov --cov-report= tests/solvers tests/problem tests/data tests/properties
 
 # The tests of the lab drive a real browser, Debian's; without one they are skipped and say so.
 browser:
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
 
 # Torch is no part of the lock, since its builds differ by machine: the one that pip finds here. The
-# tests of the accelerator run on its processor road; without torch they are skipped and say so.
+# tests of the accelerator run it on the processor; without torch they are skipped and say so.
 torch: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 
@@ -54,6 +48,9 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# LIBLINEAR, LIBSVM and Vowpal Wabbit as their authors publish them.
+peers: $(VENV)/.peers
 
 bench: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.perceptron
@@ -76,7 +73,7 @@ fuzz: $(READY)  ## 200,000 mutated files of each format: a table or one DataErro
 	$(BIN)/python -m fuzz.reading --files 200000
 
 harden: $(VENV)/.peers  ## every case of the suite, then the long hardening runs (docs/reliability.md)
-	SEPARATRIX_ALL_CASES=1 $(BIN)/python -m pytest -q
+	SEPARATRIX_CASES=all $(BIN)/python -m pytest -q
 	$(BIN)/python -m fuzz.model_files --files 1000000
 	$(BIN)/python -m fuzz.peer_models --files 20000
 	$(BIN)/python -m fuzz.certificates --forgeries 100000

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import settings
 
 from separatrix._compiled import is_interpreted
+from tests.amounts import AMOUNT
 
 # The first call of a loop compiles it: no deadline can be fair.
 settings.register_profile(
     "separatrix",
     deadline=None,
     derandomize=True,
-    max_examples=25 if is_interpreted() else 150,
+    max_examples=25 if is_interpreted() else 40 if AMOUNT == "few" else 150,
 )
 settings.load_profile("separatrix")
 

@@ -92,6 +92,7 @@ def test_surrogate_halves_in_a_class_are_printed_as_they_can_be(tmp_path):
     assert csv_lines({"class": np.array([1, 2])}) == b"1\n2\n"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
 def test_a_million_rows_from_standard_input_in_little_memory(tmp_path):
     """The rows come from a process that never ends by itself; the memory stays what it is."""

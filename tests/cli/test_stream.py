@@ -302,6 +302,7 @@ def test_a_reader_that_has_gone_is_no_error(libsvm, tmp_path):
     assert kept.about["stream"]["places"][0]["lines"] == kept.model.n_iter_ > 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the stream runs in a process of its own, compiled")
 def test_a_kill_loses_nothing_that_was_written():
     told = stream_kills.run(1, seed=1, rows=30_000, calm_runs=1, say=lambda *_, **__: None)

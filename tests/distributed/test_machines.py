@@ -20,6 +20,7 @@ from separatrix.estimators._partitioned import local_rows
 from separatrix.selection.partitioned_path import fit_path_on_rows
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(
         is_interpreted(),

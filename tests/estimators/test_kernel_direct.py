@@ -36,6 +36,7 @@ def posed(seed):
     return X / max(1.0, abs(X).max() / 3.0), codes, n_classes, weights, C
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse('KernelSVM(multi_class="direct")')

@@ -16,6 +16,7 @@ from separatrix.solvers import kernel_kozinec, kernel_perceptron
 from separatrix.solvers.kernel_rows import WholeRows
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse(

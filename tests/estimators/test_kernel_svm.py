@@ -44,6 +44,7 @@ def spread(machine, n):
     return share
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse(

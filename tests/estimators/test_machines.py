@@ -60,6 +60,7 @@ def posed(seed):
     return case.X * scales, case.y_signs, weights, 10.0 ** rng.integers(-2, 3)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse(

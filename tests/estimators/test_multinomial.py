@@ -33,6 +33,7 @@ def test_probabilities_are_those_of_scikit_learn(load, C):
     assert_allclose(np.exp(ours.predict_log_proba(X)), ours.predict_proba(X), atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="check_estimator runs compiled only")
 def test_scikit_learn_has_nothing_to_excuse():
     assert_nothing_to_excuse(

@@ -25,6 +25,7 @@ def test_mutated_model_files(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_truncation_of_every_kind_of_model_at_every_byte():
     for contents in seeds().values():
         for length in range(0, len(contents), 40 if is_interpreted() else 1):
@@ -37,6 +38,7 @@ def test_forged_certificates_of_every_kind():
     assert set(made) == set(certificates.KINDS)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
 def test_forks_and_threads():
     forks_and_threads.run(len(cases(3)), len(cases(1)), say=lambda *_, **__: None)
@@ -50,6 +52,7 @@ def test_hostile_texts_in_the_report():
     report_names.run(len(cases(12)), 1)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
 def test_hostile_texts_in_a_real_browser():
     found = dict(pages_in_browser.run(100, 2))

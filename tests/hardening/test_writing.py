@@ -230,11 +230,13 @@ def test_pictures_and_seals_are_not_written_through_links(tmp_path):
     assert (tmp_path / "seal").read_bytes() == b"seal"
 
 
+@pytest.mark.long
 def test_thirty_kills_while_saving():
     told = kills.run({"save": 30}, seed=3, say=lambda *_, **__: None)
     assert told["save"]["kills"] >= 30
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
 def test_five_kills_of_a_stream():
     told = kills.run({"stream": 5}, seed=3, say=lambda *_, **__: None)

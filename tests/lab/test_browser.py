@@ -13,7 +13,10 @@ from separatrix.lab.methods import METHODS
 from separatrix.lab.presets import preset_catalogue
 from tests.lab.browsing import Browser, real_browser
 
-pytestmark = pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only"),
+]
 PRESETS = {preset["name"]: preset for preset in preset_catalogue()}
 
 

@@ -11,6 +11,7 @@ from tests.lab.browsing import real_browser
 from tests.lab.checker_cases import by_python, cases, disagreements
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="browser tests run compiled only")
 def test_the_two_checkers_agree():
     made = cases(1500)

@@ -112,6 +112,7 @@ def opened(browser, path, **settings):
     return page, asked, complaints
 
 
+@pytest.mark.long
 def test_the_replay_plays_within_the_report(browser, reports):
     told, path = reports[2]
     page, asked, complaints = opened(browser, path)
@@ -164,6 +165,7 @@ def assert_on_the_line(drawn, told):
         assert abs(b + w[0] * x + w[1] * y) / np.hypot(*w) < 0.02 * np.ptp(X)
 
 
+@pytest.mark.long
 def test_several_machines_follow_one_another(browser, reports):
     told, path = reports[3]
     page, _, complaints = opened(browser, path)
@@ -184,6 +186,7 @@ def test_several_machines_follow_one_another(browser, reports):
     page.context.close()
 
 
+@pytest.mark.long
 def test_without_scripts_and_on_paper_there_is_a_picture(browser, reports):
     _, path = reports[2]
     page, _, _ = opened(browser, path, java_script_enabled=False)

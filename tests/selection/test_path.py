@@ -446,6 +446,7 @@ def test_progress_counts_to_the_end():
     assert all("fold" in text for _, _, text in seen)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
     # One of the checks has a class of three rows, so three folds, as scikit-learn's own do.

@@ -341,6 +341,7 @@ def test_a_tree_is_checked_leaf_by_leaf():
         FewestErrors.from_json(whole | {"claim": whole["claim"] | {"tree": deep}})
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse("ZeroOne(max_seconds=0.2)")

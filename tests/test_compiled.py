@@ -58,6 +58,7 @@ def test_the_second_process_compiles_nothing(tmp_path):
     assert fit(tmp_path, hit=True) == (1, 0)
 
 
+@pytest.mark.long
 @compiled_only
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", ["cut", "empty", "altered", "garbage"] if ALL else ["cut"])
@@ -79,6 +80,7 @@ def test_a_damaged_cache_file_is_a_miss(tmp_path, ending, damage):
     assert fit(tmp_path) == (1, 0), "the damaged file has been replaced by a good one"
 
 
+@pytest.mark.long
 @compiled_only
 def test_a_home_that_cannot_be_written_to(tmp_path):
     """A file stands where the folder should be: not even root can write there."""
@@ -87,6 +89,7 @@ def test_a_home_that_cannot_be_written_to(tmp_path):
     assert fit(tmp_path / "does" / "not" / "exist", HOME="/proc/nowhere") == (0, 1)
 
 
+@pytest.mark.long
 @compiled_only
 def test_a_read_only_home(tmp_path):
     home = tmp_path / "home"
@@ -103,6 +106,7 @@ def test_a_read_only_home(tmp_path):
         home.chmod(0o700)
 
 
+@pytest.mark.long
 @compiled_only
 def test_a_full_disk(tmp_path):
     """Every write of more than nothing fails: the limit on file size is the disk's end."""

@@ -56,6 +56,7 @@ def test_tokens_are_never_the_same():
     assert len(Lab(port=1).token) >= 32
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_it_without_a_word_of_its_workers(tmp_path):
     """The terminal sends Ctrl-C to the whole group; workers are in sessions of their own."""
     words = [sys.executable, "-m", "separatrix", "lab", "--no-browser", "--port", "0"]

@@ -255,6 +255,7 @@ def started(*arguments, **options):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the stream runs in a process of its own, compiled")
 def test_a_followed_file_is_learned_as_it_grows_and_an_interrupt_keeps_it(tmp_path):
     X, y = rows(400)
@@ -291,6 +292,7 @@ def test_a_followed_file_is_learned_as_it_grows_and_an_interrupt_keeps_it(tmp_pa
     assert np.array_equal(sx.load(model).coef_, sx.load(tmp_path / "whole.sx").coef_)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the stream runs in a process of its own, compiled")
 def test_a_reader_that_has_gone_is_no_error(libsvm, tmp_path):
     path, _, _ = libsvm

@@ -134,6 +134,7 @@ def test_bad_files(tmp_path):
     assert "no column 'z'" in run.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["--json", "--seed=0"])
 def test_a_closed_pipe_is_no_error(form):
     command = f"{sys.executable} -m separatrix trace --epsilon 0.05 {form} | head -c 10"

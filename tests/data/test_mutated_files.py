@@ -5,7 +5,7 @@ import random
 import pytest
 from fuzz.reading import LABELS, SEEDS, mutate, npy_bytes, read_one
 
-from separatrix._compiled import is_interpreted
+from tests.amounts import cases
 
 
 @pytest.mark.parametrize("format_name", SEEDS)
@@ -15,7 +15,7 @@ def test_a_table_or_one_data_error(tmp_path, format_name):
     if format_name == "npy":
         (tmp_path / "labels.npy").write_bytes(npy_bytes(LABELS))
     outcomes = set()
-    for _ in range(30 if is_interpreted() else 300):
+    for _ in cases(2400):
         data = mutate(draw.choice(SEEDS[format_name]), draw, words=True)
         (tmp_path / name).write_bytes(data)
         outcomes.add(read_one(tmp_path / name))

@@ -93,6 +93,7 @@ def test_three_classes_each_against_the_rest(tmp_path):
     assert here.certificate_.check(X, names)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("setting", [{"fit_intercept": False}, {"intercept_penalty": 1.0},
                                      {"class_weight": "balanced"}])  # fmt: skip
 def test_settings_mean_the_same(tmp_path, setting):
@@ -191,6 +192,7 @@ def test_a_checkpoint_of_another_problem_is_not_gone_on_with(tmp_path):
     assert (other.coef_ == plain.coef_).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("call", ["os.fsync", "os.replace", "os.fdopen"])
 def test_a_full_disk_leaves_the_old_checkpoint(call, tmp_path, monkeypatch):
     X, y = rows_of(6)

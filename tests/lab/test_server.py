@@ -177,6 +177,7 @@ def test_a_verdict_comes_with_certificate_and_check(client):
     assert verdict["python"]["holds"]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="interpreted loops are too slow for the budget")
 def test_a_run_that_takes_too_long_is_ended_and_the_next_is_answered():
     lab = Lab(port=8757, token=TOKEN, warm=False, seconds=0.05, workers=1)

@@ -37,6 +37,7 @@ def connected(address):
     raise AssertionError("the lab does not listen")
 
 
+@pytest.mark.long
 def test_a_stalled_header_is_hung_up_on_and_garbage_refused(address):
     with connected(address) as stalled, connected(address) as rubbish:
         stalled.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-")

@@ -159,6 +159,7 @@ def test_every_part_may_stand_alone():
         assert "Alone" in check(render_report(alone)).text
 
 
+@pytest.mark.long
 def test_every_part_may_be_absent():
     # Figures take their time, and are drawn in the other tests.
     whole = replace(facts_of(), curves=(), calibration=(), margins=None)
@@ -199,6 +200,7 @@ def test_verdicts_in_words(kind):
     assert ("undecided" in text.lower()) == (kind == "undecided")
 
 
+@pytest.mark.long
 def test_a_page_of_long_data_stays_small():
     words = "very long words in a long text " * 100
     names = tuple(f"class {k} {words}" for k in range(40))

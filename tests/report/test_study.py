@@ -233,6 +233,7 @@ def test_texts_are_quoted_and_folders_are_not_told(tmp_path, monkeypatch):
     assert str(tmp_path) not in page + (tmp_path / "out" / "study.json").read_text()
 
 
+@pytest.mark.long
 def test_a_verdict_that_takes_too_long_is_bounded(monkeypatch):
     X, codes = load_iris(return_X_y=True)
     X, y = X[50:], codes[50:]

@@ -133,6 +133,13 @@ def test_edited_sources_have_another_cache(tmp_path, monkeypatch):
         edited.write_text(edited.read_text() + "\n# edited\n")
         stamps.add(_machine_code.source_stamp())
     assert len(stamps) == 3, "an edit in a folder inside another counts too"
+    last = package / "solvers" / "zy"
+    last.mkdir()
+    (last / "loop.py").write_text("")
+    stamps.add(_machine_code.source_stamp())
+    last.rename(last.with_name("zz"))
+    stamps.add(_machine_code.source_stamp())
+    assert len(stamps) == 5, "so does the folder that a file is in"
 
 
 def test_old_versions_are_forgotten(tmp_path):

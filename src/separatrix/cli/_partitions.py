@@ -46,7 +46,9 @@ def fitted(machine: Any, handle: Any, cluster: str | None) -> Any:
     except ImportError:
         raise typer.BadParameter("--cluster needs Dask: pip install 'separatrix[dask]'.") from None
     where = (
-        LocalCluster(threads_per_worker=1, dashboard_address=":0") if cluster == "local" else None
+        LocalCluster(threads_per_worker=1, dashboard_address="127.0.0.1:0")
+        if cluster == "local"
+        else None
     )
     try:
         with Client(where or cluster) as client:

@@ -217,7 +217,8 @@ def exact_margin(
     one = checker.Data(
         [row_of(problem.X, number)], [code], problem.X.shape[1], n_classes_of(problem)
     )
-    return min(checker.margins(one, weights, problem.fit_intercept)) * Fraction(2) ** exponent
+    least = min(checker.margins(one, weights, problem.fit_intercept))
+    return least * Fraction(2) ** (exponent + one.exponent)
 
 
 def divide_down(least: Fraction, weights: np.ndarray) -> float:

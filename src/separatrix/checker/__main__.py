@@ -1,0 +1,60 @@
+"""``python -m separatrix.checker certificate.json data``: prove one certificate, or refuse it.
+
+Exit code 0: the claim holds. 1: it does not. 2: usage. 3: a file cannot be read.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+
+from .codec import Refused, parsed
+from .kinds import about, check
+from .reading import VERIFY, Unreadable, read_data
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Check one certificate against one data file."""
+    try:
+        told = _parser().parse_args(arguments)
+    except SystemExit as stopped:
+        return int(stopped.code or 0)
+    try:
+        certificate = parsed(Path(told.certificate).read_text("utf-8"))
+        if isinstance(certificate, dict) and isinstance(certificate.get("certificate"), dict):
+            certificate = certificate["certificate"]  # a verdict holds its certificate
+            print("of a verdict, only its certificate is checked")
+        if isinstance(certificate, dict) and "training_rows" in certificate:
+            raise Refused(f"the certificates of a study speak of encoded columns; {VERIFY}")
+        data, said = read_data(told, about(certificate))
+        print("\n".join(said))
+        print("proved:", check(certificate, data))
+    except Unreadable as reason:
+        print(f"cannot be read: {told.data}, {reason}", file=sys.stderr)
+        return 3
+    except Refused as reason:
+        print("refused:", reason)
+        return 1
+    except (OSError, EOFError, ValueError) as error:
+        print(f"cannot be read: {type(error).__name__} {error}", file=sys.stderr)
+        return 3
+    return 0
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="separatrix-checker", description=__doc__)
+    parser.add_argument("certificate", help="the certificate, as JSON")
+    parser.add_argument("data", help="CSV, TSV or LIBSVM text, also as .gz, .bz2 or .xz")
+    parser.add_argument("--target", help="the column of labels in a CSV or TSV file")
+    parser.add_argument("--drop", action="append", default=[], help="leave out this column")
+    parser.add_argument("--kind", choices=["csv", "tsv", "libsvm"], help="if the name does not say")
+    parser.add_argument("--positive", help="set this class against all others")
+    parser.add_argument("--zero-based", action="store_true", help="LIBSVM columns count from 0")
+    parser.add_argument("--features", type=int, help="columns of LIBSVM text, where the last are 0")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,152 @@
+"""The fields of a certificate: each is read by a rule of its own, and no other field may be there.
+
+Floats are C99 hexadecimal text, long integers hexadecimal text, counts and row numbers JSON
+integers. What does not fit is `Refused`, with the name of the field.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+FLOAT = re.compile(r"-?0x[01](\.[0-9a-f]{1,13})?p[+-]?[0-9]{1,4}")
+INTEGER = re.compile(r"-?0x[0-9a-f]+")
+
+Reader = Callable[[Any], Any]
+
+
+class Refused(ValueError):
+    """The certificate does not prove its claim; the message says where."""
+
+
+class Claim:
+    """The fields of one JSON object, as attributes; the optional ones that are absent are None."""
+
+    def __init__(self, value: Any, where: str, fields: dict[str, Reader], **optional: Reader):
+        if type(value) is not dict:
+            raise Refused(f"{where} must be a JSON object")
+        known = fields | optional
+        for word, names in (
+            ("lacks", fields.keys() - value),
+            ("must not hold", value - known.keys()),
+        ):
+            if names:
+                raise Refused(f"{where} {word} {', '.join(sorted(map(repr, names)))}")
+        for name, reader in known.items():
+            try:
+                setattr(self, name, reader(value[name]) if name in value else None)
+            except Refused as reason:
+                raise Refused(f"{where}, {name}: {reason}") from None
+
+    def __getattr__(self, name: str) -> Any:  # for the type checker: fields are set above
+        raise AttributeError(name)
+
+
+def parsed(text: str) -> Any:
+    """Return what JSON text says; a name said twice, NaN and deep nesting are refused."""
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except RecursionError:
+        raise Refused("the certificate is nested too deeply") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Refused("a JSON object names a field twice")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise Refused(f"{name} is no number")
+
+
+def text(value: Any) -> str:
+    """Accept text."""
+    if type(value) is not str:
+        raise Refused(f"expected text, got {str(value)[:40]}")
+    return value
+
+
+def number(value: Any) -> float:
+    """Accept a finite float64 in hexadecimal."""
+    if not FLOAT.fullmatch(text(value)):
+        raise Refused(f"expected a finite number in hexadecimal, got {value[:40]!r}")
+    try:
+        return float.fromhex(value)
+    except OverflowError:
+        raise Refused(f"{value[:40]!r} is too large for a float64") from None
+
+
+def cost(value: Any) -> float:
+    """Accept a number that is not below zero, or inf."""
+    if value == "inf":
+        return float("inf")
+    if not (found := number(value)) >= 0.0:
+        raise Refused("a cost must not be below zero")
+    return found
+
+
+def share(value: Any) -> float | None:
+    """Accept a number, or nan where there is none."""
+    return None if value == "nan" else number(value)
+
+
+def integer(value: Any) -> int:
+    """Accept an integer in hexadecimal."""
+    if not INTEGER.fullmatch(text(value)):
+        raise Refused(f"expected an integer in hexadecimal, got {value[:40]!r}")
+    return int(value, 16)
+
+
+def count(value: Any) -> int:
+    """Accept a whole number that is not below zero."""
+    if type(value) is not int or value < 0:
+        raise Refused(f"expected a whole number, at least 0, got {str(value)[:40]}")
+    return value
+
+
+def whole(value: Any) -> int:
+    """Accept a whole number."""
+    if type(value) is not int:
+        raise Refused(f"expected a whole number, got {str(value)[:40]}")
+    return value
+
+
+def flag(value: Any) -> bool:
+    """Accept true or false."""
+    if type(value) is not bool:
+        raise Refused("expected true or false")
+    return value
+
+
+def one_of(*names: str) -> Reader:
+    """Accept one of some words."""
+
+    def read(value: Any) -> str:
+        if text(value) not in names:
+            raise Refused(f"expected one of {', '.join(names)}, got {value[:40]!r}")
+        return str(value)
+
+    return read
+
+
+def many(reader: Reader) -> Reader:
+    """Accept a list of such values."""
+
+    def read(value: Any) -> list[Any]:
+        if type(value) is not list:
+            raise Refused("expected a list")
+        return [reader(each) for each in value]
+
+    return read
+
+
+def anything(value: Any) -> Any:
+    """Leave a value to its own reader."""
+    return value
+
+
+numbers, integers_of, counts, vectors = many(number), many(integer), many(count), many(many(number))

@@ -1,0 +1,140 @@
+"""Floats as integers: a float64 is an integer times a power of two, so no sum here is rounded."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise, repeat
+from operator import mul
+
+from .codec import Refused
+
+Row = tuple[Sequence[int], Sequence[float]]  # column numbers, ascending, and their non-zero values
+Whole = tuple[Sequence[int], list[int]]  # the same with integers in place of floats
+
+
+def integers(values: Iterable[float]) -> tuple[list[int], int]:
+    """Return integers m and one exponent e <= 0 with value = m * 2**e, exactly.
+
+    >>> integers([0.5, 3.0])
+    ([1, 6], -1)
+    """
+    ratios = [value.as_integer_ratio() for value in values]  # NaN and infinities have none
+    lowest = max((denominator for _, denominator in ratios), default=1)
+    return [n * (lowest // denominator) for n, denominator in ratios], 1 - lowest.bit_length()
+
+
+def ratio(number: int, exponent: int) -> Fraction:
+    """Return number * 2**exponent, for an exponent that is not above zero."""
+    return Fraction(number, 1 << -exponent)
+
+
+def square(numbers: Iterable[int]) -> int:
+    """Return the sum of squares."""
+    return sum(n * n for n in numbers)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows and class numbers, as exact as the stored floats; the names of classes, where known."""
+
+    rows: Sequence[Row]
+    codes: Sequence[int]
+    n_features: int
+    n_classes: int
+    classes: tuple[str, ...] = ()
+
+    @cached_property
+    def _scaled(self) -> tuple[list[Whole], int]:
+        flat, exponent = integers(x for _, entries in self.rows for x in entries)
+        ends = iter(flat)
+        return [(j, [next(ends) for _ in x]) for j, x in self.rows], exponent
+
+    @property
+    def whole(self) -> list[Whole]:
+        """All rows as integers, in units of ``2**exponent``."""
+        return self._scaled[0]
+
+    @property
+    def exponent(self) -> int:
+        """The exponent of the integers, not above zero."""
+        return self._scaled[1]
+
+    def refuse_disorder(self) -> None:
+        """Refuse rows, columns and class numbers that do not fit together."""
+        if len(self.rows) != len(self.codes) or not self.rows:
+            raise Refused("there must be rows, and a class for each")
+        if any(not 0 <= code < self.n_classes for code in self.codes):
+            raise Refused("every class number must be one of the classes")
+        for j, x in self.rows:
+            if len(j) != len(x) or any(a >= b for a, b in pairwise([-1, *j, self.n_features])):
+                raise Refused("columns must be named once, in order, and be columns of the data")
+
+    def sha256(self) -> str:
+        """Return the fingerprint of the data in canonical form (see docs/certificates.md)."""
+        starts, indices, values = array("q", [0]), array("q"), array("d")
+        for columns, entries in self.rows:
+            indices.extend(columns)
+            values.extend(entries)
+            starts.append(len(indices))
+        digest = hashlib.sha256(b"separatrix-data-1\n")
+        shape = array("q", [len(self.rows), self.n_features, self.n_classes])
+        for part in (shape, array("q", self.codes), starts, indices, values):
+            if sys.byteorder == "big":
+                part.byteswap()
+            digest.update(part.tobytes())
+        return digest.hexdigest()
+
+    def scores(self, weights: Sequence[int], intercept: bool) -> Iterator[int]:
+        """Yield b + w.x of every row in units of ``2**exponent``, for [b, w_1, ..., w_d]."""
+        bias, w = (weights[0] << -self.exponent) * intercept, weights[1:]
+        for columns, entries in self.whole:
+            chosen = w if len(entries) == len(w) else map(w.__getitem__, columns)
+            yield bias + sum(map(mul, entries, chosen))
+
+    def products(self, number: int) -> Iterator[int]:
+        """Yield the products of one row with every row, in units of ``2**(2 exponent)``."""
+        columns, entries = self.whole[number]
+        get, full = dict(zip(columns, entries, strict=True)).get, len(entries) == self.n_features
+        for others, values in self.whole:
+            chosen = (
+                entries if full and len(values) == len(entries) else map(get, others, repeat(0))
+            )
+            yield sum(map(mul, values, chosen))
+
+    def combination(self, shares: Iterable[tuple[int, int]]) -> dict[int, int]:
+        """Return sum s x over (row number, s), column by column, in units of ``2**exponent``."""
+        total: dict[int, int] = {}
+        get = total.get
+        for number, share in shares:
+            for j, x in zip(*self.whole[number], strict=True):
+                total[j] = get(j, 0) + share * x
+        return total
+
+
+def margins(data: Data, weights: Sequence[Sequence[int]], intercept: bool) -> Iterator[int]:
+    """Yield every signed margin w.z, in units of ``2**exponent`` of the data.
+
+    With several weight vectors, one for each class: the row's own class against every other.
+    """
+    if len(weights) == 1:
+        for code, score in zip(data.codes, data.scores(weights[0], intercept), strict=True):
+            yield score if code == 1 else -score
+        return
+    for code, *scores in zip(
+        data.codes, *(data.scores(w, intercept) for w in weights), strict=True
+    ):
+        for other, score in enumerate(scores):
+            if other != code:
+                yield scores[code] - score
+
+
+def distinct(rows: Sequence[int], among: int) -> None:
+    """Refuse row numbers that are not different numbers of rows."""
+    if len(set(rows)) != len(rows) or any(row >= among for row in rows):
+        raise Refused("a row is named twice, or is no row of the data")

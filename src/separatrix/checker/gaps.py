@@ -1,0 +1,213 @@
+"""Duality gaps of two classes: the objective at the weights, and the dual at the multipliers.
+
+    ridge/2 |w|^2 + p/2 b^2 + sum_i c_i loss(m_i),   m_i = y_i (w.x_i + b)          at most primal
+    sum_i -c_i loss*(-a_i/c_i) - 1/2 |u|^2 - (sum_i y_i a_i)^2 / 2p,  u = sum a y x   at least dual
+
+Hinge and squared hinge are computed in integers; of the logistic loss exp and log are enclosed, and
+quotients by costs are cut at 256 bits, always against the claim.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from .codec import Claim, Refused, cost, count, counts, many, number, numbers, one_of, whole
+from .enclosed import BITS, log, log1p_exp
+from .exact import Data, distinct, integers, ratio, square
+
+_QUOTIENT = 256
+REACH = 1000  # without a penalty on w, the bound speaks of weights up to so many times as large
+FIELDS = {"loss": one_of("hinge", "squared_hinge", "logistic"), "positive": count}
+FIELDS |= {"costs": many(cost), "bias_penalty": number, "ridge": number, "weights": numbers}
+FIELDS |= {"rows": counts, "multipliers": numbers, "primal": number, "dual": number}
+
+
+def check_duality_gap(data: Data, value: Any, intercept: bool) -> str:
+    """Claim: the least objective of the linear model lies between dual and primal."""
+    claim = Claim(value, "the claim", FIELDS)
+    if not (claim.positive == 1 if data.n_classes == 2 else claim.positive < data.n_classes):
+        raise Refused("positive must number a class: 1, or any where there are more than two")
+    if claim.ridge not in (0.0, 1.0):
+        raise Refused("ridge must be 0 or 1")
+    signs = [1 if code == claim.positive else -1 for code in data.codes]
+    costs = all_costs(claim.costs, len(signs))
+    if claim.loss == "logistic" and math.inf in costs:
+        raise Refused("costs of a logistic loss must be finite: no margin has a loss of 0")
+    penalty = bias_penalty(claim, intercept)
+    primal = _primal(data, claim, signs, costs, intercept, penalty)
+    dual = _dual(data, claim, signs, costs, penalty)
+    reach = "" if claim.ridge else f" up to {REACH} times as steep"
+    return between(claim, primal, dual, f"hyperplane{reach}")
+
+
+def check_scaled_gap(data: Data, value: Any, intercept: bool) -> str:
+    """Claim: those gaps, for columns divided by powers of two; the data are these columns."""
+    claim = Claim(value, "the claim", {"exponents": many(whole), "machines": many(dict)})
+    said = [check_duality_gap(data, machine, intercept) for machine in claim.machines]
+    numbers = [machine["positive"] for machine in claim.machines]
+    if numbers not in ([1], list(range(data.n_classes))) or len(numbers) == data.n_classes == 2:
+        raise Refused("there must be one model, or one for each of more than two classes")
+    return f"{'; '.join(said)} (each column divided by a power of two)"
+
+
+def divided(data: Data, value: Any) -> Data:
+    """Return the data with the columns divided that a scaled gap names."""
+    exponents = many(whole)(value.get("exponents") if type(value) is dict else None)
+    if len(exponents) != data.n_features or any(abs(e) > 1100 for e in exponents):
+        raise Refused("exponents must be one a column, of the size of those of floats")
+    rows = []
+    for columns, entries in data.rows:
+        divided = [math.ldexp(x, -exponents[j]) for j, x in zip(columns, entries, strict=True)]
+        if any(
+            math.ldexp(x, exponents[j]) != y
+            for j, x, y in zip(columns, divided, entries, strict=True)
+        ):
+            raise Refused("a divided column is no longer exact")
+        rows.append((columns, divided))
+    return replace(data, rows=rows)
+
+
+def all_costs(costs: list[float], rows: int) -> list[float]:
+    """Return a cost for each row; those above zero are all finite or all infinite."""
+    if len(costs) not in (1, rows) or not any(costs):
+        raise Refused("costs must be one number above zero, or one for each row")
+    if len({math.isinf(c) for c in costs if c}) > 1:
+        raise Refused("costs must be all finite or all infinite (those above zero)")
+    return costs if len(costs) == rows else costs * rows
+
+
+def bias_penalty(claim: Claim, intercept: bool) -> Fraction | None:
+    """Return the penalty of the bias; None where there is no bias."""
+    if claim.bias_penalty < 0.0:
+        raise Refused("bias_penalty must be at least 0")
+    return Fraction(claim.bias_penalty) if intercept else None
+
+
+def between(claim: Claim, primal: Fraction, dual: Fraction, what: str) -> str:
+    """Refuse bounds that do not hold; else say what they prove."""
+    if primal > Fraction(claim.primal):
+        raise Refused("the objective at the weights is above the upper bound")
+    if dual < Fraction(claim.dual):
+        raise Refused("the multipliers do not prove the lower bound")
+    if claim.dual > claim.primal:
+        raise Refused("the bounds cross")
+    return f"no {what} has an objective below {claim.dual:.12g}; this one has {claim.primal:.12g}"
+
+
+def _primal(
+    data: Data,
+    claim: Claim,
+    signs: list[int],
+    costs: list[float],
+    intercept: bool,
+    penalty: Fraction | None,
+) -> Fraction:
+    weights, exponent = integers(claim.weights)
+    if len(weights) != 1 + data.n_features:
+        raise Refused("there must be a weight for each column, and the bias")
+    norm = Fraction(claim.ridge) * ratio(square(weights[1:]), 2 * exponent)
+    norm += (penalty or 0) * Fraction(claim.weights[0]) ** 2
+    scores, unit = data.scores(weights, intercept), exponent + data.exponent
+    used = [(s * y, c) for s, y, c in zip(scores, signs, costs, strict=True) if c]
+    one = 1 << -unit
+    if math.inf in costs:  # divided by its least margin, w has a margin of 1 on every row
+        least = min(one, *(margin for margin, _ in used))
+        if least <= 0:
+            raise Refused("a margin is not positive, and its row's cost is infinite")
+        return norm / 2 / ratio(least, unit) ** 2
+    whole_costs, cost_unit = integers(c for _, c in used)
+    if claim.loss == "logistic":
+        losses = _logistic((m for m, _ in used), whole_costs, unit)
+    else:
+        power = 1 if claim.loss == "hinge" else 2
+        short = (max(0, one - margin) for margin, _ in used)
+        losses = ratio(
+            sum(c * s**power for c, s in zip(whole_costs, short, strict=True)), power * unit
+        )
+    return norm / 2 + losses / (1 << -cost_unit)
+
+
+def _logistic(margins: Any, costs: list[int], unit: int) -> Fraction:
+    """Return at least sum c ln(1 + exp(-m)) = sum c (max(0, -m) + ln(1 + exp(-|m|)))."""
+    straight, curved = 0, Counter[int]()
+    for margin, c in zip(margins, costs, strict=True):
+        straight += c * max(0, -margin)
+        top, s = log1p_exp((-abs(margin) << BITS) >> -unit)
+        curved[s] += c * top
+    return sum((ratio(total, -s) for s, total in curved.items()), ratio(straight, unit))
+
+
+def _dual(
+    data: Data, claim: Claim, signs: list[int], costs: list[float], penalty: Fraction | None
+) -> Fraction:
+    rows, multipliers = claim.rows, claim.multipliers
+    if len(rows) != len(multipliers):
+        raise Refused("rows and multipliers must be of one length")
+    distinct(rows, len(signs))
+    bounded = claim.loss != "squared_hinge"
+    for row, a in zip(rows, multipliers, strict=True):
+        if not (0.0 <= a <= costs[row] if bounded else a >= 0.0 and (a == 0.0 or costs[row])):
+            raise Refused(f"the multiplier of row {row} does not lie between 0 and its cost")
+    whole_a, unit = integers(multipliers)
+    shares = [(row, signs[row] * a) for row, a in zip(rows, whole_a, strict=True)]
+    balance = ratio(sum(share for _, share in shares), unit)
+    if penalty == 0 and balance:
+        raise Refused("the multipliers of the two classes must have the same sum")
+    lost = balance**2 / (2 * penalty) if penalty else Fraction(0)
+    u, unit_u = data.combination(shares), unit + data.exponent
+    if claim.ridge:
+        lost += ratio(square(u.values()), 2 * unit_u) / 2
+    else:
+        lost += _in_a_box(data, claim, dict(zip(rows, whole_a, strict=True)), u, unit)
+    used = [(a, costs[row]) for row, a in zip(rows, multipliers, strict=True) if a]
+    return _gain(claim.loss, used, ratio(sum(whole_a), unit)) - lost
+
+
+def _in_a_box(
+    data: Data, claim: Claim, multipliers: dict[int, int], u: dict[int, int], unit: int
+) -> Fraction:
+    """Return sum_j |u_j| B_j, B_j = 1000 (|w_j| + sum a / sum a |x_j|)."""
+    sizes: dict[int, int] = {}
+    for row, a in multipliers.items():
+        for j, x in zip(*data.whole[row], strict=True):
+            sizes[j] = sizes.get(j, 0) + a * abs(x)
+    total, lost = sum(multipliers.values()) << -data.exponent, 0
+    weights, exponent = integers(claim.weights)
+    for j, value in u.items():
+        if value:  # then some a |x_j| is not zero
+            typical = -((-total << (_QUOTIENT - exponent)) // sizes[j])
+            lost += abs(value) * ((abs(weights[1 + j]) << _QUOTIENT) + typical)
+    return REACH * ratio(lost, unit + data.exponent + exponent - _QUOTIENT)
+
+
+def _gain(loss: str, used: list[tuple[float, float]], total: Fraction) -> Fraction:
+    """Return at most sum -c loss*(-a/c), of the multipliers that are not zero."""
+    if loss == "hinge" or (used and math.isinf(used[0][1])):
+        return total
+    if loss == "squared_hinge":  # sum a - a^2 / 4c
+        squares: dict[float, int] = {}
+        whole_a, unit = integers(a for a, _ in used)
+        for a, (_, c) in zip(whole_a, used, strict=True):
+            squares[c] = squares.get(c, 0) + a * a
+        spent = 0
+        for c, s in squares.items():
+            top, bottom = c.as_integer_ratio()
+            spent -= (-s * bottom << _QUOTIENT) // (4 * top)
+        return total - ratio(spent, 2 * unit - _QUOTIENT)
+    flat, unit = integers(v for pair in used for v in pair)
+    pairs = zip(flat[::2], flat[1::2], strict=True)
+    return ratio(sum(surprise(a, c) + surprise(c - a, c) for a, c in pairs), unit - BITS)
+
+
+def surprise(part: int, whole: int) -> int:
+    """Return at most part ln(whole / part), in units of ``2**-BITS`` besides."""
+    rest = whole - part
+    if not part or not rest:
+        return 0
+    if rest << 64 < whole:
+        return (part * rest << BITS) // whole  # ln(1 / (1 - p)) >= p
+    return part * max(0, log(whole, part)[0])

@@ -1,0 +1,245 @@
+"""Duality gaps of kernel models: linear and polynomial kernels exactly, rbf and sigmoid enclosed.
+
+With shares s_j of rows, g_i = sum_j s_j K(x_j, x_i) and N = sum_i s_i g_i, the squared length of
+the weights in the kernel's space.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from .codec import (
+    Claim,
+    Refused,
+    anything,
+    cost,
+    count,
+    counts,
+    flag,
+    many,
+    number,
+    numbers,
+    one_of,
+    share,
+    whole,
+)
+from .enclosed import BITS, exp, tanh
+from .exact import Data, distinct, integers, ratio, square
+from .gaps import all_costs, between
+from .many_classes import NAMED, class_shares
+
+KERNEL = {"name": one_of("linear", "poly", "rbf", "sigmoid", "precomputed", "callable")}
+KERNEL |= {"gamma": number, "degree": count, "coef0": number}
+COMMON = {"kernel": anything, "costs": many(cost), "smallest": share}
+COMMON |= {"primal": number, "dual": number}
+_LONGEST = 1 << 20  # bits of one value of a polynomial kernel
+
+
+class Kernel:
+    """Values of a kernel as integers in units of ``2**unit``, each off by at most `off` units."""
+
+    def __init__(self, data: Data, value: Any):
+        claim = Claim(value, "the kernel", KERNEL)
+        self.data, self.name, self.degree = data, claim.name, claim.degree
+        self.gamma, self.coef0 = Fraction(claim.gamma), Fraction(claim.coef0)
+        if self.name == "callable":
+            raise Refused("the kernel was a Python function, which is not in the file")
+        if self.gamma <= 0:
+            raise Refused("gamma must be above 0")
+        if self.name == "precomputed" and len(data.rows) != data.n_features:
+            raise Refused("a precomputed kernel needs as many columns as rows")
+        self.unit, self.off = 2 * data.exponent, 0
+        if self.name == "poly":
+            (g, c), small = integers([claim.gamma, claim.coef0])
+            self.scaled = g, c << -self.unit
+            self.unit = self.degree * (self.unit + small)
+            if self.degree and -self.unit > _LONGEST:
+                raise Refused("the values of this polynomial kernel are too long to be computed")
+        elif self.name == "precomputed":
+            self.unit = data.exponent - 1
+        elif self.name != "linear":
+            self.unit, self.off = -BITS, 512
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether theory says that every matrix of values is positive semidefinite."""
+        return self.name in ("linear", "rbf") or (self.name == "poly" and self.coef0 >= 0)
+
+    def values(self, number: int) -> Iterator[int]:
+        """Yield the values of one row with every row."""
+        data = self.data
+        if self.name == "precomputed":  # (K + K') / 2
+            column = (dict(zip(*row, strict=True)).get(number, 0) for row in data.whole)
+            mine = dict(zip(*data.whole[number], strict=True))
+            yield from (mine.get(i, 0) + other for i, other in enumerate(column))
+            return
+        products = data.products(number)
+        if self.name == "linear":
+            yield from products
+        elif self.name == "poly":
+            g, c = self.scaled
+            yield from ((g * product + c) ** self.degree for product in products)
+        else:
+            top, bottom = self.gamma.as_integer_ratio()
+            bottom <<= -2 * data.exponent
+            if self.name == "sigmoid":
+                extra, deep = self.coef0.as_integer_ratio()
+                for product in products:
+                    yield tanh((top * product * deep + extra * bottom << BITS) // (bottom * deep))
+                return
+            squares = self._squares
+            own = squares[number]
+            for product, other in zip(products, squares, strict=True):
+                low, high, s = exp((top * (2 * product - own - other) << BITS) // bottom)
+                yield (low + high) >> (s - BITS + 1)
+
+    @property
+    def _squares(self) -> list[int]:
+        if not hasattr(self, "_kept"):
+            self._kept = [square(x) for _, x in self.data.whole]
+        return self._kept
+
+    def scores(self, shares: list[dict[int, int]]) -> list[list[int]]:
+        """Return g of every row, one list for each set of shares; each off by off * sum |s|."""
+        totals = [[0] * len(self.data.rows) for _ in shares]
+        for j in sorted({row for each in shares for row, s in each.items() if s}):
+            carried = [(g, s[j]) for g, s in zip(totals, shares, strict=True) if s.get(j)]
+            for i, value in enumerate(self.values(j)):
+                for g, s in carried:
+                    g[i] += s * value
+        return totals
+
+    def square(self, shares: dict[int, int], scores: list[int]) -> int:
+        """Return at least N, in units of the values and twice those of the shares."""
+        total = sum(s * scores[row] for row, s in shares.items())
+        most = total + self.off * sum(map(abs, shares.values())) ** 2
+        if most < 0:
+            raise Refused("the kernel is not positive semidefinite: a square is below zero")
+        return most
+
+    def said(self, sentence: str, smallest: float | None) -> str:
+        """Add the assumption under which two bounds prove something."""
+        if self.is_positive:
+            if smallest is not None:
+                raise Refused("smallest must be nan: theory says that this kernel is positive")
+            return sentence
+        return (
+            f"{sentence}, provided that the {self.name} kernel is positive semidefinite on these "
+            "rows, which is assumed and not proved (nor is its least eigenvalue, smallest)"
+        )
+
+
+def check_kernel_gap(data: Data, value: Any, intercept: bool) -> str:
+    """Claim: the least objective of the kernel model lies between dual and primal.
+
+    Of a kernel that is not positive semidefinite, only that no pair of multipliers is out of order
+    by more than `violation`.
+    """
+    own = {"positive": count, "negative": whole, "bias": number, "rows": counts}
+    own |= {"multipliers": numbers, "curved": flag, "violation": number}
+    claim = Claim(value, "the claim", COMMON | own)
+    kernel = Kernel(data, claim.kernel)
+    signs = _signs(data, claim, intercept)
+    costs = all_costs(claim.costs, len(signs))
+    distinct(claim.rows, len(signs))
+    if len(claim.rows) != len(claim.multipliers):
+        raise Refused("rows and multipliers must be of one length")
+    alpha = [0.0] * len(signs)
+    for row, a in zip(claim.rows, claim.multipliers, strict=True):
+        alpha[row] = a
+    for row, (y, a, c) in enumerate(zip(signs, alpha, costs, strict=True)):
+        if not 0.0 <= a <= c or (y == 0 and c):
+            raise Refused(f"row {row}: the multiplier must lie between 0 and the cost, and a row "
+                          "of no class here has neither")  # fmt: skip
+    whole_a, unit = integers(alpha)
+    shares = {row: y * a for row, (y, a) in enumerate(zip(signs, whole_a, strict=True)) if a}
+    if sum(shares.values()):
+        raise Refused("the multipliers of the two classes must have the same sum")
+    scores, off = kernel.scores([shares])[0], kernel.off * sum(whole_a)
+    unit_g = kernel.unit + unit
+    worst = _violation(signs, alpha, costs, scores, off, unit_g)
+    if worst > Fraction(claim.violation):
+        raise Refused("a pair of multipliers is out of order by more than the violation claimed")
+    if not kernel.is_positive and (claim.curved or (claim.smallest or 0.0) < -1e-8):
+        return (
+            "the kernel is not positive semidefinite, so only this is proved: no pair of "
+            f"multipliers is out of order by more than {claim.violation:.3g}"
+        )
+    N = ratio(kernel.square(shares, scores), unit_g + unit)
+    (bias,), unit_b = integers([claim.bias])
+    unit_m, bias, off = unit_g + unit_b, bias << -unit_g, off << -unit_b
+    margins = [y * ((g << -unit_b) + bias) - off for y, g in zip(signs, scores, strict=True)]
+    total, one = ratio(sum(whole_a), unit), 1 << -unit_m
+    if math.inf in costs:
+        least = min(one, *(m for m, c in zip(margins, costs, strict=True) if c))
+        if least <= 0 or N == 0:
+            raise Refused("a margin is not positive, and its row's cost is infinite")
+        # The dual is stretched to where it is largest.
+        primal, dual = N / 2 / ratio(least, unit_m) ** 2, total**2 / N / 2
+    else:
+        whole_c, unit_c = integers(costs)
+        short = sum(c * max(0, one - m) for m, c in zip(margins, whole_c, strict=True))
+        primal, dual = N / 2 + ratio(short, unit_m + unit_c), total - N / 2
+    return kernel.said(between(claim, primal, dual, "model with this kernel"), claim.smallest)
+
+
+def _signs(data: Data, claim: Claim, intercept: bool) -> list[int]:
+    """Return +1 for the positive class, -1 for the negative one (-1: every other), else 0."""
+    K, positive, negative = data.n_classes, claim.positive, claim.negative
+    if intercept is not True:
+        raise Refused("the biases of kernel models are free")
+    if not (positive < K and -1 <= negative < K and positive != negative):
+        raise Refused("positive and negative must number two classes")
+    if K == 2 and (positive, negative) not in ((1, -1), (1, 0)):
+        raise Refused("of two classes the second is the positive one")
+    others = -1 if negative < 0 else 0
+    known = {positive: 1, negative: -1}
+    return [known.get(code, others) for code in data.codes]
+
+
+def _violation(
+    signs: list[int], alpha: list[float], costs: list[float], g: list[int], off: int, unit: int
+) -> Fraction:
+    """Return by how much a row that may fall stands above one that may grow, at the most."""
+    one, falls, grows = 1 << -unit, list[int](), list[int]()
+    for y, a, c, score in zip(signs, alpha, costs, g, strict=True):
+        above, below = (a > 0.0, a < c) if y > 0 else (a < c, a > 0.0)
+        if y and above:
+            falls.append(score - y * one)
+        if y and below:
+            grows.append(score - y * one)
+    return (
+        ratio(max(0, max(falls) - min(grows) + 2 * off), unit) if falls and grows else Fraction(0)
+    )
+
+
+def check_kernel_multiclass_gap(data: Data, value: Any, intercept: bool) -> str:
+    """Claim: the same bounds for Crammer and Singer's model with a kernel."""
+    claim = Claim(value, "the claim", COMMON | NAMED | {"biases": numbers})
+    kernel, K = Kernel(data, claim.kernel), data.n_classes
+    costs = all_costs(claim.costs, len(data.rows))
+    if math.inf in costs or len(claim.biases) != K or intercept is not True:
+        raise Refused("costs must be finite, and there must be a free bias for each class")
+    whole_c, unit_c = integers(costs)
+    listed, unit = class_shares(data, claim, whole_c, unit_c)
+    shares = [dict(each) for each in listed]
+    if any(sum(each.values()) for each in shares):
+        raise Refused("the multipliers of a class and those named for it must have one sum")
+    scores, unit_g = kernel.scores(shares), kernel.unit + unit
+    N = ratio(sum(kernel.square(s, g) for s, g in zip(shares, scores, strict=True)), unit_g + unit)
+    biases, unit_b = integers(claim.biases)
+    unit_all = unit_g + unit_b
+    offs = [kernel.off * sum(map(abs, each.values())) << -unit_b for each in shares]
+    losses = 0
+    for code, c, *g in zip(data.codes, whole_c, *scores, strict=True):
+        z = [(score << -unit_b) + (b << -unit_g) for score, b in zip(g, biases, strict=True)]
+        rivals = max(z[k] + offs[k] for k in range(K) if k != code)
+        losses += c * max(0, (1 << -unit_all) + rivals - z[code] + offs[code])
+    primal = N / 2 + ratio(losses, unit_all + unit_c)
+    multipliers, unit_m = integers(claim.multipliers)
+    dual = ratio(sum(multipliers), unit_m) - N / 2
+    what = f"model of {K} weight vectors with this kernel"
+    return kernel.said(between(claim, primal, dual, what), claim.smallest)

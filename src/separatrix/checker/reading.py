@@ -1,0 +1,193 @@
+"""The data file, read as the command line and the file say; a certificate is never asked.
+
+A CSV or TSV file has a header with different names, and numbers in every column but the target:
+the column named on the command line, or the one of a usual name, or the last. LIBSVM text counts
+columns from 1, or from 0 where an index 0 is there. Labels that are all numbers are ordered by
+value, others as text; of two classes the second is the positive one.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import lzma
+import math
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from .codec import Claim, Refused
+from .exact import Data, Row
+from .labels import NUMBER, in_order, same_label
+
+USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category", "income", "type")
+OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+VERIFY = "separatrix verify CERTIFICATE DATA reads such files"
+_LONGEST_LINE, _LARGEST_INDEX = 1 << 26, 2**31
+
+Cells = list[tuple[int, str]]  # column number and text
+
+
+class Unreadable(Refused):
+    """The data file is not what it must be; the message says where."""
+
+
+def read_data(told: Namespace, about: Claim) -> tuple[Data, list[str]]:
+    """Return the data of a file, and how it was read, in lines."""
+    path = Path(told.data)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = suffixes.pop() if suffixes[-1:] and suffixes[-1] in OPENERS else ""
+    kind = told.kind or (suffixes[-1][1:] if suffixes[-1:] in ([".csv"], [".tsv"]) else "libsvm")
+    with OPENERS.get(packed, open)(path, "rt", encoding="utf-8-sig", newline="") as file:
+        if kind == "libsvm":
+            labels, rows, d, said = _libsvm(_lines(file), told, about)
+        else:
+            labels, rows, d, said = _table(
+                _lines(file), "\t" if kind == "tsv" else ",", told, about
+            )
+    if not rows:
+        raise Unreadable("there is no row")
+    codes = in_order(labels)
+    names = tuple(
+        next(name for name in codes if codes[name] == k) for k in range(max(codes.values()) + 1)
+    )
+    if told.positive is not None:
+        chosen = {name for name in codes if same_label(name, told.positive)}
+        if not chosen:
+            raise Unreadable(f"there is no class {told.positive!r}")
+        codes, names = {name: int(name in chosen) for name in codes}, ("0", "1")
+        said.append(f"classes: 1 (the sign +1) is {told.positive!r}, 0 (-1) is every other label")
+    elif len(names) == 2:
+        said.append(f"classes: {names[0]!r} has the sign -1, {names[1]!r} has +1")
+    else:
+        said.append(f"classes: {', '.join(f'{k} is {name!r}' for k, name in enumerate(names))}")
+    decimals = about.decimals
+    if decimals is not None and len(decimals) != d:
+        raise Refused(f"decimals must be one number a column, and there are {d} columns")
+    said.insert(-1, f"rows: all {len(rows)}")
+    exact = [_values(cells, decimals, at) for at, cells in enumerate(rows)]
+    return Data(exact, [codes[label] for label in labels], d, len(names), names), said
+
+
+def _lines(file: Any) -> Iterator[str]:
+    while line := file.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE:
+            raise Unreadable("a line has more than 67 million characters")
+        yield line
+
+
+def _values(cells: Cells, decimals: Sequence[int] | None, at: int) -> Row:
+    kept = []
+    for j, text in cells:
+        try:
+            value = number(text, None if decimals is None else decimals[j])
+        except Refused as reason:
+            raise Unreadable(f"row {at}, column {j}: {reason}") from None
+        if value:
+            kept.append((j, value))
+    return [j for j, _ in kept], [value for _, value in kept]
+
+
+def number(text: str, places: int | None) -> float:
+    """Return the nearest float64; or a decimal times 10**places, an integer that a float holds.
+
+    >>> number("0.125", None), number("0.125", 3)
+    (0.125, 125.0)
+    """
+    if not NUMBER.fullmatch(text) or len(text) > 1000:
+        raise Refused(f"{text[:40]!r} is not a number, or too long a one; {VERIFY}")
+    value = float(text)
+    if not math.isfinite(value):
+        raise Refused(f"{text[:40]!r} is too large for a float64")
+    if places is None:
+        return value
+    exact = Fraction(text) * 10**places
+    if exact.denominator != 1 or abs(exact) > 2**53:
+        raise Refused(f"{text[:40]} times 10**{places} is not an integer below 2**53")
+    return float(exact)
+
+
+Read = tuple[list[str], list[Cells], int, list[str]]
+
+
+def _libsvm(lines: Iterable[str], told: Namespace, about: Claim) -> Read:
+    """Read lines ``label [qid:n] index:value ... [# comment]``."""
+    if about.columns is not None or about.target is not None:
+        raise Refused("the certificate names columns and a target, which LIBSVM text does not have")
+    labels, rows = list[str](), list[Cells]()
+    for at, words in enumerate(line.split("#", 1)[0].split() for line in lines):
+        if not words:
+            continue
+        cells = []
+        for word in words[1:]:
+            index, colon, text = word.partition(":")
+            if index == "qid":
+                continue
+            if not (colon and index.isascii() and index.isdigit() and int(index) <= _LARGEST_INDEX):
+                raise Unreadable(f"line {at + 1}: expected index:value, got {word[:40]!r}")
+            cells.append((int(index), text))
+        cells.sort()
+        if len({j for j, _ in cells}) != len(cells):
+            raise Unreadable(f"line {at + 1} names an index twice")
+        labels.append(words[0])
+        rows.append(cells)
+    zero_based = told.zero_based or any(cells and cells[0][0] == 0 for cells in rows)
+    if (about.zero_based or False) != zero_based:
+        raise Refused("zero_based: the certificate and the file count columns differently")
+    first = 0 if zero_based else 1
+    d = max((cells[-1][0] for cells in rows if cells), default=first - 1) + 1 - first
+    d = max(d, told.features or 0)
+    rows = [[(j - first, text) for j, text in cells] for cells in rows]
+    said = [f"target: the first word of each line; columns: {d}, counted from {first}"]
+    return labels, rows, d, said
+
+
+def _table(lines: Iterable[str], delimiter: str, told: Namespace, about: Claim) -> Read:
+    """Read a header and records of as many fields."""
+    if about.zero_based is not None:
+        raise Refused("zero_based is for LIBSVM text")
+    records = csv.reader(lines, delimiter=delimiter, strict=True)
+    header = [name.strip() for name in next(records, [])]
+    if len(set(header)) != len(header) or len(header) < 2:
+        raise Unreadable("the header must name two columns or more, each once")
+    target, why = _target(header, told.target)
+    columns = [name for name in header if name != target and name not in told.drop]
+    if missing := set(told.drop) - set(header):
+        raise Unreadable(f"there is no column {sorted(missing)[0]!r}")
+    if about.target not in (None, target) or about.columns not in (None, columns):
+        raise Refused(
+            f"the certificate names the target {about.target!r} and the columns {about.columns}; "
+            f"the target is {target!r} ({why}), the columns are {columns}"
+        )
+    places = [header.index(name) for name in columns]
+    labels, rows = list[str](), list[Cells]()
+    try:
+        for record in records:
+            if record:
+                if len(record) != len(header):
+                    raise Unreadable(
+                        f"line {records.line_num} has {len(record)} fields of {len(header)}"
+                    )
+                labels.append(record[header.index(target)].strip())
+                rows.append([(j, record[at].strip()) for j, at in enumerate(places)])
+    except csv.Error as error:
+        raise Unreadable(f"line {records.line_num}: {error}") from None
+    said = [f"target: {target!r} ({why}); columns: {len(columns)}, {', '.join(columns[:20])}"]
+    said[0] += " ..." if len(columns) > 20 else ""
+    return labels, rows, len(columns), said
+
+
+def _target(header: list[str], told: str | None) -> tuple[str, str]:
+    """Return the target's name, and why it is the target."""
+    if told is not None:
+        if told not in header:
+            raise Unreadable(f"there is no column {told!r} to be the target")
+        return told, "by --target"
+    for usual in USUAL_NAMES:
+        named = [name for name in header if name.casefold() == usual]
+        if len(named) == 1:
+            return named[0], "by its name; --target chooses another"
+    return header[-1], "the last column; --target chooses another"

@@ -7,7 +7,7 @@ UV_VERSION := 0.13.7
 
 export MPLBACKEND := Agg
 
-.PHONY: run test test-all test-compiled test-interpreted browser torch peers check bench fuzz harden docs docs-test pictures wheel-test lock clean
+.PHONY: run test test-all test-compiled test-interpreted browser torch peers check checker bench fuzz harden docs docs-test pictures wheel-test lock clean
 
 # Two at a time on two cores, more where there are more; a file's tests stay in one process.
 WORKERS := -n auto --maxprocesses=8 --dist=loadfile
@@ -24,7 +24,7 @@ test-all: $(READY)  ## every test, the long ones too; then the loops again, inte
 	$(MAKE) test-interpreted
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=95
-	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/certificates/checker.py" --fail-under=100
+	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/checker/*" --fail-under=100
 
 test-compiled: $(READY)
 	COVERAGE_FILE=.coverage.compiled SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --cov --cov-report=
@@ -52,6 +52,9 @@ check: $(READY)
 # LIBLINEAR, LIBSVM and Vowpal Wabbit as their authors publish them.
 peers: $(VENV)/.peers
 
+checker: $(READY)  ## the stand-alone checker of certificates as one file, separatrix-checker.pyz
+	$(BIN)/python -m separatrix.checker.pack separatrix-checker.pyz
+
 bench: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.perceptron
 	$(BIN)/python -m benchmarks.reading
@@ -77,6 +80,7 @@ harden: $(VENV)/.peers  ## every case of the suite, then the long hardening runs
 	$(BIN)/python -m fuzz.model_files --files 1000000
 	$(BIN)/python -m fuzz.peer_models --files 20000
 	$(BIN)/python -m fuzz.certificates --forgeries 100000
+	$(BIN)/python -m fuzz.checker_agreement --genuine 20000 --altered 200000
 	$(BIN)/python -m fuzz.kills --kills 500
 	$(BIN)/python -m benchmarks.study_kills --kills 50
 	$(BIN)/python -m benchmarks.stream_kills --kills 50

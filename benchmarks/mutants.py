@@ -27,7 +27,7 @@ from tests.degenerate import degenerate
 from tests.forgeries import WAYS, hand_made
 
 import separatrix as sx
-from separatrix.certificates import checker
+from separatrix import checker
 from separatrix.certificates.canonical import as_checker_data
 from separatrix.certificates.separation import problem_from
 

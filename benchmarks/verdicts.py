@@ -22,7 +22,7 @@ from tests.forgeries import forge
 from tests.naive.separability import kind
 
 import separatrix as sx
-from separatrix.certificates import checker
+from separatrix import checker
 from separatrix.certificates.canonical import as_checker_data
 from separatrix.certificates.reading import certificate_from_json
 from separatrix.certificates.separation import problem_from

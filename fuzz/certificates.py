@@ -33,8 +33,8 @@ from tests.kernel_direct import claimed, of_linear_machine
 import separatrix as sx
 from fuzz.machine_forgeries import MACHINE_WAYS, SOFTMAX_WAYS, number_of, row_left_out
 from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.scaled_gap import ScaledGap
+from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
 
 __all__ = ["KINDS", "run"]

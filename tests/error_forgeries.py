@@ -5,8 +5,8 @@ Every forgery is false or unproved by construction. A way returns False where it
 
 import numpy as np
 
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.errors import FewestErrors
+from separatrix.checker import Refused
 
 
 def small_problem(seed, dimensions=None):

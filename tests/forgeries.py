@@ -8,7 +8,7 @@ import copy
 
 import numpy as np
 
-from separatrix.certificates import checker
+from separatrix import checker
 from separatrix.certificates.canonical import as_checker_data
 from separatrix.certificates.separation import problem_from
 
@@ -197,7 +197,8 @@ def _case(data, intercept, kind, claim, genuine):
 
 def hand_made():
     """Claims that a single line of the checker refuses: (certificate, data, whether it is true)."""
-    pair = {"rows": [0, 1], "multipliers": ["0x1", "0x1"], "others": "0x0"}
+    sums = {"rows": [0, 1], "multipliers": ["0x1", "0x1"]}
+    pair = sums | {"others": "0x0"}
     line = as_checker_data(problem_from(np.array([[0.0], [0.0], [1.0]]), [0, 1, 1], True))
     quasi = pair | {"integers": ["0x0", "0x1"]}
     cases = [
@@ -206,8 +207,9 @@ def hand_made():
         _case(line, True, "quasi", quasi | {"rows": [0, 2]}, False),
         _case(line, True, "quasi", quasi | {"integers": ["0x0", "0x0"]}, False),
         _case(line, True, "quasi", quasi | {"integers": ["0x0", "-0x1"]}, False),
-        _case(line, True, "gordan", pair, True),
-        _case(line, True, "gordan", pair | {"rows": [-3, -2]}, False),
+        _case(line, True, "gordan", sums, True),
+        _case(line, True, "gordan", pair, False),
+        _case(line, True, "gordan", sums | {"rows": [-3, -2]}, False),
         _case(
             line,
             True,
@@ -231,5 +233,5 @@ def hand_made():
     # Columns named twice, out of order, or not there.
     for columns in ([0, 0], [1, 0], [-1, 0], [0, 2]):
         odd = checker.Data([(columns, [1.0, 1.0])] * 2, [0, 1], 2, 2)
-        cases.append(_case(odd, True, "gordan", pair, False))
+        cases.append(_case(odd, True, "gordan", sums, False))
     return cases

@@ -14,7 +14,6 @@ from tests.problems import as_sparse, problem
 
 from separatrix import LinearSVM
 from separatrix.certificates.canonical import sha256
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.data_pass import one_pass
 from separatrix.certificates.duality_gap import DualityGaps, check_duality_gap, data_of
 from separatrix.certificates.objective_bounds import (
@@ -23,6 +22,7 @@ from separatrix.certificates.objective_bounds import (
     start_of,
 )
 from separatrix.certificates.reading import duality_gap_from_json
+from separatrix.checker import Refused
 from separatrix.solvers.balance import balanced
 
 LOSSES = ("hinge", "squared_hinge", "logistic")

@@ -16,10 +16,10 @@ from tests.naive import smo as naive
 
 import separatrix as sx
 from separatrix.certificates import kernel_scores as kernel_scores_module
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.kernel_gap import prove_kernel_gap
 from separatrix.certificates.kernel_reading import kernel_gap_from_json
 from separatrix.certificates.kernel_scores import Expected, KernelRowsInProof, kernel_scores
+from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
 
 KERNELS = [

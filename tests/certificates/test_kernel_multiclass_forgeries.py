@@ -11,9 +11,9 @@ from tests.kernel_direct import LINEAR, POLY, RBF, balanced, claimed, of_linear_
 from tests.problems_many import many
 
 from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.class_multipliers import Named
 from separatrix.certificates.kernel_reading import kernel_multiclass_gap_from_json
+from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
 
 

@@ -25,11 +25,11 @@ from tests.naive import crammer_singer as naive
 from tests.problems_many import many
 
 from separatrix.certificates import kernel_scores as kernel_scores_module
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.class_multipliers import Named
 from separatrix.certificates.kernel_multiclass_gap import prove_kernel_multiclass_gap, shares_of
 from separatrix.certificates.kernel_reading import kernel_multiclass_gap_from_json
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
+from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
 
 EXACT = [LINEAR, Kernel("poly", 0.25, 2, 1.0), Kernel("poly", 0.3, 3, 0.1), RBF]

@@ -12,11 +12,11 @@ from tests.problems import as_sparse
 from tests.problems_many import many
 
 import separatrix as sx
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.class_multipliers import Named, sparse_shares
 from separatrix.certificates.class_pass import class_pass
 from separatrix.certificates.multiclass_gap import check_multiclass_gap
 from separatrix.certificates.multiclass_reading import multiclass_gap_from_json
+from separatrix.checker import Refused
 
 
 def fitted(seed=2, **settings):

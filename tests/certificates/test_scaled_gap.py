@@ -8,9 +8,9 @@ import pytest
 
 import separatrix as sx
 from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.reading import scaled_gap_from_json
 from separatrix.certificates.scaled_gap import ScaledGap
+from separatrix.checker import Refused
 from separatrix.storage.model_proof import prove_model
 
 

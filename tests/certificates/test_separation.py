@@ -6,10 +6,10 @@ from tests.amounts import cases
 from tests.naive import separation as naive
 from tests.problems import as_sparse, problem
 
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.margin_bounds import check_margin_bounds, radius_up
 from separatrix.certificates.novikoff import check_novikoff
 from separatrix.certificates.separation import check_separation, root_down, root_up
+from separatrix.checker import Refused
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers import kozinec, perceptron

@@ -11,10 +11,10 @@ from tests.problems import as_sparse
 from tests.problems_many import many
 
 import separatrix as sx
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.softmax_gap import _mended_dual, check_softmax_gap
 from separatrix.certificates.softmax_pass import softmax_pass
 from separatrix.certificates.softmax_reading import softmax_gap_from_json
+from separatrix.checker import Refused
 
 
 def proof_of(X, y, **settings):

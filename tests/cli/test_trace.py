@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 import separatrix as sx
-from separatrix.certificates import checker
 from separatrix.certificates.canonical import as_checker_data
-from separatrix.certificates.checker import check
+from separatrix.checker import check
+from separatrix.checker.__main__ import main
 from separatrix.data.embedded import iris_pair
 from separatrix.problem.signed import SignedProblem
 from tests.cli.command import separatrix
@@ -166,7 +166,7 @@ def test_the_certificate_of_a_file_is_checked_by_the_checker_alone(csv, tmp_path
         told = json.loads(separatrix("trace", data, "--json").stdout)
         proof = tmp_path / "certificate.json"
         proof.write_text(json.dumps(told["certificate"]))
-        assert checker.main([str(proof), str(data)]) == 0
+        assert main([str(proof), str(data)]) == 0
         assert separatrix("verify", proof, data).returncode == 0
 
 

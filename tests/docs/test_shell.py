@@ -18,7 +18,7 @@ from tests.cli.command import separatrix
 from tests.optional import shared_file
 
 from separatrix._compiled import is_interpreted
-from separatrix.certificates import checker
+from separatrix.checker.pack import pack
 from separatrix.data.embedded import breast_cancer
 
 pytestmark = pytest.mark.skipif(is_interpreted(), reason="the pages show compiled runs")
@@ -117,7 +117,7 @@ def test_the_checker_runs_alone_as_the_page_on_certificates_says(folder):
     )
     _, script, certificate, data = shlex.split(command)
     shutil.copy(shared_file("mushrooms.libsvm"), folder / data)
-    shutil.copy(checker.__file__, folder / script)
+    pack(str(folder / script))
     made = separatrix("separable", data, "--certificate", certificate, cwd=folder)
     assert made.returncode == 0, made.stderr
     outcome = subprocess.run(

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 import separatrix as sx
-from separatrix.certificates.checker import Data, Refused, check
+from separatrix.checker import Data, Refused, check
 
 
 def case(certificate, rows, codes, n_classes):

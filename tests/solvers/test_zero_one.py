@@ -19,9 +19,9 @@ from tests.problems import problem
 import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.certificates.cells import cheapest_sides, fewest_by_cells
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.row_weights import locations, whole_weights
+from separatrix.checker import Refused
 from separatrix.estimators import _thin_cells
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.min_norm import SEPARATED, WITNESS, nearest_point

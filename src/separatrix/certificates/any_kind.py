@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from separatrix.certificates import checker
+from separatrix import checker
 from separatrix.certificates.canonical import as_checker_data
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.kernel_reading import (
     kernel_gap_from_json,
@@ -20,6 +19,7 @@ from separatrix.certificates.reading import (
 )
 from separatrix.certificates.separation import problem_from
 from separatrix.certificates.softmax_reading import softmax_gap_from_json
+from separatrix.checker import Refused
 from separatrix.problem.decimals import times_powers_of_ten
 
 __all__ = ["NOT_THESE", "prove_again"]
@@ -40,8 +40,8 @@ _READERS = {
 def prove_again(whole: Any, X: Any, labels: Any) -> str:
     """Return what is proved, in a sentence; raise `Refused` where it is not.
 
-    Kinds that `checker.py` knows are checked by it; for large data by the same check in NumPy with
-    exact integers. The others are checked as docs/certificates.md says.
+    Verdicts and margins are checked by `separatrix.checker`; for large data by the same check in
+    NumPy with exact integers. The others are checked as docs/certificates.md says.
     """
     about = whole.get("data") if isinstance(whole, dict) else None
     if not isinstance(about, dict) or type(about.get("intercept")) is not bool:

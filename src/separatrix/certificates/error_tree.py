@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.certificates import checker
+from separatrix import checker
 
 __all__ = ["Book", "Leaf", "Split", "Tree", "integer", "tree_from", "tree_json"]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates import checker
+from separatrix import checker
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
 from separatrix.certificates.error_tree import Book, Tree, integer, tree_from, tree_json

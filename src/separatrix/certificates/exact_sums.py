@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates import checker
+from separatrix import checker
 
 __all__ = ["column_floor", "column_sums", "exact_margin_signs", "modular_rank", "sums_to_zero"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.kernel_gap import KernelGap
 from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
 from separatrix.certificates.multiclass_reading import named_from_json
 from separatrix.certificates.refusal import opened
 from separatrix.certificates.two_bounds import costs_from_json
+from separatrix.checker import Refused
 from separatrix.problem.kernels import KERNELS, MOST_DEGREE, Kernel
 
 __all__ = ["kernel_from_json", "kernel_gap_from_json", "kernel_multiclass_gap_from_json"]

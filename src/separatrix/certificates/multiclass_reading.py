@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.class_multipliers import Named
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.reading import about_data
 from separatrix.certificates.refusal import opened
 from separatrix.certificates.weights_by_class import read
+from separatrix.checker import Refused
 
 __all__ = ["multiclass_gap_from_json", "named_from_json"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.duality_gap import LOSSES, DualityGap, DualityGaps
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.refusal import opened
 from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.two_bounds import costs_from_json
+from separatrix.checker import Refused
 
 __all__ = [
     "about_data",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from separatrix.certificates.checker import FORMAT, Refused
+from separatrix.checker import FORMAT, Refused
 
 __all__ = ["opened"]
 
@@ -29,7 +29,7 @@ def opened(text: str | dict[str, Any], *kinds: str) -> Iterator[dict[str, Any]]:
     >>> with opened('{"format": "separatrix-certificate-1", "kind": "errors"}', "errors") as whole:
     ...     whole["claim"]
     Traceback (most recent call last):
-    separatrix.certificates.checker.Refused: not a well-formed certificate: KeyError 'claim'
+    separatrix.checker.codec.Refused: not a well-formed certificate: KeyError 'claim'
     """
     try:
         whole = json.loads(text) if isinstance(text, str) else text

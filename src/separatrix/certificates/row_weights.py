@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates import checker
+from separatrix import checker
 
 __all__ = ["equal_rows", "locations", "weights_fingerprint", "whole_weights"]
 

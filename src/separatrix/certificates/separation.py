@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates import checker
+from separatrix import checker
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem

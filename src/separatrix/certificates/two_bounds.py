@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.enclosure import Enclosure
+from separatrix.checker import Refused
 
 __all__ = [
     "SLACK",

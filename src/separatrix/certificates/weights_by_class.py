@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.data_pass import LEAST, UNIT
 from separatrix.certificates.two_bounds import TwoBounds, are_floats, costs_from_json, costs_in_json
+from separatrix.checker import Refused
 
 __all__ = [
     "WeightsByClass",

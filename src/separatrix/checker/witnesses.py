@@ -9,6 +9,7 @@ from .codec import Claim, Refused, counts, integer, integers_of
 from .exact import Data, margins
 from .separation import signed_sum, weight_vectors
 
+_TIED = "on the boundary whenever none is beyond it"
 WITNESS = {"rows": counts, "multipliers": integers_of}
 
 
@@ -47,10 +48,7 @@ def check_quasi(data: Data, value: Any, intercept: bool) -> str:
     if min(signs) < 0 or max(signs) == 0:
         raise Refused("the weights must leave no margin negative, and some positive")
     _refuse_loose(data, claim, tight, intercept, may_span=False)
-    return (
-        f"quasi-separable: of {len(signs)} rows, {len(tight)} are on the boundary whenever none is "
-        "beyond it"
-    )
+    return f"of {len(signs)} rows, {len(tight)} are {_TIED}"
 
 
 def _refuse_loose(

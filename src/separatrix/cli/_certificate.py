@@ -1,4 +1,4 @@
-"""Certificates as files, with what `checker.py` needs to read the data file by itself."""
+"""Certificates as files, with how the data file was read: the stand-alone checker compares it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def verify(
 ) -> None:
     """Prove a certificate again from the data; exit with 1 if it is refused."""
     from separatrix.certificates.any_kind import NOT_THESE, prove_again
-    from separatrix.certificates.checker import Refused
+    from separatrix.checker import Refused
     from separatrix.cli.separable import two_labels
     from separatrix.report.study_proof import STUDY_FORMAT, prove_study
 

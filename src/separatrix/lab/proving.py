@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import separatrix as sx
-from separatrix.certificates.checker import Data, Refused, check
+from separatrix.checker import Data, Refused, check
 from separatrix.lab.asked import read_points
 
 __all__ = ["prove"]

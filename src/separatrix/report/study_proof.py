@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.checker import Refused
+from separatrix.checker import Refused
 from separatrix.report.study_settings import labels_of
 
 __all__ = ["STUDY_FORMAT", "prove_study"]

@@ -6,7 +6,19 @@ import { aligned, compared, ofFloat, ofHexFloat, ofHexInteger, sign, signedSquar
 const FORMAT = "separatrix-certificate-1";
 const PRIME = 2n ** 61n - 1n;
 
+const WITNESS = ["rows", "multipliers"];
+const FIELDS = {
+  separation: ["weights", "integers"], "margin-bounds": ["weights", "lower", "upper", ...WITNESS],
+  gordan: WITNESS, overlap: [...WITNESS, "others"], quasi: [...WITNESS, "others", "integers"],
+};
+const ABOUT = ["rows", "features", "intercept", "classes", "sha256", "columns", "target", "zero_based", "decimals"];
+
 class Refused extends Error {}
+
+function refuseOthers(object, names, where) {
+  const other = Object.keys(object).find((name) => !names.includes(name));
+  if (other !== undefined) throw new Refused(`${where} must not hold '${other}'`);
+}
 
 // data: { rows: lists of floats, codes: class numbers, nFeatures, nClasses }
 export async function checkCertificate(certificate, data) {
@@ -14,9 +26,16 @@ export async function checkCertificate(certificate, data) {
     const claims = { separation, "margin-bounds": marginBounds, gordan, overlap: (...a) => partition(...a, false), quasi: (...a) => partition(...a, true) };
     if (certificate.format !== FORMAT) throw new Refused(`the format must be '${FORMAT}'`);
     const about = certificate.data;
+    refuseOthers(certificate, ["format", "kind", "data", "claim"], "the certificate");
+    refuseOthers(about, ABOUT, "data");
+    if (about.rows !== data.rows.length || about.features !== data.nFeatures || about.classes.length !== data.nClasses) {
+      throw new Refused("the certificate speaks of another number of rows, columns or classes");
+    }
     if (about.sha256 !== (await fingerprint(data))) throw new Refused("the certificate speaks of other data: the SHA-256 differs");
     if (typeof about.intercept !== "boolean") throw new Refused("intercept must be true or false");
     if (!Object.hasOwn(claims, certificate.kind)) throw new Refused("the kind of claim is not known");
+    refuseOthers(certificate.claim, FIELDS[certificate.kind], "the claim");
+    if (certificate.claim.weights && certificate.claim.integers) throw new Refused("the claim must hold either weights or integers");
     return { holds: true, words: claims[certificate.kind](exactRows(data), certificate.claim, about.intercept) };
   } catch (error) {
     return { holds: false, words: error instanceof Refused ? error.message : `not a well-formed certificate: ${error.message}` };

@@ -1,10 +1,7 @@
-import ast
 import hashlib
 import json
-import subprocess
 import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,17 +9,17 @@ from tests.amounts import cases
 from tests.naive import separation as naive
 from tests.problems import as_sparse, problem
 
-from separatrix.certificates import checker
+from separatrix import checker
 from separatrix.certificates.canonical import as_checker_data, sha256
-from separatrix.certificates.checker import Refused, check
 from separatrix.certificates.margin_bounds import check_margin_bounds
 from separatrix.certificates.separation import check_separation
+from separatrix.checker import Refused, check
+from separatrix.checker.labels import same_label
+from separatrix.checker.reading import number
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers import kozinec, perceptron
 from separatrix.solvers._drive import solve
-
-SOURCE = Path(checker.__file__)
 
 
 def genuine(seed):
@@ -79,7 +76,8 @@ def forge(rng, case, certificate):
         other = problem(int(rng.integers(10**6)), kind="comfortable_margin")
         signed = SignedProblem(other.X, other.y_signs)
         if rng.integers(2):
-            forged["data"]["sha256"] = sha256(signed)
+            about = {"sha256": sha256(signed), "rows": len(other.X), "features": other.X.shape[1]}
+            forged["data"] |= about
         return forged, other
     else:
         signs = case.y_signs.copy()
@@ -153,6 +151,12 @@ def test_forged_certificates_are_refused():
         lambda c: c["data"].pop("sha256"),
         lambda c: c["data"].update(intercept="yes"),
         lambda c: c["data"].update(intercept=1),
+        lambda c: c["data"].update(rows=3),
+        lambda c: c["data"].update(features=3),
+        lambda c: c["data"].update(classes=["0"]),
+        lambda c: c["data"].update(weather="fair"),
+        lambda c: c["claim"].update(bonus=1),
+        lambda c: c.update(note="trust me"),
         lambda c: c.update(claim=None),
         lambda c: c["claim"].update(weights=[]),
         lambda c: c["claim"].update(weights=[["0x1p0"]]),
@@ -182,7 +186,7 @@ def test_a_damaged_certificate_is_refused_and_nothing_else_is_raised(damage):
     certificate = json.loads(proof.to_json())
     assert check(certificate, as_checker_data(signed))
     damage(certificate)
-    with pytest.raises((Refused, ValueError)):
+    with pytest.raises(Refused):
         check(certificate, as_checker_data(signed))
 
 
@@ -200,7 +204,8 @@ def test_many_classes():
 
 
 def whole_certificate(data, kind, claim, intercept=True):
-    about = {"sha256": data.sha256(), "intercept": intercept}
+    about = {"sha256": data.sha256(), "intercept": intercept, "rows": len(data.rows)}
+    about |= {"features": data.n_features, "classes": [str(k) for k in range(data.n_classes)]}
     return {"format": checker.FORMAT, "kind": kind, "data": about, "claim": claim}
 
 
@@ -297,72 +302,12 @@ def test_exact_integers():
     assert checker.integers([]) == ([], 0)
 
 
-@pytest.fixture
-def files(tmp_path):
-    X, y = np.array([[1.5, 0.0], [-1.0, 0.25]]), np.array([1.0, -1.0])
-    proof = check_separation(SignedProblem(X, y), np.array([0.0, 1.0, 0.0]), ("-1", "1"))
-    (tmp_path / "certificate.json").write_text(proof.to_json())
-    (tmp_path / "good.libsvm").write_text("+1 1:1.5 # one\n\n-1 qid:3 1:-1 2:0.25\n")
-    (tmp_path / "other.libsvm").write_text("+1 1:1.5\n-1 1:-1 2:0.5\n")
-    (tmp_path / "label.libsvm").write_text("+1 1:1.5\n7 1:-1 2:0.25\n")
-    (tmp_path / "broken.libsvm").write_text("+1 1:abc\n")
-    (tmp_path / "good.csv").write_text("a,b,class\n1.5,0,1\n-1,0.25,-1\n")
-    certificate = json.loads(proof.to_json())
-    certificate["data"].update(columns=["a", "b"], target="class")
-    (tmp_path / "csv.json").write_text(json.dumps(certificate))
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("certificate", "data", "code", "words"),
-    [
-        ("certificate.json", "good.libsvm", 0, "proved: the weights separate all 2 rows"),
-        ("csv.json", "good.csv", 0, "proved"),
-        ("certificate.json", "other.libsvm", 1, "other data"),
-        ("certificate.json", "label.libsvm", 1, "label '7'"),
-        ("certificate.json", "broken.libsvm", 3, "cannot be read"),
-        ("missing.json", "good.libsvm", 3, "cannot be read"),
-        ("good.csv", "good.libsvm", 3, "cannot be read"),
-    ],
-)
-def test_runs_alone(files, certificate, data, code, words):
-    """As a copied file, with no package beside it and no site packages."""
-    alone = files / "alone.py"
-    alone.write_bytes(SOURCE.read_bytes())
-    run = subprocess.run(
-        [sys.executable, "-I", "-S", str(alone), str(files / certificate), str(files / data)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == code
-    assert words in run.stdout + run.stderr
-    assert "Traceback" not in run.stderr
-    assert checker.main([str(files / certificate), str(files / data)]) == code
-
-
-def test_usage():
-    assert checker.main([]) == 2
-
-
-def test_is_short_and_uses_the_standard_library_alone():
-    text = SOURCE.read_text()
-    assert len(text.splitlines()) < 300
-    modules = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            modules |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            modules.add((node.module or "").split(".")[0])
-    assert modules <= sys.stdlib_module_names
-
-
 def test_the_fingerprint_is_of_little_endian_numbers_on_any_machine(monkeypatch):
     """A machine of the other byte order holds numbers the other way round, and turns them."""
     data = checker.Data([([0, 1], [0.5, -3.0]), ([], [])], [1, 0], 2, 2)
     known, turned = data.sha256(), sha256_of_parts(data, ">")
     assert known == sha256_of_parts(data, "<")
-    monkeypatch.setattr(checker.sys, "byteorder", "big" if sys.byteorder == "little" else "little")
+    monkeypatch.setattr(sys, "byteorder", "big" if sys.byteorder == "little" else "little")
     assert data.sha256() == turned
 
 
@@ -379,9 +324,9 @@ def sha256_of_parts(data, order):
 
 
 def test_labels_and_decimals_of_a_file():
-    assert checker.same_label("+1", "1.0")
-    assert not checker.same_label("spam", "ham")
-    assert checker.number("0.125", 3) == 125.0
+    assert same_label("+1", "1.0")
+    assert not same_label("spam", "ham")
+    assert number("0.125", 3) == 125.0
     for text in ("0.5", "1e17"):
         with pytest.raises(Refused, match="not an integer"):
-            checker.number(text, 0)
+            number(text, 0)

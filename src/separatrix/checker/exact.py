@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import pairwise, repeat
-from operator import mul
+from functools import cached_property, reduce
+from itertools import islice, pairwise, repeat
+from operator import mul, or_
 
 from .codec import Refused
 
@@ -24,9 +25,16 @@ def integers(values: Iterable[float]) -> tuple[list[int], int]:
     >>> integers([0.5, 3.0])
     ([1, 6], -1)
     """
-    ratios = [value.as_integer_ratio() for value in values]  # NaN and infinities have none
-    lowest = max((denominator for _, denominator in ratios), default=1)
-    return [n * (lowest // denominator) for n, denominator in ratios], 1 - lowest.bit_length()
+    listed = list(values)
+    sizes = [abs(value) for value in listed if value]
+    bits = max(0, 53 - math.frexp(min(sizes, default=1.0))[1])  # the least is then an integer
+    if bits < 1000 and max(sizes, default=0.0) < 2.0 ** (1000 - bits):
+        found = list(map(int, map(mul, listed, repeat(2.0**bits))))  # no product is rounded
+    else:
+        found = [n << bits >> (d.bit_length() - 1) for n, d in map(float.as_integer_ratio, listed)]
+    together = reduce(or_, found, 1 << bits)
+    spare = (together & -together).bit_length() - 1  # zeros at the end of all
+    return [n >> spare for n in found] if spare else found, spare - bits
 
 
 def ratio(number: int, exponent: int) -> Fraction:
@@ -52,8 +60,8 @@ class Data:
     @cached_property
     def _scaled(self) -> tuple[list[Whole], int]:
         flat, exponent = integers(x for _, entries in self.rows for x in entries)
-        ends = iter(flat)
-        return [(j, [next(ends) for _ in x]) for j, x in self.rows], exponent
+        rest = iter(flat)
+        return [(j, list(islice(rest, len(x)))) for j, x in self.rows], exponent
 
     @property
     def whole(self) -> list[Whole]:
@@ -109,11 +117,17 @@ class Data:
 
     def combination(self, shares: Iterable[tuple[int, int]]) -> dict[int, int]:
         """Return sum s x over (row number, s), column by column, in units of ``2**exponent``."""
+        listed = list(shares)
+        rows = [self.whole[number] for number, _ in listed]
+        if all(len(x) == self.n_features for _, x in rows):
+            factors = [share for _, share in listed]
+            columns = zip(*(x for _, x in rows), strict=True)
+            return {j: sum(map(mul, factors, column)) for j, column in enumerate(columns)}
         total: dict[int, int] = {}
         get = total.get
-        for number, share in shares:
-            for j, x in zip(*self.whole[number], strict=True):
-                total[j] = get(j, 0) + share * x
+        for (columns_of, x), (_, share) in zip(rows, listed, strict=True):
+            for j, value in zip(columns_of, x, strict=True):
+                total[j] = get(j, 0) + share * value
         return total
 
 

@@ -15,6 +15,7 @@ import lzma
 import math
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category",
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 VERIFY = "separatrix verify CERTIFICATE DATA reads such files"
 _LONGEST_LINE, _LARGEST_INDEX = 1 << 26, 2**31
+_PLAIN = frozenset("0123456789+-.eE")
 
 Cells = list[tuple[int, str]]  # column number and text
 
@@ -80,6 +82,13 @@ def _lines(file: Any) -> Iterator[str]:
 
 
 def _values(cells: Cells, decimals: Sequence[int] | None, at: int) -> Row:
+    texts = [text for _, text in cells]
+    if decimals is None and _PLAIN.issuperset("".join(texts)):  # the quick way
+        with suppress(ValueError):
+            values = list(map(float, texts))
+            if max(map(abs, values), default=0.0) < math.inf:
+                kept = [(j, value) for (j, _), value in zip(cells, values, strict=True) if value]
+                return [j for j, _ in kept], [value for _, value in kept]
     kept = []
     for j, text in cells:
         try:

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.canonical import sha256_of_blocks
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.data_pass import one_pass
 from separatrix.certificates.duality_gap import LOSSES, DualityGap
 from separatrix.certificates.enclosed_sums import WAYS
@@ -36,6 +35,7 @@ from separatrix.certificates.objective_bounds import (
     start_of,
 )
 from separatrix.certificates.two_bounds import SLACK, WIDE, stated
+from separatrix.checker import Refused
 from separatrix.problem.blocks import Block, Posed, Sums
 
 __all__ = [

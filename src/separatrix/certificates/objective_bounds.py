@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.checker import Refused
 from separatrix.certificates.data_pass import Pass
 from separatrix.certificates.enclosed_sums import blocks
 from separatrix.certificates.enclosure import Enclosure, exp, log, log1p
 from separatrix.certificates.two_bounds import costs_agree
+from separatrix.checker import Refused
 
 __all__ = [
     "NOTHING",

@@ -19,7 +19,8 @@ __all__ = ["column_floor", "column_sums", "exact_margin_signs", "modular_rank", 
 _PRIMES = (2**31 - 1, 2**31 - 19)
 _LIMB = 26
 _LONG = 200  # bits of a multiplier beyond which limbs pay
-_SMALL, _SHORT = 2.0**16, 30  # 16 + 30 bits, and 2**17 columns, fit int64
+_SMALL, _SHORT = 2.0**16, 30
+_ROWS_AT_A_TIME = 1 << 26
 
 
 def _values(X: Any) -> np.ndarray:
@@ -75,7 +76,8 @@ def exact_margin_signs(
     lowest = min(0, int(floor.min(initial=0)))
     scaled = [w << int(f) - lowest for w, f in zip(weights[1:], floor, strict=True)]
     bias = (weights[0] << -lowest) if intercept else 0
-    if lowest == 0 and np.abs(_values(X)).max(initial=0.0) < _SMALL:
+    largest = float(np.abs(_values(X)).max(initial=0.0))
+    if lowest == 0 and largest < _SMALL and _fits_int64(int(largest), X.shape[1]):
         return _small_margin_signs(X, scaled, floor, bias) * signs.astype(np.int64)
     values = _integers(X, floor)
     out = np.empty(X.shape[0], dtype=np.int64)
@@ -87,6 +89,11 @@ def exact_margin_signs(
         total = bias + sum(map(int.__mul__, at, values[begin:end]))
         out[i] = (total > 0) - (total < 0)
     return out * signs.astype(np.int64)
+
+
+def _fits_int64(largest: int, columns: int) -> bool:
+    """Whether a row of such whole numbers times one limb of the weights sums without a wrap."""
+    return columns * largest << _SHORT < 2**63
 
 
 def _small_margin_signs(X: Any, scaled: list[int], floor: np.ndarray, bias: int) -> np.ndarray:
@@ -177,8 +184,11 @@ def column_sums(X: Any, signs: np.ndarray) -> list[Fraction]:
         unit = _spread(floor, X) + shift
         limb = np.rint(np.ldexp(values, -unit))
         values = values - np.ldexp(limb, unit)
-        for j, value in enumerate((signs @ _with_values(X, limb)).tolist()):
-            totals[j] += int(value) * Fraction(2) ** (int(floor[j]) + shift)
+        whole = _with_values(X, limb)
+        for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
+            rows = slice(begin, begin + _ROWS_AT_A_TIME)  # so many limbs add up below 2^53
+            for j, value in enumerate((signs[rows] @ whole[rows]).tolist()):
+                totals[j] += int(value) * Fraction(2) ** (int(floor[j]) + shift)
     return [Fraction(int(signs.sum())), *totals]
 
 

@@ -90,7 +90,7 @@ def block_terms(
     if not np.isfinite(costs).all():
         raise Refused("costs of rows that come in blocks must be finite")
     seen = one_pass(X, signs, w, bias, alpha, start_of(loss, costs), way, WIDE if slack else 1.0)
-    lost = (losses(loss, seen.short) * costs).sum()
+    lost = losses(loss, seen.short, costs)
     if not is_feasible(loss, costs, alpha):
         return BlockTerms(lost, NOTHING, (math.nan,), seen.total)
     return BlockTerms(lost, gain(loss, costs, alpha), exact_parts(signs * alpha), seen.total)

@@ -82,10 +82,13 @@ def sums_both_ways(
     low, high = (np.empty((n, 0 if tall is None else tall.shape[1])) for _ in range(2))
     total: Enclosure | None = None
     size = _ENTRIES_AT_A_TIME if not sp.issparse(X) else _SPARSE_ENTRIES
+    room = np.empty(0)
     by: Any = {"plain": _Plain, "compensated": _Compensated, "exact": _Exact}[way]
     with np.errstate(all="ignore"):
         for rows, block in blocks(X, size, None if way == "plain" else _ROWS_COMPENSATED):
-            seen = by(block, wide)
+            if way == "plain" and not sp.issparse(block) and room.shape != block.shape:
+                room = np.empty(block.shape)
+            seen = by(block, wide, room)
             if tall is not None:
                 found = seen.products(tall, tuple(start[rows] for start in starts))
                 low[rows], high[rows] = found.low, found.high
@@ -109,19 +112,22 @@ class _Plain:
     as much as the sums of that column.
     """
 
-    def __init__(self, block: Any, wide: float) -> None:
+    def __init__(self, block: Any, wide: float, room: np.ndarray) -> None:
         self.block, self.wide = block, wide
-        self.sizes = _with_data(block, abs(block.data)) if sp.issparse(block) else abs(block)
+        if sp.issparse(block):
+            self.sizes = _with_data(block, abs(block.data))
+        else:
+            self.sizes = np.abs(block, out=room)
 
-    def _entries(self) -> np.ndarray:
+    def _terms(self) -> Any:
         if sp.issparse(self.block):
-            return np.diff(self.block.indptr).astype(np.float64)
-        return np.full(len(self.block), float(self.block.shape[1]))
+            return np.diff(self.block.indptr).astype(np.float64)[:, None]
+        return float(self.block.shape[1])
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
         values = self.block @ W
-        terms = self._entries()[:, None] + len(starts)
-        sizes = (self.sizes @ abs(W).max(axis=1, initial=0.0))[:, None]
+        terms = self._terms() + len(starts)
+        sizes = (self.sizes @ _largest(W))[:, None]
         for start in starts:
             values += start[:, None]
             sizes += abs(start)[:, None]
@@ -129,15 +135,16 @@ class _Plain:
 
     def row_sums(self, A: np.ndarray) -> Enclosure:
         values = self.block.T @ A
-        sizes = (self.sizes.T @ abs(A).max(axis=1, initial=0.0))[:, None]
-        return Enclosure.around(values, self.wide * dot_error(float(A.any(axis=1).sum()), sizes))
+        most = _largest(A)
+        sizes = (self.sizes.T @ most)[:, None]
+        return Enclosure.around(values, self.wide * dot_error(float(np.count_nonzero(most)), sizes))
 
 
 class _Compensated:
     """The sums of one block with the rounding errors of its products and high parts."""
 
-    def __init__(self, block: Any, _wide: float) -> None:
-        self.block = block
+    def __init__(self, block: Any, wide: float, _room: np.ndarray) -> None:
+        self.block, self.wide = block, wide
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
         return _columns([self._one(w, starts, rows=True) for w in W.T])
@@ -194,13 +201,13 @@ class _Compensated:
             sizes += abs(start - upper)
         # The sums of high parts are exact; Dekker's errors lack five least numbers each.
         error = dot_error(2.0 * terms + 4.0, sizes) + 8.0 * (terms + 1.0) * LEAST
-        return Enclosure.exact(total) + Enclosure.around(small, error)
+        return Enclosure.exact(total) + Enclosure.around(small, self.wide * error)
 
 
 class _Exact:
     """The sums of one block in integers."""
 
-    def __init__(self, block: Any, _wide: float) -> None:
+    def __init__(self, block: Any, wide: float, _room: np.ndarray) -> None:
         self.rows = block.toarray() if sp.issparse(block) else block
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
@@ -225,6 +232,11 @@ def _exact_sums(rows: np.ndarray, factor: np.ndarray, starts: np.ndarray) -> Enc
     ]  # fmt: skip
     low, high = zip(*map(rounded, sums), strict=True) if sums else ((), ())
     return Enclosure(np.array(low, dtype=np.float64), np.array(high, dtype=np.float64))
+
+
+def _largest(values: np.ndarray) -> np.ndarray:
+    """Return the largest size in every row."""
+    return abs(values[:, 0]) if values.shape[1] == 1 else abs(values).max(axis=1, initial=0.0)
 
 
 def _with_data(block: Any, data: np.ndarray) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from separatrix.certificates.data_pass import Pass
 from separatrix.certificates.enclosed_sums import blocks
-from separatrix.certificates.enclosure import Enclosure, exp, log, log1p
+from separatrix.certificates.enclosure import Enclosure, entropy, softplus, sum_of
 from separatrix.certificates.two_bounds import costs_agree
 from separatrix.checker import Refused
 
@@ -63,7 +63,7 @@ def primal_objective(
     """Enclose the objective at (w, bias); of a hard margin, that of w over its least margin."""
     spent = norm(w, bias, bias_penalty, ridge)
     if not np.isinf(costs).any():
-        return spent + (losses(loss, seen.short) * costs).sum()
+        return spent + losses(loss, seen.short, costs)
     margins = -seen.short[costs > 0.0]
     least = Enclosure(margins.low.min(), margins.high.min()).at_most(1.0)
     # Divided by its least margin, w has a margin of 1 on every row.
@@ -79,16 +79,17 @@ def norm(w: np.ndarray, bias: Any, bias_penalty: float, ridge: float = 1.0) -> E
     return squares.halved()
 
 
-def losses(loss: str, short: Enclosure) -> Enclosure:
+def losses(loss: str, short: Enclosure, costs: np.ndarray) -> Enclosure:
+    """Enclose the sum of all losses, at their costs."""
+    return sum_of(lambda part, c: _loss(loss, part) * c, short, costs)
+
+
+def _loss(loss: str, short: Enclosure) -> Enclosure:
     """Enclose the loss of every row from what it falls short of (`start_of`)."""
     if loss != "logistic":
         slack = short.at_least(0.0)
         return slack if loss == "hinge" else slack.square()
-    # log(1 + e^z) = max(z, 0) + log(1 + e^-|z|) grows with z, and by no more than z does.
-    most = Enclosure.exact(short.high)
-    high = most.at_least(0.0) + log1p(exp(-most.size()))
-    low = Enclosure(high.low, high.low) - (Enclosure.exact(short.high) - short.low)
-    return Enclosure(low.at_least(0.0).low, high.high)
+    return softplus(short)
 
 
 def dual_objective(
@@ -163,14 +164,21 @@ def gain(loss: str, costs: np.ndarray, alpha: np.ndarray) -> Enclosure:
     used = alpha > 0.0
     if loss == "logistic":
         used &= alpha < costs  # at either end the entropy is zero
-    a, c = Enclosure.exact(alpha[used]), Enclosure.exact(costs[used])
-    if loss == "logistic":
-        # The smaller of p and 1 - p: both parts of the entropy are positive, no digits cancel.
-        p = ((c - a).at_most(a) / c).at_most(0.5).at_least(0.0)
-        return (c * -(p * log(p) + (1.0 - p) * log1p(-p))).sum()
-    if loss == "hinge":
-        return a.sum()
-    return a.sum() - (a * (a / c)).sum() * 0.25  # never 4 c, which may overflow
+    terms = {"hinge": _gain_of_hinge, "squared_hinge": _gain_of_square, "logistic": _entropy}
+    return sum_of(terms[loss], Enclosure.exact(alpha[used]), Enclosure.exact(costs[used]))
+
+
+def _gain_of_hinge(a: Enclosure, _: Enclosure) -> Enclosure:
+    return a
+
+
+def _gain_of_square(a: Enclosure, c: Enclosure) -> Enclosure:
+    return a - a * (a / c) * 0.25  # never 4 c, which may overflow
+
+
+def _entropy(a: Enclosure, c: Enclosure) -> Enclosure:
+    # The smaller of p and 1 - p, which has all its digits.
+    return c * entropy((c - a).at_most(a) / c)
 
 
 def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.ndarray:

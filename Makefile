@@ -7,7 +7,7 @@ UV_VERSION := 0.13.7
 
 export MPLBACKEND := Agg
 
-.PHONY: run test test-all test-compiled test-interpreted browser torch peers check checker bench fuzz harden docs docs-test pictures wheel-test lock clean
+.PHONY: run test test-all test-measured test-long test-interpreted browser torch peers check checker bench fuzz harden docs docs-test pictures wheel-test lock clean
 
 # Two at a time on two cores, more where there are more; a file's tests stay in one process.
 WORKERS := -n auto --maxprocesses=8 --dist=loadfile
@@ -20,14 +20,20 @@ test: $(READY)  ## the suite in minutes: every test but the long ones
 
 test-all: $(READY)  ## every test, the long ones too; then the loops again, interpreted; then coverage
 	rm -f .coverage .coverage.*
-	$(MAKE) test-compiled
+	$(MAKE) test-measured
+	$(MAKE) test-long
 	$(MAKE) test-interpreted
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=95
 	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/checker/*" --fail-under=100
 
-test-compiled: $(READY)
-	COVERAGE_FILE=.coverage.compiled SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --cov --cov-report=
+# What `make test` runs, measured: measuring takes half as long again.
+test-measured: $(READY)
+	COVERAGE_FILE=.coverage.compiled $(BIN)/python -m pytest -q $(WORKERS) -m "not long" --cov --cov-report=
+
+# The long tests, and once more, with many cases, those that generate their problems.
+test-long: $(READY)
+	SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) -m "long or many"
 
 # Coverage sees inside the loops only when they are not compiled. Only these folders hold loops.
 test-interpreted: $(READY)

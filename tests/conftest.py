@@ -31,6 +31,12 @@ def refuse_silence(report):
         report.longrepr = f"{reason}\nA skip must name the command that brings what is missing."
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("many")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport():
     report = yield

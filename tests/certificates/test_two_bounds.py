@@ -17,6 +17,7 @@ class Bounds(TwoBounds):
     dual: float
 
 
+@pytest.mark.many
 def test_the_gap_is_rounded_up():
     assert Bounds(1.1223742617402137, 0.05401366764557794).gap >= 1 - Fraction(
         0.05401366764557794

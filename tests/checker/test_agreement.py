@@ -16,6 +16,7 @@ from separatrix.certificates.separation import problem_from
 from separatrix.checker import CLAIMS, Refused, check
 
 
+@pytest.mark.many
 def test_the_checker_and_the_library_agree():
     said = []
     genuine = max(len(MAKERS), len(cases(4_000)) // 5)

@@ -65,7 +65,7 @@ def infinite_by_definition(X, signs, fit_intercept):
 
 def test_infinite_coefficients_follow_the_definition():
     seen = set()
-    for seed in cases(400):
+    for seed in range(max(60, len(cases(400)))):
         X, signs, fit_intercept = degenerate(seed)
         full = np.column_stack([np.ones(len(X)), X]) if fit_intercept else X
         if X.shape[1] > 5 or np.abs(X).max() > 1e3 or np.linalg.matrix_rank(full) < full.shape[1]:

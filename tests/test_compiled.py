@@ -184,3 +184,35 @@ def test_a_loop_travels_by_its_name():
 
     assert pickle.loads(pickle.dumps(value)) is value
     assert copy.deepcopy(value) is value
+
+
+def test_little_work_is_done_in_python():
+    """Without numba, to the same bits: the numbers of a small file, read by loops that call others.
+
+    Both ways run in processes of their own, since numba once loaded is used for any work.
+    """
+    told = """
+import sys
+import numpy as np
+from separatrix.data.streams import Source
+from separatrix.data.grid import read_grid
+from separatrix.data.libsvm import parse_libsvm
+{before}
+rng = np.random.default_rng(0)
+values = rng.normal(size=(60, 3)) * 10.0 ** rng.integers(-300, 300, size=(60, 3))
+lines = [",".join(repr(v) for v in row) for row in values.tolist()]
+lines += ["123456789012345678901234567890,1e-400,word", ",-0.5, 7 "]
+read, words, _ = read_grid(Source("x", "\\n".join(lines).encode(), "", "", ""), ",", 3, 0)
+rows = [" ".join(["1", *(f"{{k + 1}}:{{v!r}}" for k, v in enumerate(r))]) for r in values.tolist()]
+sparse = parse_libsvm(Source("x", "\\n".join(rows).encode(), "", "", ""))
+assert np.array_equal(read[:60], values) and np.array_equal(sparse.X.toarray(), values)
+print(read.tobytes().hex(), words, sparse.X.data.tobytes().hex(), "numba" in sys.modules)
+"""
+    compiled = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
+    runs = []
+    for before in ("", "import numba"):
+        command = [sys.executable, "-c", told.format(before=before)]
+        run = subprocess.run(command, capture_output=True, text=True, check=True, env=compiled)
+        runs.append(run.stdout.split())
+    assert [run.pop() for run in runs] == ["False", "True"]
+    assert runs[0] == runs[1]

@@ -14,16 +14,20 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
-__all__ = ["Loop", "by_kind", "compiled", "inlined", "is_interpreted"]
+__all__ = ["Loop", "by_kind", "compiled", "for_work", "inlined", "is_interpreted"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Registrations that numba has not been given: it learns them before it compiles the next loop.
 _untold: list[Callable[[Any], None]] = []
 _lock = threading.RLock()
+
+# So many steps take Python less time than it takes numba to load.
+_LITTLE_WORK = 1 << 17
 
 
 def is_interpreted() -> bool:
@@ -60,6 +64,16 @@ class Loop:
                     self._dispatcher = made
         return self._dispatcher
 
+    @cached_property
+    def in_python(self) -> Callable[..., Any]:
+        """The loop as plain Python, and in it the loops that it calls."""
+        function: Any = vars(self)["__wrapped__"]
+        names = dict(function.__globals__)
+        for name in function.__code__.co_names:
+            if isinstance(names.get(name), Loop):
+                names[name] = names[name].in_python
+        return FunctionType(function.__code__, names, function.__name__)
+
     @property
     def _numba_type_(self) -> Any:
         """What numba takes the name of this loop for, inside another."""
@@ -95,6 +109,23 @@ def compiled(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a small step into the loop that calls it: for steps made millions of times."""
     return function if is_interpreted() else cast(F, Loop(function, inline=True))
+
+
+def for_work(loop: F, steps: int) -> F:
+    """Return the loop, or plain Python where so few steps are not worth loading numba."""
+    if steps > _LITTLE_WORK or "numba" in sys.modules or not isinstance(loop, Loop):
+        return loop
+    plain = loop.in_python
+
+    def run(*arguments: Any) -> Any:
+        return plain(*(_octets(argument) for argument in arguments))
+
+    return cast(F, run)
+
+
+def _octets(argument: Any) -> Any:
+    """Return bytes as a view whose items are plain integers: Python reads it twice as fast."""
+    return argument.data if str(getattr(argument, "dtype", "")) == "uint8" else argument
 
 
 def by_kind(

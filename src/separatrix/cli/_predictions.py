@@ -65,24 +65,28 @@ def csv_lines(columns: Columns) -> bytes:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from separatrix.data.arrow import from_numpy, text_scalar
+
     try:
         cells = [_arrow(values) for values in columns.values()]
     except UnicodeEncodeError:  # half of a surrogate pair in a class or a word
         return _slow_lines(columns)
-    lines = pc.binary_join_element_wise(*cells, "\n" if len(cells) == 1 else ",")
-    ends = pa.array([0, len(lines)], pa.int32())
-    whole = pc.binary_join(pa.ListArray.from_arrays(ends, lines), "\n")
+    lines = pc.binary_join_element_wise(*cells, text_scalar("\n" if len(cells) == 1 else ","))
+    ends = from_numpy(np.array([0, len(lines)], dtype=np.int32))
+    whole = pc.binary_join(pa.ListArray.from_arrays(ends, lines), text_scalar("\n"))
     return bytes(whole[0].as_buffer()) + b"\n"
 
 
 def _arrow(values: Any) -> Any:
     import pyarrow as pa
 
+    from separatrix.data.arrow import from_numpy, from_texts
+
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
-        return pa.array(values).cast(pa.string())
+        return from_numpy(values).cast(pa.string())
     distinct, codes = np.unique(np.asarray(values, dtype=str), return_inverse=True)
-    texts = pa.array([_cell(text) for text in distinct.tolist()], pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(codes.ravel()), texts).dictionary_decode()
+    texts = from_texts([_cell(text) for text in distinct.tolist()])
+    return pa.DictionaryArray.from_arrays(from_numpy(codes.ravel()), texts).dictionary_decode()
 
 
 def _cell(text: str) -> str:

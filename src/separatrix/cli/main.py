@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import os
 import sys
 import traceback
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 from separatrix import __version__
 from separatrix.cli._flags import PlainCommand, PlainGroup
-from separatrix.cli.convert import convert
-from separatrix.cli.export import export
-from separatrix.cli.fit import fit
-from separatrix.cli.info import info
-from separatrix.cli.lab import lab
-from separatrix.cli.path import path
-from separatrix.cli.predict import predict
-from separatrix.cli.separable import separable
-from separatrix.cli.stream import stream
-from separatrix.cli.study import study
-from separatrix.cli.trace import trace
-from separatrix.cli.verify import verify
+
+# Python would look for garbage once more at the end, among all that was ever imported.
+atexit.register(gc.freeze)
 
 DONE, ANSWER_IS_NO, USAGE, BAD_DATA, BUDGET, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 
-app = typer.Typer(
-    name="separatrix",
-    cls=PlainGroup,
-    help=(
-        "Linear classification with proof: find a hyperplane between classes, certify it "
-        "exactly, and see why.\n\n"
-        "Begin with a file of your own, a row a line, and the column that holds the classes:\n\n"
-        "    separatrix study DATA.csv --target COLUMN -o FOLDER\n\n"
-        "It writes FOLDER/report.html, to be read in a browser, and FOLDER/model.sx. Without DATA "
-        "it studies two sets that come with it. `separatrix COMMAND --help` says more about each."
-    ),
-    epilog=(
-        "`separatrix --install-completion` teaches your shell to complete commands and options; "
-        "`man separatrix` is the whole manual."
-    ),
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+_HELP = (
+    "Linear classification with proof: find a hyperplane between classes, certify it "
+    "exactly, and see why.\n\n"
+    "Begin with a file of your own, a row a line, and the column that holds the classes:\n\n"
+    "    separatrix study DATA.csv --target COLUMN -o FOLDER\n\n"
+    "It writes FOLDER/report.html, to be read in a browser, and FOLDER/model.sx. Without DATA "
+    "it studies two sets that come with it. `separatrix COMMAND --help` says more about each."
 )
+_EPILOG = (
+    "`separatrix --install-completion` teaches your shell to complete commands and options; "
+    "`man separatrix` is the whole manual."
+)
+_PANELS = {
+    "The whole journey": ("study",),
+    "Ask the data": ("info", "separable", "path"),
+    "Fit, use and check a model": ("fit", "predict", "verify", "export"),
+    "Watch a method work": ("trace", "lab"),
+    "Rows that keep coming, other formats": ("stream", "convert"),
+}
 
 
 def _print_version(wanted: bool) -> None:
@@ -54,7 +48,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[
         bool,
@@ -69,16 +62,39 @@ def options(
     """Do what every command shares."""
 
 
-_PANELS = {
-    "The whole journey": (study,),
-    "Ask the data": (info, separable, path),
-    "Fit, use and check a model": (fit, predict, verify, export),
-    "Watch a method work": (trace, lab),
-    "Rows that keep coming, other formats": (stream, convert),
-}
-for _title, _commands in _PANELS.items():
-    for _command in _commands:
-        app.command(cls=PlainCommand, rich_help_panel=_title)(_command)
+def application(wanted: str | None = None) -> typer.Typer:
+    """Return the command line: all commands, or the one wanted, without loading the others."""
+    made = typer.Typer(
+        name="separatrix",
+        cls=PlainGroup,
+        help=_HELP,
+        epilog=_EPILOG,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(options)
+    for title, names in _PANELS.items():
+        for name in names if wanted is None else {wanted}.intersection(names):
+            command = getattr(import_module(f"separatrix.cli.{name}"), name)
+            made.command(cls=PlainCommand, rich_help_panel=title)(command)
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    """Return ``app``, the command line with all its commands, made when it is first asked for."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = application()
+    return globals()["app"]
+
+
+def _command_in(words: list[str]) -> str | None:
+    """Return the command that is called; None where the help or the shell asks for them all."""
+    known = words[0] if words else ""
+    completing = any(name.endswith("_COMPLETE") for name in os.environ)
+    named = any(known in names for names in _PANELS.values())
+    return known if named and not completing else None
 
 
 _REFUSALS = {
@@ -125,7 +141,8 @@ def main() -> None:
     debug = "--debug" in sys.argv
     sys.argv = [word for word in sys.argv if word != "--debug"]  # wherever it stands
     try:
-        app(prog_name="separatrix")  # also where Python was called: completion goes by the name
+        called = application(_command_in(sys.argv[1:]))
+        called(prog_name="separatrix")  # also where Python was called: completion goes by the name
     except SystemExit as end:
         # Where the reader of a pipe has gone (``| head``), click ends with 1: not an error here.
         gone = isinstance(end.__context__, BrokenPipeError)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix._compiled import compiled
+from separatrix._compiled import compiled, for_work
+from separatrix.data.arrow import to_numpy
 from separatrix.data.numbers import EXACT, NOT_A_NUMBER, UNFINISHED, Octets, scan_number
 
 __all__ = ["EMPTY", "NUMBER", "WORD", "find_record", "read_cells"]
@@ -52,19 +53,19 @@ def read_cells(cells: Any) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
     """
     import pyarrow as pa
 
-    cells = cells.cast(pa.large_string())
     values, kinds = np.empty(len(cells)), np.empty(len(cells), dtype=np.uint8)
     _, where, octets = cells.buffers()
     if where is None or octets is None:
         values.fill(np.nan)
         kinds.fill(EMPTY)
         return values, kinds
-    offsets = np.frombuffer(where, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
+    kind = np.int64 if pa.types.is_large_string(cells.type) else np.int32
+    offsets = np.frombuffer(where, dtype=kind)[cells.offset : cells.offset + len(cells) + 1]
     text = np.frombuffer(octets, dtype=np.uint8)
     text.flags.writeable = False
-    _scan_cells(text, offsets.copy(), values, kinds)
+    for_work(_scan_cells, len(text))(text, offsets.astype(np.int64), values, kinds)
     if cells.null_count:
-        absent = np.asarray(cells.is_null())
+        absent = to_numpy(cells.is_null())
         values[absent], kinds[absent] = np.nan, EMPTY
     for cell in np.flatnonzero(kinds == UNFINISHED):
         values[cell] = float(text[offsets[cell] : offsets[cell + 1]].tobytes())
@@ -120,5 +121,5 @@ def find_record(
     >>> find_record(text, ",", n_fields=2)
     (2, 8, 9, 1)
     """
-    found = _find_record(text, ord(delimiter), wanted, n_fields)
+    found = for_work(_find_record, len(text))(text, ord(delimiter), wanted, n_fields)
     return int(found[0]), int(found[1]), int(found[2]), int(found[3])

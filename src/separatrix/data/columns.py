@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.data.arrow import to_numpy
 from separatrix.data.cells import NUMBER, WORD, read_cells
 from separatrix.data.decimal_commas import has_decimal_commas, with_points
 from separatrix.errors import DataError
@@ -71,9 +72,14 @@ class Column(Protocol):
 
 def _coded(strings: Any) -> tuple[NDArray[np.int32], Any]:
     """Number the distinct strings of a chunked Arrow array; a null has the number after them."""
-    coded = strings.dictionary_encode().unify_dictionaries()
+    import pyarrow as pa
+
+    is_coded = pa.types.is_dictionary(strings.type)
+    coded = (strings if is_coded else strings.dictionary_encode()).unify_dictionaries()
     coded = coded.combine_chunks() if coded.num_chunks != 1 else coded.chunk(0)
-    codes = coded.indices.fill_null(len(coded.dictionary))
+    codes = to_numpy(coded.indices)
+    if coded.null_count:
+        codes = np.where(np.isnan(codes), len(coded.dictionary), codes)
     return np.asarray(codes, dtype=np.int32), coded.dictionary
 
 
@@ -215,7 +221,7 @@ class TypedColumn:
         if not self._is_numeric:
             return None
         array = self.array.cast(pa.int8()) if pa.types.is_boolean(self.array.type) else self.array
-        values = np.array(array.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+        values = np.array(to_numpy(array.cast(pa.float64(), safe=False)))
         infinite = np.flatnonzero(np.isinf(values))
         if len(infinite):
             raise self.error(

@@ -40,14 +40,15 @@ def is_surely_comma_number(text: str) -> bool:
 
 def has_decimal_commas(cells: Any, told: bool) -> bool:
     """Whether commas in distinct cells, an Arrow array, are decimal ones; points speak against."""
+    octets = cells.buffers()[2]
+    if octets is None or re.search(b",", octets) is None:
+        return False
     from pyarrow import compute
 
     def some(pattern: str) -> bool:
         whole = rf"^[ \t]*({pattern})[ \t]*$"
         return bool(compute.any(compute.match_substring_regex(cells, whole)).as_py())
 
-    if not compute.any(compute.match_substring(cells, ",")).as_py():
-        return False
     return some(_COMMA if told else _SURE) and not some(_POINT)
 
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix._compiled import compiled
+from separatrix._compiled import compiled, for_work
 from separatrix.data.numbers import EXACT, NOT_A_NUMBER, UNFINISHED, Octets, scan_number, to_float
 from separatrix.data.progress import Progress
 from separatrix.data.streams import Source, line_chunks
@@ -131,6 +131,7 @@ def read_grid(
     ([[1.0, nan], [nan, 2.5]], [False, True])
     """
     text, chunks = source.octets, line_chunks(source.data, start, CHUNK)
+    parse_rows = for_work(_parse_rows, len(text))
     with (
         ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool,
         Progress(f"Parsing {source.name}", len(source.data)) as progress,
@@ -149,7 +150,7 @@ def read_grid(
         def parse(number: int) -> tuple[int, int, int]:
             rows = slice(starts[number], starts[number + 1])
             begin, end = chunks[number]
-            result = _parse_rows(
+            result = parse_rows(
                 text, begin, end, ord(separator), values[rows], bits[rows], words[number]
             )
             progress.advance(end - begin)

@@ -11,17 +11,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
+from separatrix._compiled import for_work
 from separatrix.data import libsvm_rows as lines
 from separatrix.data.labels import tidy_labels
 from separatrix.data.progress import Progress
 from separatrix.data.streams import Source, line_chunks
 from separatrix.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["LibsvmData", "parse_libsvm", "write_libsvm"]
 
@@ -87,6 +90,7 @@ def _parse_chunks(source: Source, threads: int) -> tuple[lines.Rows, int]:
         ThreadPoolExecutor(threads) as pool,
         Progress(f"Parsing {source.name}", len(source.data)) as progress,
     ):
+        parse_rows = for_work(lines.parse_rows, len(text))
         most = list(pool.map(lambda chunk: lines.count_at_most(text, *chunk), chunks))
         row_starts = [0, *np.cumsum([rows for rows, _ in most]).tolist()]
         pair_starts = [0, *np.cumsum([pairs for _, pairs in most]).tolist()]
@@ -95,7 +99,7 @@ def _parse_chunks(source: Source, threads: int) -> tuple[lines.Rows, int]:
         def parse(number: int) -> tuple[int, int, int, int, int]:
             (begin, end), (n_rows, n_pairs) = chunks[number], most[number]
             part = _part(rows, row_starts[number], n_rows, pair_starts[number], n_pairs)
-            result = lines.parse_rows(text, begin, end, part)
+            result = parse_rows(text, begin, end, part)
             progress.advance(end - begin)
             return result
 
@@ -153,6 +157,8 @@ def _refuse_repeats(
 def _matrix(
     source: Source, rows: lines.Rows, zero_based: bool, n_features: int | None
 ) -> sparse.csr_matrix:
+    from scipy.sparse import csr_matrix
+
     indices = rows.indices
     if not zero_based and len(indices):
         if indices.min() == 0:
@@ -169,7 +175,7 @@ def _matrix(
     indptr = np.zeros(len(rows.counts) + 1, dtype=kind)
     np.cumsum(rows.counts, out=indptr[1:])
     shape = (len(rows.counts), found if n_features is None else n_features)
-    return sparse.csr_matrix((rows.values, indices, indptr), shape=shape, copy=False)
+    return csr_matrix((rows.values, indices, indptr), shape=shape, copy=False)
 
 
 def parse_libsvm(

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from separatrix._sparse import is_sparse
 from separatrix.errors import DataError
 
 __all__ = ["METHODS", "Scaling", "deviations", "fit_scaling"]
@@ -39,14 +39,16 @@ class Scaling:
             raise DataError(
                 f"X has {X.shape[1]} features, but the scaling was fitted on {len(self.scale)}"
             )
-        if not sparse.issparse(X):
+        if not is_sparse(X):
             return (np.asarray(X) - self.shift) / self.scale
         if self.shift.any():
             raise DataError(
                 "the scaling was fitted on dense data and shifts features, which would fill "
                 "sparse X; fit it on sparse data"
             )
-        scaled = sparse.csr_matrix(X, dtype=np.float64, copy=True)
+        from scipy.sparse import csr_matrix
+
+        scaled = csr_matrix(X, dtype=np.float64, copy=True)
         scaled.data /= self.scale[scaled.indices]
         return scaled
 
@@ -99,8 +101,10 @@ def _dense_deviations(X: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _sparse(X: Any, method: str) -> NDArray[np.float64]:
+    from scipy.sparse import csr_matrix
+
     n_rows, width = X.shape
-    X = sparse.csr_matrix(X, dtype=np.float64)
+    X = csr_matrix(X, dtype=np.float64)
     if method == "min-max":
         largest = np.zeros(width)
         np.maximum.at(largest, X.indices, np.abs(X.data))
@@ -122,7 +126,7 @@ def fit_scaling(X: Any, method: str = "standard") -> Scaling:
         raise DataError(f"the scaling must be one of {', '.join(METHODS)}; got {method!r}")
     if X.shape[0] == 0:
         raise DataError("there are no rows to learn a scaling from")
-    if sparse.issparse(X):
+    if is_sparse(X):
         shift, scale = np.zeros(X.shape[1]), _sparse(X, method)
     else:
         shift, scale = _dense(np.asarray(X), method)
@@ -137,6 +141,6 @@ def deviations(X: Any) -> NDArray[np.float64]:
     >>> deviations(np.array([[0.0, 5.0], [4.0, 5.0]])).tolist()
     [2.0, 0.0]
     """
-    if sparse.issparse(X):
+    if is_sparse(X):
         return _sparse(X, "standard")
     return _dense_deviations(np.asarray(X))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from separatrix._sparse import is_sparse
 from separatrix.data.encoding import TableEncoding
 from separatrix.data.table import Table
 
@@ -18,10 +18,12 @@ __all__ = ["summarise"]
 
 def _compact(X: Any) -> tuple[Any, NDArray[np.int64]]:
     """Return X as columns, without those that hold nothing; also their numbers."""
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return np.asfortranarray(X), np.arange(X.shape[1])
+    from scipy.sparse import csr_matrix
+
     used, columns = np.unique(X.indices, return_inverse=True)
-    narrow = sparse.csr_matrix((X.data, columns, X.indptr), shape=(X.shape[0], max(1, len(used))))
+    narrow = csr_matrix((X.data, columns, X.indptr), shape=(X.shape[0], max(1, len(used))))
     narrow = narrow.tocsc()
     narrow.eliminate_zeros()
     return narrow, used
@@ -29,7 +31,7 @@ def _compact(X: Any) -> tuple[Any, NDArray[np.int64]]:
 
 def _column_contents(columns: Any, number: int) -> tuple[bytes, NDArray[Any]]:
     """Return what identifies a column, and its values."""
-    if not sparse.issparse(columns):
+    if not is_sparse(columns):
         values = columns[:, number]
         return values.tobytes(), values
     part = slice(columns.indptr[number], columns.indptr[number + 1])
@@ -68,8 +70,8 @@ def _columns(X: Any) -> dict[str, Any]:
 
 def _rows(X: Any, y: NDArray[Any]) -> dict[str, Any]:
     """Count rows that occur again, and those that occur again with another label."""
-    if sparse.issparse(X):
-        X = sparse.csr_matrix(X, copy=True)
+    if is_sparse(X):
+        X = X.tocsr(copy=True)
         X.eliminate_zeros()
         ends = X.indptr.tolist()
         contents = (X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in pairwise(ends))
@@ -93,7 +95,7 @@ def _with_missing(encoding: Any) -> list[str]:
 def summarise(table: Table) -> dict[str, Any]:
     """Return shape, balance, oddities of columns and rows, as plain data."""
     n_rows, n_features = table.X.shape
-    stored = table.X.count_nonzero() if sparse.issparse(table.X) else np.count_nonzero(table.X)
+    stored = table.X.count_nonzero() if is_sparse(table.X) else np.count_nonzero(table.X)
     labels, counts = np.unique(table.y, return_counts=True)
     return {
         "source": table.source,
@@ -103,7 +105,7 @@ def summarise(table: Table) -> dict[str, Any]:
         "features": n_features,
         "nonzeros": int(stored),
         "density": float(stored / max(1, n_rows * n_features)),
-        "sparse": bool(sparse.issparse(table.X)),
+        "sparse": bool(is_sparse(table.X)),
         "target": table.target,
         "classes": {str(k): int(v) for k, v in zip(labels.tolist(), counts, strict=True)},
         "columns_with_missing": _with_missing(table.encoding),

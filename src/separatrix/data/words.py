@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from separatrix._compiled import compiled
+from separatrix.data.arrow import from_texts, to_numpy
 from separatrix.data.numbered import Numbered
 from separatrix.data.plain import labels, maybe_text, numbers, required, texts
 from separatrix.data.tokens import Tokeniser, Tokens, tokenise
 from separatrix.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["WEIGHTINGS", "TextEncoding", "TextEncoder", "fit_text"]
 
@@ -68,12 +71,14 @@ def _count(
 
 
 def _counted(ids: NDArray[np.int64], ends: NDArray[np.int64], width: int) -> sparse.csr_matrix:
+    from scipy.sparse import csr_matrix
+
     indices, values = np.empty(len(ids), dtype=np.int32), np.empty(len(ids))
     indptr = np.empty(len(ends) + 1, dtype=np.int64)
     filled = _count(ids, ends, np.full(width, -1, dtype=np.int64), indices, values, indptr)
     if filled < 2**31:
         indptr = indptr.astype(np.int32)
-    counts = sparse.csr_matrix(
+    counts = csr_matrix(
         (values[:filled].copy(), indices[:filled].copy(), indptr), shape=(len(ends), width)
     )
     counts.sort_indices()
@@ -262,12 +267,11 @@ def _in_order(levels: list[_Grams]) -> tuple[list[str], list[NDArray[np.int64]]]
 
 def _sorted_places(names: list[str]) -> NDArray[np.int64]:
     """Return the places of the names in the order of their code points."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
         # The order of UTF-8 bytes is the order of code points.
-        return np.asarray(pc.array_sort_indices(pa.array(names, pa.string())), dtype=np.int64)
+        return to_numpy(pc.array_sort_indices(from_texts(names))).astype(np.int64)
     except UnicodeEncodeError:  # half of a surrogate pair, alone
         return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
 

@@ -79,12 +79,12 @@ def _tell(proved: bool, sentence: str, as_json: bool) -> None:
 def _verify_on_partitions(path: Path, rows: Any, as_json: bool) -> None:
     """Prove the machine of a model file again from partitions, block by block."""
     from separatrix.storage.model_file import read_model
-    from separatrix.storage.model_proof import has_proof, prove_model
+    from separatrix.storage.model_proof import examine, has_proof
 
     model = read_model(path).model
     if not has_proof(model) or not hasattr(model, "coef_"):
         raise typer.BadParameter(f"{path} does not hold a proof about partitions.")
-    _tell(*prove_model(model, rows, rows.classes), as_json)
+    _tell_examined(examine(model, rows, rows.classes), as_json)
 
 
 def _verify_model(
@@ -98,8 +98,9 @@ def _verify_model(
 ) -> None:
     """Prove the machine of a model file again, on the rows it says it was trained on."""
     from separatrix.report.study_settings import labels_of
+    from separatrix.storage.file_proof import examine_file
     from separatrix.storage.model_file import read_model
-    from separatrix.storage.model_proof import has_proof, prove_model
+    from separatrix.storage.model_proof import has_proof
 
     whole = read_model(path)
     if whole.encoding is None or not has_proof(whole.model):
@@ -107,10 +108,18 @@ def _verify_model(
     source: Any = data[0] if len(data) == 1 else [Path(each) for each in data]
     options = {"encoding": encoding, "header": False if no_header else None, "labels": beside}
     table = whole.encoding.transform(source, **options)
-    X, labels = table.X, labels_of(table.y, positive or whole.about.get("positive"))
-    if whole.rows is not None:
-        if not len(labels) or whole.rows.max(initial=0) >= len(labels):
-            _tell(False, "these data have fewer rows than the model was trained on", as_json)
-        X, labels = X[whole.rows], labels[whole.rows]
-    proved, sentence = prove_model(whole.model, X, labels)
-    _tell(proved, sentence, as_json)
+    labels = labels_of(table.y, positive or whole.about.get("positive"))
+    _tell_examined(examine_file(whole, table, labels, source, options), as_json)
+
+
+def _tell_examined(found: Any, as_json: bool) -> None:
+    """Say whether a model is proved, and which of its values nothing proves."""
+    if as_json:
+        told = {"proved": found.proved, "sentence": found.sentence}
+        typer.echo(json.dumps(told | {"not_proved": list(found.not_proved)}, indent=1))
+    else:
+        typer.echo(f"{'proved' if found.proved else 'refused'}: {found.sentence}")
+        if found.not_proved:
+            typer.echo(f"not proved: {', '.join(found.not_proved)}")
+    if not found.proved:
+        raise typer.Exit(1)

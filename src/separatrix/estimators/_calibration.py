@@ -28,10 +28,15 @@ _FLATTEST, _STEEPEST = 1e-6, 1e6
 
 @dataclass(frozen=True)
 class Calibration:
-    """Slopes for negative and for positive scores; equal where there are several classes."""
+    """Slopes for negative and for positive scores; equal where there are several classes.
+
+    `held_out` says whose folds gave the scores: "fit", folds of this fit, which can be made again,
+    or "path", those of the path that chose C, which are not kept.
+    """
 
     below: float
     above: float
+    held_out: str = "fit"
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return a column for each class."""

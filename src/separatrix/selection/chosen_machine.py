@@ -6,6 +6,7 @@ at the chosen C give the slopes of the probabilities, and no further fit is need
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ def _calibration(
         scores.append(X[rows] @ weights[:, 1:].T + weights[:, 0])
         held_out.append(codes[rows])
     if not scores:
-        return Calibration(1.0, 1.0)
+        return Calibration(1.0, 1.0, held_out="path")
     told, known = np.concatenate(scores), np.concatenate(held_out)
-    return fitted_slopes(told, known, np.ones(len(known)))
+    slopes = fitted_slopes(told, known, np.ones(len(known)))
+    return replace(slopes, held_out="path")

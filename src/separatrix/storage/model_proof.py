@@ -1,46 +1,80 @@
 """The proof that a model file carries, made again from the data, and tied to what predicts.
 
-A proof about other weights than those that predict says nothing of the predictions: so weights,
-multipliers and support vectors of the model are compared with those of its certificate.
+A proof about other weights than those that predict says nothing of the predictions. So everything
+that a fit keeps is made again from the certificate, the parameters and the data, and compared:
+classes, weights, costs, kernel, support vectors, bounds, status. What only the run knows is named.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix.certificates.any_kind import NOT_THESE
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.fisher import FisherDirection
-from separatrix.certificates.kernel_gap import KernelGap, KernelGaps, signs_of
-from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
+from separatrix.certificates.kernel_gap import KernelGap, KernelGaps
+from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
 from separatrix.certificates.least_squares import LeastSquaresOptimality
 from separatrix.certificates.margin_bounds import MarginBounds
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.pair_gaps import PairGaps
+from separatrix.certificates.partition import Partition
 from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.estimators._one_or_all import told_apart
+from separatrix.storage.claims_of_halfspaces import require_fewest_errors, require_halfspace
+from separatrix.storage.claims_of_kernels import require_kernel_machine
+from separatrix.storage.claims_of_machines import require_gap_of_model
+from separatrix.storage.claims_of_squares import require_fisher, require_least_squares
+from separatrix.storage.feature_maps import require_feature_map
+from separatrix.storage.fitted_values import Mismatch, Values, are_same
+from separatrix.storage.training_rows import TrainingRows
 
-__all__ = ["has_proof", "prove_model"]
+__all__ = ["Examined", "examine", "has_proof", "prove_model"]
 
-_NOT_ITS_OWN = "the weights of the model are not those of its certificate"
+_CLAIMS: dict[type, Any] = {
+    DualityGap: require_gap_of_model,
+    DualityGaps: require_gap_of_model,
+    PairGaps: require_gap_of_model,
+    ScaledGap: require_gap_of_model,
+    MulticlassGap: require_gap_of_model,
+    SoftmaxGap: require_gap_of_model,
+    KernelGap: require_kernel_machine,
+    KernelGaps: require_kernel_machine,
+    KernelMulticlassGap: require_kernel_machine,
+    MarginBounds: require_halfspace,
+    Separation: require_halfspace,
+    Partition: require_halfspace,
+    FewestErrors: require_fewest_errors,
+    LeastSquaresOptimality: require_least_squares,
+    FisherDirection: require_fisher,
+}
+_STUMBLES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """Whether a model is proved, a sentence, and the stored values that nothing proves."""
+
+    proved: bool
+    sentence: str
+    not_proved: tuple[str, ...] = field(default=())
 
 
 def has_proof(model: Any) -> bool:
     """Whether the model carries a certificate that can be checked."""
-    model, _ = _last_step(model)
+    model = _last_step(model)[0]
     if hasattr(model, "certificates_"):
         return all(hasattr(proof, "check") for proof in model.certificates_)
     return hasattr(getattr(model, "certificate_", None), "check")
 
 
-def prove_model(model: Any, X: Any, y: Any) -> tuple[bool, str]:
-    """Return whether the certificate holds for these data, and a sentence.
+def prove_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> tuple[bool, str]:
+    """Return whether the model is what its certificate proves of these data, and a sentence.
 
     >>> import separatrix as sx
     >>> X, y = [[0.0], [1.0], [3.0]], [0, 0, 1]
@@ -48,26 +82,85 @@ def prove_model(model: Any, X: Any, y: Any) -> tuple[bool, str]:
     >>> holds, sentence = prove_model(machine, np.array(X), np.array(y))
     >>> print(holds, sentence.split(" (")[0])
     True all 3 rows lie strictly on their own side
-    >>> machine.coef_ = -machine.coef_
+    >>> machine.classes_ = machine.classes_[::-1]
     >>> prove_model(machine, np.array(X), np.array(y))
-    (False, 'the weights of the model are not those of its certificate')
+    (False, 'classes_ of the model does not follow from its certificate and the data')
     """
-    model, lifts = _last_step(model)
-    for lift in lifts:
-        X = lift.transform(X)
-    if hasattr(model, "certificates_"):
-        return _prove_many(model, X, y)
-    proof = model.certificate_
-    if not _own(model, proof, X, y):
-        return False, _NOT_ITS_OWN
-    if not proof.check(X, y):
-        return False, NOT_THESE
-    return True, _sentence(proof)
+    found = examine(model, X, y, sample_weight)
+    return found.proved, found.sentence
+
+
+def examine(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Examined:
+    """Make the proof again and compare every stored value with what follows from it."""
+    not_proved: list[str] = []
+    try:
+        model, steps = _last_step(model)
+        for step in steps:
+            require_feature_map(step, X, not_proved)
+            X = step.transform(X if getattr(step, "copy", True) is True else X.copy())
+        data = TrainingRows.of(X, y, sample_weight)
+        many = hasattr(model, "certificates_")
+        sentence = (_many if many else _one)(model, data, not_proved)
+    except Mismatch as reason:
+        return Examined(False, str(reason))
+    except _STUMBLES:  # parts of other shapes, or none
+        return Examined(False, "the parts of the model do not fit together, or not to these data")
+    return Examined(True, sentence, tuple(not_proved))
 
 
 def _last_step(model: Any) -> tuple[Any, list[Any]]:
     steps = [step for _, step in getattr(model, "steps", [])]
     return (steps[-1], steps[:-1]) if steps else (model, [])
+
+
+def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
+    """Prove a model that has one certificate; return what is proved."""
+    proof = model.certificate_
+    claims = _CLAIMS.get(type(proof))
+    if claims is None:
+        raise Mismatch(f"a {type(proof).__name__} says nothing of a {type(model).__name__}")
+    _require_named(proof, data)
+    values = Values(model, not_proved)
+    _require_rows(values, data)
+    given = () if data.weights is None or not isinstance(proof, _WITH_WEIGHTS) else (data.weights,)
+    if not proof.check(data.X, data.y, *given):
+        raise Mismatch(NOT_THESE)
+    claims(values, data)
+    values.require(True, "certificate_")
+    values.close()
+    return _sentence(proof)
+
+
+_WITH_WEIGHTS = (FewestErrors, LeastSquaresOptimality, FisherDirection)
+
+
+def _require_rows(values: Values, data: TrainingRows) -> None:
+    """Require the number of features and the classes of the data, in their order."""
+    model = values.model
+    values.same(n_features_in_=int(data.X.shape[1]))
+    if getattr(model, "task", "classification") != "regression":
+        values.same(classes_=data.classes)
+    names = vars(model).get("feature_names_in_")
+    values.require(names is None or len(names) == data.X.shape[1], "feature_names_in_")
+
+
+def _require_named(proof: Any, data: TrainingRows) -> None:
+    """Require that a certificate names its data, and their classes as they are."""
+    if isinstance(proof, DualityGaps | KernelGaps | ScaledGap):
+        for machine in proof.machines:
+            _require_named(machine, data)
+        return
+    if isinstance(proof, PairGaps):
+        for machine, pair in zip(proof.machines, proof.pairs, strict=True):
+            _require_named(machine, data.part(np.flatnonzero(np.isin(data.codes, pair))))
+        return
+    inner: Any = getattr(proof, "separation", getattr(proof, "squares", proof))
+    if len(str(inner.data_sha256)) != 64:
+        raise Mismatch("the certificate does not name the data it was made of")
+    if hasattr(inner, "classes") and tuple(inner.classes) != data.names():
+        raise Mismatch("the certificate names other classes")
+    if (inner.n_rows, inner.n_features) != (data.n_rows, data.X.shape[1]):
+        raise Mismatch("the certificate is about another number of rows or features")
 
 
 def _sentence(proof: Any) -> str:
@@ -76,98 +169,24 @@ def _sentence(proof: Any) -> str:
     return str(proof).removeprefix("proved: ")
 
 
-def _prove_many(model: Any, X: Any, y: Any) -> tuple[bool, str]:
-    """Prove the machines of a wrapper, each on its own rows and labels."""
-    codes = np.searchsorted(model.classes_, np.asarray(y))
-    tasks = list(model._labels(codes))
-    proofs = model.certificates_
-    if not len(model.estimators_) == len(tasks) == len(proofs):
-        return False, _NOT_ITS_OWN
-    for one, proof, (rows, labels) in zip(model.estimators_, proofs, tasks, strict=True):
-        part = X if rows is None else X[rows]
-        if not _own(one, proof, part, labels):
-            return False, _NOT_ITS_OWN
-        if not proof.check(part, labels):
-            return False, NOT_THESE
-    return True, f"the certificates of all {len(proofs)} machines hold"
-
-
-# ---- what predicts is what is proved
-
-
-def _own(model: Any, proof: Any, X: Any, y: Any) -> bool:
-    """Whether the model predicts with what its certificate speaks of."""
-    try:
-        return _is_own(model, proof, X, y)
-    except (ValueError, TypeError, IndexError, AttributeError):
-        return False  # parts of other shapes, or none
-
-
-def _is_own(model: Any, proof: Any, X: Any, y: Any) -> bool:
-    if isinstance(proof, DualityGap | DualityGaps | PairGaps):
-        machines: Any = getattr(proof, "machines", (proof,))
-        weights = np.array([one.weights for one in machines])
-        return _same_weights(model, weights, machines[0].intercept)
-    if isinstance(proof, ScaledGap):
-        weights = np.array([one.weights for one in proof.machines])
-        weights[:, 1:] = np.ldexp(weights[:, 1:], -proof.exponents)
-        return _same_weights(model, weights, proof.machines[0].intercept)
-    if isinstance(proof, MulticlassGap | SoftmaxGap):
-        return _same_weights(model, told_apart(proof.weights), proof.intercept)
-    if isinstance(proof, KernelGap | KernelGaps):
-        return _same_kernel_machine(model, getattr(proof, "machines", (proof,)), X, y)
-    if isinstance(proof, KernelMulticlassGap):
-        return _same_kernel_vectors(model, proof, X, y)
-    if isinstance(proof, MarginBounds):
-        proof = proof.separation
-    if isinstance(proof, Separation | LeastSquaresOptimality):
-        return _same_weights(model, np.array(proof.weights), proof.intercept)
-    if isinstance(proof, FisherDirection):
-        return np.array_equal(np.array(proof.weights), model.coef_[0])
-    if isinstance(proof, FewestErrors):
-        return bool((model.predict(X) != y).sum() == len(model.misclassified_)) and (
-            not proof.weights or _same_weights(model, np.array([proof.weights]), True)
-        )
-    return True  # a verdict on the data, whatever the weights
-
-
-def _same_weights(model: Any, weights: np.ndarray, intercept: bool) -> bool:
-    coef = np.atleast_2d(model.coef_)
-    same = np.array_equal(coef, weights[:, 1:])
-    wanted = weights[:, 0] if intercept else np.zeros(len(weights))
-    return same and np.array_equal(np.atleast_1d(model.intercept_), wanted)
-
-
-def _same_kernel_machine(model: Any, machines: Any, X: Any, y: Any) -> bool:
-    """Whether shares, biases and kernel are those of every machine of the proof, on these data."""
-    codes = np.unique(np.asarray(y), return_inverse=True)[1]
-    signs = [signs_of(codes, one.positive, one.negative) for one in machines]
-    shares = np.array([s * one.multipliers for s, one in zip(signs, machines, strict=True)])
-    biases = np.array([one.bias for one in machines])
-    same = all(one.kernel == model.kernel_ for one in machines)
-    return same and _same_shares(model, shares, biases, X)
-
-
-def _same_kernel_vectors(model: Any, proof: KernelMulticlassGap, X: Any, y: Any) -> bool:
-    """Whether shares, biases and kernel are those of the proof, a row of shares a class."""
-    codes = np.unique(np.asarray(y), return_inverse=True)[1]
-    K, biases = len(proof.classes), proof.biases
-    shares = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, K).T
-    shares, biases = told_apart(shares), told_apart(biases)
-    return proof.kernel == model.kernel_ and _same_shares(model, shares, biases, X)
-
-
-def _same_shares(model: Any, shares: np.ndarray, biases: np.ndarray, X: Any) -> bool:
-    """Whether the model predicts with these shares of these rows, and these biases."""
-    support = model.support_
-    named = np.zeros((len(model.dual_coef_), shares.shape[1]))
-    named[:, support] = model.dual_coef_
-    if not (np.array_equal(named, shares) and np.array_equal(model.intercept_, biases)):
-        return False
-    if model.kernel_.name == "precomputed":
-        return True
-    return np.array_equal(_dense(model.support_vectors_), _dense(X[support]))
-
-
-def _dense(rows: Any) -> np.ndarray:
-    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
+def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
+    """Prove the models of a wrapper, each on its own rows and labels."""
+    values = Values(model, not_proved)
+    _require_rows(values, data)
+    tasks = list(model._labels(data.codes))
+    pairs = vars(model).get("pairs_")
+    values.require(pairs is None or len(pairs) == len(tasks), "pairs_")
+    proofs = [getattr(one, "certificate_", None) for one in model.estimators_]
+    values.require(len(model.estimators_) == len(tasks), "estimators_")
+    values.require(are_same(list(model.certificates_), proofs), "certificates_")
+    asked = model.estimator.get_params()
+    for one, (rows, labels) in zip(model.estimators_, tasks, strict=True):
+        told = one.get_params()
+        values.require(type(one) is type(model.estimator), "estimators_")
+        values.require(repr(told) == repr(asked), "estimators_")
+        part = data.X if rows is None else data.X[rows]
+        weights = data.weights if data.weights is None or rows is None else data.weights[rows]
+        _one(one, TrainingRows.of(part, labels, weights), not_proved)
+    values.record("n_iter_")
+    values.close()
+    return f"the certificates of all {len(proofs)} machines hold"

@@ -1,0 +1,216 @@
+"""What a model must hold whose proof is exact: which rows its hyperplane has on the right side."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from separatrix.certificates.errors import errors_of
+from separatrix.certificates.margin_bounds import MarginBounds
+from separatrix.certificates.novikoff import check_novikoff
+from separatrix.certificates.partition import Partition
+from separatrix.certificates.row_weights import whole_weights
+from separatrix.certificates.separation import (
+    Separation,
+    check_separation,
+    codes_of,
+    exact_margin,
+    exact_vectors,
+    problem_from,
+)
+from separatrix.problem.packing import packed_weights
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers._drive import Status
+from separatrix.storage.fitted_values import Mismatch, Values, are_same
+from separatrix.storage.training_rows import TrainingRows
+
+__all__ = ["require_fewest_errors", "require_halfspace", "require_same_weights"]
+
+_ROUNDING, _OPTIMUM = 1e-9, 1e-6
+
+
+def require_same_weights(values: Values, weights: np.ndarray, intercept: bool) -> None:
+    """Require these weights, a row [b, w_1 ... w_d] for each score."""
+    model = values.model
+    wanted = weights[:, 0] if intercept else np.zeros(len(weights))
+    flat = model.coef_.ndim == 1
+    coef, bias = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    good = np.array_equal(coef, weights[:, 1:]) and np.array_equal(bias, wanted)
+    values.require(good and not (flat and len(weights) > 1), "coef_", "intercept_")
+
+
+def require_halfspace(values: Values, data: TrainingRows) -> None:
+    """Require that a model proved by `Separation` or `MarginBounds` is what is proved."""
+    model, proof = values.model, values.model.certificate_
+    margins = proof if isinstance(proof, MarginBounds) else None
+    separation = proof.separation if margins else proof
+    if separation.intercept != bool(model.fit_intercept):
+        raise Mismatch("fit_intercept of the model is not the one of its certificate")
+    if isinstance(proof, Partition):
+        _require_linear_program(values, data)
+        return
+    weights = np.array(separation.weights)
+    require_same_weights(values, weights, separation.intercept)
+    _require_separation(separation, data)
+    if margins:
+        _require_margin_bounds(values, margins, data)
+    name = type(model).__name__
+    if name == "Perceptron":
+        _require_perceptron(values, separation, data)
+    elif name == "LinearProgramHalfspace":
+        _require_linear_program(values, data)
+    elif name == "SGD":
+        values.same(objective_=None, dual_objective_=None, gap_=None)
+        values.require(model.status_ is Status.SEPARATED, "status_")
+        values.record("_centre", "_stream")
+    elif name == "DeltaRule":
+        values.record("loss_", "learning_rate_", "status_")
+    values.record("n_iter_", "n_passes_")
+
+
+def _require_separation(proof: Separation, data: TrainingRows) -> None:
+    """Require every field of the certificate; floating-point bounds may be more careful."""
+    problem = problem_from(data.X, data.y, proof.intercept)
+    again = check_separation(problem, np.array(proof.weights).ravel(), data.names())
+    exact = ("holds", "weights", "intercept", "n_rows", "n_features", "classes", "data_sha256")
+    good = all(are_same(getattr(proof, name), getattr(again, name)) for name in exact)
+    good = good and type(proof.worst_row) is int and 0 <= proof.worst_row < proof.n_rows
+    if good and (proof.worst_row, proof.worst_margin) != (again.worst_row, again.worst_margin):
+        vectors = exact_vectors(np.array(proof.weights))
+        at = exact_margin(problem, vectors, codes_of(problem), proof.worst_row)
+        good = at == proof.worst_margin
+    if not (good and 0.0 <= proof.margin <= again.margin):
+        raise Mismatch("the certificate says of its rows what they are not")
+
+
+def _require_margin_bounds(values: Values, proof: MarginBounds, data: TrainingRows) -> None:
+    """Require what `Kozinec` keeps: its coefficients, and what they prove of the margin."""
+    model = values.model
+    alpha = np.zeros(data.n_rows)
+    alpha[list(proof.rows)] = proof.multipliers
+    values.same(dual_coef_=alpha, margin_bounds_=(proof.lower, proof.upper))
+    wide = proof.upper - proof.lower
+    good = {
+        Status.SEPARATED: proof.holds and model.epsilon is None,
+        Status.EPSILON: proof.holds and model.epsilon is not None and wide <= model.epsilon,
+    }
+    values.require(good.get(model.status_, True), "status_")
+
+
+def _require_perceptron(values: Values, proof: Separation, data: TrainingRows) -> None:
+    """Require the errors and the bound on mistakes; how many there were, only the run knows."""
+    model = values.model
+    values.require(model.errors_ == 0 if proof.holds else model.errors_ > 0, "errors_")
+    allowed = (Status.SEPARATED, Status.BUDGET) if model.average else (Status.SEPARATED,)
+    values.require(not proof.holds or model.status_ in allowed, "status_")
+    if vars(model)["novikoff_"] is None:
+        values.same(novikoff_=None)
+    else:
+        values.require(_bounds_mistakes(model, proof, data), "novikoff_")
+    kept = model._stream[1]
+    good = are_same(kept, np.array(proof.weights).ravel())
+    values.require(good, "_stream")
+    values.name("_stream")
+
+
+def _bounds_mistakes(model: Any, proof: Separation, data: TrainingRows) -> bool:
+    """Whether the bound that a perceptron keeps is no less than the one its weights prove."""
+    run = clone(model)._run(data.X, data.y)
+    if model.update != "single" or model.decay != 0.0:
+        return False
+    coef, intercept = run.given.weights(np.array(proof.weights).ravel())
+    if run.exponents is not None:
+        coef = np.ldexp(coef, run.exponents)
+    if run.order is not None:
+        coef = packed_weights(coef, run.order)
+    w = run.problem.homogeneous(coef, intercept)
+    first, rate = run.settings["first"], float(model.learning_rate)
+    again, kept = check_novikoff(run.problem, w, model.n_iter_, first, rate), model.novikoff_
+    return bool(
+        kept.mistakes == model.n_iter_
+        and kept.radius >= again.radius
+        and kept.margin <= again.margin
+        and kept.bound >= again.bound
+    )
+
+
+def _require_linear_program(values: Values, data: TrainingRows) -> None:
+    """Require the slack of every row, and that the mean violation is the least, up to rounding."""
+    model, proof = values.model, values.model.certificate_
+    signs = np.where(data.codes == 1, 1.0, -1.0)
+    problem = SignedProblem(data.X, signs, bool(model.fit_intercept))
+    w = problem.homogeneous(model.coef_, model.intercept_)
+    sizes = np.where(signs > 0.0, (signs > 0.0).sum(), (signs < 0.0).sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        slack = np.maximum(0.0, 1.0 - problem.margins(w))
+        room = _ROUNDING * (abs(problem.X) @ abs(w[1:]) + abs(w[0]) + 1.0)
+    values.near("slack_", slack, room)
+    duals = model.dual_coef_
+    values.require(duals.shape == slack.shape and duals.min() >= -_OPTIMUM, "dual_coef_")
+    values.near("dual_objective_", duals.sum(), _ROUNDING * (1.0 + abs(duals).sum()))
+    values.record("n_iter_", "n_passes_")
+    if model.status_ is Status.SEPARATED and not model.slack:
+        separates = isinstance(proof, Separation) or check_separation(problem, w).holds
+        values.require(separates, "coef_", "intercept_", "status_")
+        values.same(objective_=0.0, witness_=None)
+        return
+    wanted = Status.OPTIMAL if model.slack else Status.NOT_SEPARABLE
+    values.require(model.status_ is wanted, "status_")
+    least = float(slack @ (1.0 / sizes))
+    values.near("objective_", least, _OPTIMUM * (1.0 + least))
+    good = (duals <= 1.0 / sizes + _OPTIMUM).all() and least - duals.sum() <= _OPTIMUM * (1 + least)
+    values.require(bool(good) and _are_balanced(problem, duals), "coef_", "intercept_")
+    _require_witness(values, problem, proof)
+
+
+def _are_balanced(problem: SignedProblem, duals: np.ndarray) -> bool:
+    """Whether the dual values cancel in every column, up to the tolerance of a linear program."""
+    shares = problem.signs * duals
+    sums, sizes = np.asarray(problem.X.T @ shares), np.asarray(abs(problem.X).max(axis=0))
+    sizes = sizes.toarray().ravel() if hasattr(sizes, "toarray") else sizes
+    bias = abs(shares.sum()) if problem.fit_intercept else 0.0
+    return bool((abs(sums) <= _OPTIMUM * np.maximum(sizes, 1e-300)).all() and bias <= _OPTIMUM)
+
+
+def _require_witness(values: Values, problem: SignedProblem, proof: Any) -> None:
+    """Require that the rows kept as witness are none, or cannot be separated."""
+    from separatrix.certificates.partition import proves_gordan
+
+    found = values.model.witness_
+    if found is None:
+        values.same(witness_=None)
+        return
+    rows = list(found.rows)
+    good = bool(rows) and len(set(rows)) == len(rows) == len(found.multipliers)
+    good = good and min(rows) >= 0 and max(rows) < problem.n_samples
+    if good and not getattr(proof, "decimals", ()):
+        part = SignedProblem(problem.X[rows], problem.signs[rows], problem.fit_intercept)
+        good = proves_gordan(part, found.multipliers)
+    values.require(good, "witness_")
+
+
+def require_fewest_errors(values: Values, data: TrainingRows) -> None:
+    """Require that `ZeroOne` holds the errors, the bound and the rows that are proved."""
+    model, proof = values.model, values.model.certificate_
+    problem = problem_from(data.X, data.y, True)
+    assert isinstance(problem, SignedProblem), "the certificate was checked for two classes"
+    masses, _ = whole_weights(data.weights, data.n_rows)
+    if proof.weights:
+        require_same_weights(values, np.array([proof.weights]), True)
+    w = problem.homogeneous(model.coef_, model.intercept_)
+    again = clone(model)
+    again.classes_ = data.classes
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again._tell(problem, w, proof, masses, proof.errors)
+    values.same_as(again, "errors_", "lower_bound_", "misclassified_", "status_")
+    if not proof.weights:  # the proof is of integers that floats cannot hold: these are near them
+        made = errors_of(problem, masses, w)
+        values.require(made == proof.errors or model.status_ is Status.UNPROVED, "coef_")
+        values.require(True, "intercept_")
+    believed = model.lower_bound_ <= model.solver_bound_ <= model.errors_
+    values.require(bool(believed), "solver_bound_")
+    values.record("n_iter_")

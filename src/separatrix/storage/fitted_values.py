@@ -1,0 +1,124 @@
+"""The fitted values of a model, gone through one by one: each follows from the data, or is refused.
+
+A value may follow exactly, or to within a stated room for rounding. What only the run knows, such
+as how many iterations it took, follows from nothing and is listed as not proved. A value that no
+one has looked at in the end is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["Mismatch", "Values", "are_same", "fitted_names"]
+
+
+class Mismatch(Exception):
+    """A stored value that does not follow; the sentence says which."""
+
+
+def fitted_names(model: Any) -> list[str]:
+    """Return the names of what a fit left, parameters left out."""
+    parameters = model.get_params(deep=False)
+    return [name for name in vars(model) if name not in parameters]
+
+
+class Values:
+    """What has been looked at of the fitted values of a model, and what only the run knows."""
+
+    def __init__(self, model: Any, not_proved: list[str]) -> None:
+        self.model = model
+        self.not_proved = not_proved
+        self._left = set(fitted_names(model))
+
+    def same(self, **expected: Any) -> None:
+        """Require these values, to the last bit; a name that the model has not is required too."""
+        for name, value in expected.items():
+            self._left.discard(name)
+            if not (name in vars(self.model) and are_same(vars(self.model)[name], value)):
+                raise Mismatch(_does_not_follow(name))
+
+    def same_as(self, again: Any, *names: str) -> None:
+        """Require the values that another model has under these names."""
+        self.same(**{name: getattr(again, name) for name in names})
+
+    def near(self, name: str, expected: Any, room: Any) -> None:
+        """Require a value to within `room`, an amount for all entries or one for each."""
+        self._left.discard(name)
+        found = np.asarray(vars(self.model).get(name), dtype=np.float64)
+        expected = np.asarray(expected, dtype=np.float64)
+        if found.shape != expected.shape or not (abs(found - expected) <= room).all():
+            raise Mismatch(_does_not_follow(name))
+
+    def require(self, follows: bool, *names: str) -> None:
+        """Require what has been found out about these names."""
+        self._left.difference_update(names)
+        if not follows:
+            raise Mismatch(_does_not_follow(names[0]))
+
+    def record(self, *names: str) -> None:
+        """Let these pass as the record of the run, where the model has them."""
+        for name in names:
+            if name in self._left:
+                self._left.discard(name)
+                if vars(self.model)[name] is not None:
+                    self.name(name)
+
+    def name(self, what: str) -> None:
+        """Name something that nothing proves."""
+        if what not in self.not_proved:
+            self.not_proved.append(what)
+
+    def close(self) -> None:
+        """Refuse whatever has not been looked at."""
+        if self._left:
+            raise Mismatch(f"{sorted(self._left)[0]} is no value that such a model has")
+
+
+def _does_not_follow(name: str) -> str:
+    return f"{name} of the model does not follow from its certificate and the data"
+
+
+def are_same(one: Any, other: Any) -> bool:
+    """Whether two values are of one kind and equal to the last bit; NaN equals NaN.
+
+    >>> are_same(np.array([1.0, np.nan]), np.array([1.0, np.nan])), are_same(1, 1.0)
+    (True, False)
+    """
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return _are_same_arrays(one, other)
+    if sp.issparse(one) or sp.issparse(other):
+        if not (sp.issparse(one) and sp.issparse(other)) or one.shape != other.shape:
+            return False
+        return (abs(one - other) > 0).nnz == 0
+    if isinstance(one, list | tuple):
+        if type(one) is not type(other) or len(one) != len(other):
+            return False
+        return all(are_same(a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(one, dict):
+        return type(one) is type(other) and are_same(list(one.items()), list(other.items()))
+    if dataclasses.is_dataclass(one) and not isinstance(one, type):
+        if type(one) is not type(other):
+            return False
+        names = [field.name for field in dataclasses.fields(one)]
+        return all(are_same(getattr(one, name), getattr(other, name)) for name in names)
+    if isinstance(one, float | np.floating) and isinstance(other, float | np.floating):
+        return bool(one == other or (one != one and other != other))
+    if isinstance(one, int | np.integer) and isinstance(other, int | np.integer):
+        return one == other and isinstance(one, bool) == isinstance(other, bool)
+    return type(one) is type(other) and bool(one == other)
+
+
+def _are_same_arrays(one: Any, other: Any) -> bool:
+    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+        return False
+    if one.shape != other.shape:
+        return False
+    if one.dtype.kind in "UO" and other.dtype.kind in "UO":
+        return are_same(one.tolist(), other.tolist())
+    if one.dtype.kind != other.dtype.kind:
+        return False
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,6 +103,7 @@ def test_a_direct_machine_with_a_kernel_is_proved_again(irises, tmp_path):
     codes, costs = np.unique(table.y, return_inverse=True)[1], np.ones(len(table.y))
     multipliers, biases = of_linear_machine(table.X, codes, costs)
     proof = claimed(Kernel("rbf", 0.5), table.X, codes, 3, costs, multipliers, biases)
+    proof = replace(proof, classes=tuple(str(name) for name in table.classes))
     path = tmp_path / "proof.json"
     path.write_text(proof.to_json())
     proved = run("verify", path, data, "--target", "species")
@@ -118,3 +120,115 @@ def test_a_model_of_arrays_has_no_data_file(tmp_path):
     assert "trained on arrays" in told.stdout
     path.write_bytes(path.read_bytes()[:-1])
     assert run("info", path).returncode == 3
+
+
+@pytest.fixture
+def pair(irises, tmp_path):
+    """Two species, as a file, with a certificate and a verdict on them."""
+    data, _ = irises
+    lines = data.read_text().splitlines()
+    path = tmp_path / "pair.csv"
+    path.write_text("\n".join([lines[0], *lines[51:]]) + "\n")
+    table = sx.read(path, target="species")
+    return path, sx.separability(table.X, table.y)
+
+
+def verified(whole, data, tmp_path):
+    path = tmp_path / "claim.json"
+    path.write_text(json.dumps(whole))
+    return run("verify", path, data, "--target", "species")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("classes", ["virginica", "versicolor"]),
+        ("classes", ["a", "b"]),
+        ("classes", ["versicolor"]),
+        ("rows", 999999),
+        ("rows", 100.0),
+        ("features", 5),
+        ("features", float("inf")),
+        ("sha256", ""),
+        ("sha256", "0" * 64),
+    ],
+)
+@pytest.mark.parametrize("separable", [True, False])
+def test_what_a_certificate_says_of_its_data_is_compared(pair, tmp_path, name, value, separable):
+    data, verdict = pair
+    if separable:
+        lines = data.read_text().splitlines()
+        data.write_text("\n".join(lines[:40] + lines[-4:-2]) + "\n")
+        table = sx.read(data, target="species")
+        verdict = sx.separability(table.X, table.y)
+    assert verdict.kind == ("separable" if separable else "overlapping")
+    whole = json.loads(verdict.certificate.to_json())
+    assert verified(whole, data, tmp_path).returncode == 0
+    whole["data"][name] = value
+    told = verified(whole, data, tmp_path)
+    assert (told.returncode, told.stderr) == (1, "")
+    assert told.stdout.startswith("refused: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("sentence", lambda told: "Separable: all is well."),
+        ("classes", lambda told: told[::-1]),
+        ("rows", lambda told: told + 1),
+        ("infinite", lambda told: ["inf", *told[1:]]),
+        ("infinite", lambda told: told[:-1]),
+        ("boundary", lambda told: [0]),
+        ("note", lambda told: "Certified by an expert."),
+        ("bound", lambda told: "0x1.0p+0"),
+        ("margin", lambda told: "0x1.0p+0"),
+        ("weights", lambda told: ["0x1.0p+0"] * 4),
+        ("kind", lambda told: "separable"),
+        ("witness", lambda told: told | {"rows": told["rows"][:-1]}),
+        ("witness", lambda told: told | {"rows": [*told["rows"][:-1], -1]}),
+        ("certificate", lambda told: None),
+        ("certificate", lambda told: 7),
+    ],
+)
+def test_everything_that_a_verdict_says_is_compared(pair, tmp_path, name, change):
+    data, verdict = pair
+    whole = json.loads(verdict.to_json())
+    proved = verified(whole, data, tmp_path)
+    assert (proved.returncode, proved.stderr) == (0, "")
+    assert proved.stdout == f"proved: {verdict}\n"
+    whole[name] = change(whole[name])
+    told = verified(whole, data, tmp_path)
+    assert (told.returncode, told.stderr) == (1, "")
+    assert told.stdout.startswith("refused: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"certificate":' * 100_000,
+        '{"format": "separatrix-verdict-1"}',
+        '{"format": "separatrix-certificate-1", "kind": "separation", "data": {}, "claim": {}}',
+        "7",
+        "null",
+        "",
+    ],
+    ids=["deep list", "deep table", "verdict of nothing", "nothing", "number", "null", "empty"],
+)
+def test_what_is_no_certificate_is_refused_in_one_line(pair, tmp_path, text):
+    path = tmp_path / "claim.json"
+    path.write_text(text)
+    told = run("verify", path, pair[0], "--target", "species")
+    assert told.returncode in (1, 2, 3)
+    assert len((told.stdout + told.stderr).strip().splitlines()) <= 6
+    assert "Traceback" not in told.stdout + told.stderr
+
+
+@pytest.mark.parametrize("decimals", [[-1] * 4, [400] * 4, [10**9] * 4, ["a"] * 4, [1.5] * 4, [1]])
+def test_decimals_that_are_none_are_refused(pair, tmp_path, decimals):
+    data, verdict = pair
+    whole = json.loads(verdict.certificate.to_json())
+    whole["data"]["decimals"] = decimals
+    told = verified(whole, data, tmp_path)
+    assert (told.returncode, told.stderr) == (1, "")
+    assert told.stdout.startswith("refused: ")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+import numpy as np
 
 from separatrix import checker
 from separatrix.certificates.canonical import as_checker_data
@@ -26,6 +29,7 @@ __all__ = ["NOT_THESE", "prove_again"]
 
 NOT_THESE = "the claim does not hold for these data"
 _ENTRIES = 2_000_000
+_MOST_DECIMALS = 400  # of any float as it is written
 _READERS = {
     "duality-gap": duality_gap_from_json,
     "multiclass-gap": multiclass_gap_from_json,
@@ -46,6 +50,7 @@ def prove_again(whole: Any, X: Any, labels: Any) -> str:
     about = whole.get("data") if isinstance(whole, dict) else None
     if not isinstance(about, dict) or type(about.get("intercept")) is not bool:
         raise Refused("not a well-formed certificate")
+    _require_about(about, X, labels)
     kind = whole.get("kind")
     if isinstance(kind, str) and kind in _READERS:
         proof: Any = _READERS[kind](whole)
@@ -62,3 +67,21 @@ def prove_again(whole: Any, X: Any, labels: Any) -> str:
         except (ValueError, TypeError) as error:
             raise Refused(str(error)) from error
     return checker.check(whole, as_checker_data(problem_from(X, labels, about["intercept"])))
+
+
+def _require_about(about: dict[str, Any], X: Any, labels: Any) -> None:
+    """Refuse what a certificate says of its data where it is not so, whatever its kind claims."""
+    names = [str(name) for name in np.unique(np.asarray(labels))]
+    if about.get("classes") != names:
+        raise Refused(f"the certificate is about other classes than {', '.join(names[:8])}")
+    for name, found in zip(("rows", "features"), X.shape, strict=True):
+        told = about.get(name)
+        if type(told) is not int or told != found:
+            raise Refused(f"the certificate is about another number of {name} than {found}")
+    decimals = about.get("decimals", [])
+    if not isinstance(decimals, list) or not all(
+        type(places) is int and 0 <= places <= _MOST_DECIMALS for places in decimals
+    ):
+        raise Refused("decimals must be whole numbers from 0 on, one a column")
+    if not re.fullmatch("[0-9a-f]{64}", str(about.get("sha256"))):
+        raise Refused("the certificate does not name its data by a SHA-256")

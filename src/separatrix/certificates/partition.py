@@ -64,7 +64,8 @@ class Partition:
     def check(self, X: Any, y: Any) -> bool:
         """Prove the claim again from the data, whatever `holds` says; other data are refused."""
         problem = problem_from(X, y, self.intercept)
-        if not isinstance(problem, SignedProblem):
+        about = (self.n_rows, self.n_features, len(self.classes))
+        if not isinstance(problem, SignedProblem) or about != (*problem.X.shape, 2):
             return False
         if self.decimals:
             if len(self.decimals) != problem.X.shape[1]:

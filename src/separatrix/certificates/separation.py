@@ -52,6 +52,9 @@ class Separation:
         """Prove the claim again from the data, whatever `holds` says; other data are refused."""
         problem = problem_from(X, y, self.intercept)
         weights = np.array(self.weights)
+        about = (self.n_rows, self.n_features, len(self.classes))
+        if about != (*problem.X.shape, n_classes_of(problem)):
+            return False
         if weights.size != problem.dimension or sha256(problem) != self.data_sha256:
             return False
         return check_separation(problem, weights.ravel(), self.classes).holds

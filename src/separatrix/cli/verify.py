@@ -32,7 +32,9 @@ def verify(
     from separatrix.certificates.any_kind import NOT_THESE, prove_again
     from separatrix.checker import Refused
     from separatrix.cli.separable import two_labels
-    from separatrix.report.study_proof import STUDY_FORMAT, prove_study
+    from separatrix.errors import DataError
+    from separatrix.estimators.verdict import FORMAT as VERDICT_FORMAT
+    from separatrix.report.study_proof import STUDY_FORMAT, prove_study, prove_verdict
 
     if certificate.suffix == ".sx" and memory is not None:
         _verify_on_partitions(certificate, partitions.opened(data, target, memory, None), as_json)
@@ -42,24 +44,30 @@ def verify(
         return
     try:
         whole = json.loads(certificate.read_text(encoding="utf-8"))
-    except ValueError:
-        raise typer.BadParameter(f"{certificate} is no certificate: it is not JSON.") from None
-    if isinstance(whole, dict) and isinstance(whole.get("certificate"), dict):
-        whole = whole["certificate"]  # a verdict holds its certificate
+    except (ValueError, RecursionError):
+        raise DataError("this is no certificate: it is not JSON", file=str(certificate)) from None
     if memory is not None:
         from separatrix.certificates.reading import duality_gap_from_json
 
         if not isinstance(whole, dict) or whole.get("kind") != "duality-gap":
             raise typer.BadParameter("--memory is for the certificate of a machine (duality-gap).")
-        gap = duality_gap_from_json(whole)
-        proved = gap.check(partitions.opened(data, target, memory, None))
+        rows = partitions.opened(data, target, memory, None)
+        try:
+            gap = duality_gap_from_json(whole)
+        except Refused as reason:
+            _tell(False, str(reason), as_json)
+        named = gap.classes == tuple(str(name) for name in rows.classes)
+        proved = named and len(gap.data_sha256) == 64 and gap.check(rows)
         _tell(proved, str(gap).removeprefix("proved: ") if proved else NOT_THESE, as_json)
         return
     told = (kind, no_header, drop, encoding, None, option, labels)
     table = reading.read_data(data, target, *told)
     try:
-        if isinstance(whole, dict) and whole.get("format") == STUDY_FORMAT:
+        form = whole.get("format") if isinstance(whole, dict) else None
+        if form == STUDY_FORMAT:
             proved, sentence = True, prove_study(whole, table.X, table.y)
+        elif form == VERDICT_FORMAT:
+            proved, sentence = True, prove_verdict(whole, table.X, two_labels(table, positive))
         else:
             proved, sentence = True, prove_again(whole, table.X, two_labels(table, positive))
     except Refused as reason:

@@ -13,6 +13,7 @@ import numpy as np
 from separatrix.certificates.partition import Partition, proves_gordan
 from separatrix.certificates.reading import certificate_from_json
 from separatrix.certificates.separation import Separation, problem_from
+from separatrix.estimators._verdict_fields import fields_follow
 from separatrix.problem.decimals import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 
@@ -117,6 +118,7 @@ class Verdict:
         self.boundary = np.zeros(0, dtype=np.int64) if boundary is None else boundary
         self.n_rows, self.note = n_rows, note
         self._infinite, self._certificate = infinite, certificate
+        self._sentence: str | None = None  # as a file has it
 
     @cached_property
     def infinite(self) -> np.ndarray | None:
@@ -133,18 +135,26 @@ class Verdict:
         raise TypeError("a verdict is not true or false: ask verdict.kind == 'separable'")
 
     def check(self, X: Any, y: Any) -> bool:
-        """Prove kind, certificate and witness again from the data, exactly."""
+        """Prove kind, certificate and witness again from the data, exactly.
+
+        Of a verdict from a file everything else that it says is compared with the data too.
+        """
         proof = self.certificate
         if proof is None or not proof.check(X, y):
             return False
         kind = proof.kind if isinstance(proof, Partition) else "separation"
         if KINDS[kind] != self.kind:
             return False
-        return self.witness is None or self._witness_holds(X, y, proof)
+        from_file = self._sentence is not None
+        if from_file and not (self._sentence == str(self) and fields_follow(self, X, y)):
+            return False
+        return self.witness is None or self.witness_holds(X, y)
 
-    def _witness_holds(self, X: Any, y: Any, proof: Partition | Separation) -> bool:
+    def witness_holds(self, X: Any, y: Any) -> bool:
+        """Whether the witness is one: positive multiples of its rows sum to zero, exactly."""
         assert self.witness is not None, "only called with a witness"
-        problem = problem_from(X, y, proof.intercept)
+        proof = self.certificate
+        problem = problem_from(X, y, True if proof is None else proof.intercept)
         rows, multipliers = self.witness.rows, self.witness.multipliers
         if not rows or not len(set(rows)) == len(rows) == len(multipliers):
             return False
@@ -153,8 +163,9 @@ class Verdict:
         part = problem.X[list(rows)]
         if isinstance(proof, Partition) and proof.decimals:
             part = times_powers_of_ten(part, proof.decimals)
-        assert isinstance(problem, SignedProblem), "the certificate was checked for two classes"
-        small = SignedProblem(part, problem.signs[list(rows)], proof.intercept)
+        if not isinstance(problem, SignedProblem):
+            return False
+        small = SignedProblem(part, problem.signs[list(rows)], problem.fit_intercept)
         return proves_gordan(small, multipliers)
 
     # ---- telling
@@ -229,7 +240,7 @@ class Verdict:
 
         certificate = None if proof is None else certificate_from_json(proof)
         array = None if infinite is None else np.array([float(v) for v in infinite])
-        return cls(
+        verdict = cls(
             whole["kind"],
             weights=whole["weights"] and np.array([float.fromhex(v) for v in whole["weights"]]),
             intercept=number("intercept"),
@@ -247,3 +258,5 @@ class Verdict:
             n_rows=whole["rows"],
             note=whole["note"],
         )
+        verdict._sentence = str(whole["sentence"])
+        return verdict

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.any_kind import prove_again
+from separatrix.certificates.any_kind import NOT_THESE, prove_again
 from separatrix.checker import Refused
+from separatrix.estimators.verdict import Verdict
 from separatrix.report.study_settings import labels_of
 
-__all__ = ["STUDY_FORMAT", "prove_study"]
+__all__ = ["STUDY_FORMAT", "prove_study", "prove_verdict"]
 
 STUDY_FORMAT = "separatrix-study-certificates-1"
 
@@ -24,8 +26,8 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any) -> str:
     try:
         rows = np.array(whole["training_rows"], dtype=np.int64)
         verdicts, machines, positive = whole["verdict"], whole["machine"], whole.get("positive")
-        claims = [verdict["certificate"] for verdict in verdicts]
-    except (LookupError, TypeError, ValueError, OverflowError) as error:
+        claims = [Verdict.from_json(json.dumps(verdict)) for verdict in verdicts]
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         wrong = f"not a well-formed certificate: {type(error).__name__} {error}"
         raise Refused(wrong) from error
     if not len(rows) or rows.min() < 0 or rows.max() >= X.shape[0]:
@@ -37,9 +39,14 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any) -> str:
         raise Refused("there must be a verdict for each class, and one for two")
     said = 0
     for k, claim in enumerate(claims):
-        if claim is not None:  # an undecided verdict claims nothing
-            prove_again(claim, X, np.where(codes == (1 if len(classes) == 2 else k), 1, 0))
-            said += 1
+        signs = np.where(codes == (1 if len(classes) == 2 else k), 1, 0)
+        if claim.kind == "undecided":  # which claims nothing but its witness
+            if claim.witness is not None and not claim.witness_holds(X, signs):
+                raise Refused(NOT_THESE)
+            continue
+        if not claim.check(X, signs):
+            raise Refused(NOT_THESE)
+        said += 1
     if not machines:
         raise Refused("there is no certificate of the machine")
     told = [prove_again(machine, X, labels) for machine in machines]
@@ -47,3 +54,16 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any) -> str:
     verdict = verdict if said else "no verdict (it was undecided)"
     last = told[0] if len(told) == 1 else f"{len(told)} machines, as: {told[0]}"
     return f"{verdict}, and the machine: {last}; on the {len(rows)} rows trained on"
+
+
+def prove_verdict(whole: dict[str, Any], X: Any, labels: Any) -> str:
+    """Return what a verdict says, proved again; raise `Refused` where any part of it is not."""
+    try:
+        verdict = Verdict.from_json(json.dumps(whole))
+    except Refused:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise Refused(f"not a well-formed verdict: {error}") from error
+    if not verdict.check(X, labels):
+        raise Refused(NOT_THESE)
+    return str(verdict)

@@ -236,7 +236,8 @@ def _require_verdicts(values: Values, proof: Any, data: TrainingRows) -> list[bo
         used = np.flatnonzero(machine.costs > 0.0)
         positive = machine.positive if len(own.classes) > 2 or rows is None else 1
         signs = np.where(own.codes == positive, 1.0, -1.0)[used]
-        good = good and each.kind != "undecided" and bool(each.check(own.X[used], signs))
+        good = good and each.certificate is not None and bool(each.check(own.X[used], signs))
+        good = good and each.certificate.intercept == bool(model.fit_intercept)
     values.require(good, "verdict_")
     return [each.kind in _SEPARATED for each in verdicts]
 

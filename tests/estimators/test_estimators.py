@@ -27,21 +27,15 @@ ALL = [*BINARY, sx.Perceptron]
 
 
 MACHINES = [
-    "Kozinec()",
-    "DeltaRule()",
-    "Fisher()",
-    "GaussianPlugIn()",
-    "LeastSquares()",
-    "Perceptron()",
+    "Kozinec(epsilon=0.1, max_updates=1000)",
+    "DeltaRule(thresholded=True, update='single')",
+    "Fisher('gaussian', shrinkage='ledoit-wolf')",
+    "GaussianPlugIn('full')",
+    "GaussianPlugIn('diagonal', task='minimax')",
+    "LeastSquares(ridge=[0.1, 1.0], task='regression')",
 ]
 if EVERY_CASE:
     MACHINES += [
-        "Kozinec(epsilon=0.1, max_updates=1000)",
-        "DeltaRule(thresholded=True, update='single')",
-        "Fisher('gaussian', shrinkage='ledoit-wolf')",
-        "GaussianPlugIn('full')",
-        "GaussianPlugIn('diagonal', task='minimax')",
-        "LeastSquares(ridge=[0.1, 1.0], task='regression')",
         "Perceptron(average=True, order='random')",
         "Perceptron(scale=True, update='batch')",
     ]

@@ -6,22 +6,12 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_circles
 from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
-from tests.estimator_checks import assert_nothing_to_excuse
 from tests.problems import problem
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers import kernel_kozinec, kernel_perceptron
 from separatrix.solvers.kernel_rows import WholeRows
-
-
-@pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
-def test_scikit_learn_finds_nothing_to_excuse():
-    assert_nothing_to_excuse(
-        "KernelPerceptron(max_updates=2000)", "KernelKozinec(max_updates=2000)"
-    )
 
 
 def test_the_linear_kernel_gives_the_perceptron():

@@ -47,9 +47,7 @@ def spread(machine, n):
 @pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
-    assert_nothing_to_excuse(
-        "KernelSVM()", 'KernelSVM(multi_class="ovr")', 'KernelSVM(kernel="poly")'
-    )
+    assert_nothing_to_excuse('KernelSVM(multi_class="ovr")', 'KernelSVM(kernel="poly")')
 
 
 @pytest.mark.parametrize("name", list(SETTINGS))

@@ -38,7 +38,7 @@ def clouds(n=400, d=6, seed=0):
 @pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 def test_scikit_learn_finds_nothing_to_excuse():
-    assert_nothing_to_excuse("SGD()", 'SGD("logistic", scale=False)')
+    assert_nothing_to_excuse('SGD("logistic", scale=False)')
 
 
 @pytest.mark.parametrize("loss", PROVED)

@@ -14,7 +14,6 @@ import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.selection.refinement import is_hopeless
 from tests.amounts import cases
-from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive import path as naive
 from tests.problems import problem
 
@@ -444,10 +443,3 @@ def test_progress_counts_to_the_end():
     assert [done for done, _, _ in seen] == list(range(1, len(seen) + 1))
     assert seen[-1][0] == seen[-1][1]
     assert all("fold" in text for _, _, text in seen)
-
-
-@pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
-def test_scikit_learn_finds_nothing_to_excuse():
-    # One of the checks has a class of three rows, so three folds, as scikit-learn's own do.
-    assert_nothing_to_excuse("LinearSVMCV(2, cv=3)", "LogisticRegressionCV(2, cv=3)")

@@ -12,12 +12,10 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
 from tests.error_forgeries import WAYS, accepted, small_problem, thin_problem
-from tests.estimator_checks import assert_nothing_to_excuse
 from tests.naive.zero_one import fewest_errors as naive
 from tests.problems import problem
 
 import separatrix as sx
-from separatrix._compiled import is_interpreted
 from separatrix.certificates.cells import cheapest_sides, fewest_by_cells
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.row_weights import locations, whole_weights
@@ -339,9 +337,3 @@ def test_a_tree_is_checked_leaf_by_leaf():
         deep = {"row": 3, "wrong": empty, "right": deep}
     with pytest.raises(Refused, match="well-formed"):
         FewestErrors.from_json(whole | {"claim": whole["claim"] | {"tree": deep}})
-
-
-@pytest.mark.long
-@pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
-def test_scikit_learn_finds_nothing_to_excuse():
-    assert_nothing_to_excuse("ZeroOne(max_seconds=0.2)")

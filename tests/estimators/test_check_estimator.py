@@ -19,8 +19,6 @@ from separatrix._compiled import is_interpreted
 REQUIRED = {"OneVsOne": "sx.LinearSVM()", "OneVsRest": "sx.LinearSVM()"}
 # By default these make very many updates, or try many values of C on five folds.
 LONG = {
-    "KernelKozinec",
-    "KernelPerceptron",
     "LinearSVMCV",
     "LogisticRegressionCV",
     "Perceptron",

@@ -11,7 +11,7 @@ from tests.problems import problem
 import separatrix as sx
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers import kernel_kozinec, kernel_perceptron
-from separatrix.solvers.kernel_rows import WholeRows
+from separatrix.solvers.kernel_rows import CachedRows, WholeRows
 
 
 def test_the_linear_kernel_gives_the_perceptron():
@@ -60,3 +60,33 @@ def test_many_small_budgets_give_the_bits_of_one_large_one():
                     method.advance(state, size)
                 found.append((state.alpha.tobytes(), state.updates, state.row))
             assert found[0] == found[1] == found[2]
+
+
+class Copied:
+    """Rows of a matrix, where others compute them."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+
+    def fill(self, rows, begin, end, slots, store):
+        store[slots, begin:end] = self.matrix[rows, begin:end]
+
+
+@pytest.mark.parametrize("method", [kernel_perceptron, kernel_kozinec])
+def test_a_cache_of_two_rows_gives_the_bits_of_the_whole_matrix(method):
+    again = 0
+    for seed in cases(20):
+        case = problem(seed, "overlapping_gaussians")
+        matrix = Kernel("rbf", 0.5).block(case.X, case.X)
+        few = CachedRows(Copied(matrix), np.diagonal(matrix), 0)
+        assert few.capacity == 2
+        found = []
+        for rows in (WholeRows(matrix), few):
+            state = method.start(case.y_signs, kernel_rows=rows)
+            status = method.advance(state, 60)
+            found.append((state.alpha.tobytes(), state.updates, state.row, state.passes, status))
+        assert found[0] == found[1]
+        again += few.computed > 2 * len(matrix)
+    assert again, "no row had to be computed a second time"

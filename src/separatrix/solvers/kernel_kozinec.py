@@ -11,16 +11,18 @@ to date from rows of the kernel matrix. Always the worst row: it is known at no 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from separatrix._compiled import compiled
 from separatrix.solvers._drive import Status
 
 __all__ = ["State", "advance", "start"]
 
 _NO_MARGIN = 1e-12
+_SEPARATED, _ORIGIN, _SPENT, _MISSING = range(4)  # why the loop ended
 
 
 @dataclass
@@ -35,7 +37,6 @@ class State:
     square: float = 0.0
     updates: int = 0
     row: int = -1
-    spans: list[tuple[int, int, int]] = field(default_factory=list, repr=False)
 
     @property
     def w(self) -> np.ndarray:
@@ -62,48 +63,64 @@ class State:
 def start(signs: np.ndarray, *, kernel_rows: Any, epsilon: float | None = None) -> State:
     """Begin at the first row."""
     n = len(signs)
-    state = State(
-        signs,
-        kernel_rows,
-        np.inf if epsilon is None else float(epsilon),
-        np.zeros(n),
-        np.zeros(n),
-        spans=[(0, n, 0)],
-    )
+    epsilon = np.inf if epsilon is None else float(epsilon)
+    state = State(signs, kernel_rows, epsilon, np.zeros(n), np.zeros(n))
     state.alpha[0] = 1.0
-    _add(state, 0, 1.0)
+    (slot,) = kernel_rows.fetch(np.array([0]))
+    state.products += signs[0] * kernel_rows.store[slot] + signs[0]
     state.square = float(state.margins[0])
     return state
 
 
 def advance(state: State, budget: int) -> Status | None:
     """Make at most `budget` updates."""
-    diagonal = state.kernel_rows.diagonal
+    rows = state.kernel_rows
+    least = _NO_MARGIN * (float(rows.diagonal.max(initial=0.0)) + 1.0)
     while True:
-        margins = state.margins
-        row = int(np.argmin(margins))
-        product, length = float(margins[row]), math.sqrt(max(state.square, 0.0))
-        if product > 0.0 and length - product / length <= state.epsilon:
+        end, made, used, row, state.square = advance_loop(
+            rows.store, rows.slots, rows.diagonal, state.signs, state.alpha, state.products,
+            state.square, state.epsilon, least, budget,
+        )  # fmt: skip
+        state.updates, budget = state.updates + made, budget - made
+        state.row = int(used) if made else state.row
+        if end == _SEPARATED:
             return Status.SEPARATED if np.isinf(state.epsilon) else Status.EPSILON
-        if state.square <= _NO_MARGIN * (float(diagonal.max(initial=0.0)) + 1.0):
+        if end == _ORIGIN:
             return Status.ORIGIN
-        if budget == 0:
+        if end == _SPENT:
             return None
-        own = float(diagonal[row]) + 1.0
-        distance = state.square - 2.0 * product + own
+        rows.fetch(np.array([row]))
+
+
+@compiled
+def advance_loop(  # type: ignore[no-untyped-def]
+    store, slots, diagonal, signs, alpha, products, square, epsilon, least, budget
+):
+    """Make updates to an end, or to a row of the kernel matrix that is not there.
+
+    Returns why it ended, how many updates it made, the row of the last, the row looked at, and
+    |w|^2.
+    """
+    made, used = 0, -1
+    while True:
+        row = np.argmin(signs * products)
+        product, length = signs[row] * products[row], np.sqrt(max(square, 0.0))
+        if product > 0.0 and length - product / length <= epsilon:
+            return _SEPARATED, made, used, row, square
+        distance = square - 2.0 * product + diagonal[row] + 1.0
+        if square <= least:
+            return _ORIGIN, made, used, row, square
+        if made == budget:
+            return _SPENT, made, used, row, square
         if not distance > 0.0:
-            return Status.ORIGIN
-        step = min(1.0, (state.square - product) / distance)
-        state.alpha *= 1.0 - step
-        state.alpha[row] += step
-        state.products *= 1.0 - step
-        _add(state, row, step)
-        state.square = float(state.alpha @ state.margins)
-        state.updates, state.row = state.updates + 1, row
-        budget -= 1
-
-
-def _add(state: State, row: int, step: float) -> None:
-    steps = np.array([state.signs[row] * step])
-    state.kernel_rows.add(np.array([row]), steps, state.spans, state.products)
-    state.products += steps[0]
+            return _ORIGIN, made, used, row, square
+        if slots[row] < 0:
+            return _MISSING, made, used, row, square
+        step = min(1.0, (square - product) / distance)
+        alpha *= 1.0 - step
+        alpha[row] += step
+        products *= 1.0 - step
+        moved = step * signs[row]
+        products += moved * store[slots[row]] + moved
+        square = np.sum(alpha * signs * products)
+        made, used = made + 1, row

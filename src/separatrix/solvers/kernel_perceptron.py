@@ -11,7 +11,7 @@ One update: the next row, in the order of the data, that is not strictly on its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,6 @@ class State:
     cursor: int = 0
     visits: int = 0
     row: int = -1
-    spans: list[tuple[int, int, int]] = field(default_factory=list, repr=False)
 
     @property
     def w(self) -> np.ndarray:
@@ -55,25 +54,42 @@ class State:
 def start(signs: np.ndarray, *, kernel_rows: Any) -> State:
     """Begin with no mistakes."""
     n = len(signs)
-    return State(signs, kernel_rows, np.zeros(n), np.zeros(n), spans=[(0, n, 0)])
+    return State(signs, kernel_rows, np.zeros(n), np.zeros(n))
 
 
 def advance(state: State, budget: int) -> Status | None:
     """Make at most `budget` updates."""
-    n = len(state.signs)
+    rows = state.kernel_rows
     while True:
-        row = int(next_mistake(state.scores, state.signs, state.cursor))
+        row, made, used, state.cursor, visits = advance_loop(
+            rows.store, rows.slots, state.signs, state.alpha, state.scores, state.cursor, budget
+        )
+        state.updates, state.visits = state.updates + made, state.visits + visits
+        state.row, budget = int(used) if made else state.row, budget - made
         if row < 0:
             return Status.SEPARATED
         if budget == 0:
             return None
-        state.visits += (row - state.cursor) % n + 1
-        state.alpha[row] += 1.0
-        step = np.array([state.signs[row]])
-        state.kernel_rows.add(np.array([row]), step, state.spans, state.scores)
-        state.scores += state.signs[row]
-        state.updates, state.row, state.cursor = state.updates + 1, row, (row + 1) % n
-        budget -= 1
+        rows.fetch(np.array([row]))
+
+
+@compiled
+def advance_loop(store, slots, signs, alpha, scores, cursor, budget):  # type: ignore[no-untyped-def]
+    """Correct mistakes, as many as the budget allows or to a kernel row that is not there.
+
+    Returns the next mistake (-1: none is left), how many were corrected, the last of them, the
+    cursor, and the rows visited.
+    """
+    n = scores.shape[0]
+    made, used, visits = 0, -1, 0
+    while True:
+        row = next_mistake(scores, signs, cursor)
+        if row < 0 or made == budget or slots[row] < 0:
+            return row, made, used, cursor, visits
+        visits += (row - cursor) % n + 1
+        alpha[row] += 1.0
+        scores += signs[row] * store[slots[row]] + signs[row]
+        made, used, cursor = made + 1, row, (row + 1) % n
 
 
 @compiled

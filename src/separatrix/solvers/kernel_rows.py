@@ -48,6 +48,7 @@ class WholeRows:
         self, matrix: np.ndarray, pool: ThreadPoolExecutor | None = None, computed: int = 0
     ) -> None:
         self.store = np.ascontiguousarray(matrix)
+        self.slots = np.arange(len(matrix))  # where each row stands in `store`; -1: nowhere
         self.diagonal = np.diagonal(matrix).astype(np.float64)
         self.capacity = len(matrix)
         self.computed = computed
@@ -104,7 +105,7 @@ class CachedRows(WholeRows):
         self.diagonal = diagonal
         self.computed = 0
         self._source, self._pool = source, pool
-        self._slot_of = np.full(n, -1, dtype=np.int64)
+        self.slots = np.full(n, -1, dtype=np.int64)
         self._row_in = np.full(self.capacity, -1, dtype=np.int64)
         self._used_at = np.zeros(self.capacity, dtype=np.int64)
         self._clock = 0
@@ -113,11 +114,11 @@ class CachedRows(WholeRows):
         """Return where the rows stand in `store`, after computing those that are missing."""
         assert len(rows) <= self.capacity
         self._clock += 1
-        missing = rows[self._slot_of[rows] < 0]
-        self._used_at[self._slot_of[rows[self._slot_of[rows] >= 0]]] = self._clock
+        missing = rows[self.slots[rows] < 0]
+        self._used_at[self.slots[rows[self.slots[rows] >= 0]]] = self._clock
         if len(missing):
             slots = self._free_slots(len(missing))
-            self._row_in[slots], self._slot_of[missing] = missing, slots
+            self._row_in[slots], self.slots[missing] = missing, slots
             self._used_at[slots] = self._clock
             n = self.store.shape[1]
             self._each(
@@ -126,21 +127,21 @@ class CachedRows(WholeRows):
                 len(missing) * n,
             )
             self.computed += len(missing) * n
-        return self._slot_of[rows]
+        return self.slots[rows]
 
     def _free_slots(self, count: int) -> np.ndarray:
         """Return the slots least recently used, and forget what they hold."""
         order = np.argpartition(self._used_at, count - 1) if count < self.capacity else None
         slots = np.arange(self.capacity) if order is None else np.sort(order[:count])
         held = self._row_in[slots]
-        self._slot_of[held[held >= 0]] = -1
+        self.slots[held[held >= 0]] = -1
         return slots
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         """Return the values between the given rows: from the cache where they are there."""
         m = len(rows)
         values = np.empty((m, m), dtype=self.store.dtype)
-        slots = self._slot_of[rows]
+        slots = self.slots[rows]
         there, missing = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
 
         def work(part: tuple[bool, np.ndarray]) -> None:

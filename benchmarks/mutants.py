@@ -15,6 +15,7 @@ import copy
 import importlib
 import json
 import shutil
+import struct
 import sys
 import tempfile
 from pathlib import Path
@@ -154,7 +155,40 @@ def battery():
             for case in [genuine] + [altered(rng, genuine)[1] for _ in range(ALTERATIONS)]:
                 data = as_checker_data(problem_from(case[1], case[2], True))
                 cases.append((case[0], data, accepts(checker, case[0], data)))
+            cases += sharp(genuine[0], as_checker_data(problem_from(*genuine[1:], True)))
     return cases
+
+
+def sharp(whole, data):
+    """Return the claim with each bound at the last float that is accepted, and one beyond it."""
+    cases = []
+    for name, side in (("primal", 1), ("dual", -1), ("lower", -1), ("upper", 1), ("violation", 1)):
+        if name not in whole["claim"]:
+            continue
+        wide = {"primal": 1e300, "dual": -1e300, "lower": -1e300, "upper": 1e300, "violation": 1e9}
+
+        def claimed(bound, name=name, wide=wide):
+            loose = {n: v.hex() for n, v in wide.items() if n in whole["claim"]}
+            return whole | {"claim": whole["claim"] | loose | {name: float(bound).hex()}}
+
+        good, bad = in_order(wide[name]), in_order(-side * 1e300)
+        while abs(good - bad) > 1:
+            middle = (good + bad) // 2
+            fits = accepts(checker, claimed(number_at(middle)), data)
+            good, bad = (middle, bad) if fits else (good, middle)
+        cases += [(claimed(number_at(good)), data, True), (claimed(number_at(bad)), data, False)]
+    return cases
+
+
+def in_order(value):
+    """Return the place of a float among all floats."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    return bits if bits >= 0 else -(bits & (2**63 - 1))
+
+
+def number_at(place):
+    (value,) = struct.unpack("<d", struct.pack("<q", abs(place)))
+    return value if place >= 0 else -value
 
 
 def accepts(module, whole, data):

@@ -37,6 +37,7 @@ from separatrix.certificates.any_kind import prove_again
 from separatrix.certificates.canonical import as_checker_data, sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.reading import certificate_from_json
+from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import problem_from
 from separatrix.checker import CLAIMS, Refused, check
 from separatrix.problem.kernels import Kernel
@@ -105,7 +106,8 @@ def margin_bounds(rng: Any) -> Genuine:
 
 
 def errors(rng: Any) -> Genuine:
-    X, signs, _ = error_forgeries.small_problem(int(rng.integers(10**6)))
+    seed, dimensions = int(rng.integers(10**6)), [None, 4, 5][int(rng.integers(3))]
+    X, signs, _ = error_forgeries.small_problem(seed, dimensions)
     return of(fitted(sx.ZeroOne(max_seconds=5.0), X, signs), X, signs)
 
 
@@ -136,7 +138,7 @@ def scaled(rng: Any) -> Genuine:
         X, y = clouds(rng, int(rng.integers(2, 4)))
         X = X * 2.0 ** rng.integers(-20, 20, size=X.shape[1])
         proof = fitted(sx.SGD(max_passes=20), X, y)
-        if proof is not None and proof.holds:
+        if isinstance(proof, ScaledGap) and proof.holds:
             return of(proof, X, y)
 
 

@@ -130,7 +130,7 @@ def linear(rng: Any) -> Genuine:
     except ValueError:
         return linear(rng)  # not separable without an intercept
     one = proof.machines[int(rng.integers(len(proof.machines)))] if len(set(y)) > 2 else proof
-    return of(one, X, y)
+    return of(one, X, y) if one.holds else linear(rng)
 
 
 def scaled(rng: Any) -> Genuine:
@@ -181,7 +181,7 @@ def kernel(rng: Any) -> Genuine:
     except ValueError:
         return kernel(rng)  # no machine of a hard margin
     one = proof.machines[int(rng.integers(len(proof.machines)))] if len(set(y)) > 2 else proof
-    return of(one, X, y)
+    return of(one, X, y) if one.holds else kernel(rng)
 
 
 def kernel_direct(rng: Any) -> Genuine:

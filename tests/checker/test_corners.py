@@ -4,6 +4,7 @@ import copy
 import itertools
 import json
 import warnings
+from argparse import Namespace
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +21,7 @@ from separatrix.certificates.class_multipliers import Named
 from separatrix.certificates.separation import problem_from
 from separatrix.checker import Data, Refused, check
 from separatrix.checker.codec import Claim
+from separatrix.checker.gaps import between
 from separatrix.problem.kernels import Kernel
 
 
@@ -91,7 +93,7 @@ def test_a_hard_margin_by_hand():
 
 def test_maximum_likelihood_by_hand():
     """One column, u = 1/4, sum a = 1/2, sum a |x| = 3/4: the box is 1000 (|w| + 2/3)."""
-    X, y = np.array([[1.0], [2.0], [-1.0], [0.5]]), np.array([1, 0, 0, 1])
+    X, y = np.array([[1.0], [2.0], [1.0], [0.5], [-1.0]]), np.array([1, 0, 0, 1, 0])
     whole = fitted(sx.LogisticRegression(np.inf, fit_intercept=False), X, y)
     assert float.fromhex(whole["claim"]["ridge"]) == 0.0
     whole["claim"] |= {"weights": [(0.0).hex(), (0.5).hex()], "costs": ["0x1p+0"]}
@@ -101,6 +103,8 @@ def test_maximum_likelihood_by_hand():
     for dual, true in ((least - 1e-9, True), (least + 1e-9, False)):
         claimed = with_claim(whole, primal=(1e9).hex(), dual=float(dual).hex())
         assert (by_checker(claimed, X, y) == "") == true
+    still = with_claim(whole, rows=[0, 2], dual=(gain - 1e-9).hex(), primal=(1e9).hex())
+    assert by_checker(still, X, y) == ""  # u = 0 costs nothing
     for ridge in (0.5, 2.0, -1.0):
         assert "ridge must be 0 or 1" in by_checker(with_claim(whole, ridge=ridge.hex()), X, y)
 
@@ -176,8 +180,18 @@ def test_witnesses_and_trees_and_every_way_to_forge_them():
             if way(forged, rng):
                 assert by_checker(forged, X, signs) != "", way.__name__
                 ways.add(way.__name__)
+        if tree is not None and "row" in tree:
+            forged = with_claim(whole, tree=tree | {"row": len(X)})
+            assert f"there is no row {len(X)}" in by_checker(forged, X, signs)
     assert ("witnesses", True) in kinds
     assert len(ways) > 15
+    cells = with_claim(whole, by="cells", witnesses=[], tree=None, lower=1)
+    assert "one to three dimensions" in by_checker(cells, X, signs)
+    for _ in range(3000):
+        tree = {"row": 0, "wrong": tree, "right": tree}
+    deep = with_claim(whole, by="witnesses", witnesses=[], tree=tree)
+    with pytest.raises(Refused, match="nested too deeply"):
+        check(deep, as_checker_data(problem_from(X, signs, True)))
 
 
 # ---- what one line refuses
@@ -226,6 +240,10 @@ def test_bounds_that_cross_are_refused_even_where_both_hold():
     whole["claim"] |= {"multipliers": [(0.5).hex()] * 2, "primal": (0.5).hex()}
     assert by_checker(with_claim(whole, dual=(0.5).hex()), X, y) == ""
     assert by_checker(with_claim(whole, dual=(0.6).hex()), X, y) != ""
+
+    crossed = Namespace(primal=1.0, dual=2.0)  # as only a kernel without a space could have them
+    with pytest.raises(Refused, match="cross"):
+        between(crossed, Fraction(0), Fraction(3), "model")
 
 
 def test_an_intercept_that_is_missing_is_refused_where_it_is_needed():

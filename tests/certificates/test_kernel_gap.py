@@ -261,3 +261,33 @@ def test_a_bias_that_is_no_float_is_refused():
     assert proof.bias == 0.0
     assert proof.check(X, y)
     assert not replace(proof, bias=np.int64(0)).check(X, y)
+
+
+def test_costs_that_are_partly_infinite_are_refused_by_name():
+    """Multipliers were stretched past finite costs: 127.99 was a lower bound where 0.5 is reached.
+
+    X = -1, 1, -0.875 with costs inf, inf, 1e-6: w = 1 costs 0.500002.
+    """
+    X, y = np.array([[-1.0], [1.0], [-0.875]]), np.array([0, 1, 1])
+    signs, costs = np.array([-1.0, 1.0, 1.0]), np.array([np.inf, np.inf, 1e-6])
+    alpha = np.array([1.0, 1.0 - 1e-6, 1e-6])
+    alpha[1] = 1.0 - alpha[2]
+    rows = KernelRowsInProof(Kernel("linear"), X)
+    scores = kernel_scores(rows, (signs * alpha)[:, None])
+    settings = {"kernel": Kernel("linear"), "signs": signs, "alpha": alpha, "bias": 0.0,
+                "scores": scores, "n_features": 1}  # fmt: skip
+    with pytest.raises(Refused, match="all finite or all infinite"):
+        prove_kernel_gap(costs=costs, **settings)
+    proof = sx.KernelSVM(1.0, kernel="linear").fit(X, y).certificate_
+    forged = replace(proof, costs=costs, multipliers=alpha, primal=128.0, dual=127.999996)
+    assert not forged.check(X, y)
+
+
+def test_a_library_whose_exp_is_wrong_is_refused(monkeypatch):
+    from separatrix.certificates import kernel_values
+
+    kernel_values.require_exp.__wrapped__()
+    real = np.exp
+    monkeypatch.setattr(kernel_values.np, "exp", lambda x: real(x) * (1.0 + 1e-13))
+    with pytest.raises(ArithmeticError, match="eight units"):
+        kernel_values.require_exp.__wrapped__()

@@ -1,7 +1,9 @@
 """The proof of a multinomial machine: true wherever it is asked, and not to be forged."""
 
 from dataclasses import replace
+from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -181,7 +183,29 @@ def test_sums_known_better_find_no_lower_bound():
         seen = softmax_pass(X, codes, costs, W, bias, True, True)
         for error in (1e-3, 1e-2, 1e-1):
             rough = replace(seen, excess_errors=np.full(3, error))
-            claim = _mended_dual(rough, codes, costs, 3.0)
+            claim = _mended_dual(rough, codes, costs, 3.0).low
             for share in (0.0, 0.3, 1.0):
                 better = replace(seen, excess_errors=np.full(3, share * error))
-                assert _mended_dual(better, codes, costs, 1.0) >= claim
+                assert _mended_dual(better, codes, costs, 1.0).low >= claim
+
+
+def test_losses_of_wide_margins_are_not_nothing():
+    """Powers below e^-745 vanish, and a loss of zero stayed zero however far scores were off."""
+    X, codes = np.array([[1e100], [-1e100]]), np.array([0, 1])
+    for margin in (700.0, 746.0, 760.0):
+        weights = np.array([[0.0, 0.5 * margin * 1e-100], [0.0, -0.5 * margin * 1e-100]])
+        found = check_softmax_gap(
+            X=X, codes=codes, costs=np.full(2, 1e300), weights=weights, intercept=False
+        )
+        flint.ctx.prec = 1500
+        gap = 2 * Fraction(weights[0, 1]) * Fraction(1e100)
+        exact = 2 * flint.arb(10**300) * (-(flint.arb(gap.numerator) / gap.denominator)).exp()
+        assert flint.arb(found.primal) >= exact * flint.arb("0.999")
+
+
+def test_a_vanished_loss_grows_with_the_doubt_about_its_scores():
+    from separatrix.certificates.softmax_pass import _from_above
+
+    grown = _from_above(np.zeros(2), np.array([0.0, 10.0]), 3, 1.0)
+    assert grown[0] >= 3 * 2.0**-1074
+    assert grown[1] >= 3 * 2.0**-1074 * np.exp(20.0)

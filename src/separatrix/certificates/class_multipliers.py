@@ -10,13 +10,13 @@ They are feasible where no row's exceed its cost together and, for free biases, 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates.data_pass import UNIT
-from separatrix.certificates.kernel_bounds import rounded_sum
+from separatrix.certificates.enclosed_sums import dot_error
 
 __all__ = [
     "Named",
@@ -24,6 +24,7 @@ __all__ = [
     "are_within_costs",
     "balances",
     "cancelling",
+    "rounded_sum",
     "shares_of",
     "sparse_shares",
 ]
@@ -69,7 +70,7 @@ def are_within_costs(named: Named, costs: np.ndarray, n_classes: int) -> bool:
     counts = np.bincount(rows, minlength=len(costs))
     if counts.max() >= n_classes:
         return False
-    clear = totals * (1.0 + 2.0 * UNIT * (counts + 1.0)) <= costs
+    clear = totals + dot_error(counts.astype(np.float64) + 2.0, totals) <= costs
     order = np.argsort(rows, kind="stable")
     ends = np.cumsum(counts)
     values = multipliers[order]
@@ -129,3 +130,11 @@ def cancelling(shares: np.ndarray) -> np.ndarray:
     for i in np.flatnonzero(~kept):
         kept[i] = rounded_sum(shares[i]) == 0.0
     return kept
+
+
+def rounded_sum(values: np.ndarray) -> float:
+    """Return the sum, rounded once: zero, or of its sign, only if it is."""
+    try:
+        return math.fsum(values.tolist())
+    except (OverflowError, ValueError):
+        return math.inf

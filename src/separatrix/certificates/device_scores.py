@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from separatrix._device import torch_module
-from separatrix.certificates.data_pass import LEAST
-from separatrix.certificates.kernel_scores import Scores
-from separatrix.certificates.kernel_values import KernelRowsInProof, gamma_bound
+from separatrix.certificates.kernel_scores import Scores, score_errors
+from separatrix.certificates.kernel_values import KernelRowsInProof
 
 __all__ = ["device_scores"]
 
@@ -46,10 +45,7 @@ def device_scores(rows: KernelRowsInProof, shares: np.ndarray, device: Any) -> S
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         wrong, size = rows.bounds(support)
         terms = min(_WIDTH, len(support)) + len(parts) + 5.0
-        weight = abs(shares).sum(axis=0)
-        errors = np.outer(wrong + gamma_bound(terms) * (size + wrong), weight) * 1.01
-        errors += (n + 2.0) * LEAST  # products that vanish
-        errors *= 1.0 + gamma_bound(n + 2.0)
+        errors = score_errors(wrong, size, terms, shares)
     return Scores(values, errors, np.zeros(n, dtype=bool))
 
 

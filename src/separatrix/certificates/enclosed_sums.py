@@ -6,6 +6,8 @@
 plain        k products added in any order, threads and fused operations included, err by at most
              1.001 (k + 2) u A + 8 (k + 1) 2^-1074, A the sum of the absolute products as computed
              (Higham 2002, section 3.1; k up to 2^40).
+each         the same with A by itself for each column of W or A; plain takes the largest size of
+             an entry for all of them, which costs one column and not all.
 compensated  each product with its rounding error (Dekker 1971; underflow loses 5 least numbers at
              the most: Ogita, Rump, Oishi 2005). High parts relative to a power of two above
              (k + 2) max |product| add up exactly in any order (Rump, Ogita, Oishi 2008), and the
@@ -68,12 +70,19 @@ def row_sums(X: Any, A: np.ndarray, way: str = "plain", wide: float = 1.0) -> En
 
 
 def sums_both_ways(
-    X: Any, W: Any, starts: tuple[Any, ...], A: Any, way: str = "plain", wide: float = 1.0
+    X: Any,
+    W: Any,
+    starts: tuple[Any, ...],
+    A: Any,
+    way: str = "plain",
+    wide: float = 1.0,
+    rounded: int = 0,
 ) -> tuple[Enclosure, Enclosure]:
     """Enclose X W plus the starts, and X' A, in one pass; either may be None.
 
-    The plain bound is made `wide` times as large: three times, and whoever adds up in another order
-    finds an enclosure within this one. A may be sparse.
+    The error bound is made `wide` times as large: three times, and whoever adds up in another order
+    finds an enclosure within this one. A may be sparse; in the plain ways its entries may have been
+    `rounded` so many times.
     """
     require_denormals()
     n, d = X.shape
@@ -83,12 +92,12 @@ def sums_both_ways(
     total: Enclosure | None = None
     size = _ENTRIES_AT_A_TIME if not sp.issparse(X) else _SPARSE_ENTRIES
     room = np.empty(0)
-    by: Any = {"plain": _Plain, "compensated": _Compensated, "exact": _Exact}[way]
+    by: Any = {"plain": _Plain, "each": _Each, "compensated": _Compensated, "exact": _Exact}[way]
     with np.errstate(all="ignore"):
-        for rows, block in blocks(X, size, None if way == "plain" else _ROWS_COMPENSATED):
-            if way == "plain" and not sp.issparse(block) and room.shape != block.shape:
+        for rows, block in blocks(X, size, None if way in ("plain", "each") else _ROWS_COMPENSATED):
+            if room.shape != block.shape and not sp.issparse(block):
                 room = np.empty(block.shape)
-            seen = by(block, wide, room)
+            seen = by(block, wide, room, rounded)
             if tall is not None:
                 found = seen.products(tall, tuple(start[rows] for start in starts))
                 low[rows], high[rows] = found.low, found.high
@@ -112,8 +121,8 @@ class _Plain:
     as much as the sums of that column.
     """
 
-    def __init__(self, block: Any, wide: float, room: np.ndarray) -> None:
-        self.block, self.wide = block, wide
+    def __init__(self, block: Any, wide: float, room: np.ndarray, rounded: int) -> None:
+        self.block, self.wide, self.rounded = block, wide, rounded
         if sp.issparse(block):
             self.sizes = _with_data(block, abs(block.data))
         else:
@@ -127,7 +136,7 @@ class _Plain:
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
         values = self.block @ W
         terms = self._terms() + len(starts)
-        sizes = (self.sizes @ _largest(W))[:, None]
+        sizes = self.sizes @ self._sizes_of(W)
         for start in starts:
             values += start[:, None]
             sizes += abs(start)[:, None]
@@ -135,15 +144,32 @@ class _Plain:
 
     def row_sums(self, A: np.ndarray) -> Enclosure:
         values = self.block.T @ A
-        most = _largest(A)
-        sizes = (self.sizes.T @ most)[:, None]
-        return Enclosure.around(values, self.wide * dot_error(float(np.count_nonzero(most)), sizes))
+        factors = self._sizes_of(A)
+        sizes = self.sizes.T @ factors
+        terms = (
+            float(len(factors) if factors.shape[1] > 1 else np.count_nonzero(factors))
+            + self.rounded
+        )
+        return Enclosure.around(values, self.wide * dot_error(terms, sizes))
+
+    def _sizes_of(self, factors: np.ndarray) -> np.ndarray:
+        """Return the largest size in every row, as one column."""
+        if factors.shape[1] == 1:
+            return abs(factors)
+        return np.asarray(abs(factors).max(axis=1, initial=0.0)[:, None])
+
+
+class _Each(_Plain):
+    """The plain sums of one block with a bound for each column."""
+
+    def _sizes_of(self, factors: np.ndarray) -> np.ndarray:
+        return abs(factors)
 
 
 class _Compensated:
     """The sums of one block with the rounding errors of its products and high parts."""
 
-    def __init__(self, block: Any, wide: float, _room: np.ndarray) -> None:
+    def __init__(self, block: Any, wide: float, _room: np.ndarray, _rounded: int) -> None:
         self.block, self.wide = block, wide
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
@@ -207,7 +233,7 @@ class _Compensated:
 class _Exact:
     """The sums of one block in integers."""
 
-    def __init__(self, block: Any, wide: float, _room: np.ndarray) -> None:
+    def __init__(self, block: Any, wide: float, _room: np.ndarray, _rounded: int) -> None:
         self.rows = block.toarray() if sp.issparse(block) else block
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
@@ -232,11 +258,6 @@ def _exact_sums(rows: np.ndarray, factor: np.ndarray, starts: np.ndarray) -> Enc
     ]  # fmt: skip
     low, high = zip(*map(rounded, sums), strict=True) if sums else ((), ())
     return Enclosure(np.array(low, dtype=np.float64), np.array(high, dtype=np.float64))
-
-
-def _largest(values: np.ndarray) -> np.ndarray:
-    """Return the largest size in every row."""
-    return abs(values[:, 0]) if values.shape[1] == 1 else abs(values).max(axis=1, initial=0.0)
 
 
 def _with_data(block: Any, data: np.ndarray) -> Any:

@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.canonical import sha256
-from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
-from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_bounds import Scored, most_out_of_order, objectives
 from separatrix.certificates.kernel_claims import (
     WIDER,
@@ -29,11 +27,13 @@ from separatrix.certificates.kernel_claims import (
     smallest_eigenvalue,
 )
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
+from separatrix.certificates.objective_bounds import NOTHING
 from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.two_bounds import (
     SLACK,
     EachMachine,
     are_floats,
+    costs_agree,
     costs_in_json,
     hexadecimal,
     stated,
@@ -197,6 +197,7 @@ def _fits(machine: KernelGap, first: KernelGap, X: Any, codes: np.ndarray, n_cla
         and (machine.kernel.name != "precomputed" or n == d)
         and machine.kernel.gamma > 0.0
         and bool((costs >= 0.0).all() and (costs > 0.0).any() and not costs[left_out].any())
+        and costs_agree(costs)
         and isinstance(machine.bias, float)
         and math.isfinite(machine.bias)
     )
@@ -227,20 +228,14 @@ def prove_kernel_gap(
     wider: float = WIDER,
 ) -> KernelGap:
     """Compute both bounds from one column of scores, rounding outwards."""
-    g, errors = scores.values[:, 0], scores.errors[:, 0]
+    rows = Scored(signs, costs, alpha, scores.enclosed(1.0 + wider)[:, 0]).with_a_sign()
+    above, below = objectives(rows, bias)
+    if np.count_nonzero(alpha) > np.count_nonzero(rows.alpha):
+        below = NOTHING  # a multiplier of a row that has no part in this
+    primal, dual = stated(above, below, SLACK if wider else 0.0)
+    violation = most_out_of_order(rows)
     with np.errstate(over="ignore", invalid="ignore"):
-        margins = signs * (g + bias)
-        # Another check computes clear rows in float64: their claim need not be wider.
-        wider_by = np.where(scores.clear, 1.0, 1.0 + wider)
-        off = (errors + 2.0 * UNIT * (abs(g) + abs(bias) + 1.0)) * wider_by
-        rows = Scored(signs, costs, alpha, g, margins, off).with_a_sign()
-        primal, dual = objectives(rows)
-        if np.count_nonzero(alpha) > np.count_nonzero(rows.alpha):
-            dual = -math.inf  # a multiplier of a row that has no part in this
-        primal, dual = stated(
-            Enclosure.exact(primal), Enclosure.exact(dual), SLACK if wider else 0.0
-        )
-        violation = most_out_of_order(rows)
+        margins = signs * (scores.values[:, 0] + bias)  # to look at: no claim rests on them
     return KernelGap(
         primal=primal,
         dual=dual,

@@ -32,12 +32,12 @@ from separatrix.certificates.class_multipliers import (
     shares_of,
 )
 from separatrix.certificates.class_pass import shortfalls
-from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.kernel_bounds import rounded_sum, square_from_above
+from separatrix.certificates.kernel_bounds import square_of
 from separatrix.certificates.kernel_claims import WIDER, KernelClaim, least_eigenvalue
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
+from separatrix.certificates.objective_bounds import NOTHING
 from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.two_bounds import (
     SLACK,
@@ -47,7 +47,7 @@ from separatrix.certificates.two_bounds import (
     hexadecimal,
     stated,
 )
-from separatrix.certificates.weights_by_class import below, losses_above
+from separatrix.certificates.weights_by_class import losses_of
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import as_matrix
 
@@ -176,28 +176,21 @@ def prove_kernel_multiclass_gap(
     `smallest` is that of `least_eigenvalue` for the same shares.
     """
     named, K = Named(rows, rivals, multipliers), len(biases)
-    primal, dual = math.inf, -math.inf
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        values = scores.values + biases
-        if are_in_place(named, codes, K):
-            shares = shares_of(codes, *named, K)
-            off = scores.errors * (1.0 + wider)
-            square = square_from_above(shares, scores.values, off)
-            # Beside the scores' errors: a score with its bias, and what `shortfalls` does with it.
-            rounding = 8.0 * UNIT * (abs(scores.values) + abs(biases) + 1.0) * (1.0 + wider)
-            short, _ = shortfalls(values, (off + rounding) * (1.0 + 8.0 * UNIT), codes)
-            primal = (0.5 * square + losses_above(short, costs)) * (1.0 + 4.0 * UNIT)
-            if _is_feasible(named, codes, costs, shares):
-                # The sum of the multipliers is rounded once.
-                gain = rounded_sum(multipliers) * (1.0 - 4.0 * UNIT)
-                dual = below(gain - 0.5 * square)
-        primal, dual = stated(
-            Enclosure.exact(primal), Enclosure.exact(dual), SLACK if wider else 0.0
+    above, below = Enclosure(0.0, math.inf), NOTHING
+    if are_in_place(named, codes, K):
+        shares, found = shares_of(codes, *named, K), scores.enclosed(1.0 + wider)
+        square = sum(
+            (square_of(shares[:, k], found[:, k]) for k in range(K)), start=Enclosure.exact(0.0)
         )
-        margins = _margins(values, codes)
+        above = square.halved() + losses_of(shortfalls(found + biases, codes), costs)
+        if _is_feasible(named, codes, costs, shares):
+            below = Enclosure.exact(multipliers).sum() - square.halved()
+    primal, dual = stated(above, below, SLACK if wider else 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        margins = _margins(scores.values + biases, codes)  # to look at: no claim rests on them
     return KernelMulticlassGap(
-        primal=float(primal) if math.isfinite(primal) else math.inf,
-        dual=float(dual),
+        primal=primal,
+        dual=dual,
         kernel=kernel,
         biases=biases,
         rows=rows,

@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.certificates.canonical import sha256
-from separatrix.certificates.data_pass import UNIT
 from separatrix.certificates.duality_gap import data_of
-from separatrix.certificates.kernel_bounds import rounded_sum, square_from_above
+from separatrix.certificates.enclosure import Enclosure
+from separatrix.certificates.kernel_bounds import square_of
 from separatrix.certificates.kernel_gap import signs_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.problem.kernels import Kernel
@@ -157,17 +157,10 @@ def _is_balanced(signs: np.ndarray, alpha: np.ndarray) -> bool:
 
 
 def _bound(rows: KernelRowsInProof, signs: np.ndarray, alpha: np.ndarray, wider: float) -> float:
-    scores = kernel_scores(rows, (signs * alpha)[:, None])
-    used = alpha > 0.0
-    a, g, errors = alpha[used], scores.values[used, 0], scores.errors[used, 0]
-    if not (np.isfinite(g).all() and np.isfinite(errors).all()):
-        return math.inf
-    off = (errors + 2.0 * UNIT * abs(g)) * (1.0 + wider)
-    square, total = square_from_above(signs[used] * a, g, off), rounded_sum(a) * (1.0 - 4.0 * UNIT)
-    if not math.isfinite(square):
-        return math.inf
-    slack = _SLACK if wider else 0.0
-    return math.sqrt(square) / total * (1.0 + 8.0 * UNIT) * (1.0 + slack)
+    scores = kernel_scores(rows, (signs * alpha)[:, None]).enclosed(1.0 + wider)[:, 0]
+    longest = (square_of(signs * alpha, scores).root() / Enclosure.exact(alpha).sum()).high
+    # To round a number that grew never crosses where it came from.
+    return float(longest) * (1.0 + (_SLACK if wider else 0.0))
 
 
 def _cancels(X: Any, used: np.ndarray, shares: np.ndarray) -> bool:

@@ -1,9 +1,9 @@
 """Scores of a kernel machine, g_i = sum_j s_j K(x_j, x_i), in float64 with their errors bounded.
 
-Nothing here is shared with the solvers, kernel values least of all. A sum of k products errs by at
-most k u / (1 - k u) times the sum of the absolute products, whatever the order (Higham, section
-3.1); Cauchy's inequality turns that into lengths of rows. What is trusted: exp and tanh are right
-to eight units in the last place, and a kernel given as a function or a matrix is what it returns.
+Nothing here is shared with the solvers, kernel values least of all. Sums err by the plain bound of
+`enclosed_sums`; Cauchy's inequality turns it into lengths of rows. What is trusted: exp and tanh
+are right to eight units in the last place (tried before the first proof), and a kernel given as a
+function or a matrix is what it returns.
 """
 
 from __future__ import annotations
@@ -16,15 +16,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates.data_pass import LEAST, UNIT
-from separatrix.certificates.kernel_values import (
-    DEEP,
-    KernelRowsInProof,
-    Right,
-    gamma_bound,
-)
+from separatrix.certificates.enclosed_sums import dot_error
+from separatrix.certificates.enclosure import Enclosure
+from separatrix.certificates.kernel_values import DEEP, TRUSTED, KernelRowsInProof, Right
 
-__all__ = ["Expected", "KernelRowsInProof", "Scores", "kernel_scores"]
+__all__ = ["Expected", "KernelRowsInProof", "Scores", "kernel_scores", "score_errors"]
 
 _HEIGHT, _WIDTH, _NARROW = 256, 512, 256
 _UNIT_32 = 2.0**-24
@@ -34,7 +30,6 @@ _WORTH_SCREENING = 1 << 22  # entries
 _LARGEST_SHARE, _VANISHED = 0.05, 1e-18
 _LEAST_32, _MOST_32 = 1e-12, 1e12  # between these, nothing here leaves the range of float32
 _TRIAL, _TOO_MANY = 4, 0.4
-_TRUSTED = 16.0 * UNIT  # eight units in the last place
 _TASKS = 16
 
 
@@ -48,6 +43,15 @@ class Scores:
     values: np.ndarray
     errors: np.ndarray
     clear: np.ndarray
+
+    def enclosed(self, wide: float = 1.0) -> Enclosure:
+        """Return enclosures of the scores, `wide` times as wide as need be.
+
+        Another check computes clear rows in float64: their claim need not be wider.
+        """
+        wider = np.where(self.clear[:, None], 1.0, wide)
+        with np.errstate(all="ignore"):
+            return Enclosure.around(self.values, self.errors * wider)
 
     def of(self, machine: int) -> Scores:
         """Return the scores of one machine."""
@@ -90,22 +94,29 @@ def kernel_scores(
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         rights = [rows.right(part) for part in parts]
         largest = _between(rows, shares, parts, rights, scores, workers)
-        total = abs(shares).sum(axis=0)
         worth_it = 0 < len(support) * len(others) >= _WORTH_SCREENING
         if expected is not None and rows.kernel.name == "rbf" and worth_it:
             others = _screened(rows, shares, support, others, scores, expected, workers)
         _beyond(rows, shares, parts, rights, others, scores.values, largest, workers)
         wrong, size = rows.bounds(support)
         if rows.kernel.name == "callable":
-            wrong, size = _TRUSTED * largest, largest
+            wrong, size = TRUSTED * largest, largest
         terms = min(_WIDTH, len(support)) + min(_TASKS, len(parts)) + len(parts) + 4.0
-        errors = np.outer(wrong + gamma_bound(terms) * (size + wrong), total) * 1.01
-        errors += (n + 2.0) * LEAST  # products that vanish
+        errors = score_errors(wrong, size, terms, shares)
         exact = np.concatenate([support, others])
         scores.clear[:] = True
         scores.clear[exact] = False
-        scores.errors[exact] = errors[exact] * (1.0 + gamma_bound(n + 2.0))
+        scores.errors[exact] = errors[exact]
     return scores
+
+
+def score_errors(
+    wrong: np.ndarray, size: np.ndarray, terms: float, shares: np.ndarray
+) -> np.ndarray:
+    """Bound the errors of sums of kernel values of such errors and sizes, n x machines."""
+    each = Enclosure.exact(wrong) + dot_error(terms, (Enclosure.exact(size) + wrong).high)
+    sums = [Enclosure.exact(abs(column)).sum().high for column in shares.T]
+    return np.asarray((each[:, None] * np.array(sums)).high)
 
 
 def _between(
@@ -187,9 +198,9 @@ def _screened(
         terms = float(np.diff(rows.X.indptr).max(initial=0))
     elif d > DEEP:
         terms = DEEP + d / DEEP + 1.0
-    share = rows.kernel.gamma * (2.0 * gamma_bound(terms + 6.0, _UNIT_32) + 26.0 * _UNIT_32)
+    share = rows.kernel.gamma * (2.0 * _gamma_32(terms + 6.0) + 26.0 * _UNIT_32)
     # Shares are rounded to float32, and so are the sums over a block.
-    rest = gamma_bound(_NARROW + 6.0, _UNIT_32) + 20.0 * _UNIT_32
+    rest = _gamma_32(_NARROW + 6.0) + 20.0 * _UNIT_32
     reach, weight = float(squares.max(initial=0.0)), abs(shares)
     in_range = _LEAST_32 < reach < _MOST_32 and _LEAST_32 < float(weight.max()) < _MOST_32
     if not (in_range and share * 2.0 * reach <= _LARGEST_SHARE):
@@ -218,6 +229,11 @@ def _screened(
         return np.concatenate([open_rows, others[tried:]])
     later = _each(work, range(tried, len(others), _HEIGHT), workers)
     return np.concatenate([open_rows, *later])
+
+
+def _gamma_32(terms: float) -> float:
+    """Return the relative error of a sum of so many terms in float32 (Higham, section 3.1)."""
+    return 1.01 * terms * _UNIT_32 / (1.0 - terms * _UNIT_32)
 
 
 def _each(work: Callable[[int], Any], items: Any, workers: int) -> list[Any]:

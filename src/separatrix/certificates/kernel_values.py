@@ -1,26 +1,48 @@
 """Kernel values of rows in float64, with bounds on their errors: for proofs, and nothing else.
 
-Products err by the lengths of rows (Cauchy), as `kernel_scores` says; exp and tanh are trusted to
-eight units in the last place.
+Products err by the lengths of rows (Cauchy), as `kernel_scores` says. NumPy's exp and tanh are
+trusted to eight units in the last place, for there are a hundred million values to compute; they
+are tried at thousands of arguments beside the enclosed exp before the first proof.
 """
 
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates.data_pass import LEAST, UNIT
+from separatrix.certificates.enclosed_sums import dot_error
+from separatrix.certificates.enclosure import LEAST, UNIT, Enclosure, exp
 from separatrix.problem.kernels import Kernel
 
-__all__ = ["DEEP", "KernelRowsInProof", "Right", "gamma_bound"]
+__all__ = ["DEEP", "TRUSTED", "KernelRowsInProof", "Right", "require_exp"]
 
 DEEP = 64  # float32 products are added up over so many columns at a time
+TRUSTED = 16.0 * UNIT  # eight units in the last place
 _WIDTH = 512
+
+
+@cache
+def require_exp() -> None:
+    """Try exp and tanh beside the enclosed exp; refuse where they are not what is assumed."""
+    tried = -np.concatenate([np.linspace(0.0, 45.0, 8192), np.geomspace(1e-18, 700.0, 8192)])
+    true, twice = exp(tried), exp(2.0 * tried)
+    found = Enclosure.around(np.exp(tried), TRUSTED * np.exp(tried) + LEAST)
+    small = np.exp(tried.astype(np.float32)).astype(np.float64)
+    rounded = exp(tried.astype(np.float32).astype(np.float64))
+    single = Enclosure.around(small, 8.0 * 2.0**-24 * small + 2.0**-149)
+    fast = (twice - 1.0) / (twice + 1.0)
+    bent = Enclosure.around(np.tanh(tried), TRUSTED)
+    for one, other in ((true, found), (rounded, single), (fast, bent)):
+        if not ((one.low <= other.high) & (other.low <= one.high)).all():
+            raise ArithmeticError(
+                "NumPy's exp or tanh is off by more than eight units in the last place on this "
+                "machine, and no bound of a kernel machine can be proved with it."
+            )
 
 
 class KernelRowsInProof:
@@ -30,6 +52,7 @@ class KernelRowsInProof:
     """
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
+        require_exp()
         self.kernel, self.n = kernel, X.shape[0]
         self.is_given = kernel.name == "precomputed"
         self.X = X
@@ -102,26 +125,33 @@ class KernelRowsInProof:
         kernel, d = self.kernel, float(self.X.shape[1])
         if self.is_given:
             return _given_bounds(self.X, support)
-        inner = gamma_bound(d + 6.0)
-        squares = self.squares * (1.0 + gamma_bound(d + 2.0)) + (d + 2.0) * LEAST
-        largest = float(squares[support].max(initial=0.0))
+        found = Enclosure.around(self.squares, dot_error(d, self.squares))
+        squares = Enclosure.exact(np.maximum(found.high, 0.0))
+        largest = float(squares.high[support].max(initial=0.0))
         if kernel.name == "rbf":
-            exponent = kernel.gamma * (2.0 * inner + 24.0 * UNIT) * (squares + largest)
-            with np.errstate(over="ignore"):
-                share = np.minimum(np.expm1(exponent) * (1.0 + 8.0 * UNIT), 1.0) + 16.0 * UNIT
-            return share + LEAST, np.ones(self.n)
-        reach = np.sqrt(squares * largest) * (1.0 + 4.0 * UNIT) + math.sqrt(LEAST)
+            # Two products of rows, their squares, four roundings, and rows moved to their centre
+            # (four units of the squares): 2 d + 16 units of both squares together.
+            off = Enclosure.exact(dot_error(2.0 * d + 32.0, (squares + largest).high))
+            off = off * kernel.gamma
+            # e^E - 1 <= E + E^2 up to E = 1, and values lie within [0, 1].
+            share = (off + off.square()).at_most(1.0) + TRUSTED + LEAST
+            return share.high, np.ones(self.n)
+        reach = (squares * largest).root().high
         if kernel.name == "linear":
-            return inner * reach, reach * (1.0 + inner)
-        size = kernel.gamma * reach + abs(kernel.coef0)
-        wrong = kernel.gamma * inner * reach + 6.0 * UNIT * size
+            wrong = dot_error(d, reach)
+            return wrong, (Enclosure.exact(reach) + wrong).high
+        size = Enclosure.exact(reach) * kernel.gamma + abs(kernel.coef0)
+        off = Enclosure.exact(dot_error(d, reach)) * kernel.gamma + dot_error(8.0, size.high)
         if kernel.name == "sigmoid":
-            return wrong + 8.0 * UNIT, np.ones(self.n)
-        with np.errstate(over="ignore", invalid="ignore"):
-            whole, degree = size + wrong, kernel.degree
-            rounded = 2.0 * degree * UNIT * whole**degree
-            moved = degree * wrong * whole ** max(degree - 1, 0)
-            return (rounded + moved) * 1.01 + LEAST, whole**degree * 1.01
+            return (off + TRUSTED).high, np.ones(self.n)
+        # A power moves by at most m E (|z| + E)^(m - 1), and is rounded m times; what a product
+        # loses below the least normal number may grow with the rest.
+        whole, power = size + off, Enclosure.exact(np.ones(self.n))
+        for _ in range(kernel.degree - 1):
+            power = power * whole
+        moved, power = power * off * float(kernel.degree), power * whole
+        lost = dot_error(kernel.degree + 2.0, power.at_least(1.0).high)
+        return (moved + lost).high, power.high
 
     def in_float32(self) -> KernelRowsInProof:
         """Return the same rows with float32 values, for rows that need no more."""
@@ -153,8 +183,3 @@ def _given_bounds(X: np.ndarray, support: np.ndarray) -> tuple[np.ndarray, np.nd
         error[part] = abs(block - mirror).max(axis=1, initial=0.0)
         size[part] = abs(block).max(axis=1, initial=0.0)
     return error, size
-
-
-def gamma_bound(terms: float, unit: float = UNIT) -> float:
-    """Return the relative error of a sum of so many terms (Higham, section 3.1)."""
-    return 1.01 * terms * unit / (1.0 - terms * unit)

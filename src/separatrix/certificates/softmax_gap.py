@@ -28,21 +28,14 @@ import numpy as np
 
 from separatrix._device import on_host
 from separatrix.certificates.canonical import sha256
-from separatrix.certificates.data_pass import LEAST, UNIT, gamma
 from separatrix.certificates.duality_gap import data_of
-from separatrix.certificates.enclosure import Enclosure
+from separatrix.certificates.enclosed_sums import dot_error
+from separatrix.certificates.enclosure import LEAST, Enclosure, sum_of
+from separatrix.certificates.objective_bounds import NOTHING
 from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.softmax_pass import SoftmaxPass, softmax_pass
-from separatrix.certificates.two_bounds import SLACK, stated
-from separatrix.certificates.weights_by_class import (
-    WeightsByClass,
-    below,
-    half_square,
-    penalty_of_biases,
-    primal_above,
-    sum_error,
-    sum_from_above,
-)
+from separatrix.certificates.two_bounds import SLACK, WIDE, is_enough, stated
+from separatrix.certificates.weights_by_class import WeightsByClass, penalty_of_biases, primal_of
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["SoftmaxGap", "check_softmax_gap"]
@@ -119,20 +112,23 @@ def check_softmax_gap(
     W = np.ascontiguousarray(weights[:, 1:].T, dtype=np.float64)
     bias = np.array(weights[:, 0], dtype=np.float64) if intercept else np.zeros(len(weights))
     free = intercept and bias_penalty == 0.0
-    wide = 3.0 if slack else 1.0  # whoever checks may add up in another order
+    wide = WIDE if slack else 1.0
     small = X.shape[0] * X.shape[1] * len(weights) <= _FEW
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         for by_column in (True,) if small else (False, True):
             seen = softmax_pass(X, codes, costs, W, bias, free, by_column, wide)
-            primal = primal_above(seen.losses, costs, W, bias, bias_penalty if intercept else 0.0)
+            above = primal_of(
+                Enclosure(np.zeros(len(codes)), seen.losses), costs, W, bias,
+                bias_penalty if intercept else 0.0,
+            )  # fmt: skip
             if free:
-                dual = _mended_dual(seen, codes, costs, wide)
+                below = _mended_dual(seen, codes, costs, wide)
             else:
-                dual = _plain_dual(seen, costs, bias_penalty if intercept else None, wide)
-            if primal - dual <= (wanted - 2.0 * slack) * primal:
+                below = _plain_dual(seen, costs, bias_penalty if intercept else None, wide)
+            below = below.at_least(0.0)  # no loss is below 0
+            if is_enough(above, below, wanted, slack, is_cheap=True):
                 break
-    dual = max(dual, 0.0)  # no loss is below 0
-    primal, dual = stated(Enclosure.exact(primal), Enclosure.exact(dual), slack)
+    primal, dual = stated(above, below, slack)
     return SoftmaxGap(
         primal=primal,
         dual=dual,
@@ -147,43 +143,58 @@ def check_softmax_gap(
     )
 
 
-def _gain(seen: SoftmaxPass, costs: np.ndarray) -> float:
-    """Return sum_i c_i H(q_i), from below."""
-    terms = costs * seen.entropies
-    if not np.isfinite(terms).all():
-        return -math.inf
-    terms = np.maximum(terms, 0.0)
-    return sum_from_above(terms) - 2.0 * sum_error(terms)
+def _gain(seen: SoftmaxPass, costs: np.ndarray) -> Enclosure:
+    """Bound sum_i c_i H(q_i) from below; no entropy is below 0."""
+    entropies = np.where(np.isnan(seen.entropies), 0.0, np.maximum(seen.entropies, 0.0))
+    return sum_of(lambda h, c: h * c, Enclosure.exact(entropies), costs)
 
 
-def _plain_dual(seen: SoftmaxPass, costs: np.ndarray, penalty: float | None, wide: float) -> float:
-    """Return the dual objective of softmax itself, from below: no bias, or one that costs."""
-    spent = half_square(abs(seen.pulls) + wide * seen.errors, wide * seen.spread)
+def _half_square(values: Enclosure, spread: Enclosure) -> Enclosure:
+    """Bound half the squared length of a vector with an error so long, beyond its enclosure."""
+    return (values.square().sum().root() + spread).square().halved()
+
+
+def _length(values: Enclosure) -> Enclosure:
+    return values.square().sum().root()
+
+
+def _plain_dual(
+    seen: SoftmaxPass, costs: np.ndarray, penalty: float | None, wide: float
+) -> Enclosure:
+    """Enclose the dual objective of softmax itself: no bias, or one that costs."""
+    pulls = Enclosure.around(seen.pulls, wide * seen.errors)
+    value = _gain(seen, costs) - _half_square(pulls, Enclosure.exact(seen.spread) * wide)
     if penalty:
-        spent += penalty_of_biases(abs(seen.excess) + wide * seen.excess_errors, penalty)
-    return below(_gain(seen, costs) - spent)
+        value = value - penalty_of_biases(
+            Enclosure.around(seen.excess, wide * seen.excess_errors), penalty
+        )
+    return value
 
 
-def _mended_dual(seen: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float) -> float:
-    """Return the dual objective of softmax with its sums mended, from below."""
-    K, n = len(seen.excess), len(codes)
-    masses = np.bincount(codes, costs, minlength=K)
-    loose = gamma(n + 4.0)
-    if not (np.isfinite(seen.excess_errors).all() and (masses > 0.0).all()):
-        return -math.inf
-
-    def with_share(errors: np.ndarray) -> float:
-        lacking = np.maximum(errors - seen.excess, 0.0)
-        share = float((lacking / (masses * (1.0 - 2.0 * loose) + lacking)).max(initial=0.0))
-        share = min(1.0, share * (1.0 + 16.0 * UNIT) + LEAST)
-        return _dual_with_share(seen, costs, wide, share, masses, loose)
-
-    found = with_share(wide * seen.excess_errors)
-    if wide == 1.0 or not math.isfinite(found):
+def _mended_dual(seen: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float) -> Enclosure:
+    """Enclose the dual objective of softmax with its sums mended."""
+    masses = _masses(codes, costs, len(seen.excess))
+    if not (np.isfinite(seen.excess_errors).all() and (masses.low > 0.0).all()):
+        return NOTHING
+    excess = Enclosure.around(seen.excess, wide * seen.excess_errors)
+    # t N_k + (1 - t) r_k >= 0 for every k, whatever r_k is within its enclosure.
+    lacking = (-excess).at_least(0.0)
+    share = (lacking / (masses + lacking)).high.max()
+    found = _dual_with_share(seen, costs, wide, min(1.0, float(share)), masses, excess)
+    if wide == 1.0 or not math.isfinite(float(found.low)):
         return found
     # Sums added up otherwise may be known better, and be mended by a smaller share. The dual is
     # concave in the share: between two of them it is not below the lower of both.
-    return min(found, with_share(-wide * seen.excess_errors))
+    lacking = Enclosure.exact(np.maximum(-excess.high, 0.0))
+    share = (lacking / (masses + lacking)).low.max(initial=0.0)
+    other = _dual_with_share(seen, costs, wide, max(0.0, float(share)), masses, excess)
+    return Enclosure(min(found.low, other.low), found.high)
+
+
+def _masses(codes: np.ndarray, costs: np.ndarray, K: int) -> Enclosure:
+    """Enclose N_k, the sum of costs in every class."""
+    parts = [Enclosure.exact(costs[codes == k]).sum() for k in range(K)]
+    return Enclosure(np.array([p.low for p in parts]), np.array([p.high for p in parts]))
 
 
 def _dual_with_share(
@@ -191,22 +202,18 @@ def _dual_with_share(
     costs: np.ndarray,
     wide: float,
     share: float,
-    masses: np.ndarray,
-    loose: float,
-) -> float:
-    """Return it where this share of every row's probabilities is given to the class means."""
-    K, n = len(seen.excess), len(costs)
-    mass = float(masses.sum())
-    # t v_k, and how far it may be off: r_k and N_k are known to an error each.
-    mix = (share * masses + (1.0 - share) * seen.excess) / mass
-    mix_errors = 1.01 * (2.0 * loose * share * masses + wide * seen.excess_errors) / mass
-    mix_errors += (16.0 * UNIT + 1.01 * loose) * abs(mix)
-    total = (1.0 - share) * seen.pulls + share * seen.members.T - np.outer(seen.all_rows, mix)
-    reach = seen.reach * (1.0 + loose)
+    masses: Enclosure,
+    excess: Enclosure,
+) -> Enclosure:
+    """Enclose it where this share of every row's probabilities is given to the class means."""
+    K, rest = len(seen.excess), Enclosure.exact(1.0) - share
+    mass = masses.sum()
+    mix = (masses * share + excess * rest) / mass  # t v_k
+    pulls = Enclosure.around(seen.pulls, wide * seen.errors)
+    given = Enclosure.exact(seen.members.T) * share
+    taken = Enclosure.exact(seen.all_rows)[:, None] * mix
     # Sums of rows are known to a share of their reach, which the small t and t v bring down.
-    rough = gamma(n + 8.0) * reach * (math.sqrt(K) * share + float(np.linalg.norm(mix)))
-    rough += float(np.linalg.norm(seen.all_rows)) * float(np.linalg.norm(mix_errors))
-    rough += gamma(n + 8.0) * reach * float(np.linalg.norm(mix_errors))
-    rough += 8.0 * UNIT * float(np.linalg.norm(seen.pulls))
-    spent = half_square(abs(total) + wide * seen.errors, wide * (seen.spread + 1.01 * rough))
-    return below((1.0 - share) * (1.0 - 4.0 * UNIT) * _gain(seen, costs) - spent)
+    off = Enclosure.exact(dot_error(len(costs) + K + 16.0, float(seen.reach))) * wide
+    rough = off * (Enclosure.exact(float(K)).root() * share + _length(mix))
+    spread = rough + Enclosure.exact(seen.spread) * wide + LEAST
+    return _gain(seen, costs) * rest - _half_square(pulls * rest + given - taken, spread)

@@ -20,7 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix._device import torch_module
-from separatrix.certificates.data_pass import LEAST, UNIT, Total, blocks, gamma
+from separatrix.certificates.data_pass import Total, blocks, gamma
+from separatrix.certificates.enclosure import LEAST, UNIT, Enclosure, exp
 from separatrix.problem.device_rows import on_device
 
 __all__ = ["SoftmaxPass", "softmax_pass"]
@@ -163,12 +164,14 @@ def _own_entropy(xp: Any, others: Any) -> Any:
 def _from_above(losses: np.ndarray, off: np.ndarray, K: int, wide: float) -> np.ndarray:
     """Return losses that scores off by so much do not exceed.
 
-    With every score off by e a loss grows by 2e at most, and to e^(2e) of itself at most.
+    A computed loss lacks a few units, and a least number for every power that vanished. With every
+    score off by e it grows by 2e at most, and to e^(2e) of itself at most.
     """
-    off = wide * off
-    with np.errstate(over="ignore", invalid="ignore"):
-        grown = np.minimum(losses + 2.0 * off, losses * np.exp(2.0 * off))
-        grown = grown * (1.0 + wide * (4.0 * K + 64.0) * UNIT) + LEAST
+    with np.errstate(all="ignore"):
+        lost = wide * ((4.0 * K + 64.0) * UNIT * abs(losses) + (K + 4.0) * LEAST)
+        true = Enclosure.around(losses, lost).at_least(0.0)
+        twice = Enclosure.exact(off) * (2.0 * wide)
+        grown = (true + twice).at_most(true * exp(twice)).high
     return np.where(np.isfinite(grown), grown, math.inf)
 
 

@@ -11,24 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.data_pass import LEAST, UNIT
+from separatrix.certificates.enclosure import Enclosure, sum_of
+from separatrix.certificates.objective_bounds import norm
 from separatrix.certificates.two_bounds import TwoBounds, are_floats, costs_from_json, costs_in_json
 from separatrix.checker import Refused
 
-__all__ = [
-    "WeightsByClass",
-    "below",
-    "half_square",
-    "losses_above",
-    "penalty_of_biases",
-    "primal_above",
-    "read",
-    "sum_error",
-    "sum_from_above",
-]
-
-_SUMMANDS = 256
-_CHUNK_ERROR = 1.01 * (_SUMMANDS + 4) * UNIT
+__all__ = ["WeightsByClass", "losses_of", "penalty_of_biases", "primal_of", "read"]
 
 
 class WeightsByClass(TwoBounds):
@@ -92,68 +80,19 @@ def read(claim: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
     return {"weights": weights, "costs": costs, **numbers, **about}
 
 
-def primal_above(
-    losses: np.ndarray, costs: np.ndarray, W: np.ndarray, bias: np.ndarray, penalty: float
-) -> float:
-    """Return a number that the objective does not exceed, given such a bound on each row's loss."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.append((W * W).ravel(), penalty * bias * bias * (1.0 + 2.0 * UNIT))
-        if not np.isfinite(squares).all():
-            return math.inf
-        norm = 0.5 * sum_from_above(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
-    return (norm + losses_above(losses, costs)) * (1.0 + 2.0 * UNIT)
+def primal_of(
+    losses: Enclosure, costs: np.ndarray, W: np.ndarray, bias: np.ndarray, penalty: float
+) -> Enclosure:
+    """Enclose the objective, given the loss of every row."""
+    return norm(W, bias, penalty) + losses_of(losses, costs)
 
 
-def losses_above(losses: np.ndarray, costs: np.ndarray) -> float:
-    """Return at least the sum of all losses times their costs, given such a bound on each loss."""
-    used = costs > 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        terms = costs[used] * losses[used]
-        if not np.isfinite(terms).all():
-            return math.inf
-        # No product of a loss of zero is rounded.
-        lost = np.count_nonzero(losses[used]) * LEAST
-        return sum_from_above(terms) * (1.0 + 2.0 * UNIT) + lost
+def losses_of(losses: Enclosure, costs: np.ndarray) -> Enclosure:
+    """Enclose the sum of all losses times their costs."""
+    return sum_of(lambda loss, c: loss * c, losses, costs)
 
 
-def half_square(sizes: np.ndarray, spread: float) -> float:
-    """Return half the squared length of a vector of such sizes and an error so long, from above."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = sizes * sizes
-        if not (np.isfinite(squares).all() and math.isfinite(spread)):
-            return math.inf
-        half = 0.5 * sum_from_above(squares.ravel()) * (1.0 + 8.0 * UNIT) + squares.size * LEAST
-    # The length of a vector is at most its computed length and the length of its error.
-    return half + spread * (math.sqrt(2.0 * half) + spread) * (1.0 + 8.0 * UNIT)
-
-
-def penalty_of_biases(sizes: np.ndarray, penalty: float) -> float:
-    """Return 1/(2p) sum_k r_k^2 for sums r_k of such sizes, from above."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = sizes / penalty * sizes * (1.0 + 8.0 * UNIT)
-        if not np.isfinite(squares).all():
-            return math.inf
-        return 0.5 * sum_from_above(squares) * (1.0 + 4.0 * UNIT) + len(squares) * LEAST
-
-
-def below(value: float) -> float:
-    """Return a number that the exact difference of two bounds does not fall short of."""
-    return value - 2.0 * UNIT * abs(value) - LEAST if math.isfinite(value) else -math.inf
-
-
-def sum_from_above(values: np.ndarray) -> float:
-    """Return the sum, for values that are not negative from above; inf where it overflows."""
-    try:
-        return math.fsum(_chunks(values).tolist()) * (1.0 + _CHUNK_ERROR)
-    except OverflowError:
-        return math.inf
-
-
-def sum_error(values: np.ndarray) -> float:
-    """Return by how much `sum_from_above` may be too large or too small."""
-    return 2.0 * _CHUNK_ERROR * sum_from_above(abs(values))
-
-
-def _chunks(values: np.ndarray) -> np.ndarray:
-    """Add up short stretches; what they lose, `_CHUNK_ERROR` bounds."""
-    return np.add.reduceat(values, np.arange(0, len(values), _SUMMANDS)) if len(values) else values
+def penalty_of_biases(sums: Enclosure, penalty: float) -> Enclosure:
+    """Enclose 1/(2p) sum_k r_k^2."""
+    sizes = sums.size()
+    return (sizes / penalty * sizes).sum().halved()

@@ -18,6 +18,7 @@ from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.data.libsvm import write_libsvm
 from separatrix.estimators._partitioned import fingerprint_of
+from separatrix.solvers.partitioned import newton
 
 
 def rows_of(seed, n=120, d=6, classes=2, sparse=False):
@@ -68,6 +69,29 @@ def test_the_optimum_is_that_of_the_rows_in_memory(tmp_path, seed, C):
         assert here.certificate_.check(handle)
         assert here.certificate_.check(X, y)
         assert not here.certificate_.check(X * 2.0, y)
+
+
+@pytest.mark.parametrize("few", [1, 2, 10])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_a_class_of_few_rows_is_solved_to_the_tolerance(tmp_path, few, C):
+    X, _ = rows_of(few, n=60)
+    y = (np.arange(60) < few).astype(int)
+    handle = sx.open_partitions(written(tmp_path / "data", X, y))
+    for machine in machines(C, tol=1e-6):
+        here = machine.fit(handle)
+        assert here.status_ == "optimal"
+        assert here.gap_ <= 1e-6
+        assert here.certificate_.check(X, y)
+
+
+def test_what_is_not_proved_is_not_called_optimal(tmp_path, monkeypatch):
+    X, y = rows_of(0)
+    handle = sx.open_partitions(written(tmp_path / "data", X, y))
+    monkeypatch.setattr(newton.Run, "gap", property(lambda run: 0.0))
+    with pytest.warns(ConvergenceWarning, match="gap"):
+        here = sx.LogisticRegression().fit(handle)
+    assert here.status_ == "unproved"
+    assert here.gap_ > here.tol
 
 
 @pytest.mark.parametrize("kind", ["libsvm", "npz", "parquet"])

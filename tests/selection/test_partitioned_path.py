@@ -37,6 +37,14 @@ def test_errors_of_folds_are_those_of_machines_fitted_by_hand(tmp_path, classes)
     assert machine.certificate_.check(X, y)
 
 
+def test_a_fold_that_holds_all_rows_of_a_class_is_refused(tmp_path):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    y = np.array(["many"] * 39 + ["one"])
+    rows = local_rows(handle_of(tmp_path / "data", X, y))
+    with pytest.raises(sx.DataError, match=r"no row of class 'one' to train on. Use fewer folds"):
+        fit_path_on_rows(sx.LogisticRegressionCV([1.0], cv=3), rows, "logistic")
+
+
 def test_the_neighbourhood_of_the_best_is_refined(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((90, 3))

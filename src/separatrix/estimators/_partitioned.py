@@ -189,9 +189,11 @@ def _fitted(
         proof = _proved(rows, run, facts, fingerprint)
         if proof.gap <= effort.tol:
             status = Status.OPTIMAL
+        elif status is Status.OPTIMAL:
+            status = Status.UNPROVED
         if proof.gap <= effort.tol or not status.is_final or not left:
             break
-        status, tol = Status.UNPROVED, 0.3 * tol
+        tol *= 0.3
     if kept is not None and status is Status.OPTIMAL:
         kept.clear()
     weights = run.best.w if posed.intercept else np.concatenate([[0.0], run.best.w[1:]])

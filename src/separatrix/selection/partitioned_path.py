@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.errors import DataError
 from separatrix.estimators._partitioned import Rows, fit_rows
 from separatrix.estimators._weights import class_factors
 from separatrix.problem.blocks import Block, Posed, Sums
@@ -53,6 +54,13 @@ def fold_errors(block: Block, posed: Posed, weights: np.ndarray) -> Sums:
     return int(held.sum()), int(wrong[held].sum()), int((~held).sum()), int(wrong[~held].sum())
 
 
+def fold_counts(block: Block, posed: Posed, n_classes: int) -> Sums:
+    """Count the rows of every class in every fold."""
+    counts = np.zeros((posed.folds, n_classes), dtype=np.int64)
+    np.add.at(counts, (block.fold_numbers(posed), block.codes), 1)
+    return (counts,)
+
+
 def fit_path_on_rows(machine: Any, rows: Rows, loss: str) -> Any:
     """Choose C by the errors of the folds, then fit on all rows and prove that."""
     machine._check_parameters(loss)
@@ -63,6 +71,7 @@ def fit_path_on_rows(machine: Any, rows: Rows, loss: str) -> Any:
         raise ValueError("with partitions C is chosen by errors: scoring must be None.")
     Cs, given = grid(machine.Cs)
     walk = _Walk(machine, rows, loss, int(folds))
+    walk.refuse_missing_classes()
     with one_thread():
         for C in Cs.tolist():
             walk.try_out(C)
@@ -89,6 +98,18 @@ class _Walk:
         """Return the error of every fold, a row a C."""
         return np.array([[cell.validation for cell in self.cells[C]] for C in self.tried])
 
+    def refuse_missing_classes(self) -> None:
+        """Refuse folds of which one holds all rows of a class: none would be left to train on."""
+        posed = self._posed(1.0, 0, 0)
+        (counts,) = self.rows.engine.reduce(fold_counts, posed, len(self.rows.classes))
+        missing = np.argwhere(counts == counts.sum(axis=0))
+        if len(missing):
+            fold, number = missing[0]
+            raise DataError(
+                f"Fold {fold} has no row of class {self.rows.classes.tolist()[number]!r} to train "
+                "on. Use fewer folds or another random_state, or add rows to that class."
+            )
+
     def try_out(self, C: float) -> None:
         """Train and judge one C on every fold, from the nearest C below that is there."""
         below = [known for known in self.cells if known < C]
@@ -97,21 +118,24 @@ class _Walk:
             self._cell(C, fold, near[fold].points if near else None) for fold in range(self.folds)
         ]
 
+    def _posed(self, C: float, number: int, fold: int) -> Posed:
+        return Posed(
+            CODES[self.loss],
+            number,
+            C * np.asarray(self.factors, dtype=np.float64),
+            bool(self.machine.fit_intercept),
+            float(self.machine.intercept_penalty),
+            fold,
+            self.folds,
+            self.effort.seed,
+        )
+
     def _cell(self, C: float, fold: int, starts: tuple[Point, ...] | None) -> Cell:
-        begun, machine, engine = time.perf_counter(), self.machine, self.rows.engine
+        begun, engine = time.perf_counter(), self.rows.engine
         count = len(self.rows.classes)
         runs = []
         for place, number in enumerate([1] if count == 2 else range(count)):
-            posed = Posed(
-                CODES[self.loss],
-                number,
-                C * np.asarray(self.factors, dtype=np.float64),
-                bool(machine.fit_intercept),
-                float(machine.intercept_penalty),
-                fold,
-                self.folds,
-                self.effort.seed,
-            )
+            posed = self._posed(C, number, fold)
             run = Run(engine, posed, self.effort.tol, starts[place] if starts else None)
             run.go_on(self.effort.tol, self.effort.deadline)
             runs.append(run)

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix.problem.blocks import Engine, Posed
-from separatrix.problem.losses import HINGE
+from separatrix.problem.losses import HINGE, LOGISTIC
 from separatrix.solvers._drive import Status
 from separatrix.solvers.partitioned import passes
 from separatrix.solvers.partitioned.row_terms import (
@@ -49,6 +49,8 @@ _FIRST_SHARE, _SHORT = 0.3, 0.05
 # Centred anew, a band that loses more than this share of what it did is too wide.
 _GAINS, _NARROWER = 0.3, 0.3
 _ENOUGH = 1e-4
+# Factors so close to 1 leave the three terms of the logistic gain right to 2e-7 of alpha.
+_NEAR_ONE = 0.01
 _STEPS = 0.5 ** np.arange(24.0)
 _PATIENCE = 3
 
@@ -289,6 +291,10 @@ class Run:
         gain = 0.0
         for side, factor in enumerate(factors):
             off = factor - 1.0
+            if posed.loss == LOGISTIC and off < -_NEAR_ONE:
+                # The entropy is concave and 0 at alpha = 0: no less than this share of it is left.
+                gain += factor * sums[GAIN + side]
+                continue
             gain += sums[GAIN + side] + off * sums[GAIN_SLOPE + side]
             gain -= 0.5 * off * off * sums[GAIN_BEND + side]
         u = factors[0] * at.by_class[0] + factors[1] * at.by_class[1]

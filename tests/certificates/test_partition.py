@@ -17,7 +17,8 @@ from separatrix.certificates.reading import certificate_from_json
 from separatrix.certificates.separation import problem_from
 from separatrix.checker import Refused
 from separatrix.checker.__main__ import main
-from separatrix.checker.witnesses import check_gordan, check_overlap, rank
+from separatrix.checker.codec import Claim
+from separatrix.checker.witnesses import OVERLAP, WITNESS, check_gordan, check_overlap, rank
 
 SEEDS = 120
 FORGERIES = 6
@@ -97,9 +98,9 @@ def test_a_gordan_witness_is_checked(rows, multipliers, reason):
     X, y = np.array([[0, 0], [1, 1], [0, 1], [1, 0.0]]), [0, 0, 1, 1]
     data = as_checker_data(problem_from(X, y, True))
     genuine = {"rows": [0, 1, 2, 3], "multipliers": ["0x1"] * 4}
-    assert "no hyperplane" in check_gordan(data, genuine, True)
+    assert "no hyperplane" in check_gordan(data, Claim(genuine, "it", WITNESS), True)
     with pytest.raises(Refused, match=reason):
-        check_gordan(data, {"rows": rows, "multipliers": multipliers}, True)
+        check_gordan(data, Claim({"rows": rows, "multipliers": multipliers}, "it", WITNESS), True)
 
 
 def test_rows_that_do_not_span_prove_no_overlap():
@@ -108,7 +109,7 @@ def test_rows_that_do_not_span_prove_no_overlap():
     problem = problem_from(X, y, True)
     claim = {"rows": [0, 1], "multipliers": ["0x1", "0x1"], "others": "0x0"}
     with pytest.raises(Refused, match="span"):
-        check_overlap(as_checker_data(problem), claim, True)
+        check_overlap(as_checker_data(problem), Claim(claim, "it", OVERLAP), True)
     assert sx.separability(X, y).kind == "quasi-separable"
 
 

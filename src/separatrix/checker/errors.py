@@ -21,7 +21,6 @@ from .codec import (
     integer,
     integers_of,
     many,
-    numbers,
     one_of,
     text,
 )
@@ -35,9 +34,8 @@ FIELDS |= {"tree": anything}
 Point = tuple[int, ...]
 
 
-def check_errors(data: Data, value: Any, intercept: bool) -> str:
+def check_errors(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the weights make `errors` training errors, and no hyperplane fewer than `lower`."""
-    claim = Claim(value, "the claim", FIELDS, weights=numbers, integers=integers_of)
     if claim.sample_weight_sha256 or claim.unit != [1, 1]:
         raise Refused(
             "it speaks of sample weights, which are not in the data file: "

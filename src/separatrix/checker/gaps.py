@@ -15,7 +15,19 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from .codec import Claim, Refused, cost, count, counts, many, number, numbers, one_of, whole
+from .codec import (
+    Claim,
+    Refused,
+    anything,
+    cost,
+    count,
+    counts,
+    many,
+    number,
+    numbers,
+    one_of,
+    whole,
+)
 from .enclosed import BITS, log, log1p_exp
 from .exact import Data, distinct, integers, ratio, square
 
@@ -24,11 +36,11 @@ REACH = 1000  # without a penalty on w, the bound speaks of weights up to so man
 FIELDS = {"loss": one_of("hinge", "squared_hinge", "logistic"), "positive": count}
 FIELDS |= {"costs": many(cost), "bias_penalty": number, "ridge": number, "weights": numbers}
 FIELDS |= {"rows": counts, "multipliers": numbers, "primal": number, "dual": number}
+SCALED = {"exponents": many(whole), "machines": many(anything)}
 
 
-def check_duality_gap(data: Data, value: Any, intercept: bool) -> str:
+def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the least objective of the linear model lies between dual and primal."""
-    claim = Claim(value, "the claim", FIELDS)
     if not (claim.positive == 1 if data.n_classes == 2 else claim.positive < data.n_classes):
         raise Refused("positive must number a class: 1, or any where there are more than two")
     if claim.ridge not in (0.0, 1.0):
@@ -44,19 +56,18 @@ def check_duality_gap(data: Data, value: Any, intercept: bool) -> str:
     return between(claim, primal, dual, f"hyperplane{reach}")
 
 
-def check_scaled_gap(data: Data, value: Any, intercept: bool) -> str:
+def check_scaled_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: those gaps, for columns divided by powers of two; the data are these columns."""
-    claim = Claim(value, "the claim", {"exponents": many(whole), "machines": many(dict)})
-    said = [check_duality_gap(data, machine, intercept) for machine in claim.machines]
-    numbers = [machine["positive"] for machine in claim.machines]
+    models = [Claim(value, "a model", FIELDS) for value in claim.machines]
+    said = [check_duality_gap(data, model, intercept) for model in models]
+    numbers = [model.positive for model in models]
     if numbers not in ([1], list(range(data.n_classes))) or len(numbers) == data.n_classes == 2:
         raise Refused("there must be one model, or one for each of more than two classes")
     return f"{'; '.join(said)} (each column divided by a power of two)"
 
 
-def divided(data: Data, value: Any) -> Data:
-    """Return the data with the columns divided that a scaled gap names."""
-    exponents = many(whole)(value.get("exponents") if type(value) is dict else None)
+def divided(data: Data, exponents: list[int]) -> Data:
+    """Return the data with columns divided by powers of two."""
     if len(exponents) != data.n_features or any(abs(e) > 1100 for e in exponents):
         raise Refused("exponents must be one a column, of the size of those of floats")
     rows = []

@@ -35,6 +35,9 @@ KERNEL = {"name": one_of("linear", "poly", "rbf", "sigmoid", "precomputed", "cal
 KERNEL |= {"gamma": number, "degree": count, "coef0": number}
 COMMON = {"kernel": anything, "costs": many(cost), "smallest": share}
 COMMON |= {"primal": number, "dual": number}
+FIELDS = COMMON | {"positive": count, "negative": whole, "bias": number, "rows": counts}
+FIELDS |= {"multipliers": numbers, "curved": flag, "violation": number}
+DIRECT = COMMON | NAMED | {"biases": numbers}
 _LONGEST = 1 << 20  # bits of one value of a polynomial kernel
 
 
@@ -132,15 +135,12 @@ class Kernel:
         )
 
 
-def check_kernel_gap(data: Data, value: Any, intercept: bool) -> str:
+def check_kernel_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the least objective of the kernel model lies between dual and primal.
 
     Of a kernel that is not positive semidefinite, only that no pair of multipliers is out of order
     by more than `violation`.
     """
-    own = {"positive": count, "negative": whole, "bias": number, "rows": counts}
-    own |= {"multipliers": numbers, "curved": flag, "violation": number}
-    claim = Claim(value, "the claim", COMMON | own)
     kernel = Kernel(data, claim.kernel)
     signs = _signs(data, claim, intercept)
     costs = all_costs(claim.costs, len(signs))
@@ -216,9 +216,8 @@ def _violation(
     )
 
 
-def check_kernel_multiclass_gap(data: Data, value: Any, intercept: bool) -> str:
+def check_kernel_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the same bounds for Crammer and Singer's model with a kernel."""
-    claim = Claim(value, "the claim", COMMON | NAMED | {"biases": numbers})
     kernel, K = Kernel(data, claim.kernel), data.n_classes
     costs = all_costs(claim.costs, len(data.rows))
     if math.inf in costs or len(claim.biases) != K or intercept is not True:

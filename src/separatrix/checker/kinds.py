@@ -5,39 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .codec import Claim, Refused, anything, count, counts, flag, many, one_of, text
-from .errors import check_errors
+from . import errors, gaps, kernels, many_classes, separation, witnesses
+from .codec import (
+    Claim,
+    Reader,
+    Refused,
+    anything,
+    count,
+    counts,
+    flag,
+    integers_of,
+    many,
+    numbers,
+    one_of,
+    text,
+    vectors,
+)
 from .exact import Data
-from .gaps import check_duality_gap, check_scaled_gap, divided
-from .kernels import check_kernel_gap, check_kernel_multiclass_gap
 from .labels import same_label
-from .many_classes import check_multiclass_gap, check_softmax_gap
-from .separation import check_margin_bounds, check_separation
-from .witnesses import check_gordan, check_overlap, check_quasi
 
 FORMAT = "separatrix-certificate-1"
-CLAIMS: dict[str, Callable[[Data, Any, bool], str]] = {
-    "separation": check_separation,
-    "margin-bounds": check_margin_bounds,
-    "gordan": check_gordan,
-    "overlap": check_overlap,
-    "quasi": check_quasi,
-    "errors": check_errors,
-    "duality-gap": check_duality_gap,
-    "scaled-gap": check_scaled_gap,
-    "multiclass-gap": check_multiclass_gap,
-    "softmax-gap": check_softmax_gap,
-    "kernel-gap": check_kernel_gap,
-    "kernel-multiclass-gap": check_kernel_multiclass_gap,
-}
+# What checks a claim, the fields it must have, and those it may have.
+CLAIMS: dict[str, tuple[Callable[[Data, Claim, bool], str], dict[str, Reader], dict[str, Reader]]]
+CLAIMS = {
+    "separation": (
+        separation.check_separation, {}, {"weights": vectors, "integers": integers_of}
+    ),
+    "margin-bounds": (separation.check_margin_bounds, separation.BOUNDS, {}),
+    "gordan": (witnesses.check_gordan, witnesses.WITNESS, {}),
+    "overlap": (witnesses.check_overlap, witnesses.OVERLAP, {}),
+    "quasi": (witnesses.check_quasi, witnesses.QUASI, {}),
+    "errors": (
+        errors.check_errors, errors.FIELDS, {"weights": numbers, "integers": integers_of}
+    ),
+    "duality-gap": (gaps.check_duality_gap, gaps.FIELDS, {}),
+    "scaled-gap": (gaps.check_scaled_gap, gaps.SCALED, {}),
+    "multiclass-gap": (
+        many_classes.check_multiclass_gap, many_classes.FIELDS | many_classes.NAMED, {}
+    ),
+    "softmax-gap": (many_classes.check_softmax_gap, many_classes.FIELDS, {}),
+    "kernel-gap": (kernels.check_kernel_gap, kernels.FIELDS, {}),
+    "kernel-multiclass-gap": (kernels.check_kernel_multiclass_gap, kernels.DIRECT, {}),
+}  # fmt: skip
 SCALED = "separation", "margin-bounds", "gordan", "overlap", "quasi"  # decimals times 10**k
-MAY_BE_UNNAMED = (
-    "duality-gap",
-    "scaled-gap",
-    "multiclass-gap",
-    "softmax-gap",
-    "kernel-multiclass-gap",
-)
 ABOUT = {"rows": count, "features": count, "intercept": flag, "classes": many(text)}
 ABOUT |= {"sha256": text}
 OF_A_FILE = {"columns": many(text), "target": text, "zero_based": flag, "decimals": counts}
@@ -59,7 +69,9 @@ def check(certificate: Any, data: Data) -> str:
     """Return what is proved, or raise `Refused`."""
     try:
         described = about(certificate)
-        kind, claim = certificate["kind"], certificate["claim"]
+        kind = certificate["kind"]
+        work, fields, optional = CLAIMS[kind]
+        claim = Claim(certificate["claim"], "the claim", fields, **optional)
         data.refuse_disorder()
         if (described.rows, described.features) != (len(data.rows), data.n_features):
             raise Refused(
@@ -68,11 +80,10 @@ def check(certificate: Any, data: Data) -> str:
             )
         _refuse_classes(described.classes, data)
         if kind == "scaled-gap":
-            data = divided(data, claim)
-        named = described.sha256 or kind not in MAY_BE_UNNAMED
-        if named and described.sha256 != data.sha256():
+            data = gaps.divided(data, claim.exponents)
+        if described.sha256 != data.sha256():
             raise Refused("the certificate speaks of other data: the SHA-256 differs")
-        said = CLAIMS[kind](data, claim, described.intercept)
+        said = work(data, claim, described.intercept)
         if kind == "margin-bounds" and described.decimals:
             said += " (of columns times powers of ten, as decimals says, not of those in the file)"
         return said

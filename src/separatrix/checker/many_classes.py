@@ -13,7 +13,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 from .codec import Claim, Refused, cost, counts, many, number, numbers, vectors
 from .enclosed import BITS, exp, log
@@ -67,9 +66,8 @@ class Model:
         )
 
 
-def check_multiclass_gap(data: Data, value: Any, intercept: bool) -> str:
+def check_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the least objective of Crammer and Singer's model lies between dual and primal."""
-    claim = Claim(value, "the claim", FIELDS | NAMED)
     model = Model(data, claim, intercept)
     one, losses = 1 << -model.unit, 0
     for c, code, scores in model.scores():
@@ -107,12 +105,11 @@ def class_shares(
     return shares, unit
 
 
-def check_softmax_gap(data: Data, value: Any, intercept: bool) -> str:
+def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the least objective of the multinomial model lies between dual and primal.
 
     The dual point is the softmax of the weights, in fixed point; the own class gets the rest to 1.
     """
-    claim = Claim(value, "the claim", FIELDS)
     model = Model(data, claim, intercept)
     rows = [
         (row, c, code, scores[code] - max(scores), _parts(scores, model.unit))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
-from .codec import Claim, Refused, counts, integers_of, number, numbers, vectors
+from .codec import Claim, Refused, counts, number, numbers, vectors
 from .exact import Data, distinct, integers, margins, ratio, square
 
 
@@ -26,9 +25,8 @@ def weight_vectors(
     return [flat[k * length : (k + 1) * length] for k in range(wanted)], exponent
 
 
-def check_separation(data: Data, value: Any, intercept: bool) -> str:
+def check_separation(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the weights put every row strictly on its own side."""
-    claim = Claim(value, "the claim", {}, weights=vectors, integers=integers_of)
     weights, _ = weight_vectors(data, claim.weights, claim.integers)
     for row, margin in enumerate(margins(data, weights, intercept)):
         if not margin > 0:
@@ -40,12 +38,11 @@ BOUNDS = {"weights": vectors, "lower": number, "upper": number}
 BOUNDS |= {"rows": counts, "multipliers": numbers}
 
 
-def check_margin_bounds(data: Data, value: Any, intercept: bool) -> str:
+def check_margin_bounds(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: lower <= min_r w.z_r / |w|, and no hyperplane has a margin above upper.
 
     For every unit u: min_r u.z_r <= sum a_r u.z_r / sum a_r <= |sum a_r z_r| / sum a_r.
     """
-    claim = Claim(value, "the claim", BOUNDS)
     lower, upper = Fraction(claim.lower), Fraction(claim.upper)
     weights, exponent = weight_vectors(data, claim.weights)
     length = ratio(square(w for vector in weights for w in vector), 2 * exponent)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from .codec import Claim, Refused, counts, integer, integers_of
 from .exact import Data, margins
@@ -11,6 +10,8 @@ from .separation import signed_sum, weight_vectors
 
 _TIED = "on the boundary whenever none is beyond it"
 WITNESS = {"rows": counts, "multipliers": integers_of}
+OVERLAP = WITNESS | {"others": integer}
+QUASI = OVERLAP | {"integers": integers_of}
 
 
 def refuse_sum(data: Data, rows: list[int], multipliers: list[int], intercept: bool) -> None:
@@ -21,25 +22,22 @@ def refuse_sum(data: Data, rows: list[int], multipliers: list[int], intercept: b
         raise Refused("the multiples of the rows do not sum to zero")
 
 
-def check_gordan(data: Data, value: Any, intercept: bool) -> str:
+def check_gordan(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: positive multiples of some rows sum to zero; so no w puts all of them off."""
-    claim = Claim(value, "the claim", WITNESS)
     refuse_sum(data, claim.rows, claim.multipliers, intercept)
     return f"no hyperplane strictly separates these {len(claim.rows)} rows, nor all of the data"
 
 
-def check_overlap(data: Data, value: Any, intercept: bool) -> str:
+def check_overlap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: a w that leaves no margin negative leaves every margin zero."""
-    claim = Claim(value, "the claim", WITNESS | {"others": integer})
     _refuse_loose(data, claim, set(range(len(data.rows))), intercept, may_span=True)
     return (
         f"the classes overlap: all {len(data.rows)} rows are on the boundary, or one is beyond it"
     )
 
 
-def check_quasi(data: Data, value: Any, intercept: bool) -> str:
+def check_quasi(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the weights leave no margin negative, some positive, and the others are tied."""
-    claim = Claim(value, "the claim", WITNESS | {"others": integer, "integers": integers_of})
     if data.n_classes != 2:
         raise Refused("a witness needs two classes")
     weights, _ = weight_vectors(data, None, claim.integers)

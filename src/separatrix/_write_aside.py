@@ -6,10 +6,11 @@ import errno
 import os
 import secrets
 import stat
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from separatrix._terminal import print_pieces
 
 __all__ = ["create_whole", "new_file_beside", "write_whole"]
 
@@ -30,8 +31,7 @@ def write_whole(path: str | os.PathLike[str], contents: bytes | Iterable[bytes])
     """
     pieces = [contents] if isinstance(contents, bytes) else contents
     if os.fspath(path) == "-":
-        sys.stdout.buffer.writelines(pieces)
-        sys.stdout.buffer.flush()
+        print_pieces(pieces)
         return
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,6 +37,22 @@ def connected(address):
     raise AssertionError("the lab does not listen")
 
 
+def test_a_crowd_that_never_asks_does_not_keep_the_owner_out(address):
+    """Half-open connections once made the lab answer its owner 503."""
+    crowd = []
+    try:
+        for number in range(600):
+            one = connected(address)
+            if number % 2:
+                one.sendall(b"GET /static/lab.js HTTP/1.1\r\nHost: x\r\nX-")
+            crowd.append(one)
+        assert answered(address) == 200
+    finally:
+        for one in crowd:
+            one.close()
+    assert answered(address) == 200
+
+
 @pytest.mark.long
 def test_a_stalled_header_is_hung_up_on_and_garbage_refused(address):
     with connected(address) as stalled, connected(address) as rubbish:

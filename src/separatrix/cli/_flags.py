@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
+
+from separatrix._terminal import cleansed
 
 __all__ = ["PlainCommand", "PlainGroup"]
 
@@ -25,7 +28,15 @@ class _PlainFlags:
 
 
 class PlainCommand(_PlainFlags, TyperCommand):
-    """A command whose flags take no value, and show none."""
+    """A command whose flags take no value, and show none; its errors steer no terminal."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; names from data may stand in what it refuses."""
+        try:
+            return super().invoke(ctx)
+        except BadParameter as error:
+            vars(error)["message"] = cleansed(error.message)
+            raise
 
 
 class PlainGroup(_PlainFlags, TyperGroup):

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli._machine_facts import machine_facts
+from separatrix.cli._say import say
 
 Memory = Annotated[
     str | None,
@@ -112,14 +113,14 @@ def tell(machine: Any, handle: Any, certificate: Path | None, as_json: bool) -> 
     """Print what was found."""
     found = facts(machine, handle)
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        say(json.dumps(found, indent=1))
         return
-    typer.echo(f"{machine.status_}: {machine.status_.cause} ({found['solver']}).")
-    typer.echo(str(machine.certificate_).removeprefix("proved: ").capitalize() + ".")
+    say(f"{machine.status_}: {machine.status_.cause} ({found['solver']}).")
+    say(str(machine.certificate_).removeprefix("proved: ").capitalize() + ".")
     wrong, rows = round(found["training_error"] * handle.n_rows), handle.n_rows
-    typer.echo(f"Training errors: {wrong} of {rows} rows ({100 * wrong / rows:.2f} %).")
+    say(f"Training errors: {wrong} of {rows} rows ({100 * wrong / rows:.2f} %).")
     if "support_vectors" in found:
-        typer.echo(f"Support vectors: {sum(found['support_vectors'])}.")
-    typer.echo(f"Read in {len(handle.stored)} blocks, {found['passes']:.0f} passes.")
+        say(f"Support vectors: {sum(found['support_vectors'])}.")
+    say(f"Read in {len(handle.stored)} blocks, {found['passes']:.0f} passes.")
     if certificate is not None:
-        typer.echo(f"Certificate: {certificate}")
+        say(f"Certificate: {certificate}")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli._say import say
+
 if TYPE_CHECKING:
     from separatrix.data.table import Table
 
@@ -73,13 +75,13 @@ def check_labels(table: Table) -> None:
 def tell_notes(table: Table) -> None:
     """Say what the reader had to decide, apart from what was found."""
     for note in table.notes:
-        typer.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
 
 
 def tell_written(out: Path | None) -> None:
     """Say where the model or the picture is."""
     if out is not None:
-        typer.echo(f"{'Model' if out.suffix == '.sx' else 'Picture'}: {out}")
+        say(f"{'Model' if out.suffix == '.sx' else 'Picture'}: {out}")
 
 
 def _parsed(option: str) -> tuple[str, Any]:

@@ -6,7 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-import typer
+from separatrix.cli._say import say
 
 if TYPE_CHECKING:
     from separatrix.storage.stream_checkpoint import Checkpoint
@@ -27,7 +27,7 @@ class Teller:
         if self.gone:
             return
         try:
-            typer.echo(line)
+            say(line)
         except BrokenPipeError:
             self.gone = True
 
@@ -42,7 +42,7 @@ class Teller:
 
     def say(self, sentence: str) -> None:
         if not self.quiet:
-            typer.echo(sentence, err=True)
+            say(sentence, err=True)
 
     def resumed(self, state: Checkpoint) -> None:
         for place in state.places:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from separatrix.cli import _reading as reading
+from separatrix.cli._say import say
 
 
 def convert(
@@ -33,9 +34,9 @@ def convert(
     wanted = to or Path(out).suffix.lstrip(".").lower()
     write_table(table, out, wanted)
     for note in table.notes:
-        typer.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     rows, features = table.X.shape
     if as_json and out != "-":
-        typer.echo(json.dumps({"out": out, "to": wanted, "rows": rows, "features": features}))
+        say(json.dumps({"out": out, "to": wanted, "rows": rows, "features": features}))
     elif out != "-":
-        typer.echo(f"{out}: {rows:,} rows, {features:,} features")
+        say(f"{out}: {rows:,} rows, {features:,} features")

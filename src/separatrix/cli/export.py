@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli import _reading as reading
+from separatrix.cli._say import say
 
 _ENDINGS = {".sx": "sx", ".onnx": "onnx", ".csv": "csv"}
 
@@ -53,8 +54,8 @@ def export(
     if number_classes and wanted in ("liblinear", "libsvm"):
         told["classes"] = [str(name) for name in whole.model.classes_.tolist()]
     if as_json:
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        say(json.dumps(told, ensure_ascii=False))
         return
-    typer.echo(f"{out}: {wanted}, {told['features']:,} features")
+    say(f"{out}: {wanted}, {told['features']:,} features")
     for number, name in enumerate(told.get("classes", [])):
-        typer.echo(f"class {number}: {name}")
+        say(f"class {number}: {name}")

@@ -13,6 +13,7 @@ from separatrix.cli import _partitions as partitions
 from separatrix.cli import _preparing as preparing
 from separatrix.cli import _reading as reading
 from separatrix.cli._machine_facts import machine_facts
+from separatrix.cli._say import say
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
@@ -118,7 +119,7 @@ def fit(
     for warning in caught:
         if not issubclass(warning.category, ConvergenceWarning | UserWarning):
             continue
-        typer.echo(f"separatrix: {warning.message}", err=True)
+        say(f"separatrix: {warning.message}", err=True)
     if in_blocks:
         partitions.write(machine, table, certificate, out)
         if not quiet:
@@ -160,7 +161,7 @@ def _say(
     as_json: bool,
 ) -> None:
     if as_json:
-        typer.echo(json.dumps(_facts(machine, table), indent=1))
+        say(json.dumps(_facts(machine, table), indent=1))
     elif not quiet:
         _tell(machine, table, certificate)
         reading.tell_written(out)
@@ -249,18 +250,18 @@ def _facts(machine: Any, table: Table) -> dict[str, Any]:
 
 def _tell(machine: Any, table: Table, certificate: Path | None) -> None:
     facts = _facts(machine, table)
-    typer.echo(f"{machine.status_}: {machine.status_.cause} ({facts['solver']}).")
-    typer.echo(str(machine.certificate_).removeprefix("proved: ").capitalize() + ".")
+    say(f"{machine.status_}: {machine.status_.cause} ({facts['solver']}).")
+    say(str(machine.certificate_).removeprefix("proved: ").capitalize() + ".")
     rows = table.X.shape[0]
     wrong = round(facts["training_error"] * rows)
-    typer.echo(f"Training errors: {wrong} of {rows} rows ({100 * facts['training_error']:.2f} %).")
+    say(f"Training errors: {wrong} of {rows} rows ({100 * facts['training_error']:.2f} %).")
     if "support_vectors" in facts:
         counts = zip(facts["support_vectors"], facts["classes"], strict=True)
         shown = ", ".join(f"{count} of {name}" for count, name in list(counts)[:_NAMES_SHOWN])
-        typer.echo(f"Support vectors: {sum(facts['support_vectors'])} ({shown}).")
+        say(f"Support vectors: {sum(facts['support_vectors'])} ({shown}).")
     if len(machine.coef_) == 1:
         weights = facts["heaviest"][0].items()
         heaviest = ", ".join(f"{name} {weight:+.4g}" for name, weight in weights)
-        typer.echo(f"Heaviest weights towards {facts['classes'][1]}: {heaviest}.")
+        say(f"Heaviest weights towards {facts['classes'][1]}: {heaviest}.")
     if certificate is not None:
-        typer.echo(f"Certificate: {certificate}")
+        say(f"Certificate: {certificate}")

@@ -6,9 +6,8 @@ import json
 import shlex
 from typing import Any
 
-import typer
-
 from separatrix.cli import _reading as reading
+from separatrix.cli._say import say
 
 
 def info(
@@ -37,11 +36,11 @@ def info(
     lists = {"--drop": drop, "-O": option}
     found["next"] = _next_command(found, data, target, asked, lists, no_header)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        say(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
     names = table.feature_names
     for line in _lines(found, names):
-        typer.echo(line)
+        say(line)
 
 
 def _tell_model(path: str, as_json: bool) -> None:
@@ -50,10 +49,10 @@ def _tell_model(path: str, as_json: bool) -> None:
 
     told = describe(read_model(path), path)
     if as_json:
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        say(json.dumps(told, ensure_ascii=False))
         return
     for line in lines(told):
-        typer.echo(line)
+        say(line)
 
 
 def _next_command(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix.cli._say import say
+
 if TYPE_CHECKING:
     from separatrix.data.table import Table
 
@@ -32,7 +34,7 @@ def lab(
     table = None if data is None else table_told(_read(data, target))
     listening = _listening(port)
     here = Lab(port=listening.getsockname()[1], table=table)
-    typer.echo(f"The lab is at {here.address}\nPress Ctrl-C to end it.")
+    say(f"The lab is at {here.address}\nPress Ctrl-C to end it.")
     if browser:
         import webbrowser
 

@@ -15,6 +15,7 @@ import typer
 
 from separatrix import __version__
 from separatrix.cli._flags import PlainCommand, PlainGroup
+from separatrix.cli._say import say
 
 # Python would look for garbage once more at the end, among all that was ever imported.
 atexit.register(gc.freeze)
@@ -44,7 +45,7 @@ _PANELS = {
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"separatrix {__version__}")
+        say(f"separatrix {__version__}")
         raise typer.Exit
 
 
@@ -148,7 +149,7 @@ def main() -> None:
         gone = isinstance(end.__context__, BrokenPipeError)
         sys.exit(DONE if gone else end.code)
     except KeyboardInterrupt:
-        typer.echo("Interrupted.", err=True)
+        say("Interrupted.", err=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader has gone (``| head``): not an error, and nothing more to say.
@@ -159,9 +160,9 @@ def main() -> None:
             raise
         code = exit_code(error)
         if code != OUR_FAULT:
-            typer.echo(f"separatrix: {_in_words(error)}", err=True)
+            say(f"separatrix: {_in_words(error)}", err=True)
             sys.exit(code)
-        typer.echo(
+        say(
             f"separatrix: a fault of ours, not of your data: {type(error).__name__}: {error}. "
             "Run again with --debug to see where, and please report it.",
             err=True,

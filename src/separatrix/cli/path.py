@@ -11,6 +11,7 @@ import typer
 
 from separatrix.cli import _preparing as preparing
 from separatrix.cli import _reading as reading
+from separatrix.cli._say import say
 from separatrix.cli.fit import Loss
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def path(
         settled, remark = fitting_loss(table.X)
         loss = Loss(settled)
         if remark:
-            typer.echo(f"separatrix: {remark}", err=True)
+            say(f"separatrix: {remark}", err=True)
     settings = (rule, scoring, tol, balanced, seed, threads, device)
     machine = _chooser(loss, _values(Cs), folds, *settings)
     machine.max_seconds = max_seconds
@@ -95,11 +96,11 @@ def path(
         machine.fit(table.X, table.y, groups=grouped)
     for warning in caught:
         if issubclass(warning.category, UserWarning):
-            typer.echo(f"separatrix: {warning.message}", err=True)
+            say(f"separatrix: {warning.message}", err=True)
     if out is not None:
         _write(machine, out)
     if as_json:
-        typer.echo(json.dumps(_facts(machine, table), indent=1))
+        say(json.dumps(_facts(machine, table), indent=1))
     else:
         _tell(machine, out)
     if machine.status_ in ("budget", "unproved") or (machine.path_["gap"] > tol).any():
@@ -213,12 +214,12 @@ def _tell(machine: Any, out: Path | None) -> None:
     console = Console(highlight=False, soft_wrap=True)
     console.print(grid)
     folds = int(path_["n_folds"][0])
-    typer.echo(f"* {path_.reason} {folds} folds; +- is the standard error over them.")
+    say(f"* {path_.reason} {folds} folds; +- is the standard error over them.")
     for note in path_.notes:
-        typer.echo(note)
-    typer.echo(f"On all rows with this C: {machine.certificate_}.")
+        say(note)
+    say(f"On all rows with this C: {machine.certificate_}.")
     if out is not None:
-        typer.echo(f"Written: {out}")
+        say(f"Written: {out}")
 
 
 def _shown(name: str, value: float) -> str:

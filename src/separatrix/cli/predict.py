@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli import _reading as reading
+from separatrix.cli._say import say
 
 _NOTES_SHOWN = 20
 
@@ -37,6 +37,7 @@ def predict(
     as_json: reading.AsJson = False,
 ) -> None:
     """Print the class of every row, with its score; raw data become features as in training."""
+    from separatrix._terminal import print_pieces
     from separatrix._write_aside import write_whole
     from separatrix.data.row_blocks import row_blocks
     from separatrix.errors import DataError
@@ -62,7 +63,7 @@ def predict(
     if out is not None:
         write_whole(out, pieces)
     else:
-        _print(pieces)
+        print_pieces(pieces)
     if not as_json:
         run.tell_errors()
 
@@ -82,7 +83,7 @@ class _Run:
         for note in block.notes:
             if note not in self._said and len(self._said) < _NOTES_SHOWN:
                 self._said.add(note)
-                typer.echo(f"note: {note}", err=True)
+                say(f"note: {note}", err=True)
         columns = predicted(self._model, block.X, self._names, *self._asked)
         if len(block.y):
             self.labelled += len(block.y)
@@ -114,7 +115,7 @@ class _Run:
         if self.labelled:
             share = 100 * self.wrong / self.labelled
             said = f"{self.wrong} errors in {self.labelled} rows with labels ({share:.2f} %)"
-            typer.echo(said, err=True)
+            say(said, err=True)
 
 
 def _errors(told: Any, y: Any) -> int:
@@ -124,14 +125,3 @@ def _errors(told: Any, y: Any) -> int:
     if told.dtype.kind in "if" and y.dtype.kind in "if":
         return int(np.count_nonzero(told != y))
     return int(np.count_nonzero(told.astype(str) != y.astype(str)))
-
-
-def _print(pieces: Iterator[bytes]) -> None:
-    """Write to standard output as the pieces come."""
-    sink = getattr(sys.stdout, "buffer", None)
-    for piece in pieces:
-        if sink is None:  # a stand-in that takes text only
-            sys.stdout.write(piece.decode("utf-8", "replace"))
-        else:
-            sink.write(piece)
-            sink.flush()

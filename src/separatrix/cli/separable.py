@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli import _reading as reading
+from separatrix.cli._say import say
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
@@ -73,7 +74,7 @@ def separable(
     verdict = separability(table.X, y, fit_intercept=not no_intercept, decimal=decimal)
     if certificate is not None:
         if verdict.certificate is None:
-            typer.echo("There is no certificate to write: the verdict is undecided.", err=True)
+            say("There is no certificate to write: the verdict is undecided.", err=True)
             raise typer.Exit(4)
         proof = certificate_of_file(verdict.certificate, table, data)
         write_aside(certificate, json.dumps(proof, indent=1))
@@ -82,13 +83,13 @@ def separable(
 
         save_verdict(verdict, table.X, y, out, list(table.feature_names))
     if as_json:
-        typer.echo(verdict.to_json())
+        say(verdict.to_json())
     else:
-        typer.echo(str(verdict))
+        say(str(verdict))
         for line in _coefficients(verdict, list(table.feature_names)):
-            typer.echo(line)
+            say(line)
         if certificate is not None:
-            typer.echo(f"Certificate: {certificate}")
+            say(f"Certificate: {certificate}")
     if verdict.kind == "undecided":
         raise typer.Exit(4)
     if require is not None and verdict.kind != require.value:

@@ -14,6 +14,7 @@ import typer
 
 from separatrix.cli import _preparing as preparing
 from separatrix.cli import _reading as reading
+from separatrix.cli._say import say
 from separatrix.cli.fit import Loss
 
 if TYPE_CHECKING:
@@ -127,19 +128,19 @@ def _one(table: Table, out: Path, settings: Any, data: list[str], as_json: bool)
             facts = work.run()
     except KeyboardInterrupt:
         kept = work.journal.kept if hasattr(work, "journal") else 0
-        typer.echo(
+        say(
             f"Interrupted: {kept} finished folds are kept in {out / '.work'}; the same command "
             "goes on from there.",
             err=True,
         )
         raise typer.Exit(_INTERRUPTED) from None
     if work.journal.before and not as_json:
-        typer.echo(f"Went on from {work.journal.before} finished folds.", err=True)
+        say(f"Went on from {work.journal.before} finished folds.", err=True)
     if as_json:
-        typer.echo(facts.to_json())
+        say(facts.to_json())
         return
     for line in _lines(facts, table.notes, out):
-        typer.echo(line)
+        say(line)
 
 
 def _lines(facts: Facts, notes: Sequence[str], out: Path) -> list[str]:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from separatrix._terminal import cleansed
+from separatrix.cli._say import say
+
 if TYPE_CHECKING:
     from separatrix.data.table import Table
 
@@ -93,11 +96,11 @@ def trace(
         told["certificate"] = certificate_of_file(
             machine.certificate_, table, [] if data is None else [str(data)]
         )
-        typer.echo(json.dumps(told, indent=1, allow_nan=False))
+        say(json.dumps(told, indent=1, allow_nan=False))
     else:
         _print(frames, machine, table, method)
         if out is not None:
-            typer.echo(f"Picture: {out}")
+            say(f"Picture: {out}")
     if not machine.status_.is_final:
         raise typer.Exit(4)
 
@@ -215,8 +218,8 @@ def _print(frames: list[Any], machine: Any, table: Table, method: Method) -> Non
     from rich.console import Console
     from rich.table import Table as Sheet
 
-    typer.echo(f"{method.value} on {table.source}")
-    names = [str(name) for name in machine.classes_]
+    say(f"{method.value} on {table.source}")
+    names = [cleansed(str(name)) for name in machine.classes_]
     sheet = Sheet()
     for heading in _headings(names):
         sheet.add_column(heading, justify="right" if heading[0] != "w" else "left")
@@ -233,8 +236,8 @@ def _print(frames: list[Any], machine: Any, table: Table, method: Method) -> Non
     # rich would end the program itself where the reader of a pipe has gone.
     typer.echo(captured.get().rstrip("\n"))
     rival = "; rival: the class that it was to beat" if len(names) > 2 else ""
-    typer.echo(f"row: the row of the data used, counted from 0{rival}.")
-    typer.echo(str(machine))
+    say(f"row: the row of the data used, counted from 0{rival}.")
+    say(str(machine))
 
 
 def _headings(names: list[str]) -> list[str]:

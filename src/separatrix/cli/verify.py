@@ -10,6 +10,7 @@ import typer
 
 from separatrix.cli import _partitions as partitions
 from separatrix.cli import _reading as reading
+from separatrix.cli._say import say
 
 
 def verify(
@@ -32,6 +33,7 @@ def verify(
     from separatrix.certificates.any_kind import NOT_THESE, prove_again
     from separatrix.checker import Refused
     from separatrix.cli.separable import two_labels
+    from separatrix.data.streams import open_source
     from separatrix.errors import DataError
     from separatrix.estimators.verdict import FORMAT as VERDICT_FORMAT
     from separatrix.report.study_proof import STUDY_FORMAT, prove_study, prove_verdict
@@ -42,8 +44,9 @@ def verify(
     if certificate.suffix == ".sx":
         _verify_model(certificate, data, encoding, no_header, labels, positive, as_json)
         return
+    text = open_source(certificate).data
     try:
-        whole = json.loads(certificate.read_text(encoding="utf-8"))
+        whole = json.loads(text)
     except (ValueError, RecursionError):
         raise DataError("this is no certificate: it is not JSON", file=str(certificate)) from None
     if memory is not None:
@@ -77,9 +80,9 @@ def verify(
 
 def _tell(proved: bool, sentence: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"proved": proved, "sentence": sentence}, indent=1))
+        say(json.dumps({"proved": proved, "sentence": sentence}, indent=1))
     else:
-        typer.echo(f"{'proved' if proved else 'refused'}: {sentence}")
+        say(f"{'proved' if proved else 'refused'}: {sentence}")
     if not proved:
         raise typer.Exit(1)
 
@@ -124,10 +127,10 @@ def _tell_examined(found: Any, as_json: bool) -> None:
     """Say whether a model is proved, and which of its values nothing proves."""
     if as_json:
         told = {"proved": found.proved, "sentence": found.sentence}
-        typer.echo(json.dumps(told | {"not_proved": list(found.not_proved)}, indent=1))
+        say(json.dumps(told | {"not_proved": list(found.not_proved)}, indent=1))
     else:
-        typer.echo(f"{'proved' if found.proved else 'refused'}: {found.sentence}")
+        say(f"{'proved' if found.proved else 'refused'}: {found.sentence}")
         if found.not_proved:
-            typer.echo(f"not proved: {', '.join(found.not_proved)}")
+            say(f"not proved: {', '.join(found.not_proved)}")
     if not found.proved:
         raise typer.Exit(1)

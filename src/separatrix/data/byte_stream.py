@@ -18,7 +18,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from separatrix.data.streams import MAGIC, STDIN, XZ_MEMORY, no_such_file
+from separatrix.data.streams import (
+    LONGEST_LINE,
+    MAGIC,
+    STDIN,
+    XZ_MEMORY,
+    endless,
+    no_such_file,
+    refuse_device,
+)
 from separatrix.errors import DataError
 
 __all__ = ["Pieces", "open_pieces"]
@@ -97,6 +105,8 @@ class Pieces:
                 piece = bytes(self._held[:end])
                 del self._held[:end]
                 return piece
+            if size >= LONGEST_LINE:
+                raise endless(self.name)
             size *= 2  # a line, or a quoted cell, longer than a piece
 
     def rest(self) -> bytes:
@@ -165,6 +175,7 @@ def open_pieces(path: str | os.PathLike[str], encoding: str | None = None) -> It
 
 
 def _pieces(stream: Any, name: str, path: str, encoding: str | None) -> Pieces:
+    refuse_device(stream, name)
     buffered = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
     start = buffered.peek(8)
     suffixes = [part.lower() for part in Path(path).suffixes]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.streams import MAGIC, STDIN
+from separatrix.data.streams import MAGIC, STDIN, refuse_device
 from separatrix.errors import DataError
 
 __all__ = ["Chunk", "LineFeed", "Place", "passed"]
@@ -179,6 +179,11 @@ class _Opened:
             raise DataError("there is no such file; check the path", file=place.path) from None
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}", file=place.path) from None
+        try:
+            refuse_device(self._file, place.path)
+        except DataError:
+            self.close()
+            raise
         start = self._file.read(8) or b""
         if place.offset == 0:
             self._refuse_compressed(start)

@@ -31,19 +31,23 @@ from separatrix.data.progress import Progress
 from separatrix.errors import DataError
 
 __all__ = [
+    "LONGEST_LINE",
     "MAGIC",
     "STDIN",
     "XZ_MEMORY",
     "Source",
+    "endless",
     "line_and_column",
     "line_chunks",
     "no_such_file",
     "open_source",
+    "refuse_device",
 ]
 
 STDIN = "-"
 LARGEST_EXPANSION = 200
 SMALL_ENOUGH = 16 << 20  # contents up to this size are never refused for their expansion
+LONGEST_LINE = 1 << 28
 _STEP = 1 << 20
 XZ_MEMORY = 100 << 20  # what `xz -9` needs to decompress, and half as much again
 
@@ -186,13 +190,48 @@ def _too_large(name: str, max_bytes: int) -> DataError:
     )
 
 
+def refuse_device(stream: Any, name: str) -> None:
+    """Refuse a device such as /dev/zero, which may have no end; a terminal and a pipe may be read.
+
+    A stream that is none of the system's is let pass.
+    """
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+        device = (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty()
+    except (OSError, ValueError, AttributeError):
+        return
+    if device:
+        raise DataError("this is a device, which may have no end; give a file or a pipe", name)
+
+
+def endless(name: str) -> DataError:
+    """Return the error for contents without any end of a line."""
+    return DataError(
+        f"there is no end of a line in {LONGEST_LINE >> 20:,} MB; this is no table, and no text",
+        file=name,
+    )
+
+
+def _memory() -> int:
+    """Return the bytes of memory there are, where the system says so."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return sys.maxsize
+
+
 def _read_stream(stream: BinaryIO, name: str, max_bytes: int | None) -> bytes:
-    buffer = bytearray()
+    refuse_device(stream, name)
+    max_bytes = max_bytes or _memory() // 2  # a pipe may have no end
+    buffer, lines = bytearray(), False
     with Progress(f"Reading {name}") as progress:
         while piece := stream.read(_STEP):
             progress.advance(len(piece))
             buffer += piece
-            if max_bytes is not None and len(buffer) > max_bytes:
+            lines = lines or b"\n" in piece
+            if len(buffer) > LONGEST_LINE and not lines:
+                raise endless(name)
+            if len(buffer) > max_bytes:
                 raise _too_large(name, max_bytes)
     return bytes(buffer)
 

@@ -209,7 +209,6 @@ def serve(lab: Lab, socket: Any = None) -> None:
         access_log=False,
         server_header=False,
         timeout_keep_alive=15,
-        limit_concurrency=512,
         timeout_graceful_shutdown=2,
     )
     uvicorn.Server(config).run(sockets=None if socket is None else [socket])

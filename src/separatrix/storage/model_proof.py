@@ -155,6 +155,8 @@ def _require_named(proof: Any, data: TrainingRows) -> None:
             _require_named(machine, data.part(np.flatnonzero(np.isin(data.codes, pair))))
         return
     inner: Any = getattr(proof, "separation", getattr(proof, "squares", proof))
+    if getattr(inner, "holds", True) is not True and isinstance(inner, Partition | FewestErrors):
+        raise Mismatch("the certificate says itself that it does not hold")
     if len(str(inner.data_sha256)) != 64:
         raise Mismatch("the certificate does not name the data it was made of")
     if hasattr(inner, "classes") and tuple(inner.classes) != data.names():

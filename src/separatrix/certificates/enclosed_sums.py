@@ -146,10 +146,7 @@ class _Plain:
         values = self.block.T @ A
         factors = self._sizes_of(A)
         sizes = self.sizes.T @ factors
-        terms = (
-            float(len(factors) if factors.shape[1] > 1 else np.count_nonzero(factors))
-            + self.rounded
-        )
+        terms = float(np.count_nonzero(_Plain._sizes_of(self, A))) + self.rounded
         return Enclosure.around(values, self.wide * dot_error(terms, sizes))
 
     def _sizes_of(self, factors: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.certificates.enclosure import LEAST, Enclosure
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 
 __all__ = ["prove"]
@@ -41,14 +42,31 @@ def prove(
 ) -> tuple[float, float, float, float]:
     """Return f rounded up, a bound below min f, the perturbation, and the gap."""
     with np.errstate(all="ignore"):
-        bounds = _Bounds(X, T, s, W, ridge, intercept)
+        # Weights near 1, by a power of two: products with them do not vanish.
+        power = int(np.frexp(s.max(initial=1.0))[1])
+        scaled, penalty = np.ldexp(s, -power), math.ldexp(float(ridge), -power)
+        exponents = column_exponents(X)
+        divided = divided_columns(X, exponents)
+        exact = (np.ldexp(scaled, power) == s).all() and math.ldexp(penalty, power) == ridge
+        if not (exact and _is_same(divided_columns(divided, -exponents), X)):
+            return math.inf, 0.0, math.inf, 1.0
+        bounds = _Bounds(divided, exponents, T, scaled, W, penalty, intercept)
         objective, least = bounds.objective(), bounds.least()
         perturbation, gap = bounds.perturbation(), bounds.gap()
+        objective = math.nextafter(np.ldexp(objective, power), math.inf)
+        least = math.nextafter(np.ldexp(least, power), 0.0)
+        if bounds.is_hidden:
+            least, perturbation, gap = 0.0, math.inf, 1.0
     # A comparison with NaN is false: what overflowed is no proof.
     objective = objective if objective >= 0.0 else math.inf
     perturbation = perturbation if 0.0 <= perturbation < math.inf else math.inf
     least = least if least >= 0.0 else 0.0
     return objective, least, perturbation, gap if 0.0 <= gap < 1.0 else 1.0
+
+
+def _is_same(back: Any, X: Any) -> bool:
+    """Whether the division lost nothing: quotients below the least normal number are rounded."""
+    return bool((back != X).nnz == 0) if sp.issparse(X) else bool((back == X).all())
 
 
 class _Bounds:
@@ -60,12 +78,18 @@ class _Bounds:
     """
 
     def __init__(
-        self, X: Any, T: np.ndarray, s: np.ndarray, W: np.ndarray, ridge: float, intercept: bool
+        self,
+        X: Any,
+        exponents: np.ndarray,
+        T: np.ndarray,
+        s: np.ndarray,
+        W: np.ndarray,
+        ridge: float,
+        intercept: bool,
     ) -> None:
         n, d = X.shape
         self.T, self.s, self.intercept, self.n, self.d = T, s, intercept, n, d
-        exponents = column_exponents(X)
-        self.A = divided_columns(X, exponents)
+        self.A = X
         self.w = np.ldexp(W[:, 1:].T, exponents[:, None])
         self.penalty = np.ldexp(np.full(d, float(ridge)), -2 * exponents)
         bias, bias_size = W[:, 0] * intercept, np.abs(W[:, 0])
@@ -80,6 +104,11 @@ class _Bounds:
         size = self.absolute @ np.abs(self.w) + bias_size + np.abs(T)
         self.residual = self.A @ self.w + bias - T
         self.doubt = self._gamma(2 * d + 8) * size + _TINY
+        # A column is absent only if all its entries are exactly zero.
+        entries = self.A if sp.issparse(X) else self.A != 0.0
+        counts = np.asarray((abs(entries) > 0.0).sum(axis=0)).ravel()
+        self.real = (counts > 0) | (self.penalty > 0.0)
+        self.squares = self._squares()
         self._gradients()
         self.excess = self._excess()
 
@@ -100,33 +129,39 @@ class _Bounds:
             if sp.issparse(self.A)
             else np.einsum("ij,ij,i->j", self.A, self.A, self.s)
         )
-        self.lengths = np.sqrt(squares + self.penalty)
+        # What vanished below the least number is taken off.
+        vanished = 4.0 * (self.n + 2.0) * LEAST
+        self.lengths = np.sqrt(np.maximum(squares + self.penalty - vanished, 0.0))
         if self.intercept:
+            self.real = np.append(self.real, True)
             own = np.abs((s * self.residual).sum(axis=0)) + (s * self.doubt + gamma * reach).sum(0)
             self.gradient = np.vstack([self.gradient, own])
             self.lengths = np.append(self.lengths, math.sqrt(self.s.sum()))
         # Down by more than the rounding of a sum of n squares.
         self.lengths = self.lengths * (1.0 - 2.0 * gamma)
+        self.is_hidden = bool((self.real & ~(self.lengths > 0.0)).any())
 
-    def _square(self, values: np.ndarray) -> np.ndarray:
-        penalised = self.penalty @ self.w**2
-        return np.asarray(self.s @ values**2 + penalised)
+    def _squares(self) -> Enclosure:
+        """Enclose the squared lengths of the residuals (the rows of the ridge included)."""
+        found = []
+        for k in range(self.w.shape[1]):
+            residual = Enclosure.around(self.residual[:, k], self.doubt[:, k])
+            penalised = Enclosure.exact(self.w[:, k]).square() * self.penalty
+            found.append((residual.square() * self.s).sum() + penalised.sum())
+        return Enclosure(np.array([e.low for e in found]), np.array([e.high for e in found]))
 
     def objective(self) -> float:
-        most = self._square(np.abs(self.residual) + self.doubt)
-        return float(most.sum()) * (1.0 + 2.0 * self._gamma(self.n + self.d + 8))
+        return float(self.squares.sum().high)
 
     def least(self) -> float:
         return float((self._least() ** 2).sum()) * (1.0 - 1e-14) - self.excess
 
     def _least(self) -> np.ndarray:
-        """Return lower bounds on the lengths of the residuals (the rows of the ridge included)."""
-        least = np.maximum(np.abs(self.residual) - self.doubt, 0.0)
-        square = self._square(least) * (1.0 - 2.0 * self._gamma(self.n + self.d + 8))
-        return np.sqrt(np.maximum(square, 0.0))
+        """Return lower bounds on the lengths of the residuals."""
+        return np.asarray(self.squares.root().low)
 
     def perturbation(self) -> float:
-        real = self.lengths > 0.0
+        real = self.real
         share = self.gradient[real] / self.lengths[real][:, None]
         angle = share.max(axis=0, initial=0.0) / self._least()
         unit = 0.999 * np.sqrt(((self.lengths[: self.d, None] * self.w) ** 2).sum(axis=0))
@@ -137,7 +172,7 @@ class _Bounds:
 
     def _targets_changed(self) -> np.ndarray:
         """Return |r| / |t| with t centred where there is an intercept, which takes up its mean."""
-        most = np.sqrt(self._square(np.abs(self.residual) + self.doubt))
+        most = self.squares.root().high
         T = self.T
         if self.intercept:
             mean = (self.s / self.s.sum()) @ T
@@ -181,7 +216,7 @@ class _Bounds:
 
     def _excess_by_columns(self) -> float:
         """Bound f - min f by the least eigenvalue of A'A with unit columns."""
-        real = self.lengths > 0.0
+        real = self.real
         lengths = self.lengths[real]
         if sp.issparse(self.A):
             gram = (self.A.multiply(self.s[:, None]).T @ self.A).toarray()
@@ -205,7 +240,7 @@ class _Bounds:
         if sp.issparse(self.A) or self.penalty.any() or self.n < self.d:
             return math.inf
         roots = np.sqrt(self.s)[:, None]
-        A = self.A[:, self.lengths[: self.d] > 0.0]
+        A = self.A[:, self.real[: self.d]]
         A = roots * (np.column_stack([A, np.ones(self.n)]) if self.intercept else A)
         try:
             C = np.linalg.inv(np.linalg.qr(A, mode="r"))

@@ -1,0 +1,76 @@
+"""Bounds of least squares at sizes where products vanish, and Fisher's claim field by field."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import separatrix as sx
+from separatrix.certificates.least_squares import check_least_squares
+
+
+def exact_objective(X, t, s, w, b):
+    return sum(
+        Fraction(si) * (sum(Fraction(x) * Fraction(v) for x, v in zip(row, w, strict=True))
+                        + Fraction(b) - Fraction(ti)) ** 2
+        for row, ti, si in zip(X.tolist(), t.tolist(), s.tolist(), strict=True)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1e-305, 1e-200, 1.0, 1e200, 1e305])
+def test_small_weights_hide_no_column(size):
+    """Lengths of columns underflowed, the column was dropped, and w = 0 had a gap of 0."""
+    X, t = np.array([[1.0], [2.0], [3.0], [5.0]]), np.array([1.0, 2.0, 3.0, 5.0])
+    s = np.full(4, size)
+    nothing = check_least_squares(
+        X, t, np.zeros((1, 1)), np.zeros(1), sample_weight=s, fit_intercept=False, task="regression"
+    )
+    assert nothing.gap > 0.5
+    assert nothing.least == 0.0
+    assert Fraction(nothing.objective) >= exact_objective(X, t, s, [0.0], 0.0)
+    best = check_least_squares(
+        X, t, np.ones((1, 1)), np.zeros(1), sample_weight=s, fit_intercept=False, task="regression"
+    )
+    assert best.holds
+    # Moved to their mean, entries of 1e-10 had squares that vanish.
+    X, t = 1.0 + 2.0**-33 * np.array([[1.0], [2.0], [3.0], [6.0]]), np.array([1.0, 2.0, 3.0, 6.0])
+    level = check_least_squares(
+        X, t, np.zeros((1, 1)), np.array([3.0]), sample_weight=s, task="regression"
+    )
+    assert level.gap > 0.5
+    assert level.least == 0.0
+    assert not level.holds
+
+
+def test_weights_of_all_sizes_bound_the_exact_objective():
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(6, 2)) * 10.0 ** rng.integers(-150, 150)
+        t, w, b = rng.normal(size=6), rng.normal(size=2), float(rng.normal())
+        s = rng.random(6) * 10.0 ** rng.choice([-300, -160, 0, 160])
+        found = check_least_squares(
+            X, t, w[None], np.array([b]), sample_weight=s, task="regression"
+        )
+        exact = exact_objective(X, t, s, w.tolist(), b)
+        assert found.objective == np.inf or Fraction(found.objective) >= exact
+        assert Fraction(found.least) <= exact
+
+
+@pytest.mark.parametrize("field", ["objective", "least", "perturbation", "gap", "ridge", "n_rows"])
+def test_what_fisher_reads_is_compared(field):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    X[:, 0] += y
+    proof = sx.Fisher().fit(X, y).certificate_
+    assert proof.check(X, y)
+    squares = proof.squares
+    moved = {
+        "objective": squares.objective * 0.5,
+        "least": squares.least * 1.5,
+        "perturbation": 0.0,
+        "gap": 0.0,
+        "ridge": 1.0,
+        "n_rows": 61,
+    }
+    assert not replace(proof, squares=replace(squares, **{field: moved[field]})).check(X, y)

@@ -84,6 +84,7 @@ fuzz: $(READY)  ## 200,000 mutated files of each format: a table or one DataErro
 harden: $(VENV)/.peers  ## every case of the suite, then the long hardening runs (docs/reliability.md)
 	SEPARATRIX_CASES=all $(BIN)/python -m pytest -q
 	$(BIN)/python -m fuzz.model_files --files 1000000
+	$(BIN)/python -m fuzz.altered_models
 	$(BIN)/python -m fuzz.peer_models --files 20000
 	$(BIN)/python -m fuzz.certificates --forgeries 100000
 	$(BIN)/python -m fuzz.checker_agreement --genuine 20000 --altered 200000

@@ -130,8 +130,8 @@ class Kernel:
                 raise Refused("smallest must be nan: theory says that this kernel is positive")
             return sentence
         return (
-            f"{sentence}, provided that the {self.name} kernel is positive semidefinite on these "
-            "rows, which is assumed and not proved (nor is its least eigenvalue, smallest)"
+            f"if the {self.name} kernel is positive semidefinite on these rows, which is assumed "
+            f"and not proved (nor is its least eigenvalue, smallest), then {sentence}"
         )
 
 

@@ -60,7 +60,7 @@ def test_the_weights_that_predict_are_those_proved(n_classes):
     machine.coef_ = machine.coef_ * 2.0
     assert prove_model(machine, X, y) == (
         False,
-        "the weights of the model are not those of its certificate",
+        "coef_ of the model does not follow from its certificate and the data",
     )
 
 

@@ -17,13 +17,8 @@ from separatrix._compiled import is_interpreted
 
 # What has no default: the estimator to wrap.
 REQUIRED = {"OneVsOne": "sx.LinearSVM()", "OneVsRest": "sx.LinearSVM()"}
-# By default these make very many updates, or try many values of C on five folds.
-LONG = {
-    "LinearSVMCV",
-    "LogisticRegressionCV",
-    "Perceptron",
-    "ZeroOne",
-}
+# By default these make very many updates, or try many values of C: a process for each.
+ALONE = {"LinearSVMCV", "LogisticRegressionCV", "Perceptron", "ZeroOne"}
 
 
 def found_in(module, prefix=""):
@@ -48,19 +43,17 @@ def made(name):
 @cache
 def in_one_process():
     """All that are quick, since the process takes longer to start than most of them to check."""
-    return not_passed(*(made(name) for name in PUBLIC if name not in LONG))
+    return not_passed(*(made(name) for name in PUBLIC if name not in ALONE))
 
 
 def test_the_estimators_are_found():
     assert {"LinearSVM", "LinearSVMCV", "OneVsRest", "lift.Polynomial"} <= set(PUBLIC)
-    assert LONG | set(REQUIRED) <= set(PUBLIC)
+    assert ALONE | set(REQUIRED) <= set(PUBLIC)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in PUBLIC],
-)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_the_defaults_pass(name):
-    outcome = not_passed(made(name)) if name in LONG else in_one_process()
+    outcome = not_passed(made(name)) if name in ALONE else in_one_process()
     assert outcome[made(name)] == []

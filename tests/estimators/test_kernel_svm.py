@@ -159,6 +159,7 @@ def test_several_classes(way):
         assert_allclose(machine._machine_scores(X), -peer.decision_function(X), atol=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="needs more rows than one chunk: too slow interpreted")
 def test_more_rows_than_a_chunk_and_threads_change_no_bit():
     rng = np.random.default_rng(0)

@@ -93,6 +93,7 @@ def limited(size, *words, cwd):
     return json.loads(found)
 
 
+@pytest.mark.long
 def test_a_full_disk_while_a_stream_writes_its_checkpoint(tmp_path):
     """One plain error; the last checkpoint stands, and the next run goes on from it."""
     rng = np.random.default_rng(0)

@@ -37,6 +37,7 @@ def connected(address):
     raise AssertionError("the lab does not listen")
 
 
+@pytest.mark.long
 def test_a_crowd_that_never_asks_does_not_keep_the_owner_out(address):
     """Half-open connections once made the lab answer its owner 503."""
     crowd = []

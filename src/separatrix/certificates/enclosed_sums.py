@@ -33,7 +33,7 @@ __all__ = ["WAYS", "blocks", "dot_error", "products", "row_sums", "sums_both_way
 
 WAYS = ("plain", "compensated", "exact")
 _ENTRIES_AT_A_TIME = 1 << 17
-_SPARSE_ENTRIES = 1 << 20
+_SPARSE_ENTRIES = 1 << 22
 _ROWS_COMPENSATED = 4096
 _MOST_COMPENSATED, _MOST_EXACT = 1 << 25, 20_000
 _MOST_TERMS = 2.0**40
@@ -124,7 +124,8 @@ class _Plain:
     def __init__(self, block: Any, wide: float, room: np.ndarray, rounded: int) -> None:
         self.block, self.wide, self.rounded = block, wide, rounded
         if sp.issparse(block):
-            self.sizes = _with_data(block, abs(block.data))
+            negative = block.data.min(initial=0.0) < 0.0
+            self.sizes = _with_data(block, abs(block.data)) if negative else block
         else:
             self.sizes = np.abs(block, out=room)
 
@@ -134,18 +135,15 @@ class _Plain:
         return float(self.block.shape[1])
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
-        values = self.block @ W
+        values, sizes = self.block @ W, self.sizes @ self._sizes_of(W)
         terms = self._terms() + len(starts)
-        sizes = self.sizes @ self._sizes_of(W)
         for start in starts:
             values += start[:, None]
             sizes += abs(start)[:, None]
         return Enclosure.around(values, self.wide * dot_error(terms, sizes))
 
     def row_sums(self, A: np.ndarray) -> Enclosure:
-        values = self.block.T @ A
-        factors = self._sizes_of(A)
-        sizes = self.sizes.T @ factors
+        values, sizes = self.block.T @ A, self.sizes.T @ self._sizes_of(A)
         terms = float(np.count_nonzero(_Plain._sizes_of(self, A))) + self.rounded
         return Enclosure.around(values, self.wide * dot_error(terms, sizes))
 
@@ -298,6 +296,9 @@ def blocks(X: Any, entries: int, most_rows: int | None = None) -> Iterator[tuple
             yield rows, np.asarray(X[rows], dtype=np.float64)
         return
     entries = max(entries, 4 * d)
+    if X.nnz <= entries and n <= most_rows and X.dtype == np.float64:
+        yield slice(0, n), X
+        return
     begin = 0
     while begin < n:
         # At least one row, and as many more as the entries allow.

@@ -195,7 +195,7 @@ def _fits(machine: KernelGap, first: KernelGap, X: Any, codes: np.ndarray, n_cla
         and machine.kernel == first.kernel
         and machine.data_sha256 == first.data_sha256
         and (machine.kernel.name != "precomputed" or n == d)
-        and machine.kernel.gamma > 0.0
+        and 0.0 < machine.kernel.gamma < math.inf
         and bool((costs >= 0.0).all() and (costs > 0.0).any() and not costs[left_out].any())
         and costs_agree(costs)
         and isinstance(machine.bias, float)

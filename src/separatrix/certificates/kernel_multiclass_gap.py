@@ -122,7 +122,7 @@ class KernelMulticlassGap(KernelClaim):
             and n_classes >= 2
             and (n, d) == (self.n_rows, self.n_features)
             and (not given or (n == d and not sp.issparse(X)))
-            and self.kernel.gamma > 0.0
+            and 0.0 < self.kernel.gamma < math.inf
             and self.biases.shape == (n_classes,)
             and bool(np.isfinite(self.biases).all())
             and costs.shape == (n,)

@@ -1,17 +1,12 @@
 """A little of the long searches, so that they keep running: `make harden` does them whole."""
 
 import pytest
-from fuzz import adversary, honest
+from fuzz import adversary
 
 
 @pytest.mark.parametrize("kind", sorted(adversary.KINDS))
 def test_the_search_finds_no_false_claim(kind):
     assert adversary.climb(kind, 40, seed=1) == 0
-
-
-@pytest.mark.parametrize("kind", sorted(honest.KINDS))
-def test_honest_fits_claim_nothing_false(kind):
-    assert [honest.fault(kind, seed)[0] for seed in range(4)] == [""] * 4
 
 
 def test_a_false_claim_is_noticed(monkeypatch):

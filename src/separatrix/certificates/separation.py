@@ -124,6 +124,21 @@ def check_separation(
     )
 
 
+def misplaced(problem: Problem, w: np.ndarray) -> int:
+    """Count the samples that are not strictly on their own side, in exact arithmetic."""
+    n_vectors = 1 if n_classes_of(problem) == 2 else n_classes_of(problem)
+    weights = np.asarray(w, dtype=np.float64).reshape(n_vectors, -1)
+    vectors, codes, count = exact_vectors(weights), codes_of(problem), 0
+    for begin, computed, error in filtered_margins(problem, weights):
+        with np.errstate(invalid="ignore"):
+            right, wrong = computed > error, computed < -error
+        count += int(wrong.sum())
+        doubtful = begin + np.flatnonzero(~(right | wrong) | ~np.isfinite(computed))
+        count -= int((wrong & ~np.isfinite(computed)).sum())
+        count += sum(exact_margin(problem, vectors, codes, k) <= 0 for k in doubtful.tolist())
+    return count
+
+
 def margin_range(problem: Problem, weights: np.ndarray) -> tuple[Fraction, int]:
     """Return a lower bound on the least margin, proved and of its sign, and the closest sample.
 

@@ -39,7 +39,7 @@ from separatrix.estimators._validate import (
 )
 from separatrix.estimators._votes import tally
 from separatrix.estimators._watch import CallbackSupport, watching
-from separatrix.estimators._weights import row_weights
+from separatrix.estimators._weights import LEAST_NORMAL, row_weights
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
@@ -140,7 +140,7 @@ class Machine(CallbackSupport, LinearClassifier):
                 costs = self.C * weights
             if not np.isfinite(costs).all():
                 raise DataError("C times a row's weight is beyond the largest number. Lower C.")
-            if ((weights > 0.0) & (costs == 0.0)).any():
+            if ((weights > 0.0) & (costs < LEAST_NORMAL)).any():
                 raise DataError("C times a row's weight is below the least number. Raise C.")
             return costs, 1.0
         if loss == "logistic":

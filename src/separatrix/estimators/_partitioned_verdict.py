@@ -205,7 +205,9 @@ class _Search:
                 return None, self.take(pieces)
             proof = self.partition("separation", claim, weights)
             floats = self.separation(_floats(weights))
-            return floats or self.verdict("separable", proof, None, weights), True
+            if floats is None:
+                floats = self.verdict("separable", proof, None, weights)
+            return floats, True
         if self.take(pieces):
             return None, True
         # No row is below, and all rows of margin 0 are here: those decide the rest.

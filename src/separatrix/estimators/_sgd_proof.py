@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import (
@@ -42,6 +43,7 @@ class Bounds:
     exponents: np.ndarray
     codes: np.ndarray
     n_classes: int
+    is_exact: bool = True  # whether the columns are divided without rounding
     alphas: list[np.ndarray] = field(default_factory=list)
     duals: list[float] = field(default_factory=list)
     is_tight: list[bool] = field(default_factory=list)
@@ -58,8 +60,12 @@ class Bounds:
         exponents: np.ndarray,
     ) -> Bounds:
         """Pose the machines, one or one a class, on the divided columns."""
+        is_exact = True
         if exponents.any():
-            X = divided_columns(X, exponents)
+            with np.errstate(over="ignore", under="ignore"):
+                divided = divided_columns(X, exponents)
+                is_exact = _are_same(divided_columns(divided, -exponents), X)
+            X = divided
         numbers = [1] if n_classes == 2 else range(n_classes)
         problems = [
             MachineProblem(
@@ -67,7 +73,7 @@ class Bounds:
             )
             for k in numbers
         ]
-        return cls(problems, exponents, codes, n_classes)
+        return cls(problems, exponents, codes, n_classes, is_exact)
 
     def raise_by(self, weights: np.ndarray, shares: np.ndarray, tol: float, seed: int) -> None:
         """Look for better multipliers, from those of the run, until they are good enough."""
@@ -134,3 +140,7 @@ class Bounds:
         )
         whole = proofs[0] if len(proofs) == 1 else DualityGaps(proofs)
         return ScaledGap(self.exponents, whole) if self.exponents.any() else whole
+
+
+def _are_same(A: Any, B: Any) -> bool:
+    return (A != B).nnz == 0 if sp.issparse(A) else bool((A == B).all())

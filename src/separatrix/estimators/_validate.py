@@ -108,6 +108,10 @@ def new_data(estimator: Any, X: Any) -> Any:
     except ValueError as error:
         raise in_our_words(error) from error
     _refuse_infinite(estimator, X)
+    if sp.issparse(X) and not X.has_canonical_format:
+        # Fitted rows are sorted: the same row in another order would round to another score.
+        X = X.copy()
+        X.sum_duplicates()
     return X
 
 

@@ -10,7 +10,10 @@ from sklearn.utils.validation import _check_sample_weight
 from separatrix.errors import DataError
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["class_factors", "row_weights", "weighted_rows"]
+__all__ = ["LEAST_NORMAL", "class_factors", "row_weights", "weighted_rows"]
+
+# Below this a product loses digits: a cost would no longer be C times the weight.
+LEAST_NORMAL = float(np.finfo(np.float64).tiny)
 
 
 def weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:

@@ -33,7 +33,7 @@ from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._one_or_all import one_or_all
 from separatrix.estimators._validate import one_of, positive, several_classes
 from separatrix.estimators._votes import tally
-from separatrix.estimators._weights import row_weights
+from separatrix.estimators._weights import LEAST_NORMAL, row_weights
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers import pair_replay
 from separatrix.solvers._drive import Status
@@ -197,7 +197,7 @@ class KernelSVM(KernelClassifier):
             costs = self.C * weights
         if not np.isfinite(costs).all():
             raise DataError("C times a row's weight is beyond the largest number. Lower C.")
-        if ((weights > 0.0) & (costs == 0.0)).any():
+        if ((weights > 0.0) & (costs < LEAST_NORMAL)).any():
             raise DataError("C times a row's weight is below the least number. Raise C.")
         return costs
 

@@ -15,6 +15,8 @@ from separatrix.problem.signed import SignedProblem
 from separatrix.solvers._drive import Status
 from separatrix.solvers.linear_program import Solution, solve_feasibility, solve_robust
 
+_APART = 1e-6
+
 
 class LinearProgramHalfspace(LinearClassifier):
     """Find a halfspace with no training error, or with `slack` the one of least mean violation.
@@ -80,6 +82,12 @@ class LinearProgramHalfspace(LinearClassifier):
         self.witness_, self.n_passes_ = None, 0.0
         if self.slack:
             self._adopt(problem, solve_robust(problem), Status.OPTIMAL)
+            if not self.objective_ - self.dual_objective_ <= _APART * max(1.0, self.objective_):
+                self.status_ = Status.UNPROVED
+                self._warn(
+                    f"{self.status_.cause}. The mean violation is {self.objective_:.6g}, and HiGHS "
+                    f"bounds it by {self.dual_objective_:.6g}: columns differ too much in size."
+                )
         else:
             self._fit_without_slack(problem)
         return self
@@ -108,8 +116,11 @@ class LinearProgramHalfspace(LinearClassifier):
         self.coef_, self.intercept_ = problem.weights(w)
         self.status_, self.n_iter_ = status, found.iterations
         self.dual_coef_ = found.duals
-        self.objective_, self.dual_objective_ = found.objective, found.dual_objective
         self.slack_ = np.maximum(0.0, 1.0 - problem.margins(w))
+        self.objective_, self.dual_objective_ = found.objective, found.dual_objective
+        if status is not Status.SEPARATED:
+            # Of the weights as they are: HiGHS drops small entries, and speaks of other rows.
+            self.objective_ = sum(float(self.slack_[problem.signs == s].mean()) for s in (-1, 1))
         if proof is not None and proof.certificate is not None:
             self.certificate_ = proof.certificate
         else:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.novikoff import Novikoff, check_novikoff
-from separatrix.certificates.separation import check_separation
+from separatrix.certificates.separation import check_separation, misplaced
 from separatrix.errors import DataError
 from separatrix.estimators._available import available_unless
 from separatrix.estimators._base import LinearClassifier
@@ -213,7 +213,7 @@ class Perceptron(LinearClassifier):
             )
         self.coef_, self.intercept_ = run.given.weights(w)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
-        self.errors_ = state.errors
+        self.errors_ = misplaced(run.given, w)
         # Powers of two change no sign, so what was found for scaled columns holds for these.
         self.certificate_ = check_separation(run.given, w, self._class_names())
         self.novikoff_ = self._mistake_bound(run, state)

@@ -16,7 +16,7 @@ from separatrix.errors import DataError
 from separatrix.estimators._run import Run
 from separatrix.estimators._sgd_stream import GradientStream
 from separatrix.estimators._validate import refuse_huge, several_classes, training_data
-from separatrix.estimators._weights import row_weights
+from separatrix.estimators._weights import LEAST_NORMAL, row_weights
 from separatrix.problem.medians import medians
 from separatrix.problem.signed import as_matrix
 from separatrix.solvers import sgd
@@ -198,7 +198,7 @@ class SGD(GradientStream):
         begun = time.perf_counter()
         with np.errstate(over="ignore", under="ignore"):
             costs = float(self.C) * weights
-        if not np.isfinite(costs).all() or ((weights > 0.0) & (costs == 0.0)).any():
+        if not np.isfinite(costs).all() or ((weights > 0.0) & (costs < LEAST_NORMAL)).any():
             raise DataError("C times a row's weight leaves the range of numbers. Change C.")
         bounds, look = None, float(_FIRST_LOOK)
         while True:
@@ -228,6 +228,17 @@ class SGD(GradientStream):
         return np.where(scales > 0.0, np.frexp(scales)[1] - 1, 0).astype(np.int64)
 
     def _tell(self, bounds: Bounds, divided: np.ndarray) -> None:
+        if not bounds.is_exact:
+            self.objective_ = self.dual_objective_ = self.gap_ = self.certificate_ = None
+            self.status_ = Status.PASSED
+            warnings.warn(
+                "SGD: entries of a column differ so much in size that dividing it rounds them, so "
+                "nothing is proved. What to do: use scale=False, or LinearSVM or "
+                "LogisticRegression.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            return
         proof = bounds.prove(divided, float(self.tol), self._class_names())
         machines: tuple[Any, ...] = getattr(proof, "machines", (proof,))
         self.certificate_, self.gap_ = proof, proof.gap

@@ -98,7 +98,8 @@ class MachineProblem:
         u = share @ self.X if u is None else u
         penalty = 0.5 * float(u @ u) / self.ridge if self.ridge > 0.0 else 0.0
         if self.rows.fit_intercept and self.bias_penalty > 0.0:
-            penalty += float(share.sum()) ** 2 / (2.0 * self.bias_penalty)
+            balance = float(share.sum())
+            penalty += balance * balance / (2.0 * self.bias_penalty)
         return self.gain(alpha) - penalty
 
     def gain(self, alpha: FloatArray) -> float:

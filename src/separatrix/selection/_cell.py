@@ -25,7 +25,7 @@ from separatrix.estimators._proved import (
     first_tolerance,
     solve_and_prove,
 )
-from separatrix.estimators._weights import class_factors
+from separatrix.estimators._weights import LEAST_NORMAL, class_factors
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
@@ -75,7 +75,7 @@ class Setting:
             costs = C * weights
         if not np.isfinite(costs).all():
             raise DataError(f"C = {C:g} times a row's weight is beyond the largest number.")
-        if ((weights > 0.0) & (costs == 0.0)).any():
+        if ((weights > 0.0) & (costs < LEAST_NORMAL)).any():
             raise DataError(f"C = {C:g} times a row's weight is below the least number.")
         return costs
 

@@ -25,7 +25,8 @@ def falling_root(
         if abs(over) <= enough or not low < place < high:
             break
         low, high = (place, high) if over > 0.0 else (low, place)
-        place -= over / slope
+        # Where all terms are flat to rounding there is no slope to follow.
+        place = place - over / slope if slope else low
         if not low < place < high:
             place = 0.5 * (low + high)
     return place

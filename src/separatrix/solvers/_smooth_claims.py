@@ -58,7 +58,7 @@ def dual_value(
     """Return the dual objective of the shares, each class times its factor; u is their sum."""
     penalty = 0.5 * float(u @ u) / problem.ridge
     if problem.rows.fit_intercept and problem.bias_penalty > 0.0:
-        penalty += balance**2 / (2.0 * problem.bias_penalty)
+        penalty += balance * balance / (2.0 * problem.bias_penalty)
     gain = gain_of(problem.loss, shares, problem.costs, factors[0], factors[1])
     return float(gain - penalty)
 

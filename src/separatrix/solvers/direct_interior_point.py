@@ -140,6 +140,8 @@ def _iterate(it: Interior) -> bool:
     missed = it.xi[:, None] + scores[own][:, None] - scores - it.wrong - it.s
     products = it.m * it.s
     mu = float(products.mean())
+    if not mu > 0.0:  # products too small for a float: there is no step to make
+        return False
     step = _step(it, factor, D, sums, missed, -products)
     if step is None:
         return False

@@ -61,6 +61,11 @@ def _fitted(
         target = np.append(target, weight * (bias - share.sum()))
     size = float(np.abs(target).max(initial=0.0)) or 1.0
     upper = costs[free] / size
+    # Costs that vanish beside the target leave no room between the two bounds.
+    room = upper > 0.0
+    if not room.any():
+        return alpha
+    free, upper, columns = free[room], upper[room], columns[:, room]
     fit = lsq_linear(columns, target / size, (0.0, upper), method="bvls", tol=1e-15, max_iter=200)
     alpha[free] = np.minimum(np.maximum(fit.x, 0.0) * size, costs[free])
     return alpha

@@ -138,7 +138,8 @@ def _claim_dual(state: MachineState, alpha: FloatArray) -> None:
         # Of all multiples of alpha the best is known.
         square = float(u @ u)
         if problem.rows.fit_intercept and problem.bias_penalty > 0.0:
-            square += float(problem.signs @ alpha) ** 2 / problem.bias_penalty
+            balance = float(problem.signs @ alpha)
+            square += balance * balance / problem.bias_penalty
         factor = float(alpha.sum()) / square if square > 0.0 else 0.0
         if not np.isfinite(factor):
             return

@@ -123,7 +123,10 @@ def _shrunk(A: WithinRows, M: FloatArray, share: float, method: str) -> Division
         # (share I + kept A'A)^-1 M = (M - A' (share/kept I + A A')^-1 A M) / share
         K = A.outer_gram()
         K[np.diag_indices_from(K)] += share / kept
-        inner = sl.cho_solve(sl.cho_factor(K, lower=True), A.times(M))
+        try:
+            inner = sl.cho_solve(sl.cho_factor(K, lower=True), A.times(M))
+        except np.linalg.LinAlgError:  # the share is below rounding: S as it is
+            return _by_pseudo_inverse(A, M)
         return Division((M - A.transposed_times(inner)) / share, share, f"{method}, n x n", 1)
     return _by_conjugate_gradients(A, M, share, method)
 

@@ -300,6 +300,6 @@ class Run:
         u = factors[0] * at.by_class[0] + factors[1] * at.by_class[1]
         dual = float(gain) - 0.5 * float(u @ u)
         if posed.intercept and posed.bias_penalty > 0.0:
-            dual -= at.balance**2 / (2.0 * posed.bias_penalty)
+            dual -= at.balance * at.balance / (2.0 * posed.bias_penalty)
         primal = self._penalty(at.w) + float(sums[LOSS])
         return primal, dual if np.isfinite(dual) else -np.inf, factors

@@ -1,0 +1,293 @@
+"""What linear machines claim, computed without rounding: rationals, and balls for exp and log.
+
+Written from docs/certificates.md alone; it shares no code with the library. Every function takes
+lists of rationals (`fmpq`) and returns a rational, or a ball (`arb`) of the precision in force.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+__all__ = [
+    "Claim",
+    "box_dual",
+    "crammer_singer",
+    "crammer_singer_dual",
+    "exact",
+    "machine",
+    "machine_dual",
+    "multinomial",
+    "vector",
+]
+
+Number = Any
+Row = Sequence[fmpq]
+INFINITE = "infinite"
+_PRECISIONS = (500, 4_000, 20_000)
+
+
+def exact(value: float) -> fmpq:
+    """Return a float as the rational that it is."""
+    return fmpq(*float(value).as_integer_ratio())
+
+
+def vector(values: Any) -> list[fmpq]:
+    return [exact(v) for v in values]
+
+
+def ball(value: Number) -> arb:
+    return value if isinstance(value, arb) else arb(value)
+
+
+def dot(a: Row, b: Row) -> fmpq:
+    return sum((x * y for x, y in zip(a, b, strict=True) if x and y), start=fmpq(0))
+
+
+class Claim:
+    """`claimed` is at least (or at most) what `truth` computes; plus or minus infinity is none."""
+
+    def __init__(self, name: str, sense: str, claimed: float, truth: Callable[[], Number]) -> None:
+        self.name, self.sense, self.claimed, self.truth = name, sense, float(claimed), truth
+
+    def verdict(self) -> str:
+        """Return "" where the claim is true, else what is wrong."""
+        if math.isnan(self.claimed):
+            return f"{self.name}: NaN is claimed"
+        if self.claimed == (math.inf if self.sense == ">=" else -math.inf):
+            return ""
+        before = ctx.prec
+        try:
+            for precision in _PRECISIONS:
+                ctx.prec = precision
+                value = self.truth()
+                found = self._compared(value)
+                if found is not None:
+                    return (
+                        ""
+                        if found
+                        else f"{self.name}: {self.claimed!r} {self.sense} {shown(value)}"
+                    )
+        finally:
+            ctx.prec = before
+        return ""  # equal to 20,000 bits
+
+    def _compared(self, value: Number) -> bool | None:
+        if isinstance(value, str):
+            return self.sense == "<="  # the truth is plus infinity
+        if not math.isfinite(self.claimed):
+            return False
+        claimed, above = exact(self.claimed), self.sense == ">="
+        if not isinstance(value, arb):
+            return bool(claimed >= value if above else claimed <= value)
+        if not value.is_finite():
+            return None
+        off = ball(claimed) - value
+        if off > 0:
+            return above
+        if off < 0:
+            return not above
+        return None
+
+
+def shown(value: Number) -> str:
+    if isinstance(value, str):
+        return value
+    before = ctx.prec
+    ctx.prec = 120
+    text = arb(value).str(17, radius=False) if not isinstance(value, arb) else value.str(17)
+    ctx.prec = before
+    return text
+
+
+# ---- two classes
+
+
+def softplus(t: Number) -> arb:
+    """Return log(1 + exp(t))."""
+    t = ball(t)
+    if t > 0:
+        return t + (-t).exp().log1p()
+    return t.exp().log1p()
+
+
+def entropy(q: Sequence[Number]) -> arb:
+    total = arb(0)
+    for p in q:
+        if not (isinstance(p, fmpq) and p == 0):
+            total -= ball(p) * ball(p).log()
+    return total
+
+
+def loss_of(loss: str, margin: fmpq) -> Number:
+    if loss == "logistic":
+        return softplus(-margin)
+    short = 1 - margin if margin < 1 else fmpq(0)
+    return short if loss == "hinge" else short * short
+
+
+def margins(rows: Sequence[Row], signs: Sequence[int], w: Row, b: fmpq) -> list[fmpq]:
+    return [s * (dot(row, w) + b) for row, s in zip(rows, signs, strict=True)]
+
+
+def machine(
+    rows: Sequence[Row],
+    signs: Sequence[int],
+    costs: Sequence[Any],
+    loss: str,
+    w: Row,
+    b: fmpq,
+    penalty: fmpq,
+    ridge: int = 1,
+) -> Number:
+    """Return the objective; costs of None are infinite: then at the weights of margin 1."""
+    length = (ridge * dot(w, w) + penalty * b * b) / 2
+    m = margins(rows, signs, w, b)
+    if None in costs:
+        least = min(v for v, c in zip(m, costs, strict=True) if c != 0)
+        return length / (least * least) if least > 0 else INFINITE
+    total: Number = length
+    for v, c in zip(m, costs, strict=True):
+        if c:
+            part = loss_of(loss, v)
+            total = total + part * c if not isinstance(part, arb) else ball(total) + part * ball(c)
+    return total
+
+
+def combined(rows: Sequence[Row], signs: Sequence[int], alpha: Row) -> list[fmpq]:
+    return [
+        sum((s * a * row[j] for row, s, a in zip(rows, signs, alpha, strict=True) if a), fmpq(0))
+        for j in range(len(rows[0]))
+    ]
+
+
+def gain(costs: Sequence[Any], loss: str, alpha: Row) -> Number:
+    """Return sum -c loss*(-a / c), or None where the multipliers are no dual point."""
+    total: Number = fmpq(0)
+    for a, c in zip(alpha, costs, strict=True):
+        if a < 0 or (c is not None and a > c and (loss != "squared_hinge" or c == 0)):
+            return None
+        if not a:
+            continue
+        if loss == "logistic":
+            total = ball(total) + ball(c) * entropy([a / c, 1 - a / c])
+        else:
+            total += a if loss == "hinge" or c is None else a - a * a / (4 * c)
+    return total
+
+
+def machine_dual(
+    rows: Sequence[Row],
+    signs: Sequence[int],
+    costs: Sequence[Any],
+    loss: str,
+    alpha: Row,
+    penalty: fmpq | None,
+) -> Number:
+    """Return the dual objective; `penalty` is None where there is no bias, 0 where it is free."""
+    got = gain(costs, loss, alpha)
+    tilt = sum((s * a for s, a in zip(signs, alpha, strict=True)), start=fmpq(0))
+    if got is None or (penalty == 0 and tilt != 0):
+        return fmpq(0)  # no dual point: nothing but 0 is proved
+    u = combined(rows, signs, alpha)
+    square = dot(u, u) + (tilt * tilt / penalty if penalty else 0)
+    if None in costs:
+        if square == 0:
+            return INFINITE if got > 0 else fmpq(0)
+        return got * got / (2 * square)
+    return got - square / 2 if not isinstance(got, arb) else got - ball(square) / 2
+
+
+def box_dual(
+    rows: Sequence[Row],
+    signs: Sequence[int],
+    costs: Sequence[Any],
+    alpha: Row,
+    w: Row,
+    penalty: fmpq | None,
+) -> Number:
+    """Return the bound of maximum likelihood for weights up to 1000 times those found."""
+    got = gain(costs, "logistic", alpha)
+    tilt = sum((s * a for s, a in zip(signs, alpha, strict=True)), start=fmpq(0))
+    if got is None or (penalty == 0 and tilt != 0):
+        return fmpq(0)
+    u, mass = combined(rows, signs, alpha), sum(alpha, start=fmpq(0))
+    lost = tilt * tilt / (2 * penalty) if penalty else fmpq(0)
+    for j, pull in enumerate(u):
+        size = sum((a * abs(row[j]) for row, a in zip(rows, alpha, strict=True)), start=fmpq(0))
+        lost += abs(pull) * 1000 * (abs(w[j]) + (mass / size if size else 0))
+    return got - lost if not isinstance(got, arb) else got - ball(lost)
+
+
+# ---- all classes at once
+
+
+def scores(rows: Sequence[Row], W: Sequence[Row], b: Row) -> list[list[fmpq]]:
+    return [[dot(row, w) + bias for w, bias in zip(W, b, strict=True)] for row in rows]
+
+
+def lengths(W: Sequence[Row], b: Row, penalty: fmpq) -> fmpq:
+    return (sum((dot(w, w) for w in W), start=fmpq(0)) + penalty * dot(b, b)) / 2
+
+
+def crammer_singer(
+    rows: Sequence[Row], codes: Sequence[int], costs: Row, W: Sequence[Row], b: Row, penalty: fmpq
+) -> fmpq:
+    total = lengths(W, b, penalty)
+    for z, y, c in zip(scores(rows, W, b), codes, costs, strict=True):
+        total += c * max((k != y) + v - z[y] for k, v in enumerate(z))
+    return total
+
+
+def crammer_singer_dual(
+    rows: Sequence[Row],
+    codes: Sequence[int],
+    costs: Row,
+    named: Sequence[tuple[int, int, fmpq]],
+    n_classes: int,
+    penalty: fmpq | None,
+) -> fmpq:
+    """Return the dual objective of multipliers named (row, rival, value); 0 if infeasible."""
+    shares = [[fmpq(0)] * n_classes for _ in rows]
+    spent = [fmpq(0)] * len(rows)
+    for i, k, m in named:
+        if m < 0 or k == codes[i]:
+            return fmpq(0)
+        shares[i][codes[i]] += m
+        shares[i][k] -= m
+        spent[i] += m
+    tilts = [sum((row[k] for row in shares), start=fmpq(0)) for k in range(n_classes)]
+    if any(s > c for s, c in zip(spent, costs, strict=True)) or (penalty == 0 and any(tilts)):
+        return fmpq(0)
+    square = dot(tilts, tilts) / penalty if penalty else fmpq(0)
+    for k in range(n_classes):
+        u = combined(rows, [1] * len(rows), [row[k] for row in shares])
+        square += dot(u, u)
+    return sum(spent, start=fmpq(0)) - square / 2
+
+
+def probabilities(z: Row) -> tuple[list[arb], arb]:
+    """Return softmax of the scores, and the logarithm of the sum of their exponentials."""
+    top = max(z)
+    powers = [ball(v - top).exp() for v in z]
+    total = sum(powers, start=arb(0))
+    return [p / total for p in powers], ball(top) + total.log()
+
+
+def multinomial(
+    rows: Sequence[Row], codes: Sequence[int], costs: Row, W: Sequence[Row], b: Row, penalty: fmpq
+) -> arb:
+    total = ball(lengths(W, b, penalty))
+    for z, y, c in zip(scores(rows, W, b), codes, costs, strict=True):
+        if c:
+            top = max(z)
+            rest = sum((ball(v - top).exp() for v in z), start=arb(0))
+            # One of the terms is 1 exactly: what is beside it must not be lost.
+            beside = sum(
+                (ball(v - top).exp() for k, v in enumerate(z) if k != z.index(top)), arb(0)
+            )
+            total += ball(c) * (ball(top - z[y]) + (beside.log1p() if rest > 0 else rest))
+    return total

@@ -1,0 +1,143 @@
+"""Some dozens of the honest fits, and what the long run found: each failed before it was fixed."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from fuzz import honest
+from fuzz.exact_judge import Claim
+from fuzz.honest_fits import FITS
+from sklearn.exceptions import ConvergenceWarning
+from tests.amounts import cases
+
+import separatrix as sx
+
+
+@pytest.mark.parametrize("kind", FITS)
+def test_honest_fits_claim_nothing_false(kind):
+    found = [honest.attempt(kind, 7, number) for number in range(max(3, len(cases(60)) // 12))]
+    assert [false for _, _, false in found if false] == []
+
+
+def test_the_judge_is_awake():
+    assert Claim("bound", ">=", 1.0 - 2.0**-53, lambda: honest.exact(1.0)).verdict()
+    assert not Claim("bound", "<=", 1.0 - 2.0**-53, lambda: honest.exact(1.0)).verdict()
+    assert Claim("bound", "<=", float("nan"), lambda: honest.exact(1.0)).verdict()
+
+
+def test_costs_that_lose_digits_are_refused():
+    """C times a weight below the least normal number is another cost than the one asked for."""
+    X, y = [[0.0], [1.0]], [0, 1]
+    for machine in (sx.LinearSVM(1e-12), sx.KernelSVM(1e-12), sx.SGD(C=1e-12)):
+        with pytest.raises(sx.DataError, match="number"):
+            machine.fit(X, y, [1e-300, 1e-300])
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_huge_costs_and_a_penalised_bias(loss):
+    """The square of the balance was beyond the largest number: OverflowError."""
+    machine = sx.LinearSVM(1e-5, loss=loss, intercept_penalty=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine.fit([[-8e-48, 3e-33], [4e54, 7e54], [4e45, -1e-20]], [0, 1, 0], [1e280] * 3)
+    assert machine.gap_ >= 0.0
+
+
+def test_tiny_costs():
+    """Costs of 1e-300: a slope of zero, and products that vanish, ended in ZeroDivisionError."""
+    X = [[-4.5e-36, 0.0], [0.0, -7.5e-09], [-3e-36, 7.5e-09], [1.5e-36, 2.2e-08], [0.0, 1.5e-08]]
+    weights = [9.6e-287, 3.5e-296, 3e-285, 1.5e-291, 4.1e-287]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine = sx.LinearSVM(9.4e-9).fit(X, [0, 1, 0, 0, 0], weights)
+        rows = [[0.57, -0.02], [1.0, -0.04], [-0.07, 0.003], [-0.09, 0.004]]
+        weights = [2e-290, 1.8e-282, 7.9e-292, 3.7e-294]
+        direct = sx.KernelSVM(1e-12, gamma=1.0, multi_class="direct").fit(
+            rows, [1, 2, 0, 0], weights
+        )
+    assert machine.certificate_.dual <= machine.certificate_.primal
+    assert direct.certificate_.dual <= direct.certificate_.primal
+
+
+def test_costs_that_vanish_beside_the_target():
+    """Where a cost over the size of the weights is 0, least squares in a box refused its bounds."""
+    found = honest.attempt("OneVsRest", 1, 39)
+    assert found[0].startswith("fits")
+    assert found[2] == []
+
+
+def test_a_share_below_rounding_is_no_shrinkage():
+    """The n x n matrix was singular to rounding: LinAlgError."""
+    X = [
+        [1.110737886799372e-08, 1.5294924177237946e-15, 730377909.7681398, 7703999943.859562, 1e22],
+        [
+            1.1107379008044391e-08,
+            1.5294924101745963e-15,
+            730377901.7829189,
+            7704000123.379661,
+            2e22,
+        ],
+        [1.1107378978442669e-08, 1.529492437631072e-15, 730377901.0178938, 7704000131.926223, 3e22],
+    ]
+    model = sx.Fisher(shrinkage=0.5).fit(sp.csr_array(X), [1, 0, 0])
+    assert np.isfinite(model.coef_).all()
+
+
+def test_a_verdict_on_partitions_whose_weights_are_floats(tmp_path):
+    """Whether there was a verdict was asked of the verdict, which refuses to be true or false."""
+    whole = [
+        [1, 0, 1, 0, -2, -1], [-2, 1, 1, 0, -1, 1], [1, 2, 0, -2, -2, -2], [0, 2, 2, 1, 1, -1],
+        [0, -2, 0, 0, -1, -2], [1, 1, 0, -1, -1, -1], [1, -2, 1, -1, 1, 1], [-1, -2, -1, -2, 1, 1],
+        [-1, 1, 1, -2, 1, -1], [-1, -2, 0, -2, 1, -1],
+    ]  # fmt: skip
+    X = whole * 2.0 ** np.array([103, 88, -161, -390, -239, -356])
+    y = [0, 1, 1, 1, 0, 1, 1, 1, 1, 1]
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    assert sx.separability(sx.open_partitions(tmp_path)).kind == sx.separability(X, y).kind
+
+
+def test_errors_of_the_perceptron_are_counted_exactly():
+    """Scores that overflow are no number, and were counted as errors."""
+    X, y = [[2e200, 0.0], [-2e200, 0.0], [0.0, 1e200]], [0, 1, 2]
+    init = [[0.0, 3e180, 0.0], [0.0, -3e180, 0.0], [0.0, 2e180, 4e180]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sx.Perceptron(init=init, learning_rate=1e-300, update="batch", max_updates=2)
+        model.fit(X, y)
+    assert model.certificate_.holds
+    assert model.errors_ == 0
+
+
+def test_the_order_of_stored_entries_changes_no_prediction():
+    """Sums of unsorted rows round differently: a row proved right was predicted wrong."""
+    values, places = np.array([1.0, 1.0, 1e16, -1e16]), np.array([1, 3, 0, 2])
+    columns = sp.csr_array((values, places, np.array([0, 4])), shape=(1, 4))
+    model = sx.LinearSVM().fit(np.eye(4), [0, 1, 1, 1])
+    model.coef_, model.intercept_ = np.ones((1, 4)), np.zeros(1)
+    in_order = sp.csr_array(columns.toarray())
+    assert model.decision_function(columns) == model.decision_function(in_order)
+
+
+def test_the_mean_violation_is_that_of_the_weights():
+    """HiGHS takes small entries for zeros; its objective was told as that of all rows."""
+    X = [[-6e-05, 0.125], [0.0, 0.0], [-1e3, -1e6], [-6e-05, 0.125], [1e3, 2e6], [-8.0, 0.0]]
+    X = np.array(X) * [1.0, 1e-3]
+    y = np.array([1, 0, 0, 0, 0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sx.LinearProgramHalfspace(slack=True).fit(X, y)
+    told = sum(model.slack_[y == k].mean() for k in (0, 1))
+    assert model.objective_ == pytest.approx(told, rel=1e-12)
+
+
+def test_a_column_that_cannot_be_divided_without_rounding():
+    """SGD's proof spoke of rounded columns, and its own check refused it."""
+    X, y = [[5e-324], [4.0], [3.0], [-1.0]], [0, 1, 1, 0]
+    with pytest.warns(ConvergenceWarning, match="nothing is proved"):
+        model = sx.SGD(loss="logistic").fit(X, y)
+    assert model.certificate_ is None
+    assert model.gap_ is None
+    assert str(model.status_) == "passed"
+    assert json.dumps(model.objective_) == "null"

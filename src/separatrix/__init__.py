@@ -71,7 +71,7 @@ _HOME = {
     "SealedTest": "separatrix.selection.sealed_test",
     "SeparationWarning": "separatrix.errors",
     "Table": "separatrix.data.table",
-    "Verdict": "separatrix.estimators.verdict",
+    "Verdict": "separatrix.core.verdict",
     "ZeroOne": "separatrix.estimators.zero_one",
     "bounds": "separatrix.certificates.bounds",
     "exchange": "separatrix.storage.exchange",

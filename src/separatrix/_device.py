@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.errors import DataError, DeviceError, not_finite
 
 __all__ = [

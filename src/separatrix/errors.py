@@ -113,6 +113,13 @@ class SeparationWarning(UserWarning):
         )
 
 
+class UnfinishedWarning(UserWarning):
+    """A fit ended before its tolerance was proved; the sentence says how far it came.
+
+    Estimators warn with scikit-learn's ConvergenceWarning in its place.
+    """
+
+
 class ContaminatedTestError(ValueError):
     """The sealed test set was opened before.
 

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.cli.command import separatrix
+
 HEAVY = ("matplotlib", "numba", "pandas", "scipy.stats", "sklearn", "torch")
 RUN = """
 import json, sys
@@ -46,3 +48,55 @@ def test_help_loads_nothing(words):
 
 def test_info_of_data(table):
     assert loaded("info", table, "--target", "class") == set()
+
+
+def test_separable(table, tmp_path):
+    proof = tmp_path / "proof.json"
+    words = ["separable", table, "--target", "class", "--certificate", proof]
+    assert loaded(*words) <= {"numba"}
+    assert loaded("verify", proof, table, "--target", "class") == set()
+
+
+def test_separable_of_classes_that_overlap(table):
+    mixed = table.with_name("mixed.csv")
+    mixed.write_text(table.read_text() + "3,7,high\n")
+    assert loaded("separable", mixed, "--target", "class") <= {"numba"}
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_fit(table, tmp_path, loss):
+    out = tmp_path / "model.sx"
+    words = ["fit", table, "--target", "class", "--loss", loss, "-o", out]
+    assert loaded(*words) <= {"numba"}
+
+
+@pytest.fixture(scope="module", params=["hinge", "logistic", "scaled", "liblinear"])
+def model(request, table):
+    """A model file of the table."""
+    path = table.parent / f"{request.param}.sx"
+    words = {"logistic": ["--loss", "logistic"], "scaled": ["--scale", "standard"]}
+    command = ["fit", table, "--target", "class", "-o", path, *words.get(request.param, [])]
+    separatrix(*command)
+    if request.param == "liblinear":
+        other = path.with_suffix(".model")
+        separatrix("export", path, "--to", "liblinear", "--number-classes", "-o", other)
+        return other
+    return path
+
+
+def test_predict(table, model):
+    data = table
+    if model.suffix == ".model":
+        data = table.with_suffix(".libsvm")
+        data.write_text("0 1:3 2:7\n1 1:9 2:1\n")
+    assert loaded("predict", "-m", model, data) == set()
+
+
+def test_info_of_a_model(model):
+    if model.suffix == ".sx":
+        assert loaded("info", model) == set()
+
+
+def test_verify_of_a_model(table, model):
+    if model.stem in ("hinge", "logistic"):
+        assert loaded("verify", model, table) == set()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from separatrix.data.arrow import from_numpy, from_texts, text_scalar, to_numpy
+from separatrix.data.arrow import from_numpy, from_texts, opened, text_scalar, to_numpy
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "int64", "int32", "int8", "uint8"])
@@ -43,3 +43,11 @@ def test_gaps_are_nan(values):
 @given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(0, 20))
 def test_truth_values(values, start):
     assert to_numpy(pa.array(values)[start:]).tolist() == values[start:]
+
+
+def test_what_arrow_reads_is_its_own():
+    """Its threads may outlive Python, and then cannot give bytes of Python's back."""
+    data = bytearray(b"a,b\n1,2\n")
+    reader = opened(data)
+    data[0] = ord("z")
+    assert reader.read() == b"a,b\n1,2\n"

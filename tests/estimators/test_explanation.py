@@ -11,7 +11,7 @@ from tests.amounts import cases
 from tests.problems import problem
 
 import separatrix as sx
-from separatrix.estimators.explanation import contributions, weights_by_name
+from separatrix.core.explanation import contributions, weights_by_name
 
 IRIS = load_iris()
 X, Y = IRIS.data, IRIS.target_names[IRIS.target]

@@ -8,8 +8,8 @@ from tests.amounts import cases
 from tests.naive.separability import kind
 
 import separatrix as sx
+from separatrix.core.verdict import Witness
 from separatrix.estimators.shattering import cover_count
-from separatrix.estimators.verdict import Witness
 from separatrix.plots.shatter import save_shattering
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from separatrix.estimators._validate import numbered
+from separatrix.core.checks import numbered
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint64, bool, np.float64])

@@ -1,5 +1,7 @@
 """The limit on linear algebra is the process's: an outer block holds for a whole pool."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -42,3 +44,14 @@ def test_a_failure_lifts_the_limit():
     with pytest.raises(ZeroDivisionError), one_thread():
         raise ZeroDivisionError
     assert blas_threads() == before
+
+
+def test_the_library_of_linear_algebra_is_the_one_of_all_scipy():
+    """What is limited once scipy.linalg is loaded holds for every solver of SciPy's."""
+    code = """
+import numpy, scipy.linalg, threadpoolctl
+first = [library["filepath"] for library in threadpoolctl.threadpool_info()]
+import scipy.optimize, scipy.sparse.linalg
+assert [library["filepath"] for library in threadpoolctl.threadpool_info()] == first
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.checker import Data, Row
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem

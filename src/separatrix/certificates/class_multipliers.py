@@ -14,8 +14,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_sums import dot_error
 
 __all__ = [

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.device_pass import sums_on_device
 from separatrix.certificates.enclosed_sums import sums_both_ways
 from separatrix.certificates.enclosure import LEAST, UNIT, Enclosure

@@ -25,8 +25,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosure import LEAST, UNIT, Enclosure, require_denormals, rounded
 
 __all__ = ["WAYS", "blocks", "dot_error", "products", "row_sums", "sums_both_ways", "ways_for"]

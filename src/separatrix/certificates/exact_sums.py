@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix import checker
+from separatrix._sparse import sparse as sp
 
 __all__ = ["column_floor", "column_sums", "exact_margin_signs", "modular_rank", "sums_to_zero"]
 

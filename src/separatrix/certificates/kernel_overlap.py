@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.enclosure import Enclosure

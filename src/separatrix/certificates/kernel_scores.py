@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_values import DEEP, TRUSTED, KernelRowsInProof, Right

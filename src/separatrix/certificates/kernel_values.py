@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.enclosure import LEAST, UNIT, Enclosure, exp
 from separatrix.problem.kernels import Kernel

@@ -24,8 +24,8 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosure import LEAST, Enclosure
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 

@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, sha256
 from separatrix.certificates.separation import (
     LEAST,

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix import checker
+from separatrix._sparse import sparse as sp
 
 __all__ = ["equal_rows", "locations", "weights_fingerprint", "whole_weights"]
 

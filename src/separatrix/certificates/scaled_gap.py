@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps
 from separatrix.certificates.separation import certificate_json
 from separatrix.problem.equilibrate import divided_columns

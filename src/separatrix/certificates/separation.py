@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix import checker
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix._device import torch_module
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.data_pass import Total, blocks, gamma
 from separatrix.certificates.enclosure import LEAST, UNIT, Enclosure, exp
 from separatrix.problem.device_rows import on_device

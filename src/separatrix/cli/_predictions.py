@@ -19,6 +19,10 @@ Columns = dict[str, Any]  # name -> values of every row: an array, or a list of 
 def predicted(model: Any, X: Any, names: Any, probabilities: bool, explain: int) -> Columns:
     """Return class, scores, and what else was asked for."""
     classes = [str(name) for name in model.classes_.tolist()]
+    whole, raw = model, X
+    for _, step in getattr(model, "steps", [])[:-1]:
+        X = step.transform(X)
+    model = getattr(model, "steps", [("", model)])[-1][1]
     scores = model.decision_function(X)
     columns: Columns = {"class": _decided(model, X, scores)}
     if scores.ndim == 1:
@@ -34,21 +38,20 @@ def predicted(model: Any, X: Any, names: Any, probabilities: bool, explain: int)
         shares = model.predict_proba(X)
         columns |= {f"probability of {name}": shares[:, k] for k, name in enumerate(classes)}
     if explain:
-        from separatrix.estimators.explanation import contributions
+        from separatrix.core.explanation import contributions
 
-        told = contributions(model, X, names)
+        told = contributions(whole, raw, names)
         columns["explanation"] = [each.top(explain) for each in told]
     return columns
 
 
 def _decided(model: Any, X: Any, scores: np.ndarray) -> np.ndarray:
     """Return the classes; where they follow from the scores, without scoring again."""
-    from separatrix.estimators._base import LinearClassifier
+    from separatrix.core.linear_model import LinearModel, decided
 
-    if type(model).predict is not LinearClassifier.predict:
+    if type(model).predict is not LinearModel.predict:
         return np.asarray(model.predict(X))
-    codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-    return np.asarray(model.classes_[codes])
+    return decided(model.classes_, scores)
 
 
 def csv_head(columns: Columns) -> bytes:

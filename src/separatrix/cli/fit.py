@@ -86,8 +86,6 @@ def fit(
     import sys
     import warnings
 
-    from sklearn.exceptions import ConvergenceWarning
-
     if liblinear is not None:
         if liblinear not in _LIBLINEAR:
             known = ", ".join(map(str, _LIBLINEAR))
@@ -108,7 +106,9 @@ def fit(
         steps, met = preparing.prepared(table, scale, lift)
     if certificate is not None and len(table.classes) > 2:
         raise typer.BadParameter("--certificate needs two classes: there is one for each machine.")
-    machine = _machine(loss, cost, tol, penalise_bias, balanced, max_seconds, device)
+    is_plain = not (in_blocks or steps or device != "cpu")
+    settings = _settings(cost, tol, penalise_bias, balanced, max_seconds, device)
+    machine = _machine(loss, settings, is_plain)
     machine.verbose = sys.stderr.isatty() and not quiet
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -117,7 +117,7 @@ def fit(
         else:
             machine.fit(met.X, met.y)
     for warning in caught:
-        if not issubclass(warning.category, ConvergenceWarning | UserWarning):
+        if not issubclass(warning.category, UserWarning):
             continue
         say(f"separatrix: {warning.message}", err=True)
     if in_blocks:
@@ -167,22 +167,19 @@ def _say(
         reading.tell_written(out)
 
 
-def _machine(
-    loss: Loss,
+def _settings(
     cost: str,
     tol: float,
     penalise_bias: bool,
     balanced: bool,
     max_seconds: float | None,
-    device: str = "cpu",
-) -> Any:
-    import separatrix as sx
-
+    device: str,
+) -> dict[str, Any]:
     try:
         C = float(cost)
     except ValueError:
         raise typer.BadParameter(f"--cost must be a number or inf. Got {cost!r} instead.") from None
-    settings: dict[str, Any] = {
+    return {
         "C": C,
         "tol": tol,
         "intercept_penalty": float(penalise_bias),
@@ -190,9 +187,16 @@ def _machine(
         "max_seconds": max_seconds,
         "device": device,
     }
+
+
+def _machine(loss: Loss, settings: dict[str, Any], is_plain: bool) -> Any:
+    """Return the machine to fit: the plain one, or the estimator where more than rows is needed."""
+    import separatrix as sx
+    from separatrix.core import linear_svm, logistic_regression
+
     if loss is Loss.LOGISTIC:
-        return sx.LogisticRegression(**settings)
-    return sx.LinearSVM(loss=loss.value, **settings)
+        return (logistic_regression if is_plain else sx).LogisticRegression(**settings)
+    return (linear_svm if is_plain else sx).LinearSVM(loss=loss.value, **settings)
 
 
 def _write(
@@ -220,8 +224,8 @@ def _write(
 
 def _heaviest(machine: Any, table: Table) -> list[dict[str, float]]:
     """Return each machine's weights of most effect: weight times the spread of its column."""
+    from separatrix.core.explanation import weights_by_name
     from separatrix.data.scaling import deviations
-    from separatrix.estimators.explanation import weights_by_name
 
     spreads, names = deviations(table.X), table.feature_names
     return [

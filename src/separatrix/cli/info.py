@@ -47,7 +47,7 @@ def _tell_model(path: str, as_json: bool) -> None:
     from separatrix.storage.model_file import read_model
     from separatrix.storage.model_summary import describe, lines
 
-    told = describe(read_model(path), path)
+    told = describe(read_model(path, plain=True), path)
     if as_json:
         say(json.dumps(told, ensure_ascii=False))
         return

@@ -41,9 +41,9 @@ def predict(
     from separatrix._write_aside import write_whole
     from separatrix.data.row_blocks import row_blocks
     from separatrix.errors import DataError
-    from separatrix.storage.exchange import read
+    from separatrix.storage.any_model import read
 
-    whole = read(model)
+    whole = read(model, plain=True)
     if whole.encoding is None:
         raise DataError(
             f"{model} was trained on arrays and does not know how raw data become features. "

@@ -57,7 +57,7 @@ def separable(
 ) -> None:
     """Say whether a hyperplane separates two classes, and prove it."""
     from separatrix.cli._certificate import certificate_of_file, write_aside
-    from separatrix.estimators.separability import separability
+    from separatrix.core.separability import separability_of
 
     if out is not None:
         reading.check_ending(out, *reading.PICTURES)
@@ -71,7 +71,7 @@ def separable(
             f"there are {len(table.classes)} classes ({known}): say which of them is to be "
             "separated from all others, with --positive NAME."
         )
-    verdict = separability(table.X, y, fit_intercept=not no_intercept, decimal=decimal)
+    verdict = separability_of(table.X, y, fit_intercept=not no_intercept, decimal=decimal)
     if certificate is not None:
         if verdict.certificate is None:
             say("There is no certificate to write: the verdict is undecided.", err=True)

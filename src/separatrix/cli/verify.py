@@ -33,9 +33,9 @@ def verify(
     from separatrix.certificates.any_kind import NOT_THESE, prove_again
     from separatrix.checker import Refused
     from separatrix.cli.separable import two_labels
+    from separatrix.core.verdict import FORMAT as VERDICT_FORMAT
     from separatrix.data.streams import open_source
     from separatrix.errors import DataError
-    from separatrix.estimators.verdict import FORMAT as VERDICT_FORMAT
     from separatrix.report.study_proof import STUDY_FORMAT, prove_study, prove_verdict
 
     if certificate.suffix == ".sx" and memory is not None:
@@ -89,8 +89,9 @@ def _tell(proved: bool, sentence: str, as_json: bool) -> None:
 
 def _verify_on_partitions(path: Path, rows: Any, as_json: bool) -> None:
     """Prove the machine of a model file again from partitions, block by block."""
+    from separatrix.storage.kept_proof import has_proof
     from separatrix.storage.model_file import read_model
-    from separatrix.storage.model_proof import examine, has_proof
+    from separatrix.storage.model_proof import examine
 
     model = read_model(path).model
     if not has_proof(model) or not hasattr(model, "coef_"):
@@ -110,10 +111,12 @@ def _verify_model(
     """Prove the machine of a model file again, on the rows it says it was trained on."""
     from separatrix.report.study_settings import labels_of
     from separatrix.storage.file_proof import examine_file
+    from separatrix.storage.kept_proof import has_proof, needs_estimator
     from separatrix.storage.model_file import read_model
-    from separatrix.storage.model_proof import has_proof
 
-    whole = read_model(path)
+    whole = read_model(path, plain=True)
+    if needs_estimator(whole.model):
+        whole = read_model(path)
     if whole.encoding is None or not has_proof(whole.model):
         raise typer.BadParameter(f"{path} does not hold a proof about a data file.")
     source: Any = data[0] if len(data) == 1 else [Path(each) for each in data]

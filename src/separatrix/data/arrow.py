@@ -14,7 +14,28 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["from_numpy", "from_texts", "text_scalar", "to_numpy"]
+__all__ = ["from_numpy", "from_texts", "opened", "text_scalar", "to_numpy"]
+
+_COPIED = 1 << 26
+
+
+def opened(data: Any) -> Any:
+    """Return a reader of bytes for Arrow's parsers, which work in threads of their own.
+
+    Such a thread may let go of the bytes when Python has ended already; bytes of Python's would
+    then end the process with an abort. So Arrow is given a copy, unless there are so many bytes
+    that the work on them outlasts those threads.
+
+    >>> opened(b"a,b").read()
+    b'a,b'
+    """
+    import pyarrow as pa
+
+    if len(data) > _COPIED:
+        return pa.BufferReader(data)
+    own = pa.allocate_buffer(len(data))
+    np.frombuffer(own, dtype=np.uint8)[:] = np.frombuffer(data, dtype=np.uint8)
+    return pa.BufferReader(own)
 
 
 def from_numpy(values: NDArray[Any]) -> Any:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
 from separatrix.errors import DataError
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from separatrix.data.arrow import opened
 from separatrix.data.cells import find_record
 from separatrix.data.columns import CellColumn
 from separatrix.data.delimited_head import (
@@ -133,7 +134,7 @@ class _Cells:
         )
         for block in (_BLOCK, 2**31 - 2):
             read = arrow_csv.ReadOptions(column_names=names, block_size=block)
-            data = pa.BufferReader(pa.py_buffer(source.data).slice(self._start))
+            data = opened(memoryview(source.data)[self._start :])
             try:
                 return arrow_csv.read_csv(data, read, parse, convert)
             except pa.ArrowInvalid as error:

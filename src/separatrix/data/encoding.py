@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix._sparse import sparse
 from separatrix.data.column_codes import CategoryCode, Code, NumberCode, Slots, fit_code
 from separatrix.data.columns import MISSING_WORDS, Column, TypedColumn
 from separatrix.data.plain import labels, maybe_text, numbers, required, texts
 from separatrix.errors import DataError
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 __all__ = ["TableEncoding", "fit_encoding"]
 
@@ -134,10 +132,8 @@ def _code_from(plain: dict[str, Any]) -> Code:
     raise DataError(f"the encoding has a column of an unknown kind, {kind!r}")
 
 
-def _sparse(slots: Slots, n_rows: int, n_features: int) -> csr_matrix:
+def _sparse(slots: Slots, n_rows: int, n_features: int) -> sparse.csr_matrix:
     """Gather the slots, row by row, into CSR; zeros are left out."""
-    from scipy.sparse import csr_matrix
-
     parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
     for start in range(0, n_rows, _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
@@ -153,7 +149,7 @@ def _sparse(slots: Slots, n_rows: int, n_features: int) -> csr_matrix:
     data = np.concatenate([values for _, values, _ in parts])
     if indptr[-1] < 2**31:
         indptr = indptr.astype(np.int32)
-    return csr_matrix((data, indices, indptr), shape=(n_rows, n_features))
+    return sparse.csr_matrix((data, indices, indptr), shape=(n_rows, n_features))
 
 
 def fit_encoding(

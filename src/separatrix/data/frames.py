@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from separatrix.data.arrow import opened
 from separatrix.data.columns import TypedColumn
 from separatrix.data.streams import LARGEST_EXPANSION, Source
 from separatrix.errors import DataError
@@ -48,7 +49,7 @@ def _load(source: Source, kind: str, load: Any) -> Any:
     import pyarrow as pa
 
     try:
-        table = load(pa.BufferReader(source.data))
+        table = load(opened(source.data))
         table.validate(full=True)  # before anything follows an offset out of the file
         return table
     except DataError:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from separatrix._compiled import compiled
+from separatrix._sparse import sparse
 from separatrix.data.tokens import _BITS, _PRIME, _TABLE_SIZES, _word_table
 from separatrix.data.words import _MIX, TextEncoding
 

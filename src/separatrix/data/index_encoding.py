@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix._sparse import is_sparse
+from separatrix._sparse import sparse
 from separatrix.data.labels import classes_of
 from separatrix.data.numbered import Numbered
 from separatrix.data.plain import labels as plain_labels
@@ -38,7 +38,7 @@ class IndexEncoding:
 
     def fitted(self, X: Any) -> tuple[Any, list[str]]:
         """Return X in the width of training; sparse features that were not there are left out."""
-        if not is_sparse(X) and X.shape[1] != self.n_features:
+        if not sparse.issparse(X) and X.shape[1] != self.n_features:
             raise DataError(
                 f"the rows have {X.shape[1]:,} features, and those of training had "
                 f"{self.n_features:,}; they must come from the same model"
@@ -46,10 +46,8 @@ class IndexEncoding:
         if X.shape[1] > self.n_features:
             extra = X.shape[1] - self.n_features
             return X[:, : self.n_features], [f"{extra} features not in training were left out"]
-        if X.shape[1] < self.n_features and is_sparse(X):
-            from scipy.sparse import csr_matrix
-
-            X = csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], self.n_features))
+        if X.shape[1] < self.n_features and sparse.issparse(X):
+            X = sparse.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], self.n_features))
         return X, []
 
     def transform(self, source: Any, **options: Any) -> Any:

@@ -11,20 +11,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from separatrix._compiled import for_work
+from separatrix._sparse import sparse
 from separatrix.data import libsvm_rows as lines
 from separatrix.data.labels import tidy_labels
 from separatrix.data.progress import Progress
 from separatrix.data.streams import Source, line_chunks
 from separatrix.errors import DataError
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 __all__ = ["LibsvmData", "parse_libsvm", "write_libsvm"]
 
@@ -157,8 +155,6 @@ def _refuse_repeats(
 def _matrix(
     source: Source, rows: lines.Rows, zero_based: bool, n_features: int | None
 ) -> sparse.csr_matrix:
-    from scipy.sparse import csr_matrix
-
     indices = rows.indices
     if not zero_based and len(indices):
         if indices.min() == 0:
@@ -175,7 +171,7 @@ def _matrix(
     indptr = np.zeros(len(rows.counts) + 1, dtype=kind)
     np.cumsum(rows.counts, out=indptr[1:])
     shape = (len(rows.counts), found if n_features is None else n_features)
-    return csr_matrix((rows.values, indices, indptr), shape=shape, copy=False)
+    return sparse.csr_matrix((rows.values, indices, indptr), shape=shape, copy=False)
 
 
 def parse_libsvm(

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
+from separatrix._sparse import sparse
 from separatrix.data.libsvm import refuse_label
 from separatrix.errors import DataError
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from scipy import sparse
 
+from separatrix._sparse import sparse
 from separatrix.data.labels import tidy_labels
 from separatrix.data.libsvm import parse_libsvm
 from separatrix.data.streams import Source

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix._sparse import is_sparse
+from separatrix._sparse import sparse
 from separatrix.errors import DataError
 
 __all__ = ["METHODS", "Scaling", "deviations", "fit_scaling"]
@@ -39,16 +39,14 @@ class Scaling:
             raise DataError(
                 f"X has {X.shape[1]} features, but the scaling was fitted on {len(self.scale)}"
             )
-        if not is_sparse(X):
+        if not sparse.issparse(X):
             return (np.asarray(X) - self.shift) / self.scale
         if self.shift.any():
             raise DataError(
                 "the scaling was fitted on dense data and shifts features, which would fill "
                 "sparse X; fit it on sparse data"
             )
-        from scipy.sparse import csr_matrix
-
-        scaled = csr_matrix(X, dtype=np.float64, copy=True)
+        scaled = sparse.csr_matrix(X, dtype=np.float64, copy=True)
         scaled.data /= self.scale[scaled.indices]
         return scaled
 
@@ -101,10 +99,8 @@ def _dense_deviations(X: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _sparse(X: Any, method: str) -> NDArray[np.float64]:
-    from scipy.sparse import csr_matrix
-
     n_rows, width = X.shape
-    X = csr_matrix(X, dtype=np.float64)
+    X = sparse.csr_matrix(X, dtype=np.float64)
     if method == "min-max":
         largest = np.zeros(width)
         np.maximum.at(largest, X.indices, np.abs(X.data))
@@ -126,7 +122,7 @@ def fit_scaling(X: Any, method: str = "standard") -> Scaling:
         raise DataError(f"the scaling must be one of {', '.join(METHODS)}; got {method!r}")
     if X.shape[0] == 0:
         raise DataError("there are no rows to learn a scaling from")
-    if is_sparse(X):
+    if sparse.issparse(X):
         shift, scale = np.zeros(X.shape[1]), _sparse(X, method)
     else:
         shift, scale = _dense(np.asarray(X), method)
@@ -141,6 +137,6 @@ def deviations(X: Any) -> NDArray[np.float64]:
     >>> deviations(np.array([[0.0, 5.0], [4.0, 5.0]])).tolist()
     [2.0, 0.0]
     """
-    if is_sparse(X):
+    if sparse.issparse(X):
         return _sparse(X, "standard")
     return _dense_deviations(np.asarray(X))

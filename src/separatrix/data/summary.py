@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix._sparse import is_sparse
+from separatrix._sparse import sparse
 from separatrix.data.encoding import TableEncoding
 from separatrix.data.table import Table
 
@@ -18,12 +18,10 @@ __all__ = ["summarise"]
 
 def _compact(X: Any) -> tuple[Any, NDArray[np.int64]]:
     """Return X as columns, without those that hold nothing; also their numbers."""
-    if not is_sparse(X):
+    if not sparse.issparse(X):
         return np.asfortranarray(X), np.arange(X.shape[1])
-    from scipy.sparse import csr_matrix
-
     used, columns = np.unique(X.indices, return_inverse=True)
-    narrow = csr_matrix((X.data, columns, X.indptr), shape=(X.shape[0], max(1, len(used))))
+    narrow = sparse.csr_matrix((X.data, columns, X.indptr), shape=(X.shape[0], max(1, len(used))))
     narrow = narrow.tocsc()
     narrow.eliminate_zeros()
     return narrow, used
@@ -31,7 +29,7 @@ def _compact(X: Any) -> tuple[Any, NDArray[np.int64]]:
 
 def _column_contents(columns: Any, number: int) -> tuple[bytes, NDArray[Any]]:
     """Return what identifies a column, and its values."""
-    if not is_sparse(columns):
+    if not sparse.issparse(columns):
         values = columns[:, number]
         return values.tobytes(), values
     part = slice(columns.indptr[number], columns.indptr[number + 1])
@@ -70,8 +68,8 @@ def _columns(X: Any) -> dict[str, Any]:
 
 def _rows(X: Any, y: NDArray[Any]) -> dict[str, Any]:
     """Count rows that occur again, and those that occur again with another label."""
-    if is_sparse(X):
-        X = X.tocsr(copy=True)
+    if sparse.issparse(X):
+        X = sparse.csr_matrix(X, copy=True)
         X.eliminate_zeros()
         ends = X.indptr.tolist()
         contents = (X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in pairwise(ends))
@@ -95,7 +93,7 @@ def _with_missing(encoding: Any) -> list[str]:
 def summarise(table: Table) -> dict[str, Any]:
     """Return shape, balance, oddities of columns and rows, as plain data."""
     n_rows, n_features = table.X.shape
-    stored = table.X.count_nonzero() if is_sparse(table.X) else np.count_nonzero(table.X)
+    stored = table.X.count_nonzero() if sparse.issparse(table.X) else np.count_nonzero(table.X)
     labels, counts = np.unique(table.y, return_counts=True)
     return {
         "source": table.source,
@@ -105,7 +103,7 @@ def summarise(table: Table) -> dict[str, Any]:
         "features": n_features,
         "nonzeros": int(stored),
         "density": float(stored / max(1, n_rows * n_features)),
-        "sparse": bool(is_sparse(table.X)),
+        "sparse": bool(sparse.issparse(table.X)),
         "target": table.target,
         "classes": {str(k): int(v) for k, v in zip(labels.tolist(), counts, strict=True)},
         "columns_with_missing": _with_missing(table.encoding),

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._compiled import compiled
+from separatrix._sparse import sparse
 from separatrix.data.arrow import from_texts, to_numpy
 from separatrix.data.numbered import Numbered
 from separatrix.data.plain import labels, maybe_text, numbers, required, texts
 from separatrix.data.tokens import Tokeniser, Tokens, tokenise
 from separatrix.errors import DataError
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 __all__ = ["WEIGHTINGS", "TextEncoding", "TextEncoder", "fit_text"]
 
@@ -71,14 +69,12 @@ def _count(
 
 
 def _counted(ids: NDArray[np.int64], ends: NDArray[np.int64], width: int) -> sparse.csr_matrix:
-    from scipy.sparse import csr_matrix
-
     indices, values = np.empty(len(ids), dtype=np.int32), np.empty(len(ids))
     indptr = np.empty(len(ends) + 1, dtype=np.int64)
     filled = _count(ids, ends, np.full(width, -1, dtype=np.int64), indices, values, indptr)
     if filled < 2**31:
         indptr = indptr.astype(np.int32)
-    counts = csr_matrix(
+    counts = sparse.csr_matrix(
         (values[:filled].copy(), indices[:filled].copy(), indptr), shape=(len(ends), width)
     )
     counts.sort_indices()

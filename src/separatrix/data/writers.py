@@ -7,8 +7,8 @@ import os
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
 from separatrix.data.libsvm import write_libsvm
 from separatrix.data.table import Table

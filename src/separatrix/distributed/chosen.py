@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from separatrix.core.checks import one_of
 from separatrix.distributed.engine import client_or_current
 from separatrix.distributed.machines import Distributed
 from separatrix.distributed.placing import placed
-from separatrix.estimators._validate import one_of
 from separatrix.selection import linear_svm_cv, logistic_regression_cv
 from separatrix.selection.partitioned_path import fit_path_on_rows
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from separatrix.core.checks import one_of
 from separatrix.distributed.engine import client_or_current
 from separatrix.distributed.placing import placed
 from separatrix.estimators import linear_svm, logistic_regression
 from separatrix.estimators._partitioned import fit_rows
-from separatrix.estimators._validate import one_of
 
 __all__ = ["LinearSVM", "LogisticRegression"]
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.estimators._available import SCORES_ONLY, Absent
+from separatrix.core.linear_model import LinearModel
 from separatrix.estimators._on_device import scores_on_device
 from separatrix.estimators._validate import new_data
 from separatrix.solvers._drive import Status
@@ -20,40 +19,25 @@ from separatrix.solvers._drive import Status
 _WEIGHTS_SHOWN = 5
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(LinearModel, ClassifierMixin, BaseEstimator):
     """A classifier by the sign, or the largest, of ``w.x + b``."""
 
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    classes_: np.ndarray
     status_: Status
-    certificate_: Any
     n_iter_: int
     n_passes_: float
-
-    predict_proba: Any = Absent(SCORES_ONLY)
-    predict_log_proba: Any = Absent(SCORES_ONLY)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return ``w.x + b`` for every row: a column for each class if there are more than two."""
+    def _new_rows(self, X: Any) -> Any:
+        return new_data(self, X)
+
+    def _raw_scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         scores = scores_on_device(self, X)
-        if scores is None:
-            X = new_data(self, X)
-            with np.errstate(over="ignore"):
-                scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        return scores.ravel() if len(self.coef_) == 1 else scores
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of every row."""
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[codes]
+        return super()._raw_scores(X) if scores is None else scores
 
     # ---- telling
 

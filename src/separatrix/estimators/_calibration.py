@@ -7,46 +7,23 @@ the largest score. The slopes maximise the likelihood of held-out folds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, log_expit, log_softmax, softmax
+from scipy.special import log_expit, log_softmax
 from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight
 
 from separatrix._device import is_tensor, on_host
+from separatrix.core.probabilities import Calibration
 from separatrix.estimators._on_device import moved_once
 from separatrix.estimators._validate import training_data
 
-__all__ = ["Calibration", "fitted_slopes", "held_out_calibration"]
+__all__ = ["fitted_slopes", "held_out_calibration"]
 
 _FOLDS = 5
 _FLATTEST, _STEEPEST = 1e-6, 1e6
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Slopes for negative and for positive scores; equal where there are several classes.
-
-    `held_out` says whose folds gave the scores: "fit", folds of this fit, which can be made again,
-    or "path", those of the path that chose C, which are not kept.
-    """
-
-    below: float
-    above: float
-    held_out: str = "fit"
-
-    def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Return a column for each class."""
-        if scores.ndim > 1:
-            return np.asarray(softmax(self.above * scores, axis=1))
-        high = expit(np.where(scores > 0.0, self.above, self.below) * scores)
-        # Steep as it may be, no finite score is certain; nor is it one half, but at zero.
-        high = np.clip(high, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
-        high = np.where(scores > 0.0, np.maximum(high, np.nextafter(0.5, 1.0)), high)
-        return np.column_stack([1.0 - high, high])
 
 
 def held_out_calibration(machine: Any, X: Any, y: Any, sample_weight: Any) -> Calibration:

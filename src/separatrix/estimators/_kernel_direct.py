@@ -17,6 +17,7 @@ from separatrix.certificates.kernel_multiclass_gap import (
     shares_of,
 )
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
+from separatrix.core.one_or_all import told_apart
 from separatrix.errors import DataError, DeviceError
 from separatrix.estimators._kernel_effort import (
     LEAST_FACTORED_TOL,
@@ -25,7 +26,6 @@ from separatrix.estimators._kernel_effort import (
     inner_tolerance,
     is_small,
 )
-from separatrix.estimators._one_or_all import told_apart
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers import kernel_direct
 from separatrix.solvers._drive import Status, go_on

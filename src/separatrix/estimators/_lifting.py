@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix.core.checks import positive
 from separatrix.errors import DataError
-from separatrix.estimators._validate import positive
 
 __all__ = ["Lifting", "refuse_too_large", "scale_or_number"]
 

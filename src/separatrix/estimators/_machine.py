@@ -1,12 +1,9 @@
-"""What the regularised machines share: pose, solve, prove, and tell."""
+"""The regularised machines in scikit-learn's manners: what they are given is validated."""
 
 from __future__ import annotations
 
-import math
-import time
-import warnings
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
@@ -14,222 +11,46 @@ from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import DualityGap, DualityGaps, data_of
 from separatrix.certificates.unnamed_gap import LaterName
-from separatrix.errors import DataError, DeviceError
+from separatrix.core import machine as core
+from separatrix.core.checks import refuse_huge
+from separatrix.core.proving import first_tolerance
+from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._frames import numbered
 from separatrix.estimators._on_device import device_data, name_of_rows
-from separatrix.estimators._one_or_all import one_or_all
-from separatrix.estimators._proved import (
-    Effort,
-    Fitted,
-    Naming,
-    first_tolerance,
-    solve_and_prove,
-)
-from separatrix.estimators._run import seed_of
-from separatrix.estimators._validate import (
-    one_of,
-    positive,
-    refuse_huge,
-    several_classes,
-    training_data,
-)
-from separatrix.estimators._votes import tally
-from separatrix.estimators._watch import CallbackSupport, watching
-from separatrix.estimators._weights import LEAST_NORMAL, row_weights
+from separatrix.estimators._validate import training_data
+from separatrix.estimators._watch import CallbackSupport
+from separatrix.estimators._weights import checked_weights
 from separatrix.problem.device_rows import on_device
-from separatrix.problem.losses import CODES
-from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import SignedProblem, as_matrix
-from separatrix.solvers._drive import Status
-from separatrix.solvers._threads import one_thread
-from separatrix.solvers.machine import ROADS, choose
+from separatrix.solvers.machine import choose
 from separatrix.solvers.machine_replay import MachineFrame, replay_machine
 
+__all__ = ["Machine"]
 
-class Machine(CallbackSupport, LinearClassifier):
+
+class Machine(CallbackSupport, LinearClassifier, core.Machine):
     """A machine with the objective ``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))``, b free."""
 
-    C: Any
-    tol: Any
-    solver: Any
-    fit_intercept: Any
-    intercept_penalty: Any
-    class_weight: Any
-    max_seconds: Any
-    max_passes: Any
-    random_state: Any
-    warm_start: Any
-    multi_class: Any = "ovr"  # where there is no such parameter
-    device: Any = "cpu"
-    n_jobs: Any
-    verbose: Any
-
-    def _check_cost(self) -> None:
-        if not (isinstance(self.C, float | np.floating) and math.isinf(self.C) and self.C > 0):
-            positive("C", self.C)
-
-    def _check_parameters(self, loss: str) -> None:
-        self._check_cost()
-        positive("tol", self.tol)
-        positive("intercept_penalty", self.intercept_penalty, zero=True)
-        one_of("solver", self.solver, ("auto", *ROADS))
-        if self.solver not in {"auto", *_SUITS[loss]}:
-            raise ValueError(
-                f"solver={self.solver!r} does not suit the {loss.replace('_', ' ')} loss: newton "
-                "needs a smooth loss, interior_point the hinge, dual_coordinate one of the hinges. "
-                "Use solver='auto'."
-            )
-        all_at_once = "multinomial" if loss == "logistic" else "direct"
-        one_of("multi_class", self.multi_class, ("ovr", "ovo", all_at_once))
-        for name in ("max_seconds", "max_passes"):
-            if getattr(self, name) is not None:
-                positive(name, getattr(self, name))
-
-    def _prepared(
-        self, X: Any, y: Any, sample_weight: Any, loss: str
-    ) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Return X, the class numbers, and the weights of rows."""
-        self._check_parameters(loss)
-        X, y, sample_weight = self._placed(X, y, sample_weight)
-        self.classes_, codes = several_classes(self, y)
-        weights = row_weights(self, X, codes, sample_weight, self.class_weight)
-        return as_matrix(X), codes, weights
+    _unfinished = ConvergenceWarning
 
     def _placed(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:
-        """Return the data where they are worked with, checked."""
         there = device_data(self, X, y, sample_weight)
         if there is not None:
-            return there
-        X, y = training_data(self, X, y)
-        refuse_huge(self, X)
-        return X, y, sample_weight
-
-    def _pose(
-        self, X: Any, y: Any, sample_weight: Any, loss: str
-    ) -> tuple[Any, np.ndarray, list[MachineProblem]]:
-        """Return X, the class numbers, and one problem a machine."""
-        X, codes, weights = self._prepared(X, y, sample_weight, loss)
-        if on_device(X) and np.isinf(self.C):
-            raise DeviceError("C=inf is worked out on the processor: use device='cpu'.")
-        costs, ridge = self._costs(weights, loss)
-        numbers = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        problems = [
-            MachineProblem(
-                SignedProblem(X, np.where(codes == k, 1.0, -1.0), bool(self.fit_intercept)),
-                costs,
-                CODES[loss],
-                float(self.intercept_penalty),
-                ridge,
-            )
-            for k in numbers
-        ]
-        return X, codes, [self._answerable(problem) for problem in problems]
-
-    def _answerable(self, problem: MachineProblem) -> MachineProblem:
-        """Return a problem that has an answer, in place of one that has none."""
-        return problem
-
-    def _costs(self, weights: np.ndarray, loss: str) -> tuple[np.ndarray, float]:
-        """Return what each row costs and what |w|^2 does, for the C asked for."""
-        if not np.isinf(self.C):
-            with np.errstate(over="ignore", under="ignore"):
-                costs = self.C * weights
-            if not np.isfinite(costs).all():
-                raise DataError("C times a row's weight is beyond the largest number. Lower C.")
-            if ((weights > 0.0) & (costs < LEAST_NORMAL)).any():
-                raise DataError("C times a row's weight is below the least number. Raise C.")
-            return costs, 1.0
-        if loss == "logistic":
-            return weights, 0.0
-        return np.where(weights > 0.0, np.inf, 0.0), 1.0
-
-    def _fit_machines(
-        self, X: Any, y: Any, sample_weight: Any, loss: str
-    ) -> tuple[list[Fitted], np.ndarray]:
-        """Return one machine, or one for each class, and the class number of every row."""
-        X, codes, problems = self._pose(X, y, sample_weight, loss)
-        effort = self._effort()
-        machines = self._solved(X, y, codes, problems, effort, self._starts(problems))
-        return machines, codes
-
-    def _solved(
-        self,
-        X: Any,
-        y: Any,
-        codes: np.ndarray,
-        problems: list[MachineProblem],
-        effort: Effort,
-        firsts: list[Any],
-    ) -> list[Fitted]:
-        """Solve and prove every machine, a thread for each as far as there are cores."""
-        if on_device(X) and len(problems) > 1:
-            from separatrix.solvers.accelerated.side_by_side import side_by_side
-
-            tol = first_tolerance(problems[0], effort)
-            firsts = side_by_side(problems, tol, firsts, effort.deadline)
-        names = tuple(str(name) for name in self.classes_)
-        # A device is busy with one machine; threads would only share its memory.
-        workers = 1 if on_device(X) else min(len(problems), self._cores())
-        with (
-            one_thread(),  # so that the number of threads changes no bit
-            watching(self, len(problems), X, y) as watch,
-            ThreadPoolExecutor(workers + 1) as pool,
-        ):
-            # The fingerprint is made meanwhile; it needs the data and nothing else.
-            fingerprint = self._name(X, codes, pool)
-
-            def work(number: int) -> Fitted:
-                report = None
-                if watch.is_wanted:
-                    report = lambda state: watch.report(number, state)  # noqa: E731
-                naming = Naming(fingerprint, names, number if len(problems) > 1 else 1)
-                return solve_and_prove(problems[number], effort, naming, firsts[number], report)
-
-            numbers = range(len(problems))
-            return list(map(work, numbers) if workers == 1 else pool.map(work, numbers))
+            X, y, sample_weight = there
+        else:
+            X, y = training_data(self, X, y)
+            refuse_huge(self, X)
+        return X, y, checked_weights(sample_weight, y)
 
     def _name(self, X: Any, codes: np.ndarray, pool: Executor) -> Future[str] | LaterName:
-        """Begin to make the fingerprint of the data."""
-        count = len(self.classes_)
         if on_device(X):
-            return name_of_rows(X, codes, count, pool)
-        return pool.submit(sha256, data_of(X, codes, count, bool(self.fit_intercept)))
+            return name_of_rows(X, codes, len(self.classes_), pool)
+        return super()._name(X, codes, pool)
 
     def _cores(self) -> int:
-        """Return how many threads may work."""
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0. Use None for every core.")
+        super()._cores()  # which refuses 0
         return int(effective_n_jobs(self.n_jobs or -1))
-
-    def _effort(self) -> Effort:
-        """Return how far to go, the clock running from now."""
-        seconds = np.inf if self.max_seconds is None else float(self.max_seconds)
-        passes = np.inf if self.max_passes is None else float(self.max_passes)
-        return Effort(
-            tol=float(self.tol),
-            solver=self.solver,
-            deadline=time.perf_counter() + seconds,
-            max_passes=passes,
-            seed=seed_of(self.random_state),
-        )
-
-    def _starts(self, problems: list[MachineProblem]) -> list[Any]:
-        """Return where each machine starts: where the last fit ended, if that fits these data."""
-        n, d = problems[0].X.shape
-        old = getattr(self, "certificate_", None) if self.warm_start else None
-        machines = list(getattr(old, "machines", (old,)))
-        if not all(isinstance(machine, DualityGap) for machine in machines):
-            return [None] * len(problems)
-        if len(machines) != len(problems) or machines[0].n_features != d:
-            return [None] * len(problems)
-        return [
-            (machine.weights, machine.multipliers if machine.n_rows == n else None)
-            for machine in machines
-        ]
 
     def _replayed(
         self, X: Any, y: Any, loss: str, sample_weight: Any = None
@@ -267,43 +88,6 @@ class Machine(CallbackSupport, LinearClassifier):
 
         return frames()
 
-    # ---- what a fit leaves
-
-    def _keep(self, machines: list[Fitted]) -> None:
-        proofs = tuple(machine.proof for machine in machines)
-        several = len(machines) > 1
-        weights = np.array([machine.weights for machine in machines])
-        self.coef_ = weights[:, 1:].copy()
-        self.intercept_ = weights[:, 0] if self.fit_intercept else np.zeros(len(machines))
-        self.certificate_ = DualityGaps(proofs) if several else proofs[0]
-        self.solver_ = machines[0].road
-        self.n_iter_ = max(machine.updates for machine in machines)
-        self.n_passes_ = max(machine.passes for machine in machines)
-        self.objective_ = one_or_all([proof.primal for proof in proofs])
-        self.dual_objective_ = one_or_all([proof.dual for proof in proofs])
-        self.gap_ = max(proof.gap for proof in proofs)
-        worst = max(machines, key=lambda machine: BADNESS[machine.status])
-        self.status_ = worst.status
-        intervals = [machine.bias_interval for machine in machines]
-        self.intercept_interval_ = intervals if several else intervals[0]
-        if self.status_ is not Status.OPTIMAL:
-            warnings.warn(
-                f"{type(self).__name__}: {self.status_.cause}. The gap reached is {self.gap_:.3g}, "
-                f"asked: {self.tol:g}. What to do: {REMEDIES[self.status_]}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return ``w.x + b``: a column for each class if there are more than two.
-
-        With one machine a pair the column counts the votes of its class, and to them less than a
-        half is added by the sum of its margins.
-        """
-        scores = super().decision_function(X)
-        pairs = getattr(getattr(self, "certificate_", None), "pairs", None)
-        return scores if pairs is None else tally(scores, pairs, len(self.classes_))
-
     @property
     def slack_(self) -> np.ndarray:
         """By how much each row falls short of a margin of 1: a column for each machine."""
@@ -323,15 +107,3 @@ class Machine(CallbackSupport, LinearClassifier):
         facts = super()._facts()
         work = f"{self.solver_}: {self.n_iter_:,} iterations, {self.n_passes_:,.1f} passes"
         return [(word, work if word == "work" else sentence) for word, sentence in facts]
-
-
-BADNESS = {Status.OPTIMAL: 0, Status.UNPROVED: 1, Status.BUDGET: 2}
-REMEDIES = {
-    Status.BUDGET: "raise max_seconds or max_passes, or use what is here, whose gap is proved",
-    Status.UNPROVED: "raise tol, or divide the largest columns, whose rounding hides the rest",
-}
-_SUITS = {
-    "hinge": {"interior_point", "dual_coordinate", "gram"},
-    "squared_hinge": {"newton", "dual_coordinate", "gram"},
-    "logistic": {"newton", "gram"},
-}

@@ -17,9 +17,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from separatrix.estimators._available import SCORES_ONLY, Absent, available_unless
+from separatrix.core.available import SCORES_ONLY, Absent, available_unless
+from separatrix.core.checks import several_classes
 from separatrix.estimators._frames import frames_of, numbered
-from separatrix.estimators._validate import new_data, several_classes, training_data
+from separatrix.estimators._validate import new_data, training_data
 
 __all__ = ["ManyClasses"]
 

@@ -16,10 +16,10 @@ import scipy.sparse as sp
 from separatrix.certificates.blockwise_gap import gap_of_terms, prove_block
 from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.certificates.duality_gap import DualityGap
+from separatrix.core.proving import Effort, Fitted
+from separatrix.core.row_weights import class_factors
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
-from separatrix.estimators._proved import Effort, Fitted
-from separatrix.estimators._weights import class_factors
 from separatrix.problem.blocks import Block, Engine, Posed
 from separatrix.problem.losses import CODES, NAMES
 from separatrix.solvers._drive import Status
@@ -138,7 +138,7 @@ def fit_rows(machine: Any, rows: Rows, loss: str) -> Any:
             )
             machines.append(_fitted(machine, rows, posed, facts, effort, fingerprint))
     machine._keep(machines)
-    if hasattr(machine, "_keep_support"):
+    if machine.keeps_support:
         _keep_support(machine, machines, facts)
     return machine
 

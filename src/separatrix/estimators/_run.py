@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from separatrix.estimators._validate import positive
+from separatrix.core.checks import positive
 from separatrix.problem.equilibrate import weights_of_undivided
 from separatrix.problem.packing import packed, packed_weights, packing_order, unpacked_weights
 from separatrix.solvers._drive import NO_LIMIT
@@ -76,10 +75,3 @@ class Run:
             problem = packed(problem, order)
         budget = min(int(updates), NO_LIMIT)
         return cls(method, problem, settings, budget, seconds, given, exponents, order)
-
-
-def seed_of(random_state: Any) -> int:
-    """Return a seed; an integer is the same seed every time, None a fresh one."""
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -9,18 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight
 
+from separatrix.core.available import available_unless
+from separatrix.core.checks import one_of, positive, refuse_huge, several_classes
+from separatrix.core.probabilities import LogisticProbabilities
+from separatrix.core.row_weights import class_factors
+from separatrix.core.settings import seed_of
 from separatrix.errors import DataError
-from separatrix.estimators._available import available_unless
-from separatrix.estimators._probabilities import LogisticProbabilities
-from separatrix.estimators._run import seed_of
-from separatrix.estimators._validate import (
-    one_of,
-    positive,
-    refuse_huge,
-    several_classes,
-    training_data,
-)
-from separatrix.estimators._weights import class_factors
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._validate import training_data
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers import sgd
@@ -37,7 +33,7 @@ def _without_probabilities(machine: GradientStream) -> str | None:
     return f"loss={machine.loss!r} has no probabilities. Fit SGD(loss='logistic')."
 
 
-class GradientStream(LogisticProbabilities):
+class GradientStream(LinearClassifier, LogisticProbabilities):
     """A machine of stochastic gradient steps that can be shown rows at any time."""
 
     loss: Any

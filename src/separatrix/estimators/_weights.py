@@ -1,4 +1,4 @@
-"""What each row counts. Weight k is k copies of a row, and weight 0 is no row at all."""
+"""What each row counts, as it is given to an estimator."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from separatrix.errors import DataError
+from separatrix.core import row_weights as core
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["LEAST_NORMAL", "class_factors", "row_weights", "weighted_rows"]
+__all__ = ["checked_weights", "row_weights", "weighted_rows"]
 
-# Below this a product loses digits: a cost would no longer be C times the weight.
-LEAST_NORMAL = float(np.finfo(np.float64).tiny)
+
+def checked_weights(sample_weight: Any, rows: Any) -> np.ndarray | None:
+    """Return the weights of rows as numbers at least 0; None where none are given."""
+    if sample_weight is None:
+        return None
+    checked: np.ndarray = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, copy=True, ensure_non_negative=True
+    )
+    return checked
+
+
+def row_weights(
+    estimator: Any, codes: np.ndarray, sample_weight: Any, class_weight: Any
+) -> np.ndarray:
+    """Return one weight a row, sample weight times class weight, or say what is wrong with them."""
+    return core.row_weights(estimator, codes, checked_weights(sample_weight, codes), class_weight)
 
 
 def weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -25,46 +39,3 @@ def weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.nd
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     kept = weights > 0.0
     return (X, y, weights) if kept.all() else (X[kept], y[kept], weights[kept])
-
-
-def row_weights(
-    estimator: Any, X: Any, codes: np.ndarray, sample_weight: Any, class_weight: Any
-) -> np.ndarray:
-    """Return one weight a row, sample weight times class weight, or say what is wrong with them."""
-    weights = np.ones(X.shape[0])
-    if sample_weight is not None:
-        weights = _check_sample_weight(
-            sample_weight, codes, dtype=np.float64, copy=True, ensure_non_negative=True
-        )
-    classes = estimator.classes_
-    counts = np.bincount(codes, weights, minlength=len(classes))
-    if (counts == 0.0).any():
-        empty = classes[int(np.argmin(counts))]
-        raise DataError(
-            f"All rows of class {empty!r} have weight zero, and {type(estimator).__name__} needs "
-            "every class it is to tell apart. Leave that class out, or weight its rows."
-        )
-    return np.asarray(weights * class_factors(classes, counts, class_weight)[codes])
-
-
-def class_factors(classes: np.ndarray, counts: np.ndarray, class_weight: Any) -> np.ndarray:
-    """Return the factor of each class, whose rows weigh `counts` together."""
-    factors = np.ones(len(classes))
-    if class_weight is None:
-        return factors
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        # By weight and not by number, so that weight 2 equals two copies.
-        return np.asarray(counts.sum() / (len(classes) * counts))
-    if not isinstance(class_weight, dict):
-        raise ValueError(
-            f"class_weight must be None, 'balanced' or a dictionary. Got {class_weight!r} instead."
-        )
-    names = classes.tolist()
-    unknown = [name for name in class_weight if name not in names]
-    if unknown:
-        raise ValueError(f"class_weight names classes that y does not hold: {unknown[:8]}.")
-    for number, name in enumerate(names):
-        factors[number] = class_weight.get(name, 1.0)
-    if not (np.isfinite(factors).all() and (factors > 0.0).all()):
-        raise ValueError(f"class weights must be above 0. Got {class_weight!r} instead.")
-    return factors

@@ -12,7 +12,7 @@ from separatrix.certificates.cells import cheapest_sides
 from separatrix.certificates.error_tree import Leaf, Split, Tree
 from separatrix.certificates.errors import LowerBound, errors_of
 from separatrix.certificates.row_weights import equal_rows
-from separatrix.estimators.separability import verdict_on
+from separatrix.core.separability import verdict_on
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.zero_one import Found
 

@@ -10,17 +10,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.fisher import check_fisher
+from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._brought import brought
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._validate import (
-    new_data,
-    one_of,
-    positive,
-    several_classes,
-    training_data,
-)
+from separatrix.estimators._validate import new_data, training_data
 from separatrix.estimators._weights import weighted_rows
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers._drive import Status

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.checks import positive, two_classes
 from separatrix.estimators._kernel_base import KernelClassifier
-from separatrix.estimators._validate import positive, two_classes
 from separatrix.solvers import kernel_kozinec, kernel_perceptron
 from separatrix.solvers._drive import Status, go_on
 from separatrix.solvers._threads import one_thread

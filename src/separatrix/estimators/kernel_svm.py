@@ -17,6 +17,10 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
+from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.one_or_all import one_or_all
+from separatrix.core.row_weights import LEAST_NORMAL
+from separatrix.core.votes import tally
 from separatrix.errors import DataError
 from separatrix.estimators._frames import numbered
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
@@ -30,10 +34,7 @@ from separatrix.estimators._kernel_machines import (
 )
 from separatrix.estimators._no_kernel_margin import no_kernel_margin
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._one_or_all import one_or_all
-from separatrix.estimators._validate import one_of, positive, several_classes
-from separatrix.estimators._votes import tally
-from separatrix.estimators._weights import LEAST_NORMAL, row_weights
+from separatrix.estimators._weights import row_weights
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers import pair_replay
 from separatrix.solvers._drive import Status
@@ -188,7 +189,7 @@ class KernelSVM(KernelClassifier):
             raise ValueError("n_jobs must not be 0. Use None for every core.")
         X, y = self._kernel_data(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
-        return X, codes, row_weights(self, X, codes, sample_weight, self.class_weight)
+        return X, codes, row_weights(self, codes, sample_weight, self.class_weight)
 
     def _costs(self, weights: np.ndarray) -> np.ndarray:
         if np.isinf(self.C):

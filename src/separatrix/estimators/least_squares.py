@@ -10,19 +10,13 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.least_squares import check_least_squares, targets_of
+from separatrix.core.available import available_unless
+from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.errors import DataError
-from separatrix.estimators._available import available_unless
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._brought import brought
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._validate import (
-    new_data,
-    one_of,
-    positive,
-    regression_data,
-    several_classes,
-    training_data,
-)
+from separatrix.estimators._validate import new_data, regression_data, training_data
 from separatrix.estimators._weights import weighted_rows
 from separatrix.solvers._drive import Status
 from separatrix.solvers.least_squares import Solution, solve_least_squares

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.separation import check_separation
+from separatrix.core.checks import two_classes
+from separatrix.core.separability import verdict_on
+from separatrix.core.verdict import Verdict, Witness
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._validate import training_data, two_classes
-from separatrix.estimators.separability import verdict_on
-from separatrix.estimators.verdict import Verdict, Witness
+from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers._drive import Status
 from separatrix.solvers.linear_program import Solution, solve_feasibility, solve_robust

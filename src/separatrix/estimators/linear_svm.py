@@ -5,34 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from separatrix._device import on_host
+from separatrix.core import linear_svm as core
+from separatrix.core.checks import one_of
 from separatrix.data.partitions import Partitions
-from separatrix.estimators._available import available_unless
-from separatrix.estimators._calibration import Calibration, held_out_calibration
+from separatrix.estimators._calibration import held_out_calibration
 from separatrix.estimators._machine import Machine
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._pairs import fit_pairs, replay_each_pair
-from separatrix.estimators._support import SupportVectors
-from separatrix.estimators._validate import one_of
+from separatrix.estimators._pair_replay import replay_each_pair
 from separatrix.estimators._watch import with_callbacks
 from separatrix.solvers.machine_replay import MachineFrame
 
 __all__ = ["LinearSVM"]
 
 
-def _without_probabilities(machine: LinearSVM) -> str | None:
-    if machine.probability:
-        return None
-    return (
-        "it was made with probability=False. Fit LinearSVM(probability=True), or "
-        "LogisticRegression(), which has probabilities without being asked."
-    )
-
-
-class LinearSVM(SupportVectors, Machine):
+class LinearSVM(Machine, core.LinearSVM):
     """The hyperplane of largest margin, rows inside it being charged for; proved to be the best.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))`` over w and b, with s the sample
@@ -111,45 +99,6 @@ class LinearSVM(SupportVectors, Machine):
     True
     """
 
-    _calibration: Calibration | None
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: str = "hinge",
-        tol: float = 1e-4,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        intercept_penalty: float = 0.0,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        max_passes: float | None = None,
-        random_state: Any = 0,
-        warm_start: bool = False,
-        probability: bool = False,
-        multi_class: str = "ovr",
-        n_jobs: int | None = None,
-        device: str = "cpu",
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.max_passes = max_passes
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.probability = probability
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
-
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVM:
         """Find the hyperplane and prove how close to the best it is.
@@ -164,17 +113,7 @@ class LinearSVM(SupportVectors, Machine):
             fitted: LinearSVM = fit_partitions(self, X, sample_weight, self.loss)
             return fitted
         with worked_on(self, X):
-            if self.multi_class == "direct":
-                from separatrix.estimators._direct import fit_direct
-
-                fit_direct(self, X, y, sample_weight)
-            elif self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:
-                fit_pairs(self, X, y, sample_weight, self.loss)
-            else:
-                machines, codes = self._fit_machines(X, y, sample_weight, self.loss)
-                self._keep(machines)
-                self._keep_support(machines, codes)
-            self._calibration = None
+            self._fit_rows(X, y, sample_weight)
             if self.probability:
                 self._calibration = held_out_calibration(self, X, y, sample_weight)
         return self
@@ -185,15 +124,5 @@ class LinearSVM(SupportVectors, Machine):
             return replay_each_pair(self, X, y, self.loss)
         return self._replayed(X, y, self.loss, sample_weight)
 
-    @available_unless(_without_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of every class, calibrated on held-out folds."""
-        scores = self.decision_function(X)
-        if self._calibration is None:
-            raise NotFittedError("Fit again: probability=True was set after the last fit.")
-        return self._calibration.probabilities(scores)
-
-    @available_unless(_without_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithm of every probability."""
-        return np.log(self.predict_proba(X))
+    def _not_calibrated(self) -> Exception:
+        return NotFittedError("Fit again: probability=True was set after the last fit.")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.votes import pairs_of, tally
 from separatrix.estimators._many import ManyClasses, Task
-from separatrix.estimators._votes import pairs_of, tally
 
 __all__ = ["OneVsOne"]
 

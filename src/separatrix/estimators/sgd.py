@@ -12,11 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from separatrix.core.checks import refuse_huge, several_classes
+from separatrix.core.row_weights import LEAST_NORMAL
 from separatrix.errors import DataError
 from separatrix.estimators._run import Run
 from separatrix.estimators._sgd_stream import GradientStream
-from separatrix.estimators._validate import refuse_huge, several_classes, training_data
-from separatrix.estimators._weights import LEAST_NORMAL, row_weights
+from separatrix.estimators._validate import training_data
+from separatrix.estimators._weights import row_weights
 from separatrix.problem.medians import medians
 from separatrix.problem.signed import as_matrix
 from separatrix.solvers import sgd
@@ -139,7 +141,7 @@ class SGD(GradientStream):
         X, y = training_data(self, X, y)
         refuse_huge(self, X)
         self.classes_, codes = several_classes(self, y)
-        weights = row_weights(self, X, codes, None, self.class_weight)
+        weights = row_weights(self, codes, None, self.class_weight)
         problem = self._problem(self._centred(as_matrix(X), weights), codes)
         settings = self._settings(None if (weights == 1.0).all() else weights)
         settings |= {"order": self.order, "max_passes": float(self.max_passes)}
@@ -153,7 +155,7 @@ class SGD(GradientStream):
         X, y = training_data(self, X, y)
         refuse_huge(self, X)
         self.classes_, codes = several_classes(self, y)
-        weights = row_weights(self, X, codes, sample_weight, self.class_weight)
+        weights = row_weights(self, codes, sample_weight, self.class_weight)
         X, kept = as_matrix(X), np.flatnonzero(weights > 0.0)
         whole = len(kept) == len(weights)
         used = weights if whole else weights[kept]

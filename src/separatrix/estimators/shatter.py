@@ -18,10 +18,10 @@ import numpy as np
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation, check_separation
+from separatrix.core.separability import verdict_on
+from separatrix.core.verdict import Witness
 from separatrix.errors import DataError
-from separatrix.estimators.separability import verdict_on
 from separatrix.estimators.shattering import Labeling, Shattering, name_case
-from separatrix.estimators.verdict import Witness
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.exact_simplex import alternative

@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.certificates.partition import Partition, margin_signs, proves_gordan
 from separatrix.certificates.separation import Separation, margin_range
-from separatrix.estimators.verdict import Witness
+from separatrix.core.verdict import Witness
 from separatrix.problem.signed import SignedProblem
 
 __all__ = ["Labeling", "Shattering", "cover_count", "name_case"]

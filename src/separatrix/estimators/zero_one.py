@@ -17,11 +17,13 @@ from separatrix.certificates.errors import (
     wrong_rows,
 )
 from separatrix.certificates.row_weights import locations, whole_weights
+from separatrix.core.checks import positive, two_classes
+from separatrix.core.separability import verdict_on
+from separatrix.core.settings import seed_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._run import seed_of
 from separatrix.estimators._thin_cells import predicted_errors, through_thin_cell
-from separatrix.estimators._validate import positive, training_data, two_classes
+from separatrix.estimators._validate import training_data
 from separatrix.estimators._zero_one import (
     Reduced,
     Solved,
@@ -30,7 +32,6 @@ from separatrix.estimators._zero_one import (
     lower_bound,
     thinnest_cell,
 )
-from separatrix.estimators.separability import verdict_on
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers._drive import Status
 from separatrix.solvers.zero_one import fewest_errors

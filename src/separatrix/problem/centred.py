@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 from separatrix.problem.signed import FloatArray, Matrix
 

@@ -7,8 +7,8 @@ scaled columns holds exactly for the columns as given. Zeros stay zeros: sparse 
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.problem.signed import Matrix
 
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.errors import DataError
 
 __all__ = ["KERNELS", "MOST_DEGREE", "Kernel", "check_gram", "kernel_of"]

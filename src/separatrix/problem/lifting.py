@@ -18,9 +18,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix._compiled import compiled
+from separatrix._sparse import sparse as sp
 
 __all__ = [
     "MonomialTree",

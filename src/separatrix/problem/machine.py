@@ -22,7 +22,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
 
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
@@ -111,6 +110,8 @@ class MachineProblem:
         if self.loss == SQUARED_HINGE:
             return float((a - a * (a / (4.0 * c))).sum())
         p = np.minimum(a / c, 1.0)
+        from scipy.special import xlog1py, xlogy  # needed for the logistic loss alone
+
         return float(-(c * (xlogy(p, p) + xlog1py(1.0 - p, -p))).sum())
 
 

@@ -11,7 +11,8 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+
+from separatrix._sparse import sparse as sp
 
 # So many weights fill the nearest cache of current processors.
 _WIDE = 8192

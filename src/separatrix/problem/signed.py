@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from separatrix._device import on_host
+from separatrix._sparse import sparse as sp
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import on_device
 

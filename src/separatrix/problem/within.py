@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.problem.centred import column_slice, constant_columns, mean_of_rows
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 from separatrix.problem.signed import FloatArray, Matrix

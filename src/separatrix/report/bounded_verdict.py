@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from separatrix.core.verdict import Verdict, Witness
 from separatrix.estimators.separability import separability
-from separatrix.estimators.verdict import Verdict, Witness
 
 __all__ = ["verdict_within"]
 

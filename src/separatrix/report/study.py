@@ -25,10 +25,10 @@ from separatrix import __version__
 from separatrix._write_aside import write_whole
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
+from separatrix.core.verdict import Verdict
 from separatrix.data.summary import summarise
 from separatrix.data.table import Table
 from separatrix.errors import ContaminatedTestError, ModelFileError
-from separatrix.estimators.verdict import Verdict
 from separatrix.report import facts as f
 from separatrix.report import study_facts as told
 from separatrix.report.advice import next_steps, reading_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.certificates.any_kind import NOT_THESE, prove_again
 from separatrix.checker import Refused
-from separatrix.estimators.verdict import Verdict
+from separatrix.core.verdict import Verdict
 from separatrix.report.study_settings import labels_of
 
 __all__ = ["STUDY_FORMAT", "prove_study", "prove_verdict"]

@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.errors import DataError
-from separatrix.estimators._proved import (
+from separatrix.core.proving import (
     Effort,
     Fitted,
     Naming,
     first_tolerance,
     solve_and_prove,
 )
-from separatrix.estimators._weights import LEAST_NORMAL, class_factors
+from separatrix.core.row_weights import LEAST_NORMAL, class_factors
+from separatrix.errors import DataError
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem

@@ -14,17 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.multinomial import SolvedSoftmax, solve_softmax
+from separatrix.core.proving import Effort, Fitted
+from separatrix.core.row_weights import row_weights
 from separatrix.estimators._machine import Machine
-from separatrix.estimators._multinomial import SolvedSoftmax, solve_softmax
-from separatrix.estimators._proved import Effort, Fitted
-from separatrix.estimators._validate import (
-    one_of,
-    positive,
-    several_classes,
-)
-from separatrix.estimators._weights import row_weights
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
@@ -122,12 +118,8 @@ class PathMachine(Machine):
         X, y, sample_weight = self._placed(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
         X = as_matrix(X)
-        weights = np.ones(X.shape[0])
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, codes, dtype=np.float64, ensure_non_negative=True
-            )
-        all_weights = row_weights(self, X, codes, sample_weight, self.class_weight)
+        weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+        all_weights = row_weights(self, codes, sample_weight, self.class_weight)
         seconds = effort.deadline - time.perf_counter()
         intercept, K = bool(self.fit_intercept), len(self.classes_)
         kind: Any = partial(SoftmaxSetting, X=X, fit_intercept=intercept) if softmax else Setting

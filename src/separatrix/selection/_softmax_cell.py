@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.multinomial import SolvedSoftmax, solve_softmax
+from separatrix.core.one_or_all import told_apart
 from separatrix.errors import DataError
-from separatrix.estimators._multinomial import SolvedSoftmax, solve_softmax
-from separatrix.estimators._one_or_all import told_apart
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.selection._cell import Arrays, Cancelled, Facts, Setting

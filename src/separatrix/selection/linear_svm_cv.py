@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from separatrix.core import models
+from separatrix.core.checks import one_of
+from separatrix.core.keeping import keep_support
 from separatrix.estimators._machine import Machine
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._support import SupportVectors
-from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.linear_svm import LinearSVM
 from separatrix.selection._path_machine import PathMachine
@@ -16,7 +17,7 @@ from separatrix.selection.path import Progress, Store
 __all__ = ["LinearSVMCV"]
 
 
-class LinearSVMCV(SupportVectors, PathMachine):
+class LinearSVMCV(PathMachine, models.LinearSVMCV):
     """The hyperplane of largest margin with the C that misjudges fewest held-out rows.
 
     Every C is tried on every fold, each machine started where its neighbour ended and proved as
@@ -66,43 +67,6 @@ class LinearSVMCV(SupportVectors, PathMachine):
     (0.1, 0.03, True)
     """
 
-    def __init__(
-        self,
-        Cs: Any = None,
-        *,
-        cv: Any = 5,
-        scoring: Any = None,
-        rule: str = "best",
-        refine: bool | int = True,
-        loss: str = "hinge",
-        tol: float = 1e-4,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        intercept_penalty: float = 0.0,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        device: str = "cpu",
-        verbose: bool = False,
-    ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.refine = refine
-        self.loss = loss
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
-
     @with_callbacks
     def fit(
         self,
@@ -124,7 +88,7 @@ class LinearSVMCV(SupportVectors, PathMachine):
             told = store, progress
             machines, codes = self._fit_path(X, y, sample_weight, groups, self.loss, *told)
             self._keep(machines)
-            self._keep_support(machines, codes)
+            keep_support(self, machines, codes)
         return self
 
     def _one(self) -> Machine:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from separatrix.core import models
+from separatrix.core.checks import one_of
+from separatrix.core.multinomial import keep_multinomial
 from separatrix.estimators._machine import Machine
-from separatrix.estimators._multinomial import keep_multinomial
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._probabilities import LogisticProbabilities
-from separatrix.estimators._validate import one_of
 from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.selection._path_machine import PathMachine
@@ -17,7 +17,7 @@ from separatrix.selection.path import Progress, Store
 __all__ = ["LogisticRegressionCV"]
 
 
-class LogisticRegressionCV(LogisticProbabilities, PathMachine):
+class LogisticRegressionCV(PathMachine, models.LogisticRegressionCV):
     """Class probabilities from a hyperplane, with the C that misjudges fewest held-out rows.
 
     Every C is tried on every fold, each machine started where its neighbour ended and proved as
@@ -52,43 +52,6 @@ class LogisticRegressionCV(LogisticProbabilities, PathMachine):
     >>> round(machine.C_, 2), machine.predict_proba(X[70:71]).round(2).tolist()
     (31.62, [[0.47, 0.53]])
     """
-
-    def __init__(
-        self,
-        Cs: Any = None,
-        *,
-        cv: Any = 5,
-        scoring: Any = None,
-        rule: str = "best",
-        refine: bool | int = True,
-        tol: float = 1e-4,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        intercept_penalty: float = 0.0,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        random_state: Any = 0,
-        multi_class: str = "ovr",
-        n_jobs: int | None = None,
-        device: str = "cpu",
-        verbose: bool = False,
-    ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.refine = refine
-        self.tol = tol
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_penalty = intercept_penalty
-        self.class_weight = class_weight
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
 
     @with_callbacks
     def fit(

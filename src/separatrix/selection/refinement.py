@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators._validate import positive
+from separatrix.core.checks import positive
 
 __all__ = ["best_of", "grid", "is_hopeless", "least_within_one_error", "refined"]
 

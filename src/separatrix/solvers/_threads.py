@@ -13,8 +13,7 @@ __all__ = ["one_thread"]
 
 def _controller() -> Any:
     """Return what limits the libraries loaded by now; a module imported since may have more."""
-    import scipy.linalg
-    import scipy.optimize  # noqa: F401 - each loads a library of its own, which must be found
+    import scipy.linalg  # noqa: F401 - loads the library of all SciPy, which must be found
     from threadpoolctl import ThreadpoolController
 
     if _Limit.modules != len(sys.modules):

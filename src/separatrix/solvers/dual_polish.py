@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import lsq_linear
 
 from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
@@ -66,6 +65,8 @@ def _fitted(
     if not room.any():
         return alpha
     free, upper, columns = free[room], upper[room], columns[:, room]
+    from scipy.optimize import lsq_linear  # slow to load, and seldom needed
+
     fit = lsq_linear(columns, target / size, (0.0, upper), method="bvls", tol=1e-15, max_iter=200)
     alpha[free] = np.minimum(np.maximum(fit.x, 0.0) * size, costs[free])
     return alpha

@@ -7,7 +7,6 @@ only; `witness` makes the result exact or refuses it.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
 
 from separatrix.solvers.row_generation import Proposal
 
@@ -35,6 +34,8 @@ def _non_negative(matrix: np.ndarray, target: np.ndarray) -> np.ndarray | None:
 
 
 def _least_squares(matrix: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float] | None:
+    from scipy.optimize import nnls  # slow to load, and needed only where classes overlap
+
     try:
         x, residual = nnls(matrix, target)
     except RuntimeError:

@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from separatrix.certificates.errors import errors_of
 from separatrix.certificates.margin_bounds import MarginBounds
@@ -21,6 +20,7 @@ from separatrix.certificates.separation import (
     exact_vectors,
     problem_from,
 )
+from separatrix.core.settings import fresh
 from separatrix.problem.packing import packed_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers._drive import Status
@@ -118,7 +118,7 @@ def _require_perceptron(values: Values, proof: Separation, data: TrainingRows) -
 
 def _bounds_mistakes(model: Any, proof: Separation, data: TrainingRows) -> bool:
     """Whether the bound that a perceptron keeps is no less than the one its weights prove."""
-    run = clone(model)._run(data.X, data.y)
+    run = fresh(model)._run(data.X, data.y)
     if model.update != "single" or model.decay != 0.0:
         return False
     coef, intercept = run.given.weights(np.array(proof.weights).ravel())
@@ -201,7 +201,7 @@ def require_fewest_errors(values: Values, data: TrainingRows) -> None:
     if proof.weights:
         require_same_weights(values, np.array([proof.weights]), True)
     w = problem.homogeneous(model.coef_, model.intercept_)
-    again = clone(model)
+    again = fresh(model)
     again.classes_ = data.classes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

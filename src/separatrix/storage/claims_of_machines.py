@@ -8,16 +8,23 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.pair_gaps import PairGaps
 from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.estimators import _direct, _multinomial, _pairs
-from separatrix.estimators._calibration import held_out_calibration
-from separatrix.estimators._machine import Machine
+from separatrix.core.keeping import (
+    keep_direct,
+    keep_gaps,
+    keep_pairs,
+    keep_softmax,
+    keep_support,
+    keep_support_of_pairs,
+)
+from separatrix.core.linear_model import VotingModel
+from separatrix.core.pairs import machine_of_a_pair
+from separatrix.core.settings import fresh
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.solvers._drive import Status
 from separatrix.storage.fitted_values import Mismatch, Values, are_same
@@ -96,29 +103,24 @@ def _require_form(model: Any, proof: Any, n_classes: int) -> None:
 
 def _adopted(model: Any, proof: Any, data: TrainingRows) -> Any:
     """Return a model of the same parameters that holds what a fit with this proof keeps."""
-    again = clone(model)
+    again = fresh(model)
     again.classes_ = data.classes
-    status = Status.OPTIMAL
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if isinstance(proof, MulticlassGap):
-            run = SimpleNamespace(setup=None, updates=0, passes=0.0)
-            _direct._keep(again, proof, run, status, data.codes)
-        elif isinstance(proof, SoftmaxGap):
-            found = _multinomial.SolvedSoftmax(proof, status, 0, 0.0)
-            _multinomial.keep_multinomial(again, found)
-        elif isinstance(proof, PairGaps):
-            parts = [_adopted_pair(model, *each, data) for each in _each(proof, data)]
-            _pairs._keep(again, parts, proof.pairs)
-            if hasattr(parts[0], "support_"):
-                _pairs._keep_support(again, parts, proof.pairs, data.codes)
-        else:
-            _adopt_gaps(again, model, proof, data)
+    if isinstance(proof, MulticlassGap):
+        keep_direct(again, proof, Status.OPTIMAL, data.codes)
+    elif isinstance(proof, SoftmaxGap):
+        keep_softmax(again, proof, Status.OPTIMAL)
+    elif isinstance(proof, PairGaps):
+        parts = [_adopted_pair(model, *each, data) for each in _each(proof, data)]
+        keep_pairs(again, parts, proof.pairs)
+        if model.keeps_support:
+            keep_support_of_pairs(again, parts, proof.pairs, data.codes)
+    else:
+        _adopt_gaps(again, model, proof, data)
     return again
 
 
 def _adopted_pair(model: Any, machine: Any, rows: Any, data: TrainingRows) -> Any:
-    return _adopted(_pairs._machine_of_a_pair(model), machine, data.part(rows))
+    return _adopted(machine_of_a_pair(model), machine, data.part(rows))
 
 
 def _adopt_gaps(again: Any, model: Any, proof: Any, data: TrainingRows) -> None:
@@ -141,10 +143,10 @@ def _adopt_gaps(again: Any, model: Any, proof: Any, data: TrainingRows) -> None:
         )
         for gap, w in zip(gaps, weights, strict=True)
     ]
-    if isinstance(again, Machine):
-        again._keep(fits)
-        if hasattr(again, "_keep_support"):
-            again._keep_support(fits, data.codes)
+    if isinstance(again, VotingModel):
+        keep_gaps(again, fits)
+        if again.keeps_support:
+            keep_support(again, fits, data.codes)
         return
     again.coef_ = weights[:, 1:].copy()
     again.intercept_ = weights[:, 0] if model.fit_intercept else np.zeros(len(gaps))
@@ -266,6 +268,8 @@ def _require_calibration(values: Values, data: TrainingRows) -> None:
     sound = all(type(slope) is float and 0.0 < slope < math.inf for slope in slopes)
     values.require(sound, "_calibration")
     if found.held_out == "fit" and ROW_WEIGHTS not in values.not_proved:
+        from separatrix.estimators._calibration import held_out_calibration
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             again = held_out_calibration(model, data.X, data.y, data.weights)

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from separatrix.certificates.least_squares import targets_of
+from separatrix.core.settings import fresh
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers._drive import Status
 from separatrix.storage.claims_of_halfspaces import require_same_weights
@@ -32,7 +32,7 @@ def require_least_squares(values: Values, data: TrainingRows) -> None:
         if found != wanted:
             raise Mismatch(f"{name} of the model is not the one that its certificate speaks of")
     require_same_weights(values, np.array(proof.weights), True)
-    again = clone(model)
+    again = fresh(model)
     X = np.asarray(data.X, dtype=np.float64) if isinstance(data.X, np.ndarray) else data.X
     weights = np.ones(data.n_rows) if data.weights is None else data.weights
     again._choose_ridge(again._checked(), X, targets_of(data.y, model.task), weights)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._write_aside import write_whole
-from separatrix.estimators.linear_form import LinearForm, linear_form
+from separatrix.core.linear_form import LinearForm, linear_form
 from separatrix.storage.spreadsheet import defused
 
 __all__ = ["write_coefficients"]

@@ -18,11 +18,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from separatrix.errors import ModelFileError
+from separatrix.storage.any_model import format_of, read
 from separatrix.storage.coefficients_csv import write_coefficients
 from separatrix.storage.liblinear_model import read_liblinear, write_liblinear
 from separatrix.storage.libsvm_model import read_libsvm_model, write_libsvm_model
-from separatrix.storage.model_file import MAGIC, ModelFile, read_model, save_whole
+from separatrix.storage.model_file import ModelFile, save_whole
 from separatrix.storage.onnx_model import to_onnx, write_onnx
 from separatrix.storage.sklearn_model import to_sklearn
 
@@ -42,38 +42,6 @@ __all__ = [
 ]
 
 FORMATS = ("sx", "liblinear", "libsvm", "onnx", "csv")
-
-
-def format_of(path: str | os.PathLike[str]) -> str:
-    """Say what a model file is, from its first bytes: sx, liblinear or libsvm."""
-    with open(path, "rb") as file:
-        start = file.read(256)
-    if start.startswith(MAGIC):
-        return "sx"
-    if start.lstrip().startswith(b"solver_type"):
-        return "liblinear"
-    if start.lstrip().startswith(b"svm_type"):
-        return "libsvm"
-    raise ModelFileError(
-        f"{os.fspath(path)}: this is no model file of Separatrix, LIBLINEAR or LIBSVM."
-    )
-
-
-def read(path: str | os.PathLike[str], n_features: int | None = None) -> ModelFile:
-    """Read a model of ours, of LIBLINEAR or of LIBSVM, with how its raw data are read.
-
-    `n_features` is the width of LIBSVM's data where its support vectors do not show it.
-    """
-    kind = format_of(path)
-    if kind == "sx":
-        return read_model(path)
-    from separatrix.data.readers import IndexEncoding
-
-    wide = n_features
-    model = read_liblinear(path) if kind == "liblinear" else read_libsvm_model(path, wide)
-    classes = tuple(model.classes_.tolist())
-    encoding = IndexEncoding(int(model.n_features_in_), 1, "", classes)
-    return ModelFile(model, encoding, about={"made_with": kind.upper(), "source": ""})
 
 
 def write(

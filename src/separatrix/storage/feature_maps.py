@@ -10,8 +10,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
+from separatrix.core.settings import fresh
 from separatrix.storage.fitted_values import Mismatch, are_same, fitted_names
 
 __all__ = ["require_feature_map"]
@@ -27,7 +27,7 @@ def require_feature_map(step: Any, X: Any, not_proved: list[str]) -> None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        again = clone(step).fit(X if getattr(step, "copy", True) is True else X.copy())
+        again = fresh(step).fit(X if getattr(step, "copy", True) is True else X.copy())
     names = [name for name in fitted_names(step) if name not in _REMADE]
     if any(not hasattr(again, name) for name in names):
         raise Mismatch(f"{type(step).__name__} holds values that it does not learn")

@@ -11,7 +11,9 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+
+from separatrix._sparse import sparse as sp
+from separatrix.core.settings import settings_of
 
 __all__ = ["Mismatch", "Values", "are_same", "fitted_names"]
 
@@ -22,7 +24,7 @@ class Mismatch(Exception):
 
 def fitted_names(model: Any) -> list[str]:
     """Return the names of what a fit left, parameters left out."""
-    parameters = model.get_params(deep=False)
+    parameters = settings_of(model)
     return [name for name in vars(model) if name not in parameters]
 
 

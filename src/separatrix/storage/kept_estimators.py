@@ -7,16 +7,18 @@ and made again, so that no loop ever follows numbers from a file (``REMADE``).
 
 from __future__ import annotations
 
+import inspect
 import re
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from separatrix.core.settings import settings_of
 from separatrix.errors import ModelFileError
 from separatrix.storage.learned_checks import require_learned
 
-__all__ = ["ESTIMATORS", "built", "packed", "require_known"]
+__all__ = ["ESTIMATORS", "built", "class_of", "packed", "require_known"]
 
 _NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
 _SCALERS = "sklearn.preprocessing"
@@ -53,6 +55,22 @@ ESTIMATORS = {
     "StandardScaler": _SCALERS,
     "ZeroOne": "separatrix.estimators.zero_one",
 }
+# Of these there is a form that predicts alike and does not need scikit-learn.
+_MODELS, _STEPS = "separatrix.core.models", "separatrix.core.pipeline"
+PLAIN = {
+    "LinearSVM": _MODELS,
+    "LinearSVMCV": _MODELS,
+    "LogisticRegression": _MODELS,
+    "LogisticRegressionCV": _MODELS,
+    "MaxAbsScaler": _STEPS,
+    "MinMaxScaler": _STEPS,
+    "Pipeline": _STEPS,
+    "StandardScaler": _STEPS,
+}
+_FITTED = {
+    "LinearSVM": "separatrix.core.linear_svm",
+    "LogisticRegression": "separatrix.core.logistic_regression",
+}
 REMADE = {"Polynomial": ("_tree",)}
 # The most that a parameter of this name may be: each is a number of rounds in a loop.
 _MOST = {"degree": 100}
@@ -61,19 +79,22 @@ _MOST_PRODUCTS = 1 << 22
 
 def require_known(model: Any) -> None:
     """Refuse, by name, what a model file does not hold."""
-    name = type(model).__name__
-    if name not in ESTIMATORS or getattr(import_module(ESTIMATORS[name]), name) is not type(model):
-        known = ", ".join(ESTIMATORS)
+    name, home = type(model).__name__, type(model).__module__
+    known = home in (PLAIN.get(name), _FITTED.get(name))
+    if not known and name in ESTIMATORS:
+        known = getattr(import_module(ESTIMATORS[name]), name) is type(model)
+    if not known:
+        names = ", ".join(ESTIMATORS)
         raise ModelFileError(
             f"a {name} of {type(model).__module__.split('.', 1)[0]} cannot be saved. "
-            f"A model file holds one of: {known}."
+            f"A model file holds one of: {names}."
         )
 
 
 def packed(packer: Any, model: Any, where: str = "") -> dict[str, Any]:
     """Return name, parameters and fitted values as plain data."""
     require_known(model)
-    name, parameters = type(model).__name__, model.get_params(deep=False)
+    name, parameters = type(model).__name__, settings_of(model)
     _require_bounded(parameters)
     _require_bounded_lift(model)
     left_out = {*parameters, *REMADE.get(name, ())}
@@ -92,8 +113,13 @@ def built(unpacker: Any, plain: dict[str, Any]) -> Any:
     name = plain["estimator"]
     if not isinstance(name, str) or name not in ESTIMATORS:
         raise ModelFileError(f"the model file names an estimator that is not known: {name!r}.")
-    kind = getattr(import_module(ESTIMATORS[name]), name)
+    with unpacker.plainly(name in PLAIN):  # an estimator is made of estimators
+        return _built(unpacker, name, plain)
+
+
+def _built(unpacker: Any, name: str, plain: dict[str, Any]) -> Any:
     parameters = {key: unpacker.unpack(value) for key, value in plain["parameters"].items()}
+    kind = class_of(name, parameters, unpacker.plain)
     _require_bounded(parameters)
     if name == "Pipeline":
         _require_steps(parameters["steps"])
@@ -108,12 +134,21 @@ def built(unpacker: Any, plain: dict[str, Any]) -> Any:
     return model
 
 
+def class_of(name: str, parameters: dict[str, Any], plain: bool) -> Any:
+    """Return the estimator of a name, or its plain form where that has these parameters."""
+    if plain and name in PLAIN:
+        kind = getattr(import_module(PLAIN[name]), name)
+        if parameters.keys() <= inspect.signature(kind).parameters.keys():
+            return kind
+    return getattr(import_module(ESTIMATORS[name]), name)
+
+
 def _require_steps(steps: Any) -> None:
     """Refuse a pipeline of anything but named estimators."""
     good = isinstance(steps, list) and bool(steps)
     for step in steps if good else ():
         named = type(step) is tuple and len(step) == 2 and isinstance(step[0], str)
-        good = good and named and hasattr(step[1], "get_params")
+        good = good and named and type(step[1]).__name__ in ESTIMATORS
     if not good:
         raise ModelFileError("the model file holds a pipeline whose steps are no estimators.")
 

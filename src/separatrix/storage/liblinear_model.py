@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from separatrix._write_aside import write_whole
+from separatrix.core.linear_form import linear_form
 from separatrix.errors import ModelFileError
-from separatrix.estimators.linear_form import linear_form
+from separatrix.storage.kept_estimators import class_of
 from separatrix.storage.peer_text import Head, finite, label_texts, number_text, read_head
 
 __all__ = ["read_liblinear", "write_liblinear"]
@@ -30,18 +31,18 @@ _HINGES = {
 _LINES_AT_ONCE = 4096
 
 
-def read_liblinear(path: str | os.PathLike[str]) -> Any:
+def read_liblinear(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
     """Return the machine of a LIBLINEAR model file: `LinearSVM` or `LogisticRegression`.
 
     Classes stand in LIBLINEAR's order. There is no certificate: the file holds no proof.
     """
     try:
-        return _read(read_head(path, "w"))
+        return _read(read_head(path, "w"), plain)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
-def _read(head: Head) -> Any:
+def _read(head: Head, plain: bool) -> Any:
     kind = head.text("solver_type")
     if kind not in _LOGISTIC and kind not in _HINGES:
         raise ModelFileError(
@@ -60,24 +61,27 @@ def _read(head: Head) -> Any:
     intercepts = table[d] * bias if bias >= 0.0 else np.zeros(machines)
     # Of two classes LIBLINEAR gives a positive score to the first, we to the second.
     classes = np.array(labels[::-1] if machines == 1 else labels)
-    return _machine(kind, classes, np.ascontiguousarray(table[:d].T), intercepts)
+    return _machine(kind, classes, np.ascontiguousarray(table[:d].T), intercepts, plain)
 
 
 def _size(head: Head) -> int:
     return sum(len(line) + 1 for line in head.lines) // 2 + 1
 
 
-def _machine(kind: str, classes: np.ndarray, coef: np.ndarray, intercepts: np.ndarray) -> Any:
-    from separatrix.estimators.linear_svm import LinearSVM
-    from separatrix.estimators.logistic_regression import LogisticRegression
+def _machine(
+    kind: str, classes: np.ndarray, coef: np.ndarray, intercepts: np.ndarray, plain: bool
+) -> Any:
     from separatrix.solvers._drive import Status
 
     machine: Any
     if kind in _LOGISTIC:
-        machine = LogisticRegression()
+        machine = class_of("LogisticRegression", {}, plain)()
     else:
-        way = "direct" if kind == "MCSVM_CS" else "ovr"
-        machine = LinearSVM(loss=_HINGES[kind], multi_class=way)
+        settings = {
+            "loss": _HINGES[kind],
+            "multi_class": "direct" if kind == "MCSVM_CS" else "ovr",
+        }
+        machine = class_of("LinearSVM", settings, plain)(**settings)
     machine.classes_, machine.coef_, machine.intercept_ = classes, coef, intercepts
     machine.n_features_in_ = coef.shape[1]
     machine.certificate_, machine.status_ = None, Status.READ

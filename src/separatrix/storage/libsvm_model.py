@@ -13,8 +13,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix._write_aside import write_whole
 from separatrix.errors import ModelFileError
 from separatrix.storage.peer_text import Head, finite, label_texts, number_text, read_head
@@ -221,7 +221,7 @@ def _rows_to_write(model: Any, order: np.ndarray) -> Any:
 
 def _of_linear(model: Any, number_classes: bool) -> Any:
     """Return one support vector, the weights themselves, for two classes."""
-    from separatrix.estimators.linear_form import linear_form
+    from separatrix.core.linear_form import linear_form
     from separatrix.problem.kernels import Kernel
 
     form = linear_form(model)

@@ -6,8 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import is_sparse
+from separatrix.core.probabilities import LogisticProbabilities
 from separatrix.errors import ModelFileError
 
 __all__ = ["require_consistent", "require_fitted", "require_spreads"]
@@ -18,6 +19,8 @@ _NARROW = 1 << 20  # a row of so many features is no burden
 
 def require_fitted(model: Any) -> None:
     """Refuse to keep what has not been fitted."""
+    if _is_plain(model) and hasattr(model, "coef_"):
+        return
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -66,7 +69,7 @@ def _require_width(model: Any, features: int, arrays: dict[str, np.ndarray]) -> 
         return
     vectors: Any = getattr(model, "support_vectors_", None)
     kernel = getattr(getattr(model, "kernel_", None), "name", "")
-    if sp.issparse(vectors) and vectors.shape[1] == features and kernel != "precomputed":
+    if is_sparse(vectors) and vectors.shape[1] == features and kernel != "precomputed":
         return  # support vectors stay sparse, and so does the row
     if type(model).__name__ != "Polynomial":
         raise ModelFileError(f"the model file claims {features:,} features and holds none.")
@@ -93,11 +96,33 @@ def _require_weights(model: Any, features: int) -> None:
 
 
 def _row_of_zeros(model: Any, features: int) -> Any:
+    if not _takes_sparse(model, features):
+        return np.zeros((1, features))
+    from scipy.sparse import csr_array
+
+    return csr_array((1, features))
+
+
+def _takes_sparse(model: Any, features: int) -> bool:
+    """Whether the trial row is sparse; a narrow one, for a plain model, need not load SciPy."""
+    if _is_plain(model):
+        steps = [step for _, step in getattr(model, "steps", ())]
+        return features > _NARROW and all(getattr(step, "takes_sparse", True) for step in steps)
     from sklearn.utils import get_tags
 
-    if get_tags(model).input_tags.sparse and getattr(model, "kernel", "") != "precomputed":
-        return sp.csr_array((1, features))
-    return np.zeros((1, features))
+    return get_tags(model).input_tags.sparse and getattr(model, "kernel", "") != "precomputed"
+
+
+def _is_plain(model: Any) -> bool:
+    return not hasattr(model, "__sklearn_tags__")
+
+
+def _methods(model: Any) -> tuple[str, ...]:
+    """Name what is tried; probabilities that follow from the scores alone need no trial."""
+    steps = getattr(model, "steps", None)
+    last = steps[-1][1] if steps else model
+    follow = _is_plain(last) and isinstance(last, LogisticProbabilities)
+    return tuple(name for name in _METHODS if not (follow and name == "predict_proba"))
 
 
 def _try(model: Any, row: Any) -> None:
@@ -105,7 +130,7 @@ def _try(model: Any, row: Any) -> None:
     done = 0
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for name in _METHODS:
+        for name in _methods(model):
             try:
                 method = getattr(model, name, None)
                 if method is None:

@@ -86,13 +86,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     return read_model(path).model
 
 
-def read_model(path: str | os.PathLike[str]) -> ModelFile:
-    """Return the model of a file and what belongs to it."""
+def read_model(path: str | os.PathLike[str], *, plain: bool = False) -> ModelFile:
+    """Return the model of a file and what belongs to it.
+
+    With `plain` the model is one of `separatrix.core`, where there is one of its kind: it predicts
+    alike, to the last bit, and scikit-learn is not loaded.
+    """
     try:
         with open(path, "rb") as file:
             start = file.read(len(MAGIC))
             # What is no model file is refused before it is read, whatever its size.
-            return from_bytes(start if start != MAGIC else start + file.read())
+            return from_bytes(start if start != MAGIC else start + file.read(), plain=plain)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
 
@@ -162,7 +166,7 @@ def _of_source(table: Any) -> dict[str, Any]:
 # ---- reading
 
 
-def from_bytes(contents: bytes) -> ModelFile:
+def from_bytes(contents: bytes, *, plain: bool = False) -> ModelFile:
     """Return what a whole file holds; every fault of it is a `ModelFileError`."""
     if not contents.startswith(MAGIC):
         raise ModelFileError("this is not a model file of Separatrix.")
@@ -172,7 +176,7 @@ def from_bytes(contents: bytes) -> ModelFile:
             "the model file is of a format that this version does not read. Use a newer Separatrix."
         )
     try:
-        return _built(header, arrays)
+        return _built(header, Unpacker(arrays, plain))
     except ModelFileError:
         raise
     except Exception as error:
@@ -180,10 +184,9 @@ def from_bytes(contents: bytes) -> ModelFile:
         raise ModelFileError(f"the model file is not well-formed: {error}") from error
 
 
-def _built(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> ModelFile:
+def _built(header: dict[str, Any], unpacker: Unpacker) -> ModelFile:
     from separatrix.data.table import encoding_from_dict
 
-    unpacker = Unpacker(arrays)
     model = built(unpacker, header)
     plain = header["encoding"]
     encoding = None if plain is None else encoding_from_dict(plain)
@@ -194,6 +197,6 @@ def _built(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> ModelFile:
     rows = unpacker.unpack(header["rows"])
     names = None if names is None else tuple(str(each) for each in names)
     spreads = unpacker.unpack(header["spreads"])
-    require_consistent(model, encoding, names, rows, arrays)
+    require_consistent(model, encoding, names, rows, unpacker.arrays)
     require_spreads(spreads, int(model.n_features_in_))
     return ModelFile(model, encoding, names, rows, spreads, about)

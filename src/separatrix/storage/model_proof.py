@@ -32,6 +32,7 @@ from separatrix.storage.claims_of_machines import require_gap_of_model
 from separatrix.storage.claims_of_squares import require_fisher, require_least_squares
 from separatrix.storage.feature_maps import require_feature_map
 from separatrix.storage.fitted_values import Mismatch, Values, are_same
+from separatrix.storage.kept_proof import has_proof, last_step
 from separatrix.storage.training_rows import TrainingRows
 
 __all__ = ["Examined", "examine", "has_proof", "prove_model"]
@@ -65,14 +66,6 @@ class Examined:
     not_proved: tuple[str, ...] = field(default=())
 
 
-def has_proof(model: Any) -> bool:
-    """Whether the model carries a certificate that can be checked."""
-    model = _last_step(model)[0]
-    if hasattr(model, "certificates_"):
-        return all(hasattr(proof, "check") for proof in model.certificates_)
-    return hasattr(getattr(model, "certificate_", None), "check")
-
-
 def prove_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> tuple[bool, str]:
     """Return whether the model is what its certificate proves of these data, and a sentence.
 
@@ -94,7 +87,7 @@ def examine(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Examined:
     """Make the proof again and compare every stored value with what follows from it."""
     not_proved: list[str] = []
     try:
-        model, steps = _last_step(model)
+        model, steps = last_step(model)
         for step in steps:
             require_feature_map(step, X, not_proved)
             X = step.transform(X if getattr(step, "copy", True) is True else X.copy())
@@ -106,11 +99,6 @@ def examine(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Examined:
     except _STUMBLES:  # parts of other shapes, or none
         return Examined(False, "the parts of the model do not fit together, or not to these data")
     return Examined(True, sentence, tuple(not_proved))
-
-
-def _last_step(model: Any) -> tuple[Any, list[Any]]:
-    steps = [step for _, step in getattr(model, "steps", [])]
-    return (steps[-1], steps[:-1]) if steps else (model, [])
 
 
 def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:

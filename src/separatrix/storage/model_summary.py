@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.explanation import weights_by_name
-from separatrix.estimators.linear_form import linear_form
+from separatrix.core.explanation import weights_by_name
+from separatrix.core.linear_form import linear_form
+from separatrix.core.settings import shown
+from separatrix.storage.kept_proof import has_proof
 from separatrix.storage.model_file import ModelFile
-from separatrix.storage.model_proof import has_proof
 
 __all__ = ["describe", "lines"]
 
@@ -27,7 +28,7 @@ def describe(whole: ModelFile, path: str) -> dict[str, Any]:
     told: dict[str, Any] = {
         "file": path,
         "bytes": os.path.getsize(path),
-        "model": " > ".join(repr(step).replace("\n", "") for step in steps),
+        "model": " > ".join(_shown(step) for step in steps),
         "features": int(model.n_features_in_),
         "classes": None if classes is None else [str(name) for name in classes.tolist()],
         "reads": getattr(whole.encoding, "kind_of_data", None),
@@ -42,6 +43,11 @@ def describe(whole: ModelFile, path: str) -> dict[str, Any]:
         told["support_vectors"] = len(machine.support_)
     told["heaviest"] = _heaviest(whole)
     return told
+
+
+def _shown(step: Any) -> str:
+    """Write a step as the call that makes it, on one line."""
+    return " ".join(shown(step).split())
 
 
 def _heaviest(whole: ModelFile) -> dict[str, list[dict[str, Any]]]:

@@ -10,23 +10,23 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import is_sparse
 from separatrix.errors import ModelFileError
-from separatrix.problem.kernels import MOST_DEGREE
 from separatrix.storage import kept_estimators
 
 __all__ = ["RECORDS", "Packer", "Unpacker"]
 
 # Record -> the module that holds it. A file can name these and nothing else.
 RECORDS = {
-    "Calibration": "separatrix.estimators._calibration",
+    "Calibration": "separatrix.core.probabilities",
     "DualityGap": "separatrix.certificates.duality_gap",
     "DualityGaps": "separatrix.certificates.duality_gap",
     "FewestErrors": "separatrix.certificates.errors",
@@ -49,7 +49,7 @@ RECORDS = {
     "SoftmaxGap": "separatrix.certificates.softmax_gap",
     "Split": "separatrix.certificates.error_tree",
     "Violation": "separatrix.certificates.duality_gap",
-    "Witness": "separatrix.estimators.verdict",
+    "Witness": "separatrix.core.verdict",
 }
 _PATHS = "separatrix.selection.path_table"
 _DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
@@ -57,7 +57,7 @@ _EXACT = 2**53
 _MOST_DIGITS = 1 << 18  # hexadecimal, of an integer; a fraction, to be shortened, has fewer
 _MOST_FRACTION_DIGITS = 1 << 14
 _SMALL_TEXTS = 16 << 20
-_SPARSE = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
+_SPARSE = ("csr_array", "csr_matrix")
 
 
 class Packer:
@@ -85,7 +85,7 @@ class Packer:
         return self._pack_whole(value, where)
 
     def _pack_whole(self, value: Any, where: str) -> Any:
-        from separatrix.estimators.verdict import Verdict
+        from separatrix.core.verdict import Verdict
         from separatrix.solvers._drive import Status
 
         if isinstance(value, Status):
@@ -120,10 +120,11 @@ class Packer:
                 for field in dataclasses.fields(value)
             }
             return {"is": "record", "name": name, "fields": fields}
-        if sp.issparse(value) and _SPARSE.get(name) is type(value):
+        if is_sparse(value) and name in _SPARSE:
             parts = [self.pack(part, where) for part in (value.data, value.indices, value.indptr)]
             return {"is": "sparse", "of": name, "shape": list(value.shape), "parts": parts}
-        if hasattr(value, "get_params") and not isinstance(value, type):
+        is_model = name in kept_estimators.ESTIMATORS or hasattr(value, "get_params")
+        if is_model and not isinstance(value, type):
             return {"is": "estimator", **kept_estimators.packed(self, value, where)}
         if callable(value):
             raise ModelFileError(
@@ -164,11 +165,24 @@ class Packer:
 
 
 class Unpacker:
-    """Turns JSON and arrays back into values; anything unknown is refused."""
+    """Turns JSON and arrays back into values; anything unknown is refused.
 
-    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
-        self.arrays = arrays
+    With `plain`, estimators come back as the models without scikit-learn, where there are such.
+    """
+
+    def __init__(self, arrays: dict[str, np.ndarray], plain: bool = False) -> None:
+        self.arrays, self.plain = arrays, plain
         self._by_columns: dict[str, np.ndarray] = {}
+
+    @contextmanager
+    def plainly(self, is_plain: bool) -> Iterator[None]:
+        """Unpack what stands inside a value as plain models only where that value is one."""
+        before = self.plain
+        self.plain = before and is_plain
+        try:
+            yield
+        finally:
+            self.plain = before
 
     def unpack(self, plain: Any) -> Any:
         """Return the value that plain data describe."""
@@ -194,7 +208,11 @@ class Unpacker:
         shape = [int(size) for size in plain["shape"]]
         if not _are_rows(data, indices, indptr, shape):
             raise ModelFileError("the model file holds sparse rows that do not fit together.")
-        return _SPARSE[plain["of"]]((data, indices, indptr), shape=shape)
+        if plain["of"] not in _SPARSE:
+            raise ModelFileError("the model file holds sparse rows of an unknown kind.")
+        from scipy import sparse
+
+        return getattr(sparse, plain["of"])((data, indices, indptr), shape=shape)
 
     def _texts(self, plain: Any) -> Any:
         items = plain["items"]
@@ -221,7 +239,7 @@ class Unpacker:
         return Status[plain["name"]]
 
     def _verdict(self, plain: Any) -> Any:
-        from separatrix.estimators.verdict import Verdict
+        from separatrix.core.verdict import Verdict
 
         return Verdict.from_json(json.dumps(plain["json"]))
 
@@ -284,7 +302,7 @@ def _whole(text: str, most: int) -> int:
 
 def _require_kernel(kernel: Any) -> None:
     """Refuse a kernel that none of ours is."""
-    from separatrix.problem.kernels import KERNELS
+    from separatrix.problem.kernels import KERNELS, MOST_DEGREE
 
     good = (
         kernel.name in KERNELS

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from separatrix._sparse import sparse as sp
 from separatrix.storage.onnx_graph import Graph
 
 __all__ = ["kernel_values", "lifted"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.estimators.linear_form import LinearForm, linear_form
+from separatrix.core.linear_form import LinearForm, linear_form
 from separatrix.storage.libsvm_model import in_libsvm_order
 
 __all__ = ["to_sklearn"]

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
 
+from separatrix.core.checks import positive
 from separatrix.estimators._lifting import Lifting, as_dense, refuse_too_large, scale_or_number
-from separatrix.estimators._validate import positive
 from separatrix.problem import lifting
 
 __all__ = ["RadialBasis", "Sigmoid"]

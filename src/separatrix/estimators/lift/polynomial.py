@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from separatrix.core.checks import positive
 from separatrix.errors import DataError
 from separatrix.estimators._lifting import Lifting, refuse_too_large
-from separatrix.estimators._validate import positive
 from separatrix.problem import lifting
 
 __all__ = ["Polynomial"]

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import time
-import warnings
 from concurrent.futures import ThreadPoolExecutor
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.multiclass_gap import MulticlassGap, check_multiclass_gap
+from separatrix.core.keeping import keep_direct, warn_of_gap
+from separatrix.core.proving import Effort
+from separatrix.core.watching import watching
 from separatrix.errors import DeviceError
-from separatrix.estimators._machine import REMEDIES
-from separatrix.estimators._one_or_all import told_apart
-from separatrix.estimators._proved import Effort
-from separatrix.estimators._watch import watching
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.device_rows import on_device
 from separatrix.solvers import crammer_singer, direct_interior_point
@@ -57,7 +53,11 @@ def fit_direct(machine: Any, X: Any, y: Any, sample_weight: Any) -> None:
         proof, state, status = _solved_and_proved(
             problem, effort, names, fingerprint, _first(machine, problem), report
         )
-    _keep(machine, proof, state, status, codes)
+    solver = "interior_point" if state.setup is None else "crammer_singer"
+    keep_direct(machine, proof, status, codes)
+    machine.solver_, machine.n_iter_, machine.n_passes_ = solver, state.updates, state.passes
+    if status is not Status.OPTIMAL:
+        warn_of_gap(machine, stacklevel=5)
 
 
 def _refuse(machine: Any) -> None:
@@ -140,40 +140,3 @@ def _solved_and_proved(
             break
         tol *= 0.1
     return proof, state, Status.UNPROVED if status.is_final else status
-
-
-def _keep(
-    machine: Any, proof: MulticlassGap, state: Any, status: Status, codes: np.ndarray
-) -> None:
-    weights = proof.weights
-    shown = told_apart(weights)
-    machine.coef_ = shown[:, 1:].copy()
-    machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
-    machine.certificate_ = proof
-    machine.solver_, machine.status_ = (
-        "interior_point" if state.setup is None else "crammer_singer",
-        status,
-    )
-    machine.n_iter_, machine.n_passes_ = state.updates, state.passes
-    machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
-    machine.intercept_interval_ = None
-    shares = np.zeros((len(codes), len(weights)))
-    np.add.at(shares, (proof.rows, codes[proof.rows]), proof.multipliers)
-    shares[proof.rows, proof.rivals] -= proof.multipliers
-    machine.support_ = np.flatnonzero(shares.any(axis=1))
-    machine.dual_coef_ = shares[machine.support_].T[-len(shown) :]
-    machine.n_support_ = np.bincount(codes[machine.support_], minlength=len(weights))
-    with np.errstate(divide="ignore"):
-        machine.margin_ = float(
-            min(
-                1.0 / np.linalg.norm(first - second)
-                for first, second in combinations(weights[:, 1:], 2)
-            )
-        )
-    if status is not Status.OPTIMAL:
-        warnings.warn(
-            f"{type(machine).__name__}: {status.cause}. The gap reached is {proof.gap:.3g}, "
-            f"asked: {machine.tol:g}. What to do: {REMEDIES[status]}.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )

@@ -19,7 +19,7 @@ from separatrix.solvers._drive import Status
 from separatrix.solvers.machine import MachineRun, choose, other_road
 
 if TYPE_CHECKING:
-    from separatrix.estimators.verdict import Verdict
+    from separatrix.core.verdict import Verdict
 
 __all__ = ["Effort", "Fitted", "Naming", "first_tolerance", "solve_and_prove", "verdict_of"]
 
@@ -204,11 +204,11 @@ def _begun(
 def verdict_of(problem: MachineProblem) -> Verdict:
     """Return whether the rows that count are separable."""
     # Exact arithmetic is asked for here alone: machines are solved without it.
-    from separatrix.estimators.separability import separability
+    from separatrix.core.separability import separability_of
 
     used = np.flatnonzero(problem.costs > 0.0)
     X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
-    return separability(X, problem.signs[used], problem.rows.fit_intercept)
+    return separability_of(X, problem.signs[used], problem.rows.fit_intercept)
 
 
 def refuse_if_inseparable(problem: MachineProblem) -> None:

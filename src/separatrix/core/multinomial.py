@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-import warnings
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.certificates.softmax_gap import SoftmaxGap, check_softmax_gap
 from separatrix.certificates.unnamed_gap import LaterName, named_later
-from separatrix.estimators._machine import REMEDIES
-from separatrix.estimators._one_or_all import told_apart
-from separatrix.estimators._proved import Effort
-from separatrix.estimators._watch import watching
+from separatrix.core.keeping import keep_softmax, warn_of_gap
+from separatrix.core.proving import Effort
+from separatrix.core.watching import watching
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers import multinomial
 from separatrix.solvers._drive import NO_LIMIT, Status, go_on
@@ -176,18 +173,7 @@ def _proved(
 
 def keep_multinomial(machine: Any, found: SolvedSoftmax) -> None:
     """Set what the fit leaves."""
-    proof, status = found.proof, found.status
-    shown = told_apart(proof.weights)
-    machine.coef_ = shown[:, 1:].copy()
-    machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
-    machine.certificate_, machine.verdict_, machine.intercept_interval_ = proof, None, None
-    machine.solver_, machine.status_ = "newton", status
-    machine.n_iter_, machine.n_passes_ = found.updates, found.passes
-    machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
-    if status is not Status.OPTIMAL:
-        warnings.warn(
-            f"{type(machine).__name__}: {status.cause}. The gap reached is {proof.gap:.3g}, "
-            f"asked: {machine.tol:g}. What to do: {REMEDIES[status]}.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+    keep_softmax(machine, found.proof, found.status)
+    machine.solver_, machine.n_iter_, machine.n_passes_ = "newton", found.updates, found.passes
+    if found.status is not Status.OPTIMAL:
+        warn_of_gap(machine, stacklevel=5)

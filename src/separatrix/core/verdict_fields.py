@@ -9,7 +9,7 @@ import numpy as np
 from separatrix.certificates.partition import Partition, proved_signs
 from separatrix.certificates.separation import Separation, problem_from
 from separatrix.problem.decimals import times_powers_of_ten
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import SignedProblem, as_matrix
 
 __all__ = ["fields_follow"]
 
@@ -89,10 +89,10 @@ def _told_again(verdict: Any, X: Any, y: Any, proof: Partition | Separation) -> 
     """Whether coefficients run where they are worked out to run again, and the note is the same."""
     if verdict.infinite is None and not verdict.note:
         return True
-    from separatrix.estimators.separability import separability
+    from separatrix.core.separability import separability_of
 
     decimal = bool(getattr(proof, "decimals", ()))
-    again = separability(X, y, proof.intercept, decimal=decimal)
+    again = separability_of(as_matrix(X), np.asarray(y), proof.intercept, decimal=decimal)
     if (again.kind, again.note) != (verdict.kind, verdict.note):
         return False
     if verdict.infinite is None:

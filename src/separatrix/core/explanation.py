@@ -18,9 +18,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from separatrix.estimators.linear_form import linear_form
+from separatrix._sparse import sparse as sp
+from separatrix.core.linear_form import linear_form
 
 __all__ = ["Contributions", "Weight", "contributions", "weights_by_name"]
 

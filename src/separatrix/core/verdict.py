@@ -13,7 +13,7 @@ import numpy as np
 from separatrix.certificates.partition import Partition, proves_gordan
 from separatrix.certificates.reading import certificate_from_json
 from separatrix.certificates.separation import Separation, problem_from
-from separatrix.estimators._verdict_fields import fields_follow
+from separatrix.core.verdict_fields import fields_follow
 from separatrix.problem.decimals import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 

@@ -1,0 +1,156 @@
+"""What comes in is checked here, and refused in plain words that say what to do."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from separatrix._sparse import is_sparse
+from separatrix.errors import DataError, not_finite
+
+__all__ = [
+    "are_plainly_classes",
+    "new_rows",
+    "numbered",
+    "one_of",
+    "positive",
+    "refuse_huge",
+    "refuse_infinite",
+    "several_classes",
+    "two_classes",
+]
+
+_LARGEST = 1e100
+_MANY_LABELS = 10_000
+
+
+def new_rows(model: Any, X: Any) -> Any:
+    """Return rows of numbers to predict for, dense or CSR, of the width that the model has."""
+    if X.ndim != 2 or X.shape[1] != model.n_features_in_:
+        raise DataError(
+            f"X has {X.shape[-1]} features, but {type(model).__name__} is expecting "
+            f"{model.n_features_in_} features as input."
+        )
+    refuse_infinite(model, X)
+    return X
+
+
+def refuse_infinite(estimator: Any, X: Any) -> None:
+    """Refuse NaN and infinity, naming the cell."""
+    values = X.data if is_sparse(X) else X
+    # One cheap sum settles nearly every case: it is finite only if all values are, or cancel never.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    if is_sparse(X):
+        at = int(np.flatnonzero(~np.isfinite(X.data))[0])
+        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+    else:
+        row, column = (int(k) for k in np.argwhere(~np.isfinite(X))[0])
+    names = getattr(estimator, "feature_names_in_", None)
+    where = f"column {column}" if names is None else f"column {names[column]!r}"
+    raise not_finite(float(X[row, column]), row, where)
+
+
+def refuse_huge(estimator: Any, X: Any) -> None:
+    """Refuse entries whose squares leave the range of floating point."""
+    values = X.data if is_sparse(X) else X
+    if values.size == 0 or max(float(values.max()), -float(values.min())) <= _LARGEST:
+        return
+    sizes = abs(X).max(axis=0)
+    sizes = sizes.toarray().ravel() if is_sparse(sizes) else sizes
+    column = int(np.argmax(sizes))
+    names = getattr(estimator, "feature_names_in_", None)
+    where = f"column {column}" if names is None else f"column {names[column]!r}"
+    raise DataError(
+        f"X holds {sizes[column]:.3g} in {where}, whose square is beyond the largest number. "
+        "Divide that column first."
+    )
+
+
+def are_plainly_classes(y: np.ndarray) -> bool:
+    """Whether a glance tells that y holds labels; scikit-learn takes milliseconds to."""
+    if y.ndim != 1 or y.dtype.kind not in "biufUS":
+        return False
+    return y.dtype.kind != "f" or bool((y == np.rint(y)).all())
+
+
+def two_classes(estimator: Any, y: np.ndarray, remedy: str = "") -> tuple[np.ndarray, np.ndarray]:
+    """Return the two classes and the signs of y, or refuse, saying what to do."""
+    classes, codes = several_classes(estimator, y)
+    if len(classes) > 2:
+        name = type(estimator).__name__
+        raise ValueError(
+            f"Only binary classification is supported: {name} got {len(classes)} classes, "
+            f"{_few(classes)}.\n"
+            + (remedy or "Wrap it: sx.OneVsRest({1}()).").format(classes.tolist()[0], name)
+        )
+    return classes, np.where(codes == 1, 1.0, -1.0)
+
+
+def several_classes(estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, sorted, and the number of each y among them; refuse one class alone."""
+    classes, codes = numbered(y)
+    if len(classes) < 2:
+        raise DataError(
+            f"{type(estimator).__name__} needs two classes to separate, and y holds one class: "
+            f"{_few(classes)}. Check the labels, or the rows that were selected."
+        )
+    return classes, codes
+
+
+def numbered(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels, sorted, and the number of each y among them.
+
+    Whole numbers close together, and many of them, are counted: sorting takes ten times as long.
+
+    >>> numbered(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1]))
+    """
+    if y.dtype.kind in "iub" and y.ndim == 1 and len(y) >= _MANY_LABELS:
+        low, high = int(y.min()), int(y.max())
+        if high - low < len(y) and abs(low) < 2**62 > abs(high):
+            places = y.astype(np.int64) - low
+            present = np.bincount(places, minlength=high - low + 1) > 0
+            classes = (np.flatnonzero(present) + low).astype(y.dtype)
+            return classes, (np.cumsum(present) - 1)[places]
+    return np.unique(y, return_inverse=True)
+
+
+def _few(classes: np.ndarray) -> str:
+    shown = [repr(c) for c in classes[:8].tolist()]
+    return f"[{', '.join(shown)}{', ...' if len(classes) > 8 else ''}]"
+
+
+# ---- parameters
+
+
+def one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
+    """Refuse a value that is not among those allowed.
+
+    >>> one_of("order", "best", ["cyclic", "random"])
+    Traceback (most recent call last):
+    ValueError: order must be one of 'cyclic', 'random'. Got 'best' instead.
+    """
+    if not any(type(value) is type(choice) and value == choice for choice in allowed):
+        choices = ", ".join(repr(choice) for choice in allowed)
+        raise ValueError(f"{name} must be one of {choices}. Got {value!r} instead.")
+
+
+def positive(name: str, value: Any, whole: bool = False, zero: bool = False) -> None:
+    """Refuse what is not a positive (or with `zero`, non-negative) finite number.
+
+    >>> positive("batch_size", 0, whole=True)
+    Traceback (most recent call last):
+    ValueError: batch_size must be a whole number above 0. Got 0 instead.
+    """
+    kind = numbers.Integral if whole else numbers.Real
+    good = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(float(value))
+    if not (good and (value > 0 or (zero and value == 0))):
+        what = "whole number" if whole else "number"
+        least = "at least 0" if zero else "above 0"
+        raise ValueError(f"{name} must be a {what} {least}. Got {value!r} instead.")

@@ -1,0 +1,156 @@
+"""What a fit of a regularised machine leaves: weights, proof, bounds, status, support vectors.
+
+A fit sets these from what it solved and proved; `verify` sets them again from the proof alone and
+compares.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from separatrix.certificates.duality_gap import DualityGaps
+from separatrix.certificates.multiclass_gap import MulticlassGap
+from separatrix.certificates.pair_gaps import PairGaps
+from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.core.one_or_all import one_or_all, told_apart
+from separatrix.solvers._drive import Status
+
+if TYPE_CHECKING:
+    from separatrix.core.proving import Fitted
+
+__all__ = [
+    "keep_direct",
+    "keep_gaps",
+    "keep_pairs",
+    "keep_softmax",
+    "keep_support",
+    "keep_support_of_pairs",
+    "warn_of_gap",
+]
+
+_BADNESS = {Status.OPTIMAL: 0, Status.UNPROVED: 1, Status.BUDGET: 2}
+_REMEDIES = {
+    Status.BUDGET: "raise max_seconds or max_passes, or use what is here, whose gap is proved",
+    Status.UNPROVED: "raise tol, or divide the largest columns, whose rounding hides the rest",
+}
+
+
+def warn_of_gap(machine: Any, stacklevel: int) -> None:
+    """Say that the tolerance was not reached, how far the fit came, and what to do."""
+    status = machine.status_
+    warnings.warn(
+        f"{type(machine).__name__}: {status.cause}. The gap reached is {machine.gap_:.3g}, "
+        f"asked: {machine.tol:g}. What to do: {_REMEDIES[status]}.",
+        machine._unfinished,
+        stacklevel=stacklevel,
+    )
+
+
+# ---- one machine, or one for each class
+
+
+def keep_gaps(machine: Any, machines: list[Fitted]) -> None:
+    """Keep one machine, or one for each class against the rest."""
+    proofs = tuple(one.proof for one in machines)
+    several = len(machines) > 1
+    weights = np.array([one.weights for one in machines])
+    machine.coef_ = weights[:, 1:].copy()
+    machine.intercept_ = weights[:, 0] if machine.fit_intercept else np.zeros(len(machines))
+    machine.certificate_ = DualityGaps(proofs) if several else proofs[0]
+    machine.solver_ = machines[0].road
+    machine.n_iter_ = max(one.updates for one in machines)
+    machine.n_passes_ = max(one.passes for one in machines)
+    machine.objective_ = one_or_all([proof.primal for proof in proofs])
+    machine.dual_objective_ = one_or_all([proof.dual for proof in proofs])
+    machine.gap_ = max(proof.gap for proof in proofs)
+    worst = max(machines, key=lambda one: _BADNESS[one.status])
+    machine.status_ = worst.status
+    intervals = [one.bias_interval for one in machines]
+    machine.intercept_interval_ = intervals if several else intervals[0]
+
+
+def keep_support(machine: Any, machines: list[Fitted], codes: np.ndarray) -> None:
+    """Keep the rows with a dual variable, and the margins."""
+    alpha = np.array([one.proof.multipliers for one in machines])
+    machine.support_ = np.flatnonzero(alpha.any(axis=0))
+    signs = np.array([one.signs for one in machines])
+    machine.dual_coef_ = (alpha * signs)[:, machine.support_]
+    machine.n_support_ = np.bincount(codes[machine.support_], minlength=len(machine.classes_))
+    lengths = np.linalg.norm(machine.coef_, axis=1)
+    with np.errstate(divide="ignore"):
+        margins = 1.0 / lengths
+    machine.margin_ = one_or_all(margins)
+
+
+# ---- one machine for each pair of classes
+
+
+def keep_pairs(machine: Any, machines: list[Any], pairs: tuple[tuple[int, int], ...]) -> None:
+    """Keep the weights, proofs and figures of all pairs."""
+    machine.coef_ = np.vstack([one.coef_ for one in machines])
+    machine.intercept_ = np.concatenate([one.intercept_ for one in machines])
+    machine.certificate_ = PairGaps(tuple(one.certificate_ for one in machines), pairs)
+    machine.solver_ = machines[0].solver_
+    machine.n_iter_ = max(one.n_iter_ for one in machines)
+    machine.n_passes_ = max(one.n_passes_ for one in machines)
+    machine.objective_ = np.array([one.objective_ for one in machines])
+    machine.dual_objective_ = np.array([one.dual_objective_ for one in machines])
+    machine.gap_ = max(one.gap_ for one in machines)
+    machine.status_ = max((one.status_ for one in machines), key=lambda s: _BADNESS.get(s, 3))
+    machine.intercept_interval_ = [one.intercept_interval_ for one in machines]
+
+
+def keep_support_of_pairs(
+    machine: Any, machines: list[Any], pairs: tuple[tuple[int, int], ...], codes: np.ndarray
+) -> None:
+    """Keep every machine's multipliers under the numbers of all rows."""
+    all_rows = np.zeros((len(machines), len(codes)))
+    for number, (one, pair) in enumerate(zip(machines, pairs, strict=True)):
+        rows = np.flatnonzero(np.isin(codes, pair))
+        all_rows[number, rows[one.support_]] = one.dual_coef_[0]
+    machine.support_ = np.flatnonzero(all_rows.any(axis=0))
+    machine.dual_coef_ = all_rows[:, machine.support_]
+    machine.n_support_ = np.bincount(codes[machine.support_], minlength=len(machine.classes_))
+    machine.margin_ = np.array([one.margin_ for one in machines])
+
+
+# ---- all classes at once
+
+
+def keep_direct(machine: Any, proof: MulticlassGap, status: Status, codes: np.ndarray) -> None:
+    """Keep a machine of all classes at once, and its support vectors."""
+    weights = proof.weights
+    shown = told_apart(weights)
+    machine.coef_ = shown[:, 1:].copy()
+    machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
+    machine.certificate_ = proof
+    machine.status_ = status
+    machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
+    machine.intercept_interval_ = None
+    shares = np.zeros((len(codes), len(weights)))
+    np.add.at(shares, (proof.rows, codes[proof.rows]), proof.multipliers)
+    shares[proof.rows, proof.rivals] -= proof.multipliers
+    machine.support_ = np.flatnonzero(shares.any(axis=1))
+    machine.dual_coef_ = shares[machine.support_].T[-len(shown) :]
+    machine.n_support_ = np.bincount(codes[machine.support_], minlength=len(weights))
+    with np.errstate(divide="ignore"):
+        machine.margin_ = float(
+            min(
+                1.0 / np.linalg.norm(first - second)
+                for first, second in combinations(weights[:, 1:], 2)
+            )
+        )
+
+
+def keep_softmax(machine: Any, proof: SoftmaxGap, status: Status) -> None:
+    """Keep a multinomial machine."""
+    shown = told_apart(proof.weights)
+    machine.coef_ = shown[:, 1:].copy()
+    machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
+    machine.certificate_, machine.verdict_, machine.intercept_interval_ = proof, None, None
+    machine.status_ = status
+    machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap

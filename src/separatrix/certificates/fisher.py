@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from separatrix.certificates.enclosure import rounded
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
 from separatrix.problem.signed import as_matrix
 
@@ -91,14 +93,18 @@ def _are_of_one_fit(again: LeastSquaresOptimality, claimed: LeastSquaresOptimali
     )
 
 
-def _codes(y: Any, sample_weight: Any) -> tuple[np.ndarray, tuple[float, float]]:
-    """Return the targets -N/N_1 and N/N_2, and the two masses."""
+def _codes(y: Any, sample_weight: Any) -> tuple[np.ndarray, tuple[Fraction, Fraction]]:
+    """Return the targets -N/N_1 and N/N_2, and the two masses, each rounded once."""
     y = np.asarray(y)
     weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     classes = np.unique(y[weights > 0.0])
     upper = y == classes[-1]
-    low, high = float(weights[~upper].sum()), float(weights[upper].sum())
-    return np.where(upper, (low + high) / high, -(low + high) / low), (low, high)
+    # Brought near 1 by a power of two, neither sums nor their product leave the range.
+    power = int(np.frexp(weights.max())[1])
+    near = np.ldexp(weights, -power)
+    low, high = (Fraction(math.fsum(near[rows])) * Fraction(2) ** power for rows in (~upper, upper))
+    ends = rounded(-(low + high) / low)[0], rounded((low + high) / high)[1]
+    return np.where(upper, ends[1], ends[0]), (low, high)
 
 
 def check_fisher(
@@ -122,13 +128,24 @@ def check_fisher(
     )
     k = low * high / (low + high)
     total = (low + high) ** 2 / k
-    # The targets are rounded: by one unit of |t|, which is root (1 + k J) of the residual.
-    slack = _ROUNDING * max(1.0, math.sqrt(total / max(squares.least, 2.0**-1000)))
-    ratio = max(0.0, (total / squares.objective * (1.0 - slack) - 1.0) / k)
-    bound = math.inf
-    if squares.least > 0.0 and slack < 0.5:
-        bound = (total / squares.least * (1.0 + 2.0 * slack) - 1.0) / k
-    return FisherDirection(tuple(w.tolist()), ratio, bound, squares)
+    ratio, bound = 0.0, math.inf
+    if 0.0 < squares.objective < math.inf:
+        ratio = _bound(total, k, squares.objective, -1)[0]
+    if squares.least > 0.0:
+        bound = _bound(total, k, squares.least, 2)[1]
+    return FisherDirection(tuple(w.tolist()), max(0.0, ratio), bound, squares)
+
+
+def _bound(total: Fraction, k: Fraction, error: float, sign: int) -> tuple[float, float]:
+    """Return the ratio J that belongs to a squared error, from below and from above.
+
+    The targets are rounded: by one unit of |t|, which is root (1 + k J) of the residual.
+    """
+    share = total / Fraction(error)
+    slack = _ROUNDING * max(1.0, math.sqrt(rounded(share)[1]))
+    if not slack < 0.5:
+        return 0.0, math.inf
+    return rounded((share * (1 + sign * Fraction(slack)) - 1) / k)
 
 
 def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

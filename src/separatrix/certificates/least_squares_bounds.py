@@ -154,7 +154,7 @@ class _Bounds:
         return float(self.squares.sum().high)
 
     def least(self) -> float:
-        return float((self._least() ** 2).sum()) * (1.0 - 1e-14) - self.excess
+        return float((self.squares.sum() - self.excess).low)
 
     def _least(self) -> np.ndarray:
         """Return lower bounds on the lengths of the residuals."""
@@ -178,20 +178,22 @@ class _Bounds:
             mean = (self.s / self.s.sum()) @ T
             # Targets of one value have no spread to compare with: their size serves.
             T = np.where((T[0] == T).all(axis=0), T, T - mean)
-        length = np.sqrt(self.s @ T**2) * (1.0 - 2.0 * self._gamma(self.n + 8))
-        return np.asarray(most / length)
+        weighted = Enclosure.exact(T).square() * self.s[:, None]
+        length = np.array([weighted[:, k].sum().root().low for k in range(T.shape[1])])
+        # The mean is rounded: by less than so many units of the length.
+        return np.asarray(most / (length * (1.0 - 2.0 * self._gamma(self.n + 8))))
 
     def gap(self) -> float:
         """Bound (f - min f) / f over all outputs together."""
-        objective = float((self._least() ** 2).sum())
-        return self.excess / objective * (1.0 + 1e-6) if objective > 0.0 else 1.0
+        objective = float(self.squares.sum().low)
+        return float((Enclosure.exact(self.excess) / objective).high) if objective > 0.0 else 1.0
 
     def _excess(self) -> float:
         """Bound f - min f, in the cheapest way that gives a small number."""
         excess = self._excess_by_ridge()
         if self.d > _MOST_COLUMNS:
             return excess
-        objective = float((self._least() ** 2).sum())
+        objective = float(self.squares.sum().low)
         for way in (self._excess_by_columns, self._excess_by_triangle):
             if excess <= _SMALL_EXCESS * objective:
                 break
@@ -208,11 +210,11 @@ class _Bounds:
         if not (self.penalty > 0.0).all():
             return math.inf
         if not self.intercept:
-            return float((self.gradient**2 / self.penalty[:, None]).sum())
+            return _sum_of_squares(self.gradient, self.penalty[:, None])
         own, mass = self.gradient[-1], self.s.sum()
         mean = (self.absolute.T @ self.s) / mass * (1.0 + self._gamma(self.n + 8))
         moved = self.gradient[:-1] + mean[:, None] * own
-        return float((moved**2 / self.penalty[:, None]).sum() + (own**2 / mass).sum())
+        return _sum_of_squares(moved, self.penalty[:, None]) + _sum_of_squares(own, mass)
 
     def _excess_by_columns(self) -> float:
         """Bound f - min f by the least eigenvalue of A'A with unit columns."""
@@ -230,7 +232,7 @@ class _Bounds:
         least = _least_eigenvalue(gram, self.n)
         if not least > 0.0:
             return math.inf
-        return float(((self.gradient[real] / lengths[:, None]) ** 2).sum()) / least
+        return _sum_of_squares(self.gradient[real] / lengths[:, None], least)
 
     def _excess_by_triangle(self) -> float:
         """Bound f - min f = (C'g)' (B'B)^-1 (C'g) with B = A C and any C: here the inverse of R.
@@ -258,7 +260,13 @@ class _Bounds:
         reach = np.abs(residual) * (1.0 + 8.0 * _UNIT) + doubt
         pulled = np.abs(B.T @ residual) + np.abs(B).T @ doubt
         pulled += (wrong + self._gamma(self.n + 8) * np.abs(B)).T @ reach
-        return float((pulled**2).sum()) / least * (1.0 + 1e-6)
+        return _sum_of_squares(pulled, least) * (1.0 + 1e-6)
+
+
+def _sum_of_squares(values: np.ndarray, over: Any) -> float:
+    """Return the sum of squares over something, rounded up; a square that vanishes is not 0."""
+    terms = Enclosure.exact(np.ravel(values)).square()
+    return float((terms / np.broadcast_to(over, np.shape(values)).ravel()).sum().high)
 
 
 def _least_eigenvalue(gram: np.ndarray, terms: int) -> float:

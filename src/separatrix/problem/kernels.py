@@ -152,7 +152,13 @@ def gamma_of(gamma: Any, X: Any, weights: np.ndarray | None = None) -> float:
             return 1.0 / d
         variance = _variance(X, weights)
         # A constant X has no scale; scikit-learn takes 1 then.
-        return 1.0 / (d * variance) if variance > 0.0 else 1.0
+        found = 1.0 / (d * variance) if variance > 0.0 else 1.0
+        if not 0.0 < found < math.inf:
+            raise DataError(
+                f"gamma='scale' is 1 / (columns * variance), and that of X is {variance:.3g}. "
+                "Scale X, or give gamma as a number."
+            )
+        return found
     if not (
         isinstance(gamma, numbers.Real)
         and not isinstance(gamma, bool)

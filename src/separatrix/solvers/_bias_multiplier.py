@@ -104,6 +104,7 @@ def renew_multiplier(state: MachineState, share: float) -> None:
     settled = numbers[SHORTFALL] < 0.1 * (state.primal - state.dual)
     if settled and missing > 0.25 * numbers[LAST_BALANCE]:
         s = 4.0 * numbers[WEIGHT] / share
-        numbers[WEIGHT] = s / (1.0 + p * s) if p * s < _STIFF else 1.0 / p
+        if np.isfinite(s):  # beyond the largest number it is weighed as it was
+            numbers[WEIGHT] = s / (1.0 + p * s) if p * s < _STIFF else 1.0 / p
     numbers[MULTIPLIER] = share_of_multiplier(state.problem, numbers) * bias
     numbers[LAST_BALANCE] = missing

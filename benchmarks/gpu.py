@@ -110,7 +110,7 @@ def fit(X, y, options):
 
 def steps(X, y, options, rate):
     """Time the hot steps by themselves, as fractions of what the device was measured to do."""
-    from separatrix.certificates.softmax_gap import check_softmax_gap
+    from separatrix.certificates.softmax_gap import SoftmaxGap
     from separatrix.problem.device_rows import DeviceRows
     from separatrix.problem.softmax import SoftmaxProblem
     from separatrix.solvers import multinomial
@@ -121,14 +121,14 @@ def steps(X, y, options, rate):
     state = multinomial.start(problem, tol=1e-4)
     reader, flops = state.reader, 4.0 * n * d * K / 1e12
     sample = np.sort(np.random.default_rng(0).choice(n, n // 10, replace=False))
-    told = {"codes": codes, "costs": problem.costs, "weights": state.weights}
+    told = {"sides": codes, "costs": problem.costs, "weights": state.weights}
     print("\n| step | seconds | Tflop | of the matrix rate |")
     print("|---|---:|---:|---:|")
     for name, work, share, kind in (
         ("value and gradient", lambda: reader.gradient(state.W, state.shifted), 1.0, "float32"),
         ("curvature, all rows", lambda: reader.curved(state.W, state.shifted), 1.0, "TF32"),
         ("curvature, a tenth", lambda: reader.curved(state.W, state.shifted), 0.1, "TF32"),
-        ("proof", lambda: check_softmax_gap(X=problem.X, wanted=1.0, **told), 1.0, "float64"),
+        ("proof", lambda: SoftmaxGap.proved(X=problem.X, wanted=1.0, **told), 1.0, "float64"),
     ):
         reader.sample(sample if share < 1.0 else None)
         timed(work, X.device)

@@ -19,13 +19,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from fuzz import judges
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import check_duality_gap, data_of
-from separatrix.certificates.kernel_gap import prove_kernel_gap
+from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.duality_gap import DualityGap
+from separatrix.certificates.kernel_gap import KernelGap
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.least_squares import check_least_squares
-from separatrix.certificates.multiclass_gap import check_multiclass_gap
-from separatrix.certificates.softmax_gap import check_softmax_gap
+from separatrix.certificates.multiclass_gap import MulticlassGap
+from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import as_matrix
 
@@ -111,8 +111,8 @@ class TwoClasses:
             pair = [int(np.flatnonzero(signs == s)[0]) for s in (-1.0, 1.0)]
             alpha[pair] = min(p["alpha"][pair].min(), p["costs"][pair].min())
         X = as_matrix(layout(rng, p["X"]))
-        proof = check_duality_gap(
-            X=X, signs=signs, costs=p["costs"], loss=self.loss, weights=p["weights"], alpha=alpha,
+        proof = DualityGap.proved(
+            X, signs, costs=p["costs"], loss=self.loss, weights=p["weights"], multipliers=alpha,
             intercept=p["intercept"], bias_penalty=p["bias_penalty"], slack=0.0,
             data_sha256=sha256(data_of(X, p["codes"], 2, p["intercept"])),
         )  # fmt: skip
@@ -141,10 +141,10 @@ class KernelMachine:
         pair = [int(np.flatnonzero(signs == s)[0]) for s in (-1.0, 1.0)]
         alpha[pair] = min(p["alpha"][pair].min(), p["costs"][pair].min())
         X = as_matrix(layout(rng, p["X"]))
-        proof = prove_kernel_gap(
-            kernel=kernel, signs=signs, costs=p["costs"], alpha=alpha, bias=p["bias"],
-            scores=kernel_scores(KernelRowsInProof(kernel, X), (signs * alpha)[:, None]),
-            n_features=X.shape[1], wider=0.0, data_sha256=sha256(data_of(X, p["codes"], 2, True)),
+        proof = KernelGap.proved(
+            kernel_scores(KernelRowsInProof(kernel, X), (signs * alpha)[:, None]), signs,
+            kernel=kernel, costs=p["costs"], multipliers=alpha, bias=p["bias"],
+            n_features=X.shape[1], slack=0.0, data_sha256=sha256(data_of(X, p["codes"], 2, True)),
         )  # fmt: skip
         exact = judges.kernel(p["X"], kernel, signs, p["costs"], alpha, p["bias"])
         return proof, exact, lambda claim: claim.check(X, p["codes"])
@@ -171,16 +171,17 @@ class ManyClasses:
     def claim(self, p, rng):
         X, codes, K = as_matrix(layout(rng, p["X"])), p["codes"], len(p["weights"])
         name = sha256(data_of(X, codes, K, p["intercept"]))
-        settings = {"X": X, "codes": codes, "costs": p["costs"], "weights": p["weights"],
+        settings = {"X": X, "sides": codes, "costs": p["costs"], "weights": p["weights"],
                     "intercept": p["intercept"], "bias_penalty": p["bias_penalty"],
-                    "slack": 0.0, "data_sha256": name}  # fmt: skip
+                    "slack": 0.0, "data_sha256": name,
+                    "classes": tuple(map(str, range(K)))}  # fmt: skip
         told = p["weights"], p["bias_penalty"], p["intercept"]
         if self.is_softmax:
-            proof = check_softmax_gap(**settings)
+            proof = SoftmaxGap.proved(**settings)
             exact = judges.softmax(p["X"], codes, p["costs"], *told)
         else:
             named = np.arange(len(codes)), (codes + 1) % K, p["alpha"] * p["costs"]
-            proof = check_multiclass_gap(
+            proof = MulticlassGap.proved(
                 **settings, rows=named[0], rivals=named[1], multipliers=named[2]
             )
             weights, *rest = told

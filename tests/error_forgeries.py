@@ -5,7 +5,7 @@ Every forgery is false or unproved by construction. A way returns False where it
 
 import numpy as np
 
-from separatrix.certificates.errors import FewestErrors
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 
 
@@ -44,7 +44,7 @@ def thin_problem(seed, dimensions):
 
 def accepted(whole, X, signs, weights):
     try:
-        return FewestErrors.from_json(whole).check(X, signs, weights)
+        return from_json(whole, "errors").check(X, signs, weights)
     except (Refused, ValueError):
         return False
 

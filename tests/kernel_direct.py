@@ -11,11 +11,10 @@ from fractions import Fraction
 import numpy as np
 
 import separatrix as sx
-from separatrix.certificates.canonical import sha256
+from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.class_multipliers import Named
-from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.kernel_claims import least_eigenvalue
-from separatrix.certificates.kernel_multiclass_gap import prove_kernel_multiclass_gap, shares_of
+from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.problem.kernels import Kernel
 from tests.problems_many import many
@@ -58,16 +57,17 @@ def of_linear_machine(features, codes, costs, tol=1e-4):
 def claimed(kernel, X, codes, K, costs, multipliers, biases, **settings):
     """The certificate as an estimator makes it."""
     rows, shares = KernelRowsInProof(kernel, X), shares_of(codes, *multipliers, K)
-    return prove_kernel_multiclass_gap(
+    return KernelMulticlassGap.proved(
         kernel=kernel,
-        codes=codes,
+        sides=codes,
         costs=costs,
         **multipliers._asdict(),
         biases=np.asarray(biases),
-        scores=kernel_scores(rows, shares),
+        X=kernel_scores(rows, shares),
         n_features=X.shape[1],
         smallest=least_eigenvalue(rows, shares),
         data_sha256=sha256(data_of(X, codes, K, True)),
+        classes=tuple(map(str, range(K))),
         **settings,
     )
 

@@ -11,13 +11,9 @@ import pytest
 from tests.selection.test_partitioned_path import handle_of
 
 import separatrix as sx
-from separatrix.certificates.blockwise_gap import (
-    block_terms,
-    exact_parts,
-    gap_of_terms,
-    json_pieces,
-)
-from separatrix.certificates.reading import duality_gap_from_json
+from separatrix.certificates.json_form import json_pieces
+from separatrix.certificates.objective_bounds import exact_parts, terms_of
+from separatrix.certificates.reading import from_json
 
 
 def fitted(tmp_path, seed=0):
@@ -33,12 +29,10 @@ def test_however_the_rows_are_cut_the_bounds_agree(tmp_path, cuts):
     X, y, _, proof = fitted(tmp_path)
     signs, joined = np.where(y == 1, 1.0, -1.0), None
     for own in np.split(np.arange(len(y)), cuts):
-        terms = block_terms(X[own], signs[own], proof.costs[own], "hinge", proof.weights[1:],
+        terms, _ = terms_of(X[own], signs[own], proof.costs[own], "hinge", proof.weights[1:],
                             float(proof.weights[0]), proof.multipliers[own])  # fmt: skip
         joined = terms if joined is None else joined + terms
-    again = gap_of_terms(joined, alpha=proof.multipliers, costs=proof.costs, loss="hinge",
-                         weights=proof.weights, intercept=True, bias_penalty=0.0, positive=1,
-                         data_sha256="", classes=("0", "1"))  # fmt: skip
+    again = proof.with_terms(joined)
     assert again.primal == pytest.approx(proof.primal, rel=1e-11)
     assert again.dual == pytest.approx(proof.dual, rel=1e-11)
 
@@ -79,4 +73,4 @@ def test_the_file_in_pieces_is_the_file(tmp_path):
     plain = json.loads(proof.to_json())
     assert whole["claim"] == plain["claim"]
     assert whole["data"] == {**plain["data"], "zero_based": True}
-    assert duality_gap_from_json(whole).check(handle)
+    assert from_json(whole, "duality-gap").check(handle)

@@ -125,11 +125,11 @@ def test_rows_stand_where_a_matrix_stands():
 
 def bounds(case, loss, C, w, alpha, intercept=True, penalty=None):
     return {
-        "signs": case.y_signs,
+        "sides": case.y_signs,
         "costs": np.full(len(case.X), C),
         "loss": loss,
         "weights": w,
-        "alpha": alpha,
+        "multipliers": alpha,
         "intercept": intercept,
         "bias_penalty": penalty or 0.0,
     }
@@ -148,8 +148,8 @@ def test_bounds_made_there_hold_here_and_are_nearly_as_tight(loss, monkeypatch):
         if penalty is None:
             alpha = balanced(alpha, case.y_signs, np.full(n, C))
         told = bounds(case, loss, C, rng.normal(size=d + 1), alpha, seed % 5 > 0, penalty)
-        there = duality_gap.check_duality_gap(X=rows(case.X), **told)
-        here = duality_gap.check_duality_gap(X=case.X, slack=0.0, **told)
+        there = duality_gap.DualityGap.proved(X=rows(case.X), **told)
+        here = duality_gap.DualityGap.proved(X=case.X, slack=0.0, **told)
         assert here.primal <= there.primal <= here.primal * (1.0 + 1e-10)
         assert here.dual >= there.dual >= here.dual - 1e-10 * (abs(here.dual) + here.primal)
 
@@ -165,6 +165,6 @@ def test_what_is_not_feasible_proves_nothing(loss, monkeypatch):
         alpha = good.copy()
         alpha[other] += change
         told = bounds(case, loss, 1.0, np.zeros(d + 1), alpha)
-        proof = duality_gap.check_duality_gap(X=rows(case.X), **told)
+        proof = duality_gap.DualityGap.proved(X=rows(case.X), **told)
         assert proof.dual == -np.inf
         assert not proof.holds

@@ -13,15 +13,10 @@ from tests.naive import duality_gap as naive
 from tests.problems import as_sparse, problem
 
 from separatrix import LinearSVM
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.data_pass import one_pass
-from separatrix.certificates.duality_gap import DualityGaps, check_duality_gap, data_of
-from separatrix.certificates.objective_bounds import (
-    dual_objective,
-    primal_objective,
-    start_of,
-)
-from separatrix.certificates.reading import duality_gap_from_json
+from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.duality_gap import DualityGap, DualityGaps
+from separatrix.certificates.objective_bounds import dual_of, primal_of, terms_of
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.solvers.balance import balanced
 
@@ -66,9 +61,8 @@ def test_the_bracket_holds_exactly_and_is_tight(loss, way):
         X, signs, costs, weights, alpha, penalty = posed(seed, loss)
         data = as_sparse(X) if seed % 2 else X
         w, bias = weights[1:], float(weights[0])
-        seen = one_pass(data, signs, w, bias, alpha, start_of(loss, costs), way)
-        primal = primal_objective(seen, costs, loss, w, bias, penalty)
-        dual = dual_objective(seen, costs, loss, signs, alpha, penalty)
+        terms, _ = terms_of(data, signs, costs, loss, w, bias, alpha, way)
+        primal, dual = primal_of(terms, w, bias, penalty), dual_of(terms, penalty)
         low, high = naive.primal(X, signs, costs, loss, weights, penalty)
         assert Fraction(float(primal.low)) <= low
         assert Fraction(float(primal.high)) >= high
@@ -85,9 +79,9 @@ def test_small_shares_of_the_logistic_loss_are_bounded_to_all_their_digits():
     X, signs, costs = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.full(2, 1e9)
     for size in (1e-9, 1e-3, 1.0):
         for alpha in (np.full(2, size), costs - max(size, 1e-3)):
-            found = check_duality_gap(
-                X=X * 1e-30, signs=signs, costs=costs, loss="logistic",
-                weights=np.zeros(2), alpha=alpha, slack=0.0,
+            found = DualityGap.proved(
+                X=X * 1e-30, sides=signs, costs=costs, loss="logistic",
+                weights=np.zeros(2), multipliers=alpha, slack=0.0,
             )  # fmt: skip
             low, high = naive.dual(X * 1e-30, signs, costs, "logistic", alpha)
             assert low * (1 - Fraction(1, 10**13)) <= Fraction(found.dual) <= low <= high
@@ -101,8 +95,8 @@ def test_a_hard_margin_is_bounded_through_its_least_margin():
         difference = case.X[case.y_signs > 0].mean(axis=0) - case.X[case.y_signs < 0].mean(axis=0)
         w = np.concatenate([[0.1 * rng.normal()], difference * 10.0 ** rng.integers(-3, 3)])
         alpha = balanced(rng.random(len(case.X)), case.y_signs, costs)
-        found = check_duality_gap(
-            X=case.X, signs=case.y_signs, costs=costs, loss="hinge", weights=w, alpha=alpha,
+        found = DualityGap.proved(
+            X=case.X, sides=case.y_signs, costs=costs, loss="hinge", weights=w, multipliers=alpha,
             slack=0.0,
         )  # fmt: skip
         exact = naive.primal(case.X, case.y_signs, costs, "hinge", w)
@@ -127,8 +121,13 @@ def test_infeasible_multipliers_bound_nothing(fault):
         alpha[0] = np.nan
     else:
         alpha[:] = [0.5, 0.25, 0.25]
-    found = check_duality_gap(
-        X=X, signs=signs, costs=costs, loss="hinge", weights=np.array([-0.5, 1.0]), alpha=alpha
+    found = DualityGap.proved(
+        X=X,
+        sides=signs,
+        costs=costs,
+        loss="hinge",
+        weights=np.array([-0.5, 1.0]),
+        multipliers=alpha,
     )
     assert found.dual == -math.inf
     assert not found.holds
@@ -136,9 +135,9 @@ def test_infeasible_multipliers_bound_nothing(fault):
 
 def test_overflow_is_never_a_proof():
     X, signs = np.array([[1e200], [-1e200]]), np.array([1.0, -1.0])
-    found = check_duality_gap(
-        X=X, signs=signs, costs=np.ones(2), loss="hinge",
-        weights=np.array([0.0, 1e200]), alpha=np.array([1.0, 1.0]),
+    found = DualityGap.proved(
+        X=X, sides=signs, costs=np.ones(2), loss="hinge",
+        weights=np.array([0.0, 1e200]), multipliers=np.array([1.0, 1.0]),
     )  # fmt: skip
     assert found.primal == math.inf
     assert found.dual == -math.inf
@@ -149,8 +148,8 @@ def genuine(seed):
     loss = LOSSES[seed % 3]
     X, signs, costs, weights, alpha, penalty = posed(seed, loss)
     data = data_of(X, (signs > 0).astype(int), 2, True)
-    proof = check_duality_gap(
-        X=X, signs=signs, costs=costs, loss=loss, weights=weights, alpha=alpha,
+    proof = DualityGap.proved(
+        X=X, sides=signs, costs=costs, loss=loss, weights=weights, multipliers=alpha,
         bias_penalty=penalty, data_sha256=sha256(data), classes=("-1.0", "1.0"),
     )  # fmt: skip
     return X, signs, proof
@@ -160,7 +159,7 @@ def test_genuine_ones_are_accepted_and_survive_writing():
     for seed in cases(120):
         X, signs, proof = genuine(seed)
         assert proof.check(X, signs)
-        again = duality_gap_from_json(proof.to_json())
+        again = from_json(proof.to_json(), "duality-gap")
         assert again.check(X, signs)
         assert again.gap == proof.gap
 
@@ -230,31 +229,31 @@ def test_malformed_files_are_refused_in_words(damage):
     whole = json.loads(proof.to_json())
     damage(whole)
     with pytest.raises(Refused):
-        duality_gap_from_json(json.dumps(whole))
+        from_json(json.dumps(whole), "duality-gap")
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_costs_that_are_partly_infinite_are_refused_by_name(loss):
     """X = 1, -1 at costs inf and 1000 let [0.5, 0.5] pass, where the least logistic is 17.77."""
     X, signs, costs = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.array([np.inf, 1000.0])
-    claim = {"loss": loss, "weights": np.array([0.0, 1.0]), "alpha": np.array([0.5, 0.5])}
-    settings = {"X": X, "signs": signs, "intercept": False, **claim}
+    claim = {"loss": loss, "weights": np.array([0.0, 1.0]), "multipliers": np.array([0.5, 0.5])}
+    settings = {"X": X, "sides": signs, "intercept": False, **claim}
     with pytest.raises(Refused, match="all finite or all infinite"):
-        check_duality_gap(costs=costs, **settings)
-    proof = check_duality_gap(costs=np.full(2, 1000.0), **settings)
+        DualityGap.proved(costs=costs, **settings)
+    proof = DualityGap.proved(costs=np.full(2, 1000.0), **settings)
     forged = dataclasses.replace(proof, costs=costs, primal=0.5 + 1e-9, dual=0.5)
     assert not forged.check(X, signs)
     whole = json.loads(proof.to_json())
     whole["claim"]["costs"] = ["inf", "0x1p+10"]
     with pytest.raises(Refused, match="all finite or all infinite"):
-        duality_gap_from_json(json.dumps(whole))
+        from_json(json.dumps(whole), "duality-gap")
 
 
 def test_infinite_costs_ask_for_a_hinge():
     with pytest.raises(Refused, match="ask for a hinge"):
-        check_duality_gap(
-            X=np.array([[1.0], [-1.0]]), signs=np.array([1.0, -1.0]), costs=np.full(2, np.inf),
-            loss="logistic", weights=np.array([0.0, 1.0]), alpha=np.full(2, 0.5),
+        DualityGap.proved(
+            X=np.array([[1.0], [-1.0]]), sides=np.array([1.0, -1.0]), costs=np.full(2, np.inf),
+            loss="logistic", weights=np.array([0.0, 1.0]), multipliers=np.full(2, 0.5),
         )  # fmt: skip
 
 
@@ -276,8 +275,8 @@ def test_squared_hinges_with_costs_near_the_largest_number():
     X, signs, costs = np.array([[1e-160], [-1e-160]]), np.array([1.0, -1.0]), np.full(2, 1e308)
     alpha = np.full(2, 8e307)
     exact = naive.dual(X, signs, costs, "squared_hinge", alpha)
-    found = check_duality_gap(
-        X=X, signs=signs, costs=costs, loss="squared_hinge", weights=np.zeros(2), alpha=alpha,
+    found = DualityGap.proved(
+        X=X, sides=signs, costs=costs, loss="squared_hinge", weights=np.zeros(2), multipliers=alpha,
         slack=0.0,
     )  # fmt: skip
     assert Fraction(found.dual) <= exact[0]
@@ -289,8 +288,8 @@ def test_logistic_losses_of_wide_margins_are_not_nothing():
     for margin in (700.0, 746.0, 760.0, 800.0):
         w = np.array([0.0, margin * 1e-100])
         costs = np.full(2, 1e300)
-        found = check_duality_gap(
-            X=X, signs=signs, costs=costs, loss="logistic", weights=w, alpha=np.zeros(2)
+        found = DualityGap.proved(
+            X=X, sides=signs, costs=costs, loss="logistic", weights=w, multipliers=np.zeros(2)
         )
         flint.ctx.prec = 3000
         m = Fraction(w[1]) * Fraction(1e100)
@@ -301,8 +300,8 @@ def test_logistic_losses_of_wide_margins_are_not_nothing():
 def test_a_balance_too_small_to_square_still_counts():
     y = np.array([1.0] * 9 + [-1.0])
     tiny = np.full(10, 1e-163)
-    found = check_duality_gap(
-        X=np.zeros((10, 1)), signs=y, costs=tiny, loss="hinge", weights=np.zeros(2), alpha=tiny,
+    found = DualityGap.proved(
+        np.zeros((10, 1)), y, costs=tiny, loss="hinge", weights=np.zeros(2), multipliers=tiny,
         bias_penalty=1e-200,
     )  # fmt: skip
     assert found.dual < 0.0
@@ -346,15 +345,16 @@ def test_large_sparse_data_are_summed_plainly_first():
     costs = np.ones(600)
     alpha = balanced(rng.random(600), signs, costs)
     weights = rng.normal(size=501)
-    settings = {"X": X, "signs": signs, "costs": costs, "weights": weights, "alpha": alpha}
+    settings = {"X": X, "sides": signs, "costs": costs, "weights": weights}
+    settings["multipliers"] = alpha
     for loss in LOSSES:
-        loose = check_duality_gap(**settings, loss=loss, wanted=1e9)
-        tight = check_duality_gap(**settings, loss=loss)
+        loose = DualityGap.proved(**settings, loss=loss, wanted=1e9)
+        tight = DualityGap.proved(**settings, loss=loss)
         assert loose.primal >= tight.primal * (1 - 1e-13)
         assert loose.dual <= tight.dual + 1e-13 * tight.primal
         assert loose.gap == pytest.approx(tight.gap, rel=1e-6)
     exact = naive.dual(X.toarray(), signs, costs, "hinge", alpha)
-    assert Fraction(check_duality_gap(**settings, loss="hinge", wanted=1e9).dual) <= exact[0]
+    assert Fraction(DualityGap.proved(**settings, loss="hinge", wanted=1e9).dual) <= exact[0]
 
 
 @pytest.mark.parametrize("way", ["plain", "compensated", "exact"])
@@ -371,12 +371,12 @@ def test_sums_that_cancel_are_not_believed(loss, way):
         order = rng.permutation(6)
         X = np.column_stack([x, rng.permutation([large, -1.0, -large, 0.0, 0.0, 0.0])])[order]
         signs, alpha = signs[order], np.ones(6)
-        start = start_of(loss, costs)
-        seen = one_pass(as_sparse(X), signs, np.zeros(2), 0.0, alpha, start, way)
-        found = float(dual_objective(seen, costs, loss, signs, alpha, 0.0).low)
+        points = (signs, costs, loss)
+        terms, _ = terms_of(as_sparse(X), *points, np.zeros(2), 0.0, alpha, way)
+        found = float(dual_of(terms, 0.0).low)
         assert Fraction(found) <= naive.dual(X, signs, costs, loss, alpha)[0]
         rows = np.array([rng.permutation([large, -1.0, -large]) for _ in range(6)])
-        seen = one_pass(as_sparse(rows), signs, np.ones(3), 0.0, alpha, start, way)
-        found = float(primal_objective(seen, costs, loss, np.ones(3), 0.0, 0.0).high)
+        terms, _ = terms_of(as_sparse(rows), *points, np.ones(3), 0.0, alpha, way)
+        found = float(primal_of(terms, np.ones(3), 0.0, 0.0).high)
         exact = naive.primal(rows, signs, costs, loss, np.array([0.0, 1.0, 1.0, 1.0]))
         assert Fraction(found) >= exact[1]

@@ -16,9 +16,9 @@ from tests.naive import smo as naive
 
 import separatrix as sx
 from separatrix.certificates import kernel_scores as kernel_scores_module
-from separatrix.certificates.kernel_gap import prove_kernel_gap
-from separatrix.certificates.kernel_reading import kernel_gap_from_json
+from separatrix.certificates.kernel_gap import KernelGap
 from separatrix.certificates.kernel_scores import Expected, KernelRowsInProof, kernel_scores
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
 
@@ -107,13 +107,13 @@ def test_bounds_bracket_the_optimum_whoever_proposes():
         i, j = np.flatnonzero(signs > 0)[0], np.flatnonzero(signs < 0)[0]
         alpha[[i, j]] = 0.25
         rows = KernelRowsInProof(kernel, X)
-        proof = prove_kernel_gap(
+        proof = KernelGap.proved(
             kernel=kernel,
-            signs=signs,
+            sides=signs,
             costs=costs,
-            alpha=alpha,
+            multipliers=alpha,
             bias=float(rng.normal()),
-            scores=kernel_scores(rows, (signs * alpha)[:, None]),
+            X=kernel_scores(rows, (signs * alpha)[:, None]),
             n_features=3,
         )
         assert proof.dual <= best * (1 + 1e-9)
@@ -132,7 +132,7 @@ def fitted(seed=0, **settings):
 def test_a_certificate_survives_its_file(kernel):
     X, y, machine = fitted(kernel=kernel)
     text = machine.certificate_.to_json()
-    again = kernel_gap_from_json(text)
+    again = from_json(text, "kernel-gap")
     assert again.check(X, y)
     assert again.check(sp.csr_array(X), y)
     assert again.to_json() == text
@@ -193,7 +193,7 @@ def test_malformed_files_are_refused(change):
     whole = json.loads(machine.certificate_.to_json())
     whole["claim"].update(change)
     with pytest.raises(Refused):
-        kernel_gap_from_json(whole)
+        from_json(whole, "kernel-gap")
 
 
 def test_a_kernel_that_is_not_positive_gets_no_bound():
@@ -211,6 +211,22 @@ def test_a_kernel_that_is_not_positive_gets_no_bound():
     assert not dataclasses.replace(proof, violation=0.0).check(X, y)
     # A claim of convexity is not believed either.
     assert not dataclasses.replace(proof, curved=False, smallest=0.0).check(X, y)
+
+
+def test_a_stationary_point_must_be_feasible():
+    """Without bounds only the order of pairs was proved, of multipliers that no model has."""
+    X, y = posed(3)
+    with pytest.warns(UserWarning, match="the kernel is not positive"):
+        machine = sx.KernelSVM(kernel="sigmoid", gamma=2.0, coef0=-3.0).fit(X, y)
+    proof = machine.certificate_
+    free = int(np.flatnonzero((proof.multipliers > 0.0) & (proof.multipliers < proof.costs))[0])
+    for value in (-1e-3, 1.5 * proof.costs[free], 0.5 * proof.multipliers[free]):
+        multipliers = proof.multipliers.copy()
+        multipliers[free] = value  # out of its box, or out of balance
+        forged = replace(proof, multipliers=multipliers, violation=1e6)
+        assert not forged.is_convex
+        assert not forged.check(X, y)
+    assert replace(proof, violation=1e6).check(X, y)
 
 
 def test_several_machines_are_checked_together():
@@ -252,7 +268,7 @@ def test_a_degree_that_would_take_for_ever_is_refused():
     text = machine.certificate_.to_json().replace('"degree": 3', '"degree": 1000000000')
     assert "1000000000" in text
     with pytest.raises(Refused, match="degree"):
-        kernel_gap_from_json(text)
+        from_json(text, "kernel-gap")
 
 
 def test_a_bias_that_is_no_float_is_refused():
@@ -274,10 +290,10 @@ def test_costs_that_are_partly_infinite_are_refused_by_name():
     alpha[1] = 1.0 - alpha[2]
     rows = KernelRowsInProof(Kernel("linear"), X)
     scores = kernel_scores(rows, (signs * alpha)[:, None])
-    settings = {"kernel": Kernel("linear"), "signs": signs, "alpha": alpha, "bias": 0.0,
-                "scores": scores, "n_features": 1}  # fmt: skip
+    settings = {"kernel": Kernel("linear"), "sides": signs, "multipliers": alpha, "bias": 0.0,
+                "X": scores, "n_features": 1}  # fmt: skip
     with pytest.raises(Refused, match="all finite or all infinite"):
-        prove_kernel_gap(costs=costs, **settings)
+        KernelGap.proved(costs=costs, **settings)
     proof = sx.KernelSVM(1.0, kernel="linear").fit(X, y).certificate_
     forged = replace(proof, costs=costs, multipliers=alpha, primal=128.0, dual=127.999996)
     assert not forged.check(X, y)

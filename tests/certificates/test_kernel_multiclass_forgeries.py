@@ -12,7 +12,7 @@ from tests.problems_many import many
 
 from separatrix.certificates.any_kind import prove_again
 from separatrix.certificates.class_multipliers import Named
-from separatrix.certificates.kernel_reading import kernel_multiclass_gap_from_json
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
 
@@ -23,7 +23,7 @@ def test_a_certificate_survives_its_file(kernel):
     multipliers, biases = of_linear_machine(X, codes, C * weights)
     proof = claimed(kernel, X, codes, K, C * weights, multipliers, biases)
     text = proof.to_json()
-    again = kernel_multiclass_gap_from_json(text)
+    again = from_json(text, "kernel-multiclass-gap")
     assert again.to_json() == text
     assert again.gap == proof.gap
     assert again.holds
@@ -140,9 +140,9 @@ def test_a_file_that_is_no_certificate_is_refused(change):
     whole = json.loads(proof.to_json())
     whole["claim"] |= change
     with pytest.raises(Refused):
-        kernel_multiclass_gap_from_json(whole)
+        from_json(whole, "kernel-multiclass-gap")
     with pytest.raises(Refused):
-        kernel_multiclass_gap_from_json({"kind": "kernel-gap"})
+        from_json({"kind": "kernel-gap"}, "kernel-multiclass-gap")
 
 
 @pytest.mark.parametrize(
@@ -154,4 +154,4 @@ def test_a_file_about_no_data_is_refused(change):
     whole = json.loads(proof.to_json())
     whole["data"] |= change
     with pytest.raises(Refused):
-        kernel_multiclass_gap_from_json(whole)
+        from_json(whole, "kernel-multiclass-gap")

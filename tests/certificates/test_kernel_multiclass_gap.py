@@ -26,9 +26,9 @@ from tests.problems_many import many
 
 from separatrix.certificates import kernel_scores as kernel_scores_module
 from separatrix.certificates.class_multipliers import Named
-from separatrix.certificates.kernel_multiclass_gap import prove_kernel_multiclass_gap, shares_of
-from separatrix.certificates.kernel_reading import kernel_multiclass_gap_from_json
+from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
 
@@ -115,15 +115,15 @@ def test_any_scores_within_their_errors_find_the_claim_again():
                 signs = rng.choice([-1.0, 1.0], size=seen.values.shape) if turn else 1.0
                 # As given and this, each within one error of the truth, are two apart.
                 other = Scores(seen.values + 1.999 * signs * seen.errors, seen.errors, seen.clear)
-                again = prove_kernel_multiclass_gap(
+                again = KernelMulticlassGap.proved(
                     kernel=kernel,
-                    codes=codes,
+                    sides=codes,
                     costs=costs,
                     **multipliers._asdict(),
                     biases=biases,
-                    scores=other,
+                    X=other,
                     n_features=X.shape[1],
-                    wider=0.0,
+                    slack=0.0,
                 )
                 assert again.primal <= proof.primal
                 assert again.dual >= proof.dual
@@ -216,15 +216,15 @@ def test_multipliers_that_are_no_dual_point_prove_nothing():
         assert not dataclasses.replace(proof, dual=-9.0, primal=99.0).check(X, codes)
     scores = kernel_scores(KernelRowsInProof(LINEAR, X), np.zeros((3, 3)))
     for rows, rivals in ([0], [0]), ([-1], [0]), ([3], [0]), ([0], [3]), ([0], [-1]), ([0, 1], [1]):
-        proof = prove_kernel_multiclass_gap(
+        proof = KernelMulticlassGap.proved(
             kernel=LINEAR,
-            codes=codes,
+            sides=codes,
             costs=costs,
             rows=np.array(rows),
             rivals=np.array(rivals),
             multipliers=np.full(len(rows), 0.5),
             biases=np.zeros(3),
-            scores=scores,
+            X=scores,
             n_features=1,
         )
         assert (proof.primal, proof.dual) == (math.inf, -math.inf)
@@ -239,7 +239,7 @@ def test_given_matrices_and_functions():
         gram = 0.5 * (gram + gram.T)
         multipliers, biases = of_linear_machine(features_of(gram), codes, costs)
         proof = claimed(Kernel("precomputed"), gram, codes, K, costs, multipliers, biases)
-        again = kernel_multiclass_gap_from_json(proof.to_json())
+        again = from_json(proof.to_json(), "kernel-multiclass-gap")
         assert again.holds
         assert again.check(gram, codes)
         assert "the kernel is positive" in str(again)
@@ -248,9 +248,9 @@ def test_given_matrices_and_functions():
             Kernel("callable", function=RBF.block), X, codes, K, costs, multipliers, biases
         )
         text = called.to_json()
-        assert kernel_multiclass_gap_from_json(text, function=RBF.block).check(X, codes)
+        assert from_json(text, "kernel-multiclass-gap", function=RBF.block).check(X, codes)
         with pytest.raises(Refused, match="hand it over"):
-            kernel_multiclass_gap_from_json(text)
+            from_json(text, "kernel-multiclass-gap")
         plain = claimed(RBF, X, codes, K, costs, multipliers, biases)
         for other in (proof, called):
             assert_allclose([other.primal, other.dual], [plain.primal, plain.dual], rtol=1e-8)

@@ -9,9 +9,8 @@ import scipy.sparse as sp
 from tests.amounts import cases
 
 import separatrix as sx
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import data_of
-from separatrix.certificates.kernel_overlap import equal_rows, prove_kernel_overlap
+from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.kernel_overlap import KernelOverlap, equal_pair
 from separatrix.problem.kernels import Kernel
 
 CROSS = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])
@@ -21,7 +20,7 @@ LINEAR = Kernel("linear")
 
 def proved(kernel, X, codes, alpha):
     fingerprint = sha256(data_of(X, codes, 2, True))
-    return prove_kernel_overlap(kernel, X, codes, 1, -1, alpha, data_sha256=fingerprint)
+    return KernelOverlap.proved(X, codes, alpha, kernel=kernel, data_sha256=fingerprint)
 
 
 def exact_square(X, codes, alpha):
@@ -69,12 +68,12 @@ def test_the_bound_is_above_the_truth():
 def test_equal_rows_cancel_exactly_whatever_the_kernel(shape):
     X = shape(np.array([[0.1, 0.0], [0.3, 0.7], [-0.0 + 0.1, -0.0], [5.0, 0.2]]))
     codes = np.array([0, 0, 1, 1])
-    assert equal_rows(X, np.where(codes == 1, 1.0, -1.0)) == (0, 2)
+    assert equal_pair(X, np.where(codes == 1, 1.0, -1.0)) == (0, 2)
     for kernel in (LINEAR, Kernel("rbf", gamma=3.0), Kernel("poly", degree=5, gamma=1.0)):
         witness = proved(kernel, X, codes, np.array([1.0, 0.0, 1.0, 0.0]))
         assert witness.margin == 0.0
         assert witness.check(X, codes)
-    assert equal_rows(X, np.array([1.0, -1.0, 1.0, -1.0])) is None
+    assert equal_pair(X, np.array([1.0, -1.0, 1.0, -1.0])) is None
 
 
 def test_what_is_forged_is_refused():

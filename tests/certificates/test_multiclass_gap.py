@@ -14,8 +14,8 @@ from tests.problems_many import many
 import separatrix as sx
 from separatrix.certificates.class_multipliers import Named, sparse_shares
 from separatrix.certificates.class_pass import class_pass
-from separatrix.certificates.multiclass_gap import check_multiclass_gap
-from separatrix.certificates.multiclass_reading import multiclass_gap_from_json
+from separatrix.certificates.multiclass_gap import MulticlassGap
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 
 
@@ -70,7 +70,7 @@ def test_a_bound_for_all_classes_holds_that_of_each():
 def test_json_goes_both_ways():
     machine, X, codes, _ = fitted(3)
     text = machine.certificate_.to_json()
-    again = multiclass_gap_from_json(text)
+    again = from_json(text, "multiclass-gap")
     assert again.to_json() == text
     assert again.check(X, codes)
     assert again.gap == machine.certificate_.gap
@@ -131,9 +131,9 @@ def test_forged_claims_are_refused(forge):
 def test_own_classes_and_strange_rows_prove_nothing():
     machine, X, codes, costs = fitted(13)
     proof = machine.certificate_
-    common = {"X": X, "codes": codes, "costs": costs, "weights": proof.weights}
+    common = {"X": X, "sides": codes, "costs": costs, "weights": proof.weights}
     for rows, rivals in ([0], [codes[0]]), ([-1], [0]), ([len(X)], [0]), ([0], [99]):
-        claim = check_multiclass_gap(
+        claim = MulticlassGap.proved(
             **common, rows=np.array(rows), rivals=np.array(rivals), multipliers=np.array([1e-3])
         )
         assert not claim.holds
@@ -158,6 +158,6 @@ def test_a_file_that_is_no_certificate_is_refused(change):
     whole = json.loads(machine.certificate_.to_json())
     whole["claim"] |= change
     with pytest.raises(Refused):
-        multiclass_gap_from_json(whole)
+        from_json(whole, "multiclass-gap")
     with pytest.raises(Refused):
-        multiclass_gap_from_json({"kind": "duality-gap"})
+        from_json({"kind": "duality-gap"}, "multiclass-gap")

@@ -8,7 +8,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.reading import scaled_gap_from_json
+from separatrix.certificates.reading import from_json
 from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.checker import Refused
 from separatrix.storage.model_proof import prove_model
@@ -28,7 +28,7 @@ def test_there_and_back(n_classes):
     machine, X, y = fitted(n_classes)
     proof = machine.certificate_
     assert isinstance(proof, ScaledGap)
-    again = scaled_gap_from_json(proof.to_json())
+    again = from_json(proof.to_json(), "scaled-gap")
     assert again.to_json() == proof.to_json()
     assert again.gap == proof.gap
     assert again.check(X, y)
@@ -84,7 +84,7 @@ def test_what_is_malformed_is_refused(forge):
     whole = json.loads(machine.certificate_.to_json())
     forge(whole["claim"])
     with pytest.raises(Refused):
-        scaled_gap_from_json(whole)
+        from_json(whole, "scaled-gap")
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_what_is_not_so_does_not_hold(forge):
     machine, X, y = fitted(2)
     whole = json.loads(machine.certificate_.to_json())
     forge(whole["claim"])
-    assert not scaled_gap_from_json(whole).check(X, y)
+    assert not from_json(whole, "scaled-gap").check(X, y)

@@ -13,9 +13,9 @@ from tests.problems import as_sparse
 from tests.problems_many import many
 
 import separatrix as sx
-from separatrix.certificates.softmax_gap import _mended_dual, check_softmax_gap
+from separatrix.certificates.reading import from_json
+from separatrix.certificates.softmax_gap import SoftmaxGap, _mended_dual
 from separatrix.certificates.softmax_pass import softmax_pass
-from separatrix.certificates.softmax_reading import softmax_gap_from_json
 from separatrix.checker import Refused
 
 
@@ -38,8 +38,8 @@ def test_any_weights_bracket_the_optimum(intercept, penalty):
         rng = np.random.default_rng(seed)
         for size in (0.0, 0.1, 1.0):
             at = size * rng.normal(size=(K, X.shape[1] + 1))
-            found = check_softmax_gap(
-                X=as_sparse(X) if seed % 2 else X, codes=codes, costs=costs, weights=at,
+            found = SoftmaxGap.proved(
+                X=as_sparse(X) if seed % 2 else X, sides=codes, costs=costs, weights=at,
                 intercept=intercept, bias_penalty=penalty,
             )  # fmt: skip
             assert found.dual <= least * (1.0 + 1e-8) <= found.primal * (1.0 + 2e-8)
@@ -52,7 +52,7 @@ def test_any_weights_bracket_the_optimum(intercept, penalty):
 def test_the_dual_is_that_of_the_softmax_where_nothing_is_to_mend():
     X, y = iris()
     at = 1.001 * proof_of(X, y, fit_intercept=False, tol=1e-2).weights
-    found = check_softmax_gap(X=X, codes=y, costs=np.ones(150), weights=at, intercept=False)
+    found = SoftmaxGap.proved(X=X, sides=y, costs=np.ones(150), weights=at, intercept=False)
     q = naive.probabilities(at[:, 1:], 0.0, X)
     expected = naive.dual(q, X, y, np.ones(150), 0.0, False)
     assert 0.0 < found.dual <= expected
@@ -114,7 +114,7 @@ def test_the_json_form_says_the_same_and_malformed_ones_are_refused():
     X, y = iris()
     proof = proof_of(X, y)
     text = proof.to_json()
-    again = softmax_gap_from_json(text)
+    again = from_json(text, "softmax-gap")
     assert again.check(X, y)
     assert (again.primal, again.dual) == (proof.primal, proof.dual)
     assert str(again) == str(proof)
@@ -130,12 +130,12 @@ def test_the_json_form_says_the_same_and_malformed_ones_are_refused():
         ("dual", 3),
     ]:
         with pytest.raises(Refused):
-            softmax_gap_from_json({**whole, "claim": {**whole["claim"], name: value}})
+            from_json({**whole, "claim": {**whole["claim"], name: value}}, "softmax-gap")
 
 
 def test_weights_that_overflow_prove_nothing():
     X, y = iris()
-    found = check_softmax_gap(X=X, codes=y, costs=np.ones(150), weights=np.full((3, 5), 1e300))
+    found = SoftmaxGap.proved(X=X, sides=y, costs=np.ones(150), weights=np.full((3, 5), 1e300))
     assert not found.holds
     assert "not proved" in str(found)
 
@@ -145,8 +145,8 @@ def test_a_claim_made_by_columns_is_found_again():
     X, y = np.sign(rng.normal(size=(3000, 2000))), rng.integers(0, 3, 3000)
     weights = 0.02 * rng.normal(size=(3, 2001))
     costs = np.full(3000, 0.01)
-    claim = check_softmax_gap(
-        X=X, codes=y, costs=costs, weights=weights, data_sha256="", classes=("0", "1", "2")
+    claim = SoftmaxGap.proved(
+        X=X, sides=y, costs=costs, weights=weights, data_sha256="", classes=("0", "1", "2")
     )
     assert claim.check(X, y)
 
@@ -166,13 +166,14 @@ def test_a_claim_is_found_again_where_sums_are_added_up_in_another_order():
         X[:, 6] = X[:, 1] + X[:, 0]
         weights = rng.normal(size=(n_classes, d + 1))
         weights[:, 7] = -weights[:, 2] - weights[:, 5]
-        about = {"codes": np.arange(n) % n_classes, "costs": np.ones(n)}
-        claim = check_softmax_gap(X=X, weights=weights, **about)
+        about = {"sides": np.arange(n) % n_classes, "costs": np.ones(n)}
+        claim = SoftmaxGap.proved(X=X, weights=weights, **about)
         for _ in range(5):
             order = rng.permutation(d)
             turned = np.column_stack([weights[:, 0], weights[:, 1:][:, order]])
-            again = check_softmax_gap(X=X[:, order], weights=turned, slack=0.0, **about)
-            assert claim._is_found_again(again)
+            again = SoftmaxGap.proved(X=X[:, order], weights=turned, slack=0.0, **about)
+            assert again.primal <= claim.primal
+            assert again.dual >= claim.dual
 
 
 def test_sums_known_better_find_no_lower_bound():
@@ -194,8 +195,8 @@ def test_losses_of_wide_margins_are_not_nothing():
     X, codes = np.array([[1e100], [-1e100]]), np.array([0, 1])
     for margin in (700.0, 746.0, 760.0):
         weights = np.array([[0.0, 0.5 * margin * 1e-100], [0.0, -0.5 * margin * 1e-100]])
-        found = check_softmax_gap(
-            X=X, codes=codes, costs=np.full(2, 1e300), weights=weights, intercept=False
+        found = SoftmaxGap.proved(
+            X=X, sides=codes, costs=np.full(2, 1e300), weights=weights, intercept=False
         )
         flint.ctx.prec = 1500
         gap = 2 * Fraction(weights[0, 1]) * Fraction(1e100)

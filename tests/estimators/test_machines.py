@@ -21,7 +21,7 @@ from tests.problems import as_sparse, problem
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
-from separatrix.certificates.reading import duality_gap_from_json
+from separatrix.certificates.reading import from_json
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
 SENSIBLE = [
@@ -245,7 +245,7 @@ def test_maximum_likelihood_where_there_is_one():
     assert machine.status_ == "optimal"
     assert machine.verdict_.kind == "overlapping"
     assert machine.certificate_.check(X, y)
-    again = duality_gap_from_json(machine.certificate_.to_json())
+    again = from_json(machine.certificate_.to_json(), "duality-gap")
     assert again.check(X, y)
 
 
@@ -403,7 +403,7 @@ def test_the_certificate_can_be_written_and_read():
     machine = sx.LinearSVM().fit(X[50:], y[50:])
     whole = json.loads(machine.certificate_.to_json())
     assert whole["kind"] == "duality-gap"
-    assert duality_gap_from_json(whole).check(X[50:], y[50:])
+    assert from_json(whole, "duality-gap").check(X[50:], y[50:])
 
 
 def test_progress_is_reported_to_callbacks_and_to_the_terminal(capsys):

@@ -14,8 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
 
 import separatrix as sx
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.canonical import data_of, sha256
 from separatrix.data.libsvm import write_libsvm
 from separatrix.estimators._partitioned import fingerprint_of
 from separatrix.solvers.partitioned import newton

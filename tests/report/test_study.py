@@ -90,9 +90,9 @@ def test_the_folder_holds_what_was_promised_and_no_more(calm_study):
     rows = proofs["training_rows"]
     table = two_irises()
     X, y = table.X, table.y
-    from separatrix.certificates.reading import duality_gap_from_json
+    from separatrix.certificates.reading import from_json
 
-    assert duality_gap_from_json(proofs["machine"][0]).check(X[rows], y[rows])
+    assert from_json(proofs["machine"][0], "duality-gap").check(X[rows], y[rows])
     verdict = sx.Verdict.from_json(json.dumps(proofs["verdict"][0]))
     assert verdict.check(X[rows], (y[rows] == "virginica").astype(int))
     lines = (folder / "path.csv").read_text().splitlines()

@@ -8,7 +8,7 @@ from tests.naive import multinomial as naive
 from tests.problems import as_sparse
 from tests.problems_many import many
 
-from separatrix.certificates.softmax_gap import check_softmax_gap
+from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers import _softmax_rows, _softmax_system, multinomial
 from separatrix.solvers._drive import Status, go_on
@@ -43,8 +43,8 @@ def test_the_objective_is_that_of_a_general_minimiser(intercept, penalty):
         W, b = state.weights[:, 1:], state.weights[:, 0]
         assert_allclose(naive.objective(W, b, X, codes, C * weights, penalty), state.primal)
         assert_allclose(problem.primal(W.T, b), state.primal)
-        proof = check_softmax_gap(
-            X=data, codes=codes, costs=problem.costs, weights=state.weights,
+        proof = SoftmaxGap.proved(
+            X=data, sides=codes, costs=problem.costs, weights=state.weights,
             intercept=intercept, bias_penalty=penalty,
         )  # fmt: skip
         assert proof.gap <= 1e-8, (seed, proof.gap)

@@ -17,7 +17,7 @@ from tests.problems import problem
 
 import separatrix as sx
 from separatrix.certificates.cells import cheapest_sides, fewest_by_cells
-from separatrix.certificates.errors import FewestErrors
+from separatrix.certificates.reading import from_json
 from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.checker import Refused
 from separatrix.estimators import _thin_cells
@@ -320,7 +320,7 @@ def test_a_tree_is_checked_leaf_by_leaf():
     def holds(tree, lower=1):
         copy = deepcopy(whole)
         copy["claim"] |= {"tree": tree, "lower": lower}
-        return FewestErrors.from_json(copy).check(X, signs)
+        return from_json(copy, "errors").check(X, signs)
 
     assert holds(leaf)
     assert not holds(leaf, lower=2)
@@ -336,4 +336,4 @@ def test_a_tree_is_checked_leaf_by_leaf():
     for _ in range(5000):
         deep = {"row": 3, "wrong": empty, "right": deep}
     with pytest.raises(Refused, match="well-formed"):
-        FewestErrors.from_json(whole | {"claim": whole["claim"] | {"tree": deep}})
+        from_json(whole | {"claim": whole["claim"] | {"tree": deep}}, "errors")

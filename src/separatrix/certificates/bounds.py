@@ -16,6 +16,7 @@ not). Only the standard library is imported here; SciPy is, where a binomial int
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -40,6 +41,8 @@ __all__ = [
 _DRAWN = "the rows were drawn independently, from the distribution that new rows will come from"
 _FIXED = "the class of rules was fixed before the rows were seen"
 _UNSEEN = "the rule was fixed before it met these rows: they had no part in its training or choice"
+_STRUCTURAL = "sqrt((h (ln(2 L / h) + 1) - ln(eta / 4)) / L)"
+_CONSISTENT = "2 (h log2(2 e L / h) + log2(2 / eta)) / L"
 _MOST_ROWS = 10**18
 
 
@@ -95,17 +98,10 @@ def vc(
     _whole("capacity", capacity, 1)
     eta = _eta(confidence)
     structural = _structural(capacity, n, eta) + (1.0 / n if strict else 0.0)
-    formula = "R_emp + sqrt((h (ln(2 L / h) + 1) - ln(eta / 4)) / L)" + " + 1 / L" * strict
-    return Bound(
-        errors / n + structural,
-        errors / n,
-        structural,
-        int(capacity),
-        int(n),
-        confidence,
-        formula,
-        (_DRAWN, _FIXED),
-    )
+    formula = f"R_emp + {_STRUCTURAL}" + " + 1 / L" * strict
+    seen = errors / n
+    about = (int(capacity), int(n), confidence, formula, (_DRAWN, _FIXED))
+    return Bound(seen + structural, seen, structural, *about)
 
 
 def margin(
@@ -150,16 +146,9 @@ def consistent(n: int, capacity: int, confidence: float = 0.95) -> Bound:
     _whole("n", n, 1)
     _whole("capacity", capacity, 1)
     structural = _consistent(capacity, n, _eta(confidence))
-    return Bound(
-        structural,
-        0.0,
-        structural,
-        int(capacity),
-        int(n),
-        confidence,
-        "2 (h log2(2 e L / h) + log2(2 / eta)) / L",
-        (_DRAWN, _FIXED, "the rule makes no training error, and that is proved"),
-    )
+    assumed = (_DRAWN, _FIXED, "the rule makes no training error, and that is proved")
+    about = (int(capacity), int(n), confidence, _CONSISTENT, assumed)
+    return Bound(structural, 0.0, structural, *about)
 
 
 def sample_size(
@@ -178,26 +167,15 @@ def sample_size(
     _positive("error", error)
     eta = _eta(confidence)
     term = _consistent if consistent else _structural
-    enough = 1
-    while term(capacity, enough, eta) > error:
-        enough *= 2
-        if enough > _MOST_ROWS:
-            raise ValueError(f"error={error!r} would need more than {_MOST_ROWS:.0e} rows.")
-    short = enough // 2  # the terms fall as rows are added
-    while enough - short > 1:
-        middle = (short + enough) // 2
-        if term(capacity, middle, eta) > error:
-            short = middle
-        else:
-            enough = middle
+    # The terms fall as rows are added.
+    rows = range(1, _MOST_ROWS)
+    place = bisect_left(rows, True, key=lambda n: term(capacity, n, eta) <= error)
+    if place == len(rows):
+        raise ValueError(f"error={error!r} would need more than {_MOST_ROWS:.0e} rows.")
+    formula = f"least L with {_CONSISTENT if consistent else _STRUCTURAL} <= error"
     last = ("the rule makes no training error",) if consistent else ()
-    formula = (
-        "least L with 2 (h log2(2 e L / h) + log2(2 / eta)) / L <= error"
-        if consistent
-        else "least L with sqrt((h (ln(2 L / h) + 1) - ln(eta / 4)) / L) <= error"
-    )
     return SampleSize(
-        enough, error, int(capacity), confidence, consistent, formula, (_DRAWN, _FIXED, *last)
+        rows[place], error, int(capacity), confidence, consistent, formula, (_DRAWN, _FIXED, *last)
     )
 
 
@@ -221,16 +199,11 @@ def structural_risk(
         raise ValueError(
             f"classes must be nested, so their capacities may not fall. Got {capacities} instead."
         )
-    bounds = []
-    for name, capacity, errors in listed:
-        bound = vc(errors, n, capacity, 1.0 - eta / len(listed))
-        bounds.append(
-            replace(
-                bound,
-                name=str(name),
-                assumptions=(_DRAWN, "the classes were fixed before the rows were seen"),
-            )
-        )
+    assumed = (_DRAWN, "the classes were fixed before the rows were seen")
+    bounds = (
+        replace(vc(errors, n, h, 1.0 - eta / len(listed)), name=str(name), assumptions=assumed)
+        for name, h, errors in listed
+    )
     return StructuralRisk(tuple(bounds), confidence)
 
 

@@ -34,6 +34,13 @@ def n_classes_of(problem: Problem) -> int:
     return problem.n_classes if isinstance(problem, KeslerProblem) else 2
 
 
+def data_of(X: Any, codes: np.ndarray, n_classes: int, intercept: bool) -> Problem:
+    """Return the data that a certificate speaks of, from class numbers."""
+    if n_classes > 2:
+        return KeslerProblem(X, codes, n_classes, intercept)
+    return SignedProblem(X, np.where(codes == 1, 1.0, -1.0), intercept)
+
+
 def canonical_pieces(X: Any) -> Iterable[Any]:
     """Yield blocks of rows as canonical CSR, so that dense data need no full copy."""
     n = X.shape[0]

@@ -11,17 +11,19 @@ They are feasible where no row's exceed its cost together and, for free biases, 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_sums import dot_error
+from separatrix.certificates.two_bounds import TwoBounds, are_floats, require
 
 __all__ = [
     "Named",
-    "are_in_place",
-    "are_within_costs",
+    "NamedMultipliers",
+    "are_feasible",
     "balances",
     "cancelling",
     "rounded_sum",
@@ -42,20 +44,53 @@ class Named(NamedTuple):
         """Return no multipliers at all: a dual point of any machine."""
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
+    def are_named_once(self, n_rows: int, n_classes: int) -> bool:
+        """Whether every multiplier is a number, and has a row and a class that no other has."""
+        rows, rivals, multipliers = self
+        if rows.ndim != 1 or not rows.shape == rivals.shape == multipliers.shape:
+            return False
+        if not all(
+            (numbers >= 0).all() and (numbers < most).all()
+            for numbers, most in ((rows, n_rows), (rivals, n_classes))
+        ):
+            return False
+        places = rows * n_classes + rivals
+        in_order = (np.diff(places) > 0).all()  # as they usually come
+        return bool(
+            np.isfinite(multipliers).all() and (in_order or len(np.unique(places)) == len(places))
+        )
 
-def are_in_place(named: Named, codes: np.ndarray, n_classes: int) -> bool:
-    """Whether every multiplier is a number of a row that is there and of another class."""
-    rows, rivals, multipliers = named
-    if not rows.shape == rivals.shape == multipliers.shape or rows.ndim != 1:
-        return False
-    if not np.isfinite(multipliers).all():
-        return False
-    if len(rows) == 0:
-        return True
-    if not (rows.min() >= 0 and rows.max() < len(codes)):
-        return False
-    within = rivals.min() >= 0 and rivals.max() < n_classes
-    return bool(within and not (codes[rows] == rivals).any())
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NamedMultipliers(TwoBounds):
+    """A claim whose dual point are multipliers of rows and rival classes; all others are zero."""
+
+    rows: np.ndarray
+    rivals: np.ndarray
+    multipliers: np.ndarray
+
+    @property
+    def _named(self) -> Named:
+        return Named(self.rows, self.rivals, self.multipliers)
+
+    def require_sound(self) -> None:
+        """Refuse by name what makes this no claim, whatever the data."""
+        super().require_sound()
+        kinds = "".join(getattr(each, "dtype", np.dtype("O")).kind for each in self._named)
+        named = kinds == "iif" and are_floats(self.multipliers)
+        require(
+            named and self._named.are_named_once(self.n_rows, len(self.classes)),
+            "every multiplier needs its row and its class, named once",
+        )
+
+
+def are_feasible(named: Named, codes: np.ndarray, costs: np.ndarray, n_classes: int) -> bool:
+    """Whether rows and rivals are there, none is of its own class, and costs are not exceeded."""
+    return (
+        named.are_named_once(len(codes), n_classes)
+        and not (codes[named.rows] == named.rivals).any()
+        and are_within_costs(named, costs, n_classes)
+    )
 
 
 def are_within_costs(named: Named, costs: np.ndarray, n_classes: int) -> bool:

@@ -1,49 +1,51 @@
-"""How far a machine is from the best there is, proved from the data alone.
+"""How far a linear model is from the optimum, proved from the data alone.
 
 The objective at (w, b) bounds the optimum from above, the dual objective at any feasible alpha
-bounds it from below (weak duality). Both are computed here with their rounding bounded, so the
-optimum lies between `dual` and `primal`, whoever proposed the points and however.
+bounds it from below (weak duality). Both are enclosed here, so the optimum lies between `dual` and
+`primal`, whoever proposed the points and however. Rows may come in blocks (`prove_block`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from typing import Any, ClassVar
 
 import numpy as np
 
 from separatrix._device import on_host
-from separatrix.certificates.canonical import Problem, sha256
-from separatrix.certificates.data_pass import Pass, one_pass
-from separatrix.certificates.enclosed_sums import ways_for
+from separatrix.certificates.canonical import sha256_of_blocks
+from separatrix.certificates.data_pass import Pass
+from separatrix.certificates.enclosed_sums import WAYS, ways_for
+from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.objective_bounds import (
+    Terms,
     box_around,
-    dual_objective,
-    primal_objective,
-    start_of,
+    dual_of,
+    primal_of,
+    terms_of,
 )
-from separatrix.certificates.separation import certificate_json
 from separatrix.certificates.two_bounds import (
     SLACK,
     WIDE,
     EachMachine,
+    Found,
     TwoBounds,
     are_floats,
-    costs_agree,
-    costs_in_json,
-    hexadecimal,
-    is_enough,
+    require,
     stated,
 )
+from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.device_rows import on_device
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem, as_matrix
+from separatrix.problem.signed import as_matrix
 
-__all__ = ["LOSSES", "DualityGap", "DualityGaps", "Violation", "check_duality_gap"]
+__all__ = ["DualityGap", "DualityGaps", "PairGaps", "Violation", "prove_block"]
 
-_VISIBLE = 1e-6
 LOSSES = ("hinge", "squared_hinge", "logistic")
+_VISIBLE = 1e-6
 # A multiplier this close to its cost is at its cost: the exact balance moved it by rounding.
 _AT_COST = 1.0 - 1e-12
 # So few entries on a device are proved by the processor, as any others are.
@@ -61,7 +63,7 @@ class Violation:
     largest: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DualityGap(TwoBounds):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
@@ -71,212 +73,186 @@ class DualityGap(TwoBounds):
     Where there are more than two classes, class number `positive` is set against all others.
     """
 
-    primal: float
-    dual: float
+    kind: ClassVar[str] = "duality-gap"
+
     loss: str
     weights: np.ndarray
     multipliers: np.ndarray
-    costs: np.ndarray
-    intercept: bool
-    bias_penalty: float
-    ridge: float
-    positive: int
-    data_sha256: str
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...]
+    bias_penalty: float = 0.0
+    ridge: float = 1.0
+    positive: int = 1
     violations: tuple[Violation, ...] = ()
     margins: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
 
     def check(self, X: Any, y: Any = None) -> bool:
-        """Prove both bounds again from the data; other data are refused."""
-        if hasattr(X, "stored"):
-            from separatrix.certificates.blockwise_gap import check_again
-
-            return check_again(self, X)
-        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
-        X = as_matrix(X)
-        if not self._fits(X, len(classes)):
-            return False
-        if not self._is_about(lambda: sha256(data_of(X, codes, len(classes), self.intercept))):
-            return False
-        signs = np.where(codes == self.positive, 1.0, -1.0)
-        again = check_duality_gap(
-            X=X,
-            signs=signs,
-            costs=self.costs,
-            loss=self.loss,
-            weights=self.weights,
-            alpha=self.multipliers,
-            intercept=self.intercept,
-            bias_penalty=self.bias_penalty,
-            ridge=self.ridge,
-            slack=0.0,
-            claimed=self,
-        )
-        return self._is_found_again(again)
-
-    def _fits(self, X: Any, n_classes: int) -> bool:
-        """Whether the claim is one that can be made of such data."""
-        n, d = X.shape
+        """Prove both bounds again from the data, which may be partitions; others are refused."""
+        if not hasattr(X, "stored"):
+            return super().check(X, y)
+        K = len(X.classes)
         return (
-            are_floats(self.weights, self.multipliers, self.costs)
-            and n_classes == len(self.classes)
-            and n_classes >= 2
-            and (self.positive == 1 if n_classes == 2 else 0 <= self.positive < n_classes)
-            and (n, d) == (self.n_rows, self.n_features)
-            and self.multipliers.shape == self.costs.shape == (n,)
-            and self.weights.shape == (d + 1,)
-            and bool((self.costs >= 0.0).all() and (self.costs > 0.0).any())
-            and costs_agree(self.costs)
-            and (self.loss != "logistic" or bool(np.isfinite(self.costs).all()))
-            and self.loss in LOSSES
-            and self.ridge in (0.0, 1.0)
-            and 0.0 <= self.bias_penalty < math.inf
+            self._is_about(X.shape, K, lambda: sha256_of_blocks(X.blocks, X.shape, K))
+            and bool(self.ridge and np.isfinite(self.costs).all())
+            and self._is_found_again(X, None)
         )
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
-        rows = np.flatnonzero(self.multipliers)
-        claim = {
-            "loss": self.loss,
-            "positive": self.positive,
-            "costs": costs_in_json(self.costs),
-            "bias_penalty": float(self.bias_penalty).hex(),
-            "ridge": float(self.ridge).hex(),
-            "weights": [value.hex() for value in self.weights.tolist()],
-            "rows": rows.tolist(),
-            "multipliers": [value.hex() for value in self.multipliers[rows].tolist()],
-            "primal": hexadecimal(self.primal),
-            "dual": hexadecimal(self.dual),
-        }
-        return certificate_json("duality-gap", self, claim)
+    def _is_found_again(self, X: Any, codes: np.ndarray | None) -> bool:
+        signs = None if codes is None else np.where(codes == self.positive, 1.0, -1.0)
+        return super()._is_found_again(X, signs)
+
+    def require_sound(self) -> None:
+        """Refuse by name what makes this no claim, whatever the data."""
+        super().require_sound()
+        points, K = (self.weights, self.multipliers), len(self.classes)
+        require(
+            are_floats(*points)
+            and self.weights.shape == (self.n_features + 1,)
+            and self.multipliers.shape == (self.n_rows,),
+            "there must be a weight for each column and the bias, and a multiplier for each row",
+        )
+        require(
+            self.positive == 1 if K == 2 else 0 <= self.positive < K,
+            "positive must number a class: 1, or any where there are more than two",
+        )
+        require(self.loss in LOSSES, f"no model has the loss {self.loss!r}")
+        require(
+            self.ridge in (0.0, 1.0) and 0.0 <= self.bias_penalty < math.inf,
+            "ridge must be 0 or 1, and bias_penalty at least 0",
+        )
+
+    @property
+    def _may_be_hard(self) -> bool:
+        return self.loss != "logistic"
+
+    @property
+    def _bias(self) -> float | None:
+        return float(self.weights[0]) if self.intercept else None
+
+    def _found(self, X: Any, signs: np.ndarray | None, wide: float) -> Iterator[Found]:
+        if on_device(X) and X.size <= _FEW_THERE:
+            X = as_matrix(X.to_host())
+        ways: tuple[str, ...] = WAYS[:1]
+        if signs is None:
+            ways = WAYS[:2]
+        elif not on_device(X):
+            ways = ways_for(X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1])
+        w = self.weights[1:]
+        box = None if self.ridge else box_around(X, w, self.multipliers, _REACH)
+        for way in ways:
+            joined: Terms | None = None
+            for rows, block, own in self._blocks(X, signs):
+                costs, alpha = np.asarray(self.costs[rows]), np.asarray(self.multipliers[rows])
+                terms, seen = terms_of(
+                    block, own, costs, self.loss, w, self._bias, alpha, way, wide
+                )
+                joined = terms if joined is None else joined + terms
+            assert joined is not None, "a claim speaks of one row or more"
+            primal, dual = self._objectives(joined, box)
+            yield Found(primal, dual, partial(self._shown, seen), "exact" in ways)
+
+    def _blocks(self, X: Any, signs: np.ndarray | None) -> Iterator[tuple[slice, Any, np.ndarray]]:
+        """Yield the rows in one piece, or those of partitions block by block."""
+        if signs is not None:
+            yield slice(None), X, signs
+            return
+        begin = 0
+        for block, codes in X.blocks():
+            rows = slice(begin, begin + len(codes))
+            begin = rows.stop
+            yield rows, block, np.where(codes == self.positive, 1.0, -1.0)
+
+    def _objectives(
+        self, terms: Terms, box: np.ndarray | None = None
+    ) -> tuple[Enclosure, Enclosure]:
+        penalty = self.bias_penalty if self.intercept else None
+        primal = primal_of(terms, self.weights[1:], self._bias, penalty or 0.0, self.ridge)
+        return primal, dual_of(terms, penalty, box)
+
+    def with_terms(self, terms: Terms) -> DualityGap:
+        """Return the claim with the two bounds that the terms of all rows prove."""
+        primal, dual = stated(*self._objectives(terms), SLACK)
+        return replace(self, primal=primal, dual=dual)
+
+    def _shown(self, seen: Pass) -> dict[str, Any]:
+        return {"violations": _violations(self, seen), "margins": seen.margins}
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
-        if not self.holds:
-            return "not proved: one of the two bounds is not finite"
-        which = "hyperplane" if self.ridge else f"hyperplane up to {_REACH:.0f} times as steep"
-        return (
-            f"proved: no {which} lowers the objective, {self.primal:.9g}, by more than "
-            f"{self.gap:.2g} of it (the least is at least {self.dual:.9g})"
-        )
+        reach = "" if self.ridge else f" up to {_REACH:.0f} times as steep"
+        return self._in_words(f"hyperplane{reach} lowers")
 
 
 @dataclass(frozen=True, eq=False)
 class DualityGaps(EachMachine):
     """One certificate a machine, where each class is set against all others."""
 
-    machines: tuple[DualityGap, ...]
-
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove every machine's bounds again."""
         classes = X.classes if hasattr(X, "stored") else np.unique(np.asarray(on_host(y)))
-        n_classes = len(classes)
         numbers = [machine.positive for machine in self.machines]
-        return numbers == list(range(n_classes)) and all(
+        return numbers == list(range(len(classes))) and all(
             machine.check(X, y) for machine in self.machines
         )
 
-    def __str__(self) -> str:
-        """Say in one sentence what is proved."""
-        return (
-            f"proved: no hyperplane lowers the objective of any of the {len(self.machines)} "
-            f"machines by more than {self.gap:.2g} of it"
+
+@dataclass(frozen=True, eq=False)
+class PairGaps(EachMachine):
+    """One certificate a pair of classes: each speaks of the rows of its two classes."""
+
+    _which: ClassVar[str] = ", one a pair of classes,"
+
+    pairs: tuple[tuple[int, int], ...]
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove every machine's bounds again, from the rows of its two classes."""
+        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
+        every = tuple(combinations(range(len(classes)), 2))
+        if self.pairs != every or len(self.machines) != len(every):
+            return False
+        X = as_matrix(X)
+        parts = (np.flatnonzero(np.isin(codes, pair)) for pair in every)
+        return all(
+            machine.check(X[rows], codes[rows])
+            for machine, rows in zip(self.machines, parts, strict=True)
         )
 
 
-def data_of(X: Any, codes: np.ndarray, n_classes: int, intercept: bool) -> Problem:
-    """Return the data a certificate speaks of, for its fingerprint."""
-    if n_classes > 2:
-        return KeslerProblem(X, codes, n_classes, intercept)
-    return SignedProblem(X, np.where(codes == 1, 1.0, -1.0), intercept)
+def prove_block(block: Block, alpha: np.ndarray, posed: Posed, weights: np.ndarray) -> Sums:
+    """Bound what one block of a posed model adds, at the alpha of its rows."""
+    bias = float(weights[0]) if posed.intercept else None
+    signs, costs = block.signs(posed), block.costs(posed)
+    points = (LOSSES[posed.loss], weights[1:], bias, alpha)
+    return (terms_of(block.X, signs, costs, *points, wide=WIDE)[0],)
 
 
-def check_duality_gap(
-    *,
-    X: Any,
-    signs: np.ndarray,
-    costs: np.ndarray,
-    loss: str,
-    weights: np.ndarray,
-    alpha: np.ndarray,
-    intercept: bool = True,
-    bias_penalty: float = 0.0,
-    ridge: float = 1.0,
-    positive: int = 1,
-    data_sha256: str = "",
-    classes: tuple[str, ...] = ("0", "1"),
-    slack: float = SLACK,
-    wanted: float = 0.0,
-    claimed: DualityGap | None = None,
-) -> DualityGap:
-    """Enclose both objectives from the data.
-
-    The ways to sum are tried from the cheapest on, until the gap is the one `wanted`, or bounds
-    `claimed` are found again or refuted.
-    """
-    if on_device(X) and X.size <= _FEW_THERE:
-        X = as_matrix(X.to_host())
-    w, bias = np.asarray(weights[1:]), float(weights[0]) if intercept else 0.0
-    penalty = bias_penalty if intercept else None
-    box = None if ridge else box_around(X, w, alpha, _REACH)
-    start, wide = start_of(loss, costs), WIDE if slack else 1.0
-    entries = X.shape[0] * X.shape[1] if not hasattr(X, "nnz") else X.nnz
-    ways = ways_for(entries) if not on_device(X) else ("plain",)
-    for way in ways:
-        seen = one_pass(X, signs, w, bias, alpha, start, way, wide)
-        above = primal_objective(seen, costs, loss, w, bias, penalty or 0.0, ridge)
-        below = dual_objective(seen, costs, loss, signs, alpha, penalty, box)
-        if claimed is not None and claimed._needs_no_more(above, below):
-            break
-        if claimed is None and is_enough(above, below, wanted, slack, "exact" in ways):
-            break
-    primal, dual = stated(above, below, slack)
-    return DualityGap(
-        primal=primal,
-        dual=dual,
-        loss=loss,
-        weights=np.asarray(weights),
-        multipliers=alpha,
-        costs=costs,
-        intercept=intercept,
-        bias_penalty=bias_penalty,
-        ridge=ridge,
-        positive=positive,
-        data_sha256=data_sha256,
-        n_rows=X.shape[0],
-        n_features=X.shape[1],
-        classes=classes,
-        violations=tuple(_violations(seen, costs, loss, w, alpha, ridge)),
-        margins=seen.margins,
-    )
-
-
-def _violations(
-    seen: Pass, costs: np.ndarray, loss: str, w: np.ndarray, alpha: np.ndarray, ridge: float
-) -> list[Violation]:
+def _violations(claim: DualityGap, seen: Pass) -> tuple[Violation, ...]:
     """List how far the points are from the conditions that hold at the optimum."""
-    used = costs > 0.0
-    a, c, m = alpha[used], costs[used], seen.margins[used]
+    used, loss = claim.costs > 0.0, claim.loss
+    a, c, m = claim.multipliers[used], claim.costs[used], seen.margins[used]
     found: list[Violation] = []
-
-    def add(kind: str, misses: np.ndarray) -> None:
-        largest = float(misses.max(initial=0.0))
-        found.append(Violation(kind, int((misses > _VISIBLE).sum()), largest))
-
     with np.errstate(over="ignore", invalid="ignore"):
         if loss == "hinge" or np.isinf(c).any():
             idle, bound = a == 0.0, a >= _AT_COST * c
-            add("no multiplier, yet a margin below 1", (1.0 - m)[idle])
-            add("multiplier at its cost, yet a margin above 1", (m - 1.0)[bound])
-            add("multiplier between, yet a margin that is not 1", abs(m - 1.0)[~idle & ~bound])
-        elif loss == "squared_hinge":
-            add("multiplier that is not the loss's slope", abs(a / c - 2.0 * np.maximum(0, 1 - m)))
+            between = abs(m - 1.0)[~idle & ~bound]
+            found += [
+                visible("no multiplier, yet a margin below 1", (1.0 - m)[idle]),
+                visible("multiplier at its cost, yet a margin above 1", (m - 1.0)[bound]),
+                visible("multiplier between, yet a margin that is not 1", between),
+            ]
         else:
-            add("multiplier that is not the loss's slope", abs(a / c - 0.5 * (1 - np.tanh(m / 2))))
-        length = float(np.linalg.norm(w))
-        off = ridge * w - seen.total.middle
-        away = float(np.linalg.norm(off)) / length if length > 0.0 else 0.0
-    found.append(Violation("weights that are not the sum of rows", int(away > _VISIBLE), away))
-    return found
+            square = loss == "squared_hinge"
+            slope = 2.0 * np.maximum(0.0, 1.0 - m) if square else 0.5 * (1.0 - np.tanh(m / 2.0))
+            found.append(visible("multiplier that is not the loss's slope", abs(a / c - slope)))
+        found.append(off_the_sum(claim.weights[1:], claim.ridge, seen.total.middle))
+    return tuple(found)
+
+
+def visible(kind: str, misses: np.ndarray) -> Violation:
+    """Count the misses that can be seen."""
+    return Violation(kind, int((misses > _VISIBLE).sum()), float(misses.max(initial=0.0)))
+
+
+def off_the_sum(w: np.ndarray, ridge: float, total: np.ndarray) -> Violation:
+    """Say how far weights are from the sum of rows that multipliers make, as a share of both."""
+    length = float(np.linalg.norm(w))
+    away = float(np.linalg.norm(ridge * w - total)) / length if length > 0.0 else 0.0
+    return visible("weights that are not the sum of rows", np.array([away]))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from separatrix.certificates.enclosure import Enclosure, sum_of
-from separatrix.certificates.objective_bounds import NOTHING, balance_of, start_of
+from separatrix.certificates.objective_bounds import (
+    NOTHING,
+    hard_margin,
+    is_balanced,
+    is_feasible,
+    losses,
+    most,
+    start_of,
+)
 
 __all__ = ["Scored", "most_out_of_order", "objectives", "square_of"]
 
@@ -38,18 +45,13 @@ def objectives(rows: Scored, bias: float) -> tuple[Enclosure, Enclosure]:
     # start - y (g + b): the slack, or a margin with its sign turned.
     short = (scores + bias - start * signs).times_sign(-signs)
     total = Enclosure.exact(used).sum()
-    feasible = bool(np.isfinite(alpha).all() and (alpha >= 0.0).all() and (alpha <= costs).all())
-    if feasible:
-        balance = balance_of(signs, alpha)
-        feasible = bool(balance.low == balance.high == 0.0)
+    feasible = is_feasible("hinge", costs, alpha) and is_balanced(signs * alpha)
     if start:
-        primal = square.halved() + sum_of(lambda s, c: s.at_least(0.0) * c, short, costs)
+        primal = square.halved() + losses("hinge", short, costs)
         return primal, total - square.halved() if feasible else NOTHING
-    margins = -short[costs > 0.0]
-    least = Enclosure(margins.low.min(), margins.high.min()).at_most(1.0)
-    high = (square.halved() / least.square()).high if least.low > 0.0 else math.inf
+    primal = hard_margin(square.halved(), most(short[costs > 0.0]))
     # No cost limits alpha: the best multiple of it bounds as well.
-    return Enclosure(0.0, high), (total / square * total).halved() if feasible else NOTHING
+    return primal, (total / square * total).halved() if feasible else NOTHING
 
 
 def most_out_of_order(rows: Scored) -> float:

@@ -7,37 +7,64 @@ others, values that show the contrary are looked for, and none having been found
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from separatrix.certificates.kernel_scores import KernelRowsInProof
-from separatrix.certificates.two_bounds import TwoBounds
-from separatrix.problem.kernels import Kernel
+from separatrix.certificates.two_bounds import TwoBounds, require
+from separatrix.problem.kernels import MOST_DEGREE, Kernel
 
-__all__ = ["WIDER", "KernelClaim", "least_eigenvalue", "smallest_eigenvalue"]
+__all__ = ["KernelClaim", "least_eigenvalue", "smallest_eigenvalue"]
 
-# Claims are this many rounding bounds wider than need be, so that another order of sums finds them
-# true: what it computes is within one bound of the truth, and it adds one of its own.
-WIDER = 3.0
 _SAMPLE = 256
 _NEGATIVE = -1e-8
+_SAME = 1e-9  # two computations of one eigenvalue differ by far less
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class KernelClaim(TwoBounds):
-    """Two bounds on the objective of machines with one kernel.
+    """Two bounds on the objective of models with one kernel.
 
     `smallest` is the least eigenvalue of a sample of kernel values, as a share of the largest: NaN
-    where theory makes it needless.
+    where theory makes it needless. `margins` are as computed, for those who look at them.
     """
 
+    _wide: ClassVar[float] = 4.0  # rows that float32 settles are summed in another order
+
     kernel: Kernel
-    smallest: float
+    smallest: float = math.nan
+    margins: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    def require_sound(self) -> None:
+        """Refuse by name what makes this no claim, whatever the data."""
+        super().require_sound()
+        kernel = self.kernel
+        require(0 <= kernel.degree <= MOST_DEGREE, f"degree must lie between 0 and {MOST_DEGREE}")
+        require(
+            0.0 < kernel.gamma < math.inf and math.isfinite(kernel.coef0),
+            "gamma must be above 0, and coef0 finite",
+        )
+        require(
+            kernel.name != "precomputed" or self.n_rows == self.n_features,
+            "a precomputed kernel needs as many columns as rows",
+        )
+        require(self.intercept is True, "the biases of kernel models are free")
+        require(
+            not kernel.is_positive or math.isnan(self.smallest),
+            "smallest must be nan: theory says that this kernel is positive",
+        )
 
     @property
     def is_convex(self) -> bool:
         """Whether the kernel is positive, or was not seen to be otherwise."""
         return bool(self.kernel.is_positive) or not self.smallest < _NEGATIVE
+
+    def _is_of_spectrum(self, smallest: float) -> bool:
+        """Whether the eigenvalue claimed is the one found again, or there is none."""
+        none = math.isnan(smallest) and math.isnan(self.smallest)
+        return none or (abs(smallest - self.smallest) <= _SAME)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -57,22 +84,11 @@ class KernelClaim(TwoBounds):
         both = self.is_convex and math.isfinite(self.primal) and math.isfinite(self.dual)
         return super().gap if both else math.inf
 
-    def _kernel_in_json(self) -> dict[str, Any]:
-        """Return what `kernel_reading.kernel_from_json` reads."""
-        return {
-            "name": self.kernel.name,
-            "gamma": float(self.kernel.gamma).hex(),
-            "degree": self.kernel.degree,
-            "coef0": float(self.kernel.coef0).hex(),
-        }
-
-    def _bounds_in_words(self) -> str:
+    def _in_words(self, what: str, assuming: str = "") -> str:
         """Say what two bounds prove, and under which assumptions."""
-        said = f" (assuming that {' and that '.join(self.assumptions)})" if self.assumptions else ""
-        return (
-            f"lowers the objective, {self.primal:.9g}, by more than {self.gap:.2g} of it "
-            f"(the least is at least {self.dual:.9g}){said}"
-        )
+        if self.assumptions:
+            assuming = f" (assuming that {' and that '.join(self.assumptions)})"
+        return super()._in_words(what, assuming)
 
 
 def least_eigenvalue(rows: KernelRowsInProof, carrying: np.ndarray) -> float:

@@ -12,28 +12,29 @@ margin is larger than the rounding leaves open.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from separatrix._sparse import sparse as sp
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_bounds import square_of
 from separatrix.certificates.kernel_gap import signs_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
+from separatrix.certificates.objective_bounds import is_balanced
+from separatrix.certificates.row_weights import row_keys
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["KernelOverlap", "equal_rows", "prove_kernel_overlap"]
+__all__ = ["KernelOverlap", "equal_pair"]
 
-_WIDER = 4.0  # rounding bounds, so that another order of sums finds the claim true
+_WIDE = 5.0  # rounding bounds, so that another order of sums finds the claim true
 _SLACK = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class KernelOverlap:
     """No hyperplane in the kernel's space has a margin above `margin`: proved, rounding included.
 
@@ -43,17 +44,17 @@ class KernelOverlap:
     the kernel's space: a margin means little that is a tiny share of it.
     """
 
-    margin: float
-    length: float
+    margin: float = math.inf
+    length: float = 0.0
     rows: tuple[int, ...]
     multipliers: tuple[float, ...]
     kernel: Kernel
-    positive: int
-    negative: int
-    data_sha256: str
+    positive: int = 1
+    negative: int = -1
+    data_sha256: str = ""
     n_rows: int
     n_features: int
-    classes: tuple[str, ...]
+    classes: tuple[str, ...] = ("0", "1")
 
     @property
     def holds(self) -> bool:
@@ -66,6 +67,20 @@ class KernelOverlap:
         half = 0.5 * math.fsum(self.multipliers)
         return tuple(value / half for value in self.multipliers)
 
+    @classmethod
+    def proved(cls, X: Any, codes: np.ndarray, alpha: np.ndarray, **about: Any) -> KernelOverlap:
+        """Return what the multipliers of all rows prove, every margin rounded outwards."""
+        used = np.flatnonzero(alpha)
+        claim = cls(
+            rows=tuple(used.tolist()),
+            multipliers=tuple(alpha[used].tolist()),
+            n_rows=X.shape[0],
+            n_features=X.shape[1],
+            **about,
+        )
+        margin, length = claim._found(X, codes, _WIDE)
+        return replace(claim, margin=margin * (1.0 + _SLACK), length=length)
+
     def check(self, X: Any, y: Any) -> bool:
         """Prove the claim again from the data; other data are refused."""
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
@@ -75,10 +90,8 @@ class KernelOverlap:
             return False
         if sha256(data_of(X, codes, len(classes), True)) != self.data_sha256:
             return False
-        again = prove_kernel_overlap(
-            self.kernel, X, codes, self.positive, self.negative, self._all(), wider=0.0
-        )
-        return again.margin <= self.margin and self.length <= again.length * (1.0 + _SLACK)
+        margin, length = self._found(X, codes, 1.0)
+        return margin <= self.margin and self.length <= length * (1.0 + _SLACK)
 
     def _is_sound(self) -> bool:
         k, rows = len(self.classes), self.rows
@@ -90,10 +103,23 @@ class KernelOverlap:
             and all(0 <= row < self.n_rows for row in rows)
         )
 
-    def _all(self) -> np.ndarray:
-        alpha = np.zeros(self.n_rows)
+    def _found(self, X: Any, codes: np.ndarray, wide: float) -> tuple[float, float]:
+        """Return what no margin is above, and the length of the longest row."""
+        signs, alpha = signs_of(codes, self.positive, self.negative), np.zeros(self.n_rows)
         alpha[list(self.rows)] = self.multipliers
-        return alpha
+        shares, used = signs * alpha, np.flatnonzero(alpha)
+        positive = np.isfinite(alpha).all() and (alpha >= 0.0).all() and alpha.any()
+        if not (positive and signs[used].all() and is_balanced(shares)):
+            return math.inf, 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = float(np.sqrt(self.kernel.diagonal(X)[signs != 0.0].max(initial=0.0)))
+        if _cancel(row_keys(X[used]), shares[used]):
+            return 0.0, length
+        if self.kernel.is_positive is False:  # without a space there are no hulls
+            return math.inf, length
+        scores = kernel_scores(KernelRowsInProof(self.kernel, X), shares[:, None])
+        square = square_of(shares, scores.enclosed(wide)[:, 0])
+        return float((square.root() / Enclosure.exact(alpha).sum()).high), length
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -108,94 +134,21 @@ class KernelOverlap:
         )
 
 
-def prove_kernel_overlap(
-    kernel: Kernel,
-    X: Any,
-    codes: np.ndarray,
-    positive: int,
-    negative: int,
-    alpha: np.ndarray,
-    *,
-    data_sha256: str = "",
-    classes: tuple[str, ...] = ("0", "1"),
-    wider: float = _WIDER,
-) -> KernelOverlap:
-    """Bound every margin from the multipliers of all rows, rounding outwards."""
-    signs, used = signs_of(codes, positive, negative), np.flatnonzero(alpha)
-    margin, length = math.inf, 0.0
-    if _is_balanced(signs, alpha):
-        rows = KernelRowsInProof(kernel, X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            length = float(np.sqrt(kernel.diagonal(X)[signs != 0.0].max(initial=0.0)))
-        if _cancels(X, used, signs * alpha):
-            margin = 0.0
-        elif kernel.is_positive is not False:  # without a space there are no hulls
-            margin = _bound(rows, signs, alpha, wider)
-    return KernelOverlap(
-        margin=margin,
-        length=length,
-        rows=tuple(used.tolist()),
-        multipliers=tuple(alpha[used].tolist()),
-        kernel=kernel,
-        positive=positive,
-        negative=negative,
-        data_sha256=data_sha256,
-        n_rows=X.shape[0],
-        n_features=X.shape[1],
-        classes=classes,
-    )
-
-
-def _is_balanced(signs: np.ndarray, alpha: np.ndarray) -> bool:
-    return bool(
-        np.isfinite(alpha).all()
-        and (alpha >= 0.0).all()
-        and alpha.any()
-        and not alpha[signs == 0.0].any()
-        and math.fsum((signs * alpha).tolist()) == 0.0  # rounded once: zero only if it is zero
-    )
-
-
-def _bound(rows: KernelRowsInProof, signs: np.ndarray, alpha: np.ndarray, wider: float) -> float:
-    scores = kernel_scores(rows, (signs * alpha)[:, None]).enclosed(1.0 + wider)[:, 0]
-    longest = (square_of(signs * alpha, scores).root() / Enclosure.exact(alpha).sum()).high
-    # To round a number that grew never crosses where it came from.
-    return float(longest) * (1.0 + (_SLACK if wider else 0.0))
-
-
-def _cancels(X: Any, used: np.ndarray, shares: np.ndarray) -> bool:
+def _cancel(keys: list[bytes], shares: np.ndarray) -> bool:
     """Whether the shares of equal rows sum to zero, so that w is zero whatever the kernel."""
-    groups: dict[bytes, list[float]] = {}
-    for row, key in zip(used.tolist(), _keys(X, used), strict=True):
-        groups.setdefault(key, []).append(float(shares[row]))
+    groups: dict[bytes, list[float]] = defaultdict(list)
+    for key, share in zip(keys, shares.tolist(), strict=True):
+        groups[key].append(share)
     return all(math.fsum(group) == 0.0 for group in groups.values())
 
 
-def equal_rows(X: Any, signs: np.ndarray) -> tuple[int, int] | None:
+def equal_pair(X: Any, signs: np.ndarray) -> tuple[int, int] | None:
     """Return two equal rows of different signs, the first there are; None where there are none."""
     members = np.flatnonzero(signs)
     first: dict[tuple[bytes, float], int] = {}
-    for row, key in zip(members.tolist(), _keys(X, members), strict=True):
+    for row, key in zip(members.tolist(), row_keys(X[members]), strict=True):
         other = first.get((key, -float(signs[row])))
         if other is not None:
             return other, row
         first.setdefault((key, float(signs[row])), row)
     return None
-
-
-def _keys(X: Any, rows: np.ndarray) -> list[bytes]:
-    """Return bytes that are the same for equal rows and for no others."""
-    part = X[rows]
-    if sp.issparse(part):
-        part = sp.csr_array(part, copy=True)
-        part.sum_duplicates()
-        part.eliminate_zeros()
-        ends = zip(part.indptr[:-1].tolist(), part.indptr[1:].tolist(), strict=True)
-        return [
-            part.indices[a:b].astype(np.int64).tobytes()
-            + b"|"
-            + part.data[a:b].astype(np.float64).tobytes()
-            for a, b in ends
-        ]
-    dense = np.asarray(part, dtype=np.float64) + 0.0  # there is one zero
-    return [row.tobytes() for row in np.ascontiguousarray(dense)]

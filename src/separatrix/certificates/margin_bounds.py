@@ -19,11 +19,11 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, sha256
+from separatrix.certificates.json_form import certificate_json
 from separatrix.certificates.separation import (
     LEAST,
     UNIT,
     Separation,
-    certificate_json,
     check_separation,
     problem_from,
     root_up,
@@ -65,11 +65,11 @@ class MarginBounds:
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""
         claim = {
-            "weights": [[v.hex() for v in row] for row in self.separation.weights],
-            "lower": self.lower.hex(),
-            "upper": self.upper.hex(),
-            "rows": list(self.rows),
-            "multipliers": [m.hex() for m in self.multipliers],
+            "weights": self.separation.weights,
+            "lower": self.lower,
+            "upper": self.upper,
+            "rows": self.rows,
+            "multipliers": self.multipliers,
         }
         return certificate_json("margin-bounds", self.separation, claim)
 

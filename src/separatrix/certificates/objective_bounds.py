@@ -1,36 +1,40 @@
-"""The two objectives of a machine at given points, enclosed.
+"""The two objectives of a linear model at given points, enclosed from what each block of rows adds.
 
     primal(w, b)  =  1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
     dual(a)       =  sum_i -c_i loss*(-a_i/c_i) - 1/2 |sum_i a_i y_i x_i|^2 (- ...)
 
-From what one pass over the data tells (`data_pass`).
+`terms_of` encloses what one block of rows adds to either, wherever the block is; the terms of two
+blocks are added. Rows in one piece are one block.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.data_pass import Pass
+from separatrix.certificates.data_pass import Pass, one_pass
 from separatrix.certificates.enclosed_sums import blocks
 from separatrix.certificates.enclosure import Enclosure, entropy, softplus, sum_of
-from separatrix.certificates.two_bounds import costs_agree
-from separatrix.checker import Refused
+from separatrix.certificates.two_bounds import COSTS_AGREE, costs_agree, require
 
 __all__ = [
     "NOTHING",
-    "balance_of",
+    "Terms",
     "box_around",
-    "dual_objective",
-    "gain",
+    "dual_of",
     "half_square",
+    "hard_margin",
+    "is_balanced",
     "is_feasible",
     "losses",
     "norm",
-    "primal_objective",
+    "penalty_of_biases",
+    "primal_of",
     "start_of",
+    "terms_of",
 ]
 
 # No number at all bounds the objective from below.
@@ -44,31 +48,77 @@ def start_of(loss: str, costs: np.ndarray) -> float:
     Costs are all finite, or all infinite (a hard margin, which only hinges have).
     """
     hard = bool(np.isinf(costs).any())
-    if not costs_agree(costs):
-        raise Refused("costs must be all finite or all infinite, but for rows that cost nothing")
-    if hard and loss == "logistic":
-        raise Refused("infinite costs ask for a hinge: the logistic loss is never zero")
+    require(costs_agree(costs), COSTS_AGREE)
+    require(
+        not hard or loss != "logistic",
+        "infinite costs ask for a hinge: the logistic loss is never zero",
+    )
     return 0.0 if hard or loss == "logistic" else 1.0
 
 
-def primal_objective(
-    seen: Pass,
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a block of rows adds to the two objectives."""
+
+    loss: Enclosure  # sum_i c_i loss(m_i); of a hard margin, minus its least margin
+    is_hard: bool
+    gain: Enclosure  # the first sum of the dual, or NOTHING where a is not feasible
+    balance: tuple[float, ...]  # floats whose exact sum is that of y_i a_i
+    total: Enclosure  # u = sum_i a_i y_i x_i
+
+    def __add__(self, other: Terms) -> Terms:
+        """Return what the rows of both blocks add together."""
+        require(
+            not (self.is_hard or other.is_hard), "costs of rows that come in blocks must be finite"
+        )
+        return Terms(
+            loss=self.loss + other.loss,
+            is_hard=False,
+            gain=self.gain + other.gain,
+            balance=(*self.balance, *other.balance),
+            total=self.total + other.total,
+        )
+
+
+def terms_of(
+    X: Any,
+    signs: np.ndarray,
     costs: np.ndarray,
     loss: str,
     w: np.ndarray,
-    bias: float,
-    bias_penalty: float,
-    ridge: float = 1.0,
+    bias: float | None,
+    alpha: np.ndarray,
+    way: str = "plain",
+    wide: float = 1.0,
+) -> tuple[Terms, Pass]:
+    """Enclose what these rows add (`bias` is None where there is none), and return the pass."""
+    start = start_of(loss, costs)
+    seen = one_pass(X, signs, w, bias or 0.0, alpha, start, way, wide)
+    is_hard = bool(np.isinf(costs).any())
+    lost = most(seen.short[costs > 0.0]) if is_hard else losses(loss, seen.short, costs)
+    if not is_feasible(loss, costs, alpha):
+        return Terms(lost, is_hard, NOTHING, (), seen.total), seen
+    balance = () if bias is None else exact_parts(signs * alpha)
+    return Terms(lost, is_hard, _gain(loss, costs, alpha), balance, seen.total), seen
+
+
+def primal_of(
+    terms: Terms, w: np.ndarray, bias: float | None, bias_penalty: float, ridge: float = 1.0
 ) -> Enclosure:
     """Enclose the objective at (w, bias); of a hard margin, that of w over its least margin."""
-    spent = norm(w, bias, bias_penalty, ridge)
-    if not np.isinf(costs).any():
-        return spent + losses(loss, seen.short, costs)
-    margins = -seen.short[costs > 0.0]
-    least = Enclosure(margins.low.min(), margins.high.min()).at_most(1.0)
-    # Divided by its least margin, w has a margin of 1 on every row.
-    high = (spent / least.square()).high if least.low > 0.0 else math.inf
-    return Enclosure(spent.low, high)
+    spent = norm(w, bias or 0.0, bias_penalty, ridge)
+    return hard_margin(spent, terms.loss) if terms.is_hard else spent + terms.loss
+
+
+def hard_margin(spent: Enclosure, short: Enclosure) -> Enclosure:
+    """Enclose what w costs over its least margin, minus `short`: so every margin is at least 1."""
+    least = (-short).at_most(1.0)
+    return Enclosure(spent.low, (spent / least.square()).high if least.low > 0.0 else math.inf)
+
+
+def most(values: Enclosure) -> Enclosure:
+    """Return the largest of some numbers."""
+    return Enclosure(values.low.max(), values.high.max())
 
 
 def norm(w: np.ndarray, bias: Any, bias_penalty: float, ridge: float = 1.0) -> Enclosure:
@@ -80,48 +130,43 @@ def norm(w: np.ndarray, bias: Any, bias_penalty: float, ridge: float = 1.0) -> E
 
 
 def losses(loss: str, short: Enclosure, costs: np.ndarray) -> Enclosure:
-    """Enclose the sum of all losses, at their costs."""
+    """Enclose the sum of all losses, at their costs, from what rows fall short of (`start_of`)."""
     return sum_of(lambda part, c: _loss(loss, part) * c, short, costs)
 
 
 def _loss(loss: str, short: Enclosure) -> Enclosure:
-    """Enclose the loss of every row from what it falls short of (`start_of`)."""
-    if loss != "logistic":
-        slack = short.at_least(0.0)
-        return slack if loss == "hinge" else slack.square()
-    return softplus(short)
+    if loss == "logistic":
+        return softplus(short)
+    slack = short.at_least(0.0)
+    return slack if loss == "hinge" else slack.square()
 
 
-def dual_objective(
-    seen: Pass,
-    costs: np.ndarray,
-    loss: str,
-    signs: np.ndarray,
-    alpha: np.ndarray,
-    bias_penalty: float | None,
-    box: np.ndarray | None = None,
-) -> Enclosure:
-    """Enclose the dual objective at alpha; `NOTHING` if alpha is not feasible.
+def dual_of(terms: Terms, bias_penalty: float | None, box: np.ndarray | None = None) -> Enclosure:
+    """Enclose the dual objective; `NOTHING` if alpha is not feasible.
 
     `bias_penalty` is None where there is no bias, 0 where it is free. With a `box` there is no
     penalty on w: then every w with |w_j| <= box_j has an objective of at least the first sum of the
     dual minus u.w, by the definition of the conjugate.
     """
-    if not is_feasible(loss, costs, alpha):
+    if terms.gain.high == -math.inf or (bias_penalty == 0.0 and math.fsum(terms.balance) != 0.0):
         return NOTHING
-    value = gain(loss, costs, alpha)
-    if bias_penalty is not None:
-        balance = balance_of(signs, alpha)
-        if bias_penalty == 0.0 and not (balance.low == balance.high == 0.0):
-            return NOTHING
-        if bias_penalty > 0.0:
-            value = value - (balance.size() / bias_penalty * balance.size()).halved()
-    return value - (half_square(seen.total) if box is None else (seen.total.size() * box).sum())
+    value = terms.gain
+    if bias_penalty and terms.balance:
+        lacking = Enclosure.exact(np.array(terms.balance)).sum()
+        value = value - penalty_of_biases(lacking, bias_penalty)
+    total = terms.total
+    return value - (half_square(total) if box is None else (total.size() * box).sum())
 
 
 def half_square(values: Enclosure) -> Enclosure:
     """Enclose half the sum of squares."""
     return values.square().sum().halved()
+
+
+def penalty_of_biases(sums: Enclosure, penalty: float) -> Enclosure:
+    """Enclose 1/(2p) sum_k r_k^2: what sums of multipliers that do not balance cost the dual."""
+    sizes = sums.size()
+    return (sizes / penalty * sizes).sum().halved()
 
 
 def is_feasible(loss: str, costs: np.ndarray, alpha: np.ndarray) -> bool:
@@ -130,15 +175,27 @@ def is_feasible(loss: str, costs: np.ndarray, alpha: np.ndarray) -> bool:
     return bool(np.isfinite(alpha).all() and (alpha >= 0.0).all() and (alpha <= upper).all())
 
 
-def balance_of(signs: np.ndarray, alpha: np.ndarray) -> Enclosure:
-    """Enclose sum_i y_i a_i; both bounds are zero if and only if it is exactly zero."""
-    signed = Enclosure.exact(signs * alpha)
-    if _cancels(signed.low):
-        return Enclosure.exact(np.float64(0.0))
-    return signed.sum()
+def exact_parts(values: np.ndarray) -> tuple[float, ...]:
+    """Return a few floats that add up to the sum of the values without any rounding.
+
+    >>> exact_parts(np.array([1e16, 1.0, -1e16]))
+    (1.0,)
+    >>> exact_parts(np.array([1e16, 1.0]))
+    (1e+16, 1.0)
+    """
+    if is_balanced(values):
+        return ()
+    left, parts = values.tolist(), list[float]()
+    try:
+        while (part := math.fsum(left)) != 0.0:
+            parts.append(part)
+            left.append(-part)
+    except OverflowError:
+        return (math.inf,)
+    return tuple(parts)
 
 
-def _cancels(values: np.ndarray) -> bool:
+def is_balanced(values: np.ndarray) -> bool:
     """Whether the values sum to zero, exactly."""
     largest = float(abs(values).max(initial=0.0))
     if largest == 0.0:
@@ -159,7 +216,7 @@ def _cancels(values: np.ndarray) -> bool:
         return False
 
 
-def gain(loss: str, costs: np.ndarray, alpha: np.ndarray) -> Enclosure:
+def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray) -> Enclosure:
     """Enclose the first sum of the dual."""
     used = alpha > 0.0
     if loss == "logistic":

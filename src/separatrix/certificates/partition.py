@@ -8,7 +8,6 @@ the boundary, and the multiples reach all that are on it. Nothing here knows how
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,8 @@ from separatrix.certificates.exact_sums import (
     modular_rank,
     sums_to_zero,
 )
-from separatrix.certificates.separation import certificate_json, filtered_margins, problem_from
+from separatrix.certificates.json_form import certificate_json
+from separatrix.certificates.separation import filtered_margins, problem_from
 from separatrix.problem.decimals import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 
@@ -81,17 +81,12 @@ class Partition:
         """Write the certificate in the format of docs/certificates.md."""
         claim: dict[str, Any] = {}
         if self.kind != "separation":
-            claim["rows"] = list(self.rows)
-            claim["multipliers"] = [hex(m) for m in self.multipliers]
+            claim["rows"] = self.rows
+            claim["multipliers"] = list(map(hex, self.multipliers))
             claim["others"] = hex(self.others)
         if self.kind != "overlap":
-            claim["integers"] = [hex(w) for w in self.weights]
-        text = certificate_json(self.kind, self, claim)
-        if not self.decimals:
-            return text
-        whole = json.loads(text)
-        whole["data"]["decimals"] = list(self.decimals)
-        return json.dumps(whole, indent=1)
+            claim["integers"] = list(map(hex, self.weights))
+        return certificate_json(self.kind, self, claim)
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""

@@ -1,126 +1,151 @@
-"""Certificates from their JSON form, as objects that check themselves against arrays."""
+"""Certificates of every kind from their JSON form, as records that check themselves against arrays.
+
+The fields are those of the checker's table, each read by its rule there, and no others may be
+there. What is read proves nothing by itself: call its ``check(X, y)``.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import fields
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.duality_gap import LOSSES, DualityGap, DualityGaps
+from separatrix.certificates.duality_gap import DualityGap, DualityGaps
+from separatrix.certificates.error_tree import tree_of
+from separatrix.certificates.errors import FewestErrors
+from separatrix.certificates.kernel_gap import KernelGap
+from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
+from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.partition import Partition
-from separatrix.certificates.refusal import opened
 from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import Separation
-from separatrix.certificates.two_bounds import costs_from_json
-from separatrix.checker import Refused
+from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.certificates.two_bounds import require
+from separatrix.checker.codec import Claim, parsed, refusing
+from separatrix.checker.kinds import opened
+from separatrix.problem.kernels import Kernel
 
-__all__ = [
-    "about_data",
-    "certificate_from_json",
-    "duality_gap_from_json",
-    "scaled_gap_from_json",
-]
+__all__ = ["VERDICTS", "from_json"]
 
+VERDICTS = ("separation", "quasi", "overlap")
+_GAPS: dict[str, Any] = {
+    record.kind: record
+    for record in (DualityGap, MulticlassGap, SoftmaxGap, KernelGap, KernelMulticlassGap)
+}
 _LARGEST_EXPONENT = 1100  # of any float, and a little more
+_MOST_ROWS = 2**40
 
 
-def certificate_from_json(text: str | dict[str, Any]) -> Partition | Separation:
-    """Read a certificate of separation, quasi-separation or overlap; it proves nothing by itself.
+def from_json(
+    text: str | dict[str, Any],
+    *kinds: str,
+    function: Callable[[Any, Any], Any] | None = None,
+) -> Any:
+    """Read a certificate, of one of some kinds where these are named.
 
-    Call its ``check(X, y)``.
+    A kernel that was a function is not in the file: hand it over as `function`.
     """
-    with opened(text, "separation", "quasi", "overlap") as whole:
-        common = about_data(whole)
-        about, claim, kind = whole["data"], whole["claim"], whole["kind"]
-        if kind == "separation" and "weights" in claim:
-            return _separation(claim, common)
-        return Partition(
-            kind=kind,
-            weights=() if kind == "overlap" else tuple(int(v, 16) for v in claim["integers"]),
-            rows=() if kind == "separation" else tuple(claim["rows"]),
-            multipliers=()
-            if kind == "separation"
-            else tuple(int(v, 16) for v in claim["multipliers"]),
-            others=0 if kind == "separation" else int(claim["others"], 16),
-            decimals=tuple(about.get("decimals", [])),
-            **common,
+    with refusing():
+        about, claim = opened(parsed(text) if isinstance(text, str) else text)
+        kind = about.kind
+        require(
+            kind in (kinds or _READERS),
+            f"the kind must be {' or '.join(kinds or _READERS)}, and is {kind!r}",
         )
+        common = {
+            "intercept": about.intercept,
+            "data_sha256": about.sha256,
+            "n_rows": about.rows,
+            "n_features": about.features,
+            "classes": tuple(about.classes),
+        }
+        if kind in _GAPS:
+            return _gap(_GAPS[kind], claim, common, function)
+        if kind in VERDICTS:
+            common["decimals"] = tuple(about.decimals or ())
+        return _READERS[kind](claim, common, kind)
 
 
-def about_data(whole: dict[str, Any]) -> dict[str, Any]:
-    """Return what a certificate says of its data."""
-    about = whole["data"]
-    if type(about["intercept"]) is not bool:
-        raise Refused("intercept must be true or false")
-    whole_numbers = [*whole["claim"].get("rows", []), *about.get("decimals", [])]
-    if any(type(number) is not int for number in whole_numbers):
-        raise Refused("rows and decimals must be whole numbers")
-    return {
-        "intercept": about["intercept"],
-        "data_sha256": str(about["sha256"]),
-        "n_rows": int(about["rows"]),
-        "n_features": int(about["features"]),
-        "classes": tuple(str(name) for name in about["classes"]),
+def _gap(record: Any, claim: Claim, common: dict[str, Any], function: Any = None) -> Any:
+    """Return a certificate by two bounds, its lists as arrays; refuse parts that do not fit."""
+    values, n = dict(vars(claim)), common["n_rows"]
+    require(0 < n < _MOST_ROWS, "the certificate must say how many rows there are")
+    for name, value in values.items():
+        if isinstance(value, list):
+            values[name] = np.array(value, np.int64 if name in ("rows", "rivals") else np.float64)
+    if len(values["costs"]) == 1:  # a file that claims a trillion rows takes no memory for them
+        values["costs"] = np.broadcast_to(values["costs"], (n,))
+    if "kernel" in values:
+        require(
+            claim.kernel.name != "callable" or function is not None,
+            "the kernel was a function: hand it over to be able to check",
+        )
+        values["kernel"] = Kernel(**vars(claim.kernel), function=function)
+        values["smallest"] = math.nan if claim.smallest is None else claim.smallest
+    if "rows" in values.keys() - {field.name for field in fields(record)}:
+        values["multipliers"] = _for_every_row(values.pop("rows"), values["multipliers"], n)
+    found = record(**values, **common)
+    found.require_sound()
+    return found
+
+
+def _for_every_row(rows: np.ndarray, multipliers: np.ndarray, n: int) -> np.ndarray:
+    require(
+        len(rows) == len(multipliers) == len(np.unique(rows)) and (rows < n).all(),
+        "rows must be different numbers of rows, with a multiplier each",
+    )
+    every = np.zeros(n)
+    every[rows] = multipliers
+    return every
+
+
+def _scaled(claim: Claim, common: dict[str, Any], _: str) -> ScaledGap:
+    machines = tuple(_gap(DualityGap, each, common) for each in claim.machines)
+    require(
+        machines
+        and len(claim.exponents) == common["n_features"]
+        and all(abs(e) <= _LARGEST_EXPONENT for e in claim.exponents),
+        "exponents must be whole numbers, one a column, of one model or more",
+    )
+    inner = machines[0] if len(machines) == 1 else DualityGaps(machines)
+    return ScaledGap(np.array(claim.exponents, dtype=np.int64), inner)
+
+
+def _verdict(claim: Claim, common: dict[str, Any], kind: str) -> Partition | Separation:
+    values = dict(vars(claim))
+    if kind == "separation":
+        require(
+            (claim.weights is None) != (claim.integers is None),
+            "the claim must hold either weights or integers",
+        )
+        if claim.weights is not None:
+            require(not common.pop("decimals"), "decimals: the weights must be integers")
+            return Separation.unproved(tuple(map(tuple, claim.weights)), **common)
+        values = {"rows": (), "multipliers": (), "others": 0, "integers": claim.integers}
+    weights = tuple(values.pop("integers", ()))
+    values |= {name: tuple(values[name]) for name in ("rows", "multipliers")}
+    return Partition(kind=kind, weights=weights, **values, **common)
+
+
+def _errors(claim: Claim, common: dict[str, Any], _: str) -> FewestErrors:
+    values = dict(vars(claim))
+    weights, integers = (tuple(values.pop(name) or ()) for name in ("weights", "integers"))
+    require(
+        (claim.weights is None) != (claim.integers is None) and len(claim.unit) == 2,
+        "weights are either floats or integers, and the unit is a fraction",
+    )
+    values |= {
+        "unit": Fraction(*claim.unit),
+        "weights_sha256": values.pop("sample_weight_sha256"),
+        "witnesses": tuple((tuple(w.rows), tuple(w.multipliers)) for w in claim.witnesses),
+        "tree": tree_of(claim.tree),
     }
+    return FewestErrors(weights=weights, integers=integers, **values, **common)
 
 
-def _separation(claim: dict[str, Any], common: dict[str, Any]) -> Separation:
-    from fractions import Fraction
-
-    weights = tuple(tuple(float.fromhex(v) for v in row) for row in claim["weights"])
-    return Separation(
-        holds=False, worst_row=0, worst_margin=Fraction(0), margin=0.0, weights=weights, **common
-    )
-
-
-def duality_gap_from_json(text: str | dict[str, Any]) -> DualityGap:
-    """Read the certificate of a machine; it proves nothing by itself: call its ``check(X, y)``."""
-    with opened(text, "duality-gap") as whole:
-        return _duality_gap(whole["claim"], about_data(whole))
-
-
-def scaled_gap_from_json(text: str | dict[str, Any]) -> ScaledGap:
-    """Read the certificate of machines on divided columns; call its ``check(X, y)``."""
-    with opened(text, "scaled-gap") as whole:
-        claim = whole["claim"]
-        gaps = tuple(
-            _duality_gap(one, about_data({"data": whole["data"], "claim": one}))
-            for one in claim["machines"]
-        )
-        exponents = claim["exponents"]
-        sound = all(type(e) is int and abs(e) <= _LARGEST_EXPONENT for e in exponents)
-        if not gaps or not sound or len(exponents) != gaps[0].n_features:
-            raise Refused("exponents must be whole numbers, one a column, of one machine or more")
-        inner = gaps[0] if len(gaps) == 1 else DualityGaps(gaps)
-        return ScaledGap(np.array(exponents, dtype=np.int64), inner)
-
-
-def _duality_gap(claim: dict[str, Any], common: dict[str, Any]) -> DualityGap:
-    if claim["loss"] not in LOSSES:
-        raise Refused(f"no machine has the loss {claim['loss']!r}")
-    n = common["n_rows"]
-    if not 0 < n < 2**40 or not 0 <= common["n_features"] < 2**40:
-        raise Refused("the certificate must say how many rows and features there are")
-    costs = costs_from_json(claim["costs"], n)
-    rows, multipliers = np.array(claim["rows"], dtype=np.int64), np.zeros(n)
-    if len(set(claim["rows"])) != len(rows) or not ((rows >= 0) & (rows < n)).all():
-        raise Refused("rows must be different numbers of rows")
-    multipliers[rows] = [float.fromhex(value) for value in claim["multipliers"]]
-    weights = np.array([float.fromhex(value) for value in claim["weights"]])
-    numbers = [float.fromhex(claim[name]) for name in ("primal", "dual", "bias_penalty", "ridge")]
-    if len(weights) != common["n_features"] + 1 or not np.isfinite([*numbers, *weights]).all():
-        raise Refused("weights and bounds must be finite numbers, one weight a column and the bias")
-    if type(claim["positive"]) is not int or numbers[2] < 0.0 or numbers[3] not in (0.0, 1.0):
-        raise Refused("positive must number a class, bias_penalty be at least 0, ridge be 0 or 1")
-    return DualityGap(
-        primal=numbers[0],
-        dual=numbers[1],
-        loss=claim["loss"],
-        weights=weights,
-        multipliers=multipliers,
-        costs=costs,
-        bias_penalty=numbers[2],
-        ridge=numbers[3],
-        positive=claim["positive"],
-        **common,
-    )
+_READERS: dict[str, Any] = _GAPS | dict.fromkeys(VERDICTS, _verdict)
+_READERS |= {"scaled-gap": _scaled, "errors": _errors}

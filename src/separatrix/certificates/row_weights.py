@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from separatrix import checker
 from separatrix._sparse import sparse as sp
 
-__all__ = ["equal_rows", "locations", "weights_fingerprint", "whole_weights"]
+__all__ = ["equal_rows", "locations", "row_keys", "weights_fingerprint", "whole_weights"]
 
 _MOST_WEIGHT = 2**53
 
@@ -45,22 +46,23 @@ def weights_fingerprint(sample_weight: Any, masses: np.ndarray, unit: Fraction) 
     return hashlib.sha256(f"{unit} ".encode() + masses.astype("<i8").tobytes()).hexdigest()
 
 
+def row_keys(X: Any) -> list[bytes]:
+    """Return bytes that are the same for equal rows and for no others."""
+    if not sp.issparse(X):
+        dense = np.asarray(X, dtype=np.float64) + 0.0  # there is one zero
+        return [row.tobytes() for row in np.ascontiguousarray(dense)]
+    rows = sp.csr_array(X, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    columns, ends = rows.indices.astype(np.int64), rows.indptr.tolist()
+    return [columns[a:b].tobytes() + b"|" + rows.data[a:b].tobytes() for a, b in pairwise(ends)]
+
+
 def equal_rows(X: Any, signs: np.ndarray) -> np.ndarray:
     """Number the rows so that equal rows of one class, and no others, share a number."""
-    keys: dict[bytes, int] = {}
-    numbers = np.empty(X.shape[0], dtype=np.int64)
-    dense = None if sp.issparse(X) else np.asarray(X, dtype=np.float64) + 0.0
-    for i in range(X.shape[0]):
-        if dense is not None:
-            key = dense[i].tobytes()
-        else:
-            part = slice(X.indptr[i], X.indptr[i + 1])
-            values = np.asarray(X.data[part], dtype=np.float64)
-            at = X.indices[part].astype(np.int64)[values != 0.0]
-            order = np.argsort(at, kind="stable")
-            key = at[order].tobytes() + b"/" + values[values != 0.0][order].tobytes()
-        numbers[i] = keys.setdefault(key + (b"+" if signs[i] > 0 else b"-"), len(keys))
-    return numbers
+    keys: dict[tuple[bytes, bool], int] = {}
+    pairs = zip(row_keys(X), (signs > 0.0).tolist(), strict=True)
+    return np.array([keys.setdefault(pair, len(keys)) for pair in pairs], dtype=np.int64)
 
 
 def locations(

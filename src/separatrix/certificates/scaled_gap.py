@@ -8,7 +8,6 @@ divided columns is proved of these.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps
-from separatrix.certificates.separation import certificate_json
+from separatrix.certificates.json_form import certificate_json
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.signed import as_matrix
 
@@ -65,8 +64,8 @@ class ScaledGap:
         Its fingerprint is that of the divided columns, of which its machines speak.
         """
         claim = {
-            "exponents": self.exponents.tolist(),
-            "machines": [json.loads(machine.to_json())["claim"] for machine in self.machines],
+            "exponents": self.exponents,
+            "machines": [machine.claim() for machine in self.machines],
         }
         return certificate_json("scaled-gap", self.machines[0], claim)
 

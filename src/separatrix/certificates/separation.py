@@ -6,7 +6,6 @@ those are settled by the exact integers of `checker`. Nothing here knows how the
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import numpy as np
 from separatrix import checker
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
+from separatrix.certificates.json_form import certificate_json
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 
@@ -48,6 +48,11 @@ class Separation:
     n_features: int
     classes: tuple[str, ...]
 
+    @classmethod
+    def unproved(cls, weights: tuple[tuple[float, ...], ...], **about: Any) -> Separation:
+        """Return the claim of a file: it says nothing of its margins until it is checked."""
+        return cls(False, 0, Fraction(0), 0.0, weights, **about)
+
     def check(self, X: Any, y: Any) -> bool:
         """Prove the claim again from the data, whatever `holds` says; other data are refused."""
         problem = problem_from(X, y, self.intercept)
@@ -61,9 +66,7 @@ class Separation:
 
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""
-        return certificate_json(
-            "separation", self, {"weights": [[v.hex() for v in row] for row in self.weights]}
-        )
+        return certificate_json("separation", self, {"weights": self.weights})
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -76,19 +79,6 @@ class Separation:
             f"refuted: row {self.worst_row} is not on its own side, its exact signed margin being "
             f"{float(self.worst_margin):.6g}"
         )
-
-
-def certificate_json(kind: str, proof: Any, claim: dict[str, Any]) -> str:
-    """Write any certificate: what it speaks of, and what it claims."""
-    about = {
-        "rows": proof.n_rows,
-        "features": proof.n_features,
-        "intercept": proof.intercept,
-        "classes": list(proof.classes),
-        "sha256": proof.data_sha256,
-    }
-    whole = {"format": checker.FORMAT, "kind": kind, "data": about, "claim": claim}
-    return json.dumps(whole, indent=1)
 
 
 def problem_from(X: Any, y: Any, intercept: bool) -> Problem:

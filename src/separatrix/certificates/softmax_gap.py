@@ -21,126 +21,54 @@ t v_k (sum of all). So the certificate of a million rows and a thousand classes 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from separatrix._device import on_host
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import data_of
 from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.enclosure import LEAST, Enclosure, sum_of
-from separatrix.certificates.objective_bounds import NOTHING
-from separatrix.certificates.separation import certificate_json
+from separatrix.certificates.objective_bounds import NOTHING, penalty_of_biases
 from separatrix.certificates.softmax_pass import SoftmaxPass, softmax_pass
-from separatrix.certificates.two_bounds import SLACK, WIDE, is_enough, stated
-from separatrix.certificates.weights_by_class import WeightsByClass, penalty_of_biases, primal_of
+from separatrix.certificates.two_bounds import Found
+from separatrix.certificates.weights_by_class import WeightsByClass
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["SoftmaxGap", "check_softmax_gap"]
+__all__ = ["SoftmaxGap"]
 
 _FEW = 1 << 24
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SoftmaxGap(WeightsByClass):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
     `weights` has one row [b, w_1 ... w_d] a class; `costs` are C times each row's weight.
     """
 
-    primal: float
-    dual: float
-    weights: np.ndarray
-    costs: np.ndarray
-    intercept: bool
-    bias_penalty: float
-    data_sha256: str
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...]
+    kind: ClassVar[str] = "softmax-gap"
 
-    def check(self, X: Any, y: Any) -> bool:
-        """Prove both bounds again from the data; other data are refused."""
-        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
-        X = as_matrix(on_host(X))
-        if not self._fits(X, len(classes)):
-            return False
-        if not self._is_about(lambda: sha256(data_of(X, codes, len(classes), self.intercept))):
-            return False
-        # By the lengths of rows first, which is cheaper; by columns if that does not find them.
-        return any(
-            self._is_found_again(
-                check_softmax_gap(
-                    X=X,
-                    codes=codes,
-                    costs=self.costs,
-                    weights=self.weights,
-                    intercept=self.intercept,
-                    bias_penalty=self.bias_penalty,
-                    slack=0.0,
-                    wanted=wanted,
-                )
-            )
-            for wanted in (self.gap, 0.0)
-        )
+    @staticmethod
+    def _placed(X: Any) -> Any:
+        return as_matrix(on_host(X))
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
-        return certificate_json("softmax-gap", self, self._in_json())
-
-
-def check_softmax_gap(
-    *,
-    X: Any,
-    codes: np.ndarray,
-    costs: np.ndarray,
-    weights: np.ndarray,
-    intercept: bool = True,
-    bias_penalty: float = 0.0,
-    data_sha256: str = "",
-    classes: tuple[str, ...] = (),
-    slack: float = SLACK,
-    wanted: float = 0.0,
-) -> SoftmaxGap:
-    """Compute both bounds from the data, rounding outwards.
-
-    Large data are bounded by the lengths of rows first, and entry by entry if the gap is then above
-    the one `wanted`.
-    """
-    W = np.ascontiguousarray(weights[:, 1:].T, dtype=np.float64)
-    bias = np.array(weights[:, 0], dtype=np.float64) if intercept else np.zeros(len(weights))
-    free = intercept and bias_penalty == 0.0
-    wide = WIDE if slack else 1.0
-    small = X.shape[0] * X.shape[1] * len(weights) <= _FEW
-    with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
+    def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
+        """Large data are bounded by the lengths of rows first, and then entry by entry."""
+        penalty, costs = self._penalty, self.costs
+        small = X.shape[0] * X.shape[1] * len(self.weights) <= _FEW
         for by_column in (True,) if small else (False, True):
-            seen = softmax_pass(X, codes, costs, W, bias, free, by_column, wide)
-            above = primal_of(
-                Enclosure(np.zeros(len(codes)), seen.losses), costs, W, bias,
-                bias_penalty if intercept else 0.0,
-            )  # fmt: skip
-            if free:
-                below = _mended_dual(seen, codes, costs, wide)
-            else:
-                below = _plain_dual(seen, costs, bias_penalty if intercept else None, wide)
-            below = below.at_least(0.0)  # no loss is below 0
-            if is_enough(above, below, wanted, slack, is_cheap=True):
-                break
-    primal, dual = stated(above, below, slack)
-    return SoftmaxGap(
-        primal=primal,
-        dual=dual,
-        weights=np.asarray(weights),
-        costs=costs,
-        intercept=intercept,
-        bias_penalty=bias_penalty,
-        data_sha256=data_sha256,
-        n_rows=X.shape[0],
-        n_features=X.shape[1],
-        classes=classes or tuple(str(k) for k in range(len(weights))),
-    )
+            with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
+                seen = softmax_pass(
+                    X, codes, costs, self._W, self._biases, penalty == 0.0, by_column, wide
+                )
+                primal = self._primal(Enclosure(np.zeros(len(codes)), seen.losses))
+                if penalty == 0.0:
+                    dual = _mended_dual(seen, codes, costs, wide)
+                else:
+                    dual = _plain_dual(seen, costs, penalty, wide)
+            yield Found(primal, dual.at_least(0.0))  # no loss is below 0
 
 
 def _gain(seen: SoftmaxPass, costs: np.ndarray) -> Enclosure:

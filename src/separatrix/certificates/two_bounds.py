@@ -1,47 +1,69 @@
-"""What all certificates by two bounds have in common: the gap between them, and how it is stated.
+"""What every certificate by two bounds is: points, the data they speak of, and the bounds proved.
 
-The least objective lies between `dual` and `primal`, whatever the machine is; of several machines
-the worst counts.
+The least objective lies between `dual` and `primal`. `proved` finds both bounds from the data;
+`check` finds them again, in one and the same way for all kinds. A kind adds its points, what they
+must be (`require_sound`), and how they bound the objective (`_found`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from separatrix._device import on_host
+from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.checker import Refused
+from separatrix.certificates.json_form import certificate_json
+from separatrix.checker import CLAIMS, Refused
+from separatrix.problem.signed import as_matrix
 
-__all__ = [
-    "SLACK",
-    "WIDE",
-    "EachMachine",
-    "TwoBounds",
-    "are_floats",
-    "are_places",
-    "costs_agree",
-    "costs_from_json",
-    "costs_in_json",
-    "hexadecimal",
-    "is_enough",
-    "stated",
-]
+__all__ = ["SLACK", "WIDE", "EachMachine", "Found", "TwoBounds", "are_floats", "require", "stated"]
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.
 SLACK = 1e-12
 # An enclosure this many times wider holds those of other orders of summation.
 WIDE = 3.0
+_MOST = 2**40
+COSTS_AGREE = "costs must be all finite or all infinite, but for rows that cost nothing"
 
 
+class Found(NamedTuple):
+    """Both objectives as one way to sum encloses them; `shown` are fields for those who look."""
+
+    primal: Enclosure
+    dual: Enclosure
+    shown: Callable[[], dict[str, Any]] = dict
+    is_next_cheap: bool = True  # whether a tighter way to sum costs little more
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether the dual point bounds anything at all."""
+        return bool(self.dual.high > -math.inf)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TwoBounds:
-    """The least objective lies between `dual` and `primal`."""
+    """The least objective lies between `dual` and `primal`: proved, rounding included.
 
-    primal: float
-    dual: float
-    data_sha256: str
+    `costs` are C times each row's weight. A claim without a name, `data_sha256`, is about any data
+    for which its bounds are found again.
+    """
+
+    kind: ClassVar[str]
+    _wide: ClassVar[float] = WIDE
+
+    primal: float = math.nan
+    dual: float = math.nan
+    costs: np.ndarray
+    intercept: bool = True
+    data_sha256: str = ""
+    n_rows: int
+    n_features: int
+    classes: tuple[str, ...] = ("0", "1")
 
     @property
     def gap(self) -> float:
@@ -58,26 +80,127 @@ class TwoBounds:
         """Whether both bounds are there at all."""
         return math.isfinite(self.gap)
 
-    def _is_about(self, fingerprint: Callable[[], str]) -> bool:
-        """Whether data of this fingerprint are those the claim was made of.
+    @classmethod
+    def proved(
+        cls, X: Any, sides: np.ndarray, *, slack: float = SLACK, wanted: float = 0.0, **points: Any
+    ) -> Self:
+        """Return the claim that the data prove at these points, its bounds rounded outwards.
 
-        A claim without a name is about any data for which its bounds are found again.
+        `sides` are the signs of rows, or their class numbers where there are many. The ways to sum
+        are tried from the cheapest on, until the gap is the one `wanted`.
         """
+        if "n_features" not in points:
+            points["n_features"] = X.shape[1]
+        claim = cls(n_rows=len(sides), **points)
+        found = claim._tried(
+            X, sides, cls._wide if slack else 1.0, lambda found: _is_enough(found, wanted, slack)
+        )
+        primal, dual = stated(found.primal, found.dual, slack)
+        return replace(claim, primal=primal, dual=dual, **found.shown())
+
+    def _found(self, X: Any, sides: Any, wide: float) -> Iterator[Found]:
+        """Yield both objectives, enclosed from the data by one way to sum after another."""
+        raise NotImplementedError
+
+    def _tried(self, X: Any, sides: Any, wide: float, is_enough: Callable[[Found], bool]) -> Found:
+        for found in self._found(X, sides, wide):
+            if is_enough(found):
+                break
+        return found
+
+    def check(self, X: Any, y: Any = None) -> bool:
+        """Prove the claim again from the data; other data are refused."""
+        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
+        X, K = self._placed(X), len(classes)
+        return self._is_about(
+            X.shape, K, lambda: sha256(data_of(X, codes, K, self.intercept))
+        ) and self._is_found_again(X, codes)
+
+    @staticmethod
+    def _placed(X: Any) -> Any:
+        """Return the rows where they are summed."""
+        return as_matrix(X)
+
+    def _is_about(
+        self, shape: tuple[int, int], n_classes: int, fingerprint: Callable[[], str]
+    ) -> bool:
+        """Whether this is a claim, and one that can be made of such data."""
+        try:
+            self.require_sound()
+        except Refused:
+            return False
+        same = (*shape, n_classes) == (self.n_rows, self.n_features, len(self.classes))
+        return same and self._names(fingerprint)
+
+    def _names(self, fingerprint: Callable[[], str]) -> bool:
         return not self.data_sha256 or fingerprint() == self.data_sha256
 
-    def _is_found_again(self, again: TwoBounds) -> bool:
+    def require_sound(self) -> None:
+        """Refuse by name what makes this no claim, whatever the data."""
+        n, costs = self.n_rows, self.costs
+        sized = 0 < n < _MOST and 0 <= self.n_features < _MOST and len(self.classes) >= 2
+        require(sized, "the certificate must say how many rows, features and classes there are")
+        each_row = are_floats(costs) and costs.shape == (n,)
+        if each_row and costs.strides == (0,):
+            costs = costs[:1]  # one for all rows, of which a file may claim a trillion
+        require(
+            each_row and (costs >= 0.0).all() and costs.any(),
+            "costs must be one number above zero, or one for each row",
+        )
+        require(costs_agree(costs), COSTS_AGREE)
+        require(
+            self._may_be_hard or np.isfinite(costs).all(),
+            "costs must be finite, unless of a hinge that tells two classes apart",
+        )
+
+    @property
+    def _may_be_hard(self) -> bool:
+        """Whether costs may be infinite: a hard margin."""
+        return False
+
+    def _is_found_again(self, X: Any, sides: Any) -> bool:
         """Whether bounds found anew are within those claimed."""
+        return self._is_within(self._tried(X, sides, 1.0, self._is_decided_by))
+
+    def _is_within(self, found: Found) -> bool:
+        """Whether enclosures prove the bounds claimed."""
         in_order = self.holds and self.dual <= self.primal
-        return in_order and again.primal <= self.primal and again.dual >= self.dual
+        return bool(in_order and found.primal.high <= self.primal and found.dual.low >= self.dual)
 
-    def _needs_no_more(self, primal: Enclosure, dual: Enclosure) -> bool:
+    def _is_decided_by(self, found: Found) -> bool:
         """Whether enclosures decide the claim: it is found again, or it is false."""
-        found = bool(primal.high <= self.primal and dual.low >= self.dual)
-        return found or bool(primal.low > self.primal or dual.high < self.dual)
+        false = found.primal.low > self.primal or found.dual.high < self.dual
+        return self._is_within(found) or bool(false)
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md."""
+        return certificate_json(self.kind, self, self.claim())
+
+    def claim(self) -> dict[str, Any]:
+        """Return the fields of the claim: one cost where all are the same, no multiplier of 0."""
+        claim: dict[str, Any] = {name: getattr(self, name, None) for name in CLAIMS[self.kind][1]}
+        claim["costs"] = self.costs[:1] if (self.costs == self.costs[0]).all() else self.costs
+        if claim.get("rows", 0) is None:  # there is a multiplier for every row
+            rows = np.flatnonzero(self.multipliers)  # type: ignore[attr-defined]
+            claim |= {"rows": rows, "multipliers": claim["multipliers"][rows]}
+        return claim
+
+    def _in_words(self, what: str, assuming: str = "") -> str:
+        """Say in one sentence what is proved of all such models."""
+        if not self.holds:
+            return "not proved: one of the two bounds is not finite"
+        return (
+            f"proved: no {what} the objective, {self.primal:.9g}, by more than {self.gap:.2g} of "
+            f"it (the least is at least {self.dual:.9g}){assuming}"
+        )
 
 
+@dataclass(frozen=True, eq=False)
 class EachMachine:
     """One certificate a machine, where there are several classes."""
+
+    _what: ClassVar[str] = "hyperplane"
+    _which: ClassVar[str] = ""
 
     machines: tuple[Any, ...]
 
@@ -91,15 +214,29 @@ class EachMachine:
         """Whether every machine has its claim."""
         return all(machine.holds for machine in self.machines)
 
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        return (
+            f"proved: no {self._what} lowers the objective of any of the {len(self.machines)} "
+            f"machines{self._which} by more than {self.gap:.2g} of it"
+        )
+
+
+def require(condition: Any, sentence: str) -> None:
+    """Refuse, in a sentence, what does not hold."""
+    if not condition:
+        raise Refused(sentence)
+
 
 def are_floats(*arrays: Any) -> bool:
     """Whether all are arrays of float64: in whole numbers, sizes may wrap around to below zero."""
     return all(getattr(array, "dtype", None) == np.float64 for array in arrays)
 
 
-def are_places(*arrays: Any) -> bool:
-    """Whether all are arrays of whole numbers."""
-    return all(getattr(getattr(array, "dtype", None), "kind", "") in "iu" for array in arrays)
+def costs_agree(costs: np.ndarray) -> bool:
+    """Whether all costs are finite or all are infinite, but for rows that cost nothing."""
+    hard = np.isinf(costs[costs > 0.0])
+    return bool(hard.all() or not hard.any())
 
 
 def stated(primal: Enclosure, dual: Enclosure, slack: float) -> tuple[float, float]:
@@ -111,46 +248,16 @@ def stated(primal: Enclosure, dual: Enclosure, slack: float) -> tuple[float, flo
     return above * (1.0 + slack), below - slack * above
 
 
-def is_enough(
-    primal: Enclosure, dual: Enclosure, wanted: float, slack: float, is_cheap: bool
-) -> bool:
+def _is_enough(found: Found, wanted: float, slack: float) -> bool:
     """Whether a tighter and dearer way to sum is not worth trying.
 
     The gap is the one wanted, or rounding is no part of it; or the next way is not cheap, and the
     gap would be too wide without any rounding.
     """
+    primal, dual = found.primal, found.dual
     above, below = float(primal.high), float(dual.low)
-    if above - below <= (wanted - 2.0 * slack) * above or float(dual.high) == -math.inf:
+    if above - below <= (wanted - 2.0 * slack) * above or not found.is_feasible:
         return True
     if above - float(primal.low) + (float(dual.high) - below) <= SLACK * above:
         return True
-    return not is_cheap and float(primal.low) - float(dual.high) > wanted * above
-
-
-def costs_in_json(costs: np.ndarray) -> list[str]:
-    """Return the cost of every row as text; one number where all are the same."""
-    same = bool((costs == costs[0]).all())
-    return [hexadecimal(value) for value in (costs[:1] if same else costs).tolist()]
-
-
-def costs_from_json(values: list[str], n_rows: int, finite: bool = False) -> np.ndarray:
-    """Return a cost for each row; a file that claims a trillion rows takes no memory for them."""
-    costs = np.array([float.fromhex(value) for value in values])
-    if not (len(costs) in (1, n_rows) and (costs >= 0.0).all() and (costs > 0.0).any()):
-        raise Refused("costs must be one number above zero, or one for each row")
-    if finite and not np.isfinite(costs).all():
-        raise Refused("costs must be finite")
-    if not costs_agree(costs):
-        raise Refused("costs must be all finite or all infinite, but for rows that cost nothing")
-    return np.broadcast_to(costs, (n_rows,))
-
-
-def costs_agree(costs: np.ndarray) -> bool:
-    """Whether all costs are finite or all are infinite, but for rows that cost nothing."""
-    hard = np.isinf(costs[costs > 0.0])
-    return bool(hard.all() or not hard.any())
-
-
-def hexadecimal(value: float) -> str:
-    """Return a number as text that gives the same bits back."""
-    return float(value).hex() if math.isfinite(value) else str(value)
+    return not found.is_next_cheap and float(primal.low) - float(dual.high) > wanted * above

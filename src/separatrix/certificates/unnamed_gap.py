@@ -104,7 +104,7 @@ class _NamedLater:
     def data_sha256(self, name: Any) -> None:
         self.__dict__["_name"] = name
 
-    def _is_about(self, fingerprint: Callable[[], str]) -> bool:
+    def _names(self, fingerprint: Callable[[], str]) -> bool:
         """Whether these are the data meant: where they have no name, any of which it is true."""
         name = self.__dict__["_name"]
         return not isinstance(name, str) or fingerprint() == name

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 FLOAT = re.compile(r"-?0x[01](\.[0-9a-f]{1,13})?p[+-]?[0-9]{1,4}")
@@ -23,6 +24,8 @@ class Refused(ValueError):
 
 class Claim:
     """The fields of one JSON object, as attributes; the optional ones that are absent are None."""
+
+    kind: str  # of what is said of the data: that of the certificate
 
     def __init__(self, value: Any, where: str, fields: dict[str, Reader], **optional: Reader):
         if type(value) is not dict:
@@ -42,6 +45,19 @@ class Claim:
 
     def __getattr__(self, name: str) -> Any:  # for the type checker: fields are set above
         raise AttributeError(name)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Refuse, as no certificate, whatever is stumbled on."""
+    try:
+        yield
+    except RecursionError:
+        raise Refused("the certificate is nested too deeply") from None
+    except Refused:
+        raise
+    except (ArithmeticError, ValueError, MemoryError) as error:
+        raise Refused(f"not a well-formed certificate: {type(error).__name__} {error}") from None
 
 
 def parsed(text: str) -> Any:
@@ -144,9 +160,15 @@ def many(reader: Reader) -> Reader:
     return read
 
 
+def record(where: str, fields: dict[str, Reader]) -> Reader:
+    """Accept a JSON object of such fields."""
+    return lambda value: Claim(value, where, fields)
+
+
 def anything(value: Any) -> Any:
     """Leave a value to its own reader."""
     return value
 
 
-numbers, integers_of, counts, vectors = many(number), many(integer), many(count), many(many(number))
+numbers, integers_of, counts, costs = many(number), many(integer), many(count), many(cost)
+vectors = many(numbers)

@@ -13,25 +13,34 @@ from functools import cmp_to_key
 from itertools import accumulate, combinations
 from typing import Any, NamedTuple
 
-from .codec import (
-    Claim,
-    Refused,
-    anything,
-    count,
-    integer,
-    integers_of,
-    many,
-    one_of,
-    text,
-)
+from . import codec
+from .codec import Claim, Refused
 from .exact import Data, margins
 from .separation import weight_vectors
 from .witnesses import WITNESS, refuse_sum
 
-FIELDS = {"errors": count, "lower": count, "unit": integers_of, "sample_weight_sha256": text}
-FIELDS |= {"by": one_of("witnesses", "cells", "nothing"), "witnesses": many(anything)}
-FIELDS |= {"tree": anything}
+FIELDS = {"errors": codec.count, "lower": codec.count, "unit": codec.integers_of}
+FIELDS |= {"sample_weight_sha256": codec.text}
+FIELDS |= {"by": codec.one_of("witnesses", "cells", "nothing")}
+FIELDS |= {"witnesses": codec.many(codec.record("a witness", WITNESS))}
 Point = tuple[int, ...]
+
+
+def cases(value: Any) -> Claim | None:
+    """Accept a tree of cases, or null."""
+    if value is None:
+        return None
+    if type(value) is dict and "row" in value:
+        return Claim(value, "a case", {"row": codec.count, "wrong": cases, "right": cases})
+    return Claim(value, "a leaf", {"loads": codec.many(_load), "denominator": codec.integer})
+
+
+def _load(value: Any) -> tuple[int, int]:
+    witness, amount = codec.many(codec.anything)(value)
+    return codec.count(witness), codec.integer(amount)
+
+
+FIELDS |= {"tree": cases}
 
 
 def check_errors(data: Data, claim: Claim, intercept: bool) -> str:
@@ -56,10 +65,10 @@ def check_errors(data: Data, claim: Claim, intercept: bool) -> str:
     return f"{claim.errors} training errors, and every hyperplane makes {claim.lower} or more"
 
 
-class _Book(NamedTuple):
+class Book(NamedTuple):
     """What a tree is checked against; equal rows of one class share a number and their fate."""
 
-    room: Counter[Any]
+    room: Any  # the weight of every number
     sets: list[frozenset[Any]]
     keys: list[Any]
     lower: int
@@ -68,40 +77,38 @@ class _Book(NamedTuple):
 def _refuse_tree(data: Data, claim: Claim) -> None:
     keys = [(y, *j, *x) for y, (j, x) in zip(data.codes, data.whole, strict=True)]
     sets = []
-    for value in claim.witnesses:
-        witness = Claim(value, "a witness", WITNESS)
+    for witness in claim.witnesses:
         refuse_sum(data, witness.rows, witness.multipliers, True)
         sets.append(frozenset(keys[row] for row in witness.rows))
-    _refuse_case(
-        _Book(Counter(keys), sets, keys, claim.lower), claim.tree, frozenset(), frozenset()
-    )
+    refuse_case(Book(Counter(keys), sets, keys, claim.lower), claim.tree)
 
 
-def _refuse_case(book: _Book, value: Any, wrong: frozenset[Any], right: frozenset[Any]) -> None:
+def refuse_case(
+    book: Book, case: Any, wrong: frozenset[Any] = frozenset(), right: frozenset[Any] = frozenset()
+) -> None:
     """Refuse a case that does not force the claimed number of errors."""
-    if type(value) is dict and "row" in value:
-        case = Claim(value, "a case", {"row": count, "wrong": anything, "right": anything})
-        if case.row >= len(book.keys):
+    if hasattr(case, "row"):
+        if not 0 <= case.row < len(book.keys):
             raise Refused(f"there is no row {case.row}")
         row = frozenset([book.keys[case.row]])
-        _refuse_case(book, case.wrong, wrong | row, right)
-        _refuse_case(book, case.right, wrong, right | row)
+        refuse_case(book, case.wrong, wrong | row, right)
+        refuse_case(book, case.right, wrong, right | row)
         return
-    leaf = Claim(value, "a leaf", {"loads": many(many(anything)), "denominator": integer})
-    loads = [(count(k), integer(amount)) for k, amount in leaf.loads]
+    if case is None:
+        raise Refused("there is no tree, or a case of it is missing")
     load, total = Counter[Any](), 0
-    for k, amount in loads:
+    for k, amount in case.loads:
         # Witnesses that hold a wrong row force no more, and rows taken to be right take no load.
-        if k >= len(book.sets) or amount < 0 or book.sets[k] & wrong:
+        if not 0 <= k < len(book.sets) or amount < 0 or book.sets[k] & wrong:
             raise Refused(f"there is no witness {k} for such a load")
         total += amount
         load.update(dict.fromkeys(book.sets[k] - right, amount))
-    if leaf.denominator <= 0 or len({k for k, _ in loads}) != len(loads):
+    if case.denominator <= 0 or len({k for k, _ in case.loads}) != len(case.loads):
         raise Refused("a leaf names a witness twice, or divides by zero")
-    if any(amount > book.room[row] * leaf.denominator for row, amount in load.items()):
+    if any(amount > book.room[row] * case.denominator for row, amount in load.items()):
         raise Refused("a leaf loads a row beyond its weight")
     forced = sum(book.room[row] for row in wrong)
-    if total <= (book.lower - 1 - forced) * leaf.denominator:  # errors are whole
+    if total <= (book.lower - 1 - forced) * case.denominator:  # errors are whole
         raise Refused("a leaf of the tree forces fewer errors than claimed")
 
 

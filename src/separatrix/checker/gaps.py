@@ -15,28 +15,19 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from .codec import (
-    Claim,
-    Refused,
-    anything,
-    cost,
-    count,
-    counts,
-    many,
-    number,
-    numbers,
-    one_of,
-    whole,
-)
+from . import codec
+from .codec import Claim, Refused
 from .enclosed import BITS, log, log1p_exp
 from .exact import Data, distinct, integers, ratio, square
 
 _QUOTIENT = 256
 REACH = 1000  # without a penalty on w, the bound speaks of weights up to so many times as large
-FIELDS = {"loss": one_of("hinge", "squared_hinge", "logistic"), "positive": count}
-FIELDS |= {"costs": many(cost), "bias_penalty": number, "ridge": number, "weights": numbers}
-FIELDS |= {"rows": counts, "multipliers": numbers, "primal": number, "dual": number}
-SCALED = {"exponents": many(whole), "machines": many(anything)}
+FIELDS = {"loss": codec.one_of("hinge", "squared_hinge", "logistic"), "positive": codec.count}
+FIELDS |= {"costs": codec.costs, "bias_penalty": codec.number, "ridge": codec.number}
+FIELDS |= {"weights": codec.numbers, "rows": codec.counts, "multipliers": codec.numbers}
+FIELDS |= {"primal": codec.number, "dual": codec.number}
+SCALED = {"exponents": codec.many(codec.whole)}
+SCALED |= {"machines": codec.many(codec.record("a model", FIELDS))}
 
 
 def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
@@ -58,9 +49,8 @@ def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
 
 def check_scaled_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: those gaps, for columns divided by powers of two; the data are these columns."""
-    models = [Claim(value, "a model", FIELDS) for value in claim.machines]
-    said = [check_duality_gap(data, model, intercept) for model in models]
-    numbers = [model.positive for model in models]
+    said = [check_duality_gap(data, model, intercept) for model in claim.machines]
+    numbers = [model.positive for model in claim.machines]
     if numbers not in ([1], list(range(data.n_classes))) or len(numbers) == data.n_classes == 2:
         raise Refused("there must be one model, or one for each of more than two classes")
     return f"{'; '.join(said)} (each column divided by a power of two)"

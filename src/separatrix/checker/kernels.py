@@ -9,43 +9,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
-from .codec import (
-    Claim,
-    Refused,
-    anything,
-    cost,
-    count,
-    counts,
-    flag,
-    many,
-    number,
-    numbers,
-    one_of,
-    share,
-    whole,
-)
+from . import codec
+from .codec import Claim, Refused
 from .enclosed import BITS, exp, tanh
 from .exact import Data, distinct, integers, ratio, square
 from .gaps import all_costs, between
 from .many_classes import NAMED, class_shares
 
-KERNEL = {"name": one_of("linear", "poly", "rbf", "sigmoid", "precomputed", "callable")}
-KERNEL |= {"gamma": number, "degree": count, "coef0": number}
-COMMON = {"kernel": anything, "costs": many(cost), "smallest": share}
-COMMON |= {"primal": number, "dual": number}
-FIELDS = COMMON | {"positive": count, "negative": whole, "bias": number, "rows": counts}
-FIELDS |= {"multipliers": numbers, "curved": flag, "violation": number}
-DIRECT = COMMON | NAMED | {"biases": numbers}
+KERNEL = {"name": codec.one_of("linear", "poly", "rbf", "sigmoid", "precomputed", "callable")}
+KERNEL |= {"gamma": codec.number, "degree": codec.count, "coef0": codec.number}
+BOUNDS = {"smallest": codec.share, "primal": codec.number, "dual": codec.number}
+FIELDS = {"kernel": codec.record("the kernel", KERNEL), "positive": codec.count}
+FIELDS |= {"negative": codec.whole, "costs": codec.costs, "bias": codec.number}
+FIELDS |= {"rows": codec.counts, "multipliers": codec.numbers, "curved": codec.flag}
+FIELDS |= BOUNDS | {"violation": codec.number}
+DIRECT = {"kernel": FIELDS["kernel"], "costs": codec.costs, "biases": codec.numbers}
+DIRECT |= NAMED | BOUNDS
 _LONGEST = 1 << 20  # bits of one value of a polynomial kernel
 
 
 class Kernel:
     """Values of a kernel as integers in units of ``2**unit``, each off by at most `off` units."""
 
-    def __init__(self, data: Data, value: Any):
-        claim = Claim(value, "the kernel", KERNEL)
+    def __init__(self, data: Data, claim: Claim):
         self.data, self.name, self.degree = data, claim.name, claim.degree
         self.gamma, self.coef0 = Fraction(claim.gamma), Fraction(claim.coef0)
         if self.name == "callable":

@@ -5,22 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import errors, gaps, kernels, many_classes, separation, witnesses
-from .codec import (
-    Claim,
-    Reader,
-    Refused,
-    anything,
-    count,
-    counts,
-    flag,
-    integers_of,
-    many,
-    numbers,
-    one_of,
-    text,
-    vectors,
-)
+from . import codec, errors, gaps, kernels, many_classes, separation, witnesses
+from .codec import Claim, Reader, Refused, refusing
 from .exact import Data
 from .labels import same_label
 
@@ -29,14 +15,16 @@ FORMAT = "separatrix-certificate-1"
 CLAIMS: dict[str, tuple[Callable[[Data, Claim, bool], str], dict[str, Reader], dict[str, Reader]]]
 CLAIMS = {
     "separation": (
-        separation.check_separation, {}, {"weights": vectors, "integers": integers_of}
+        separation.check_separation, {}, {"weights": codec.vectors, "integers": codec.integers_of}
     ),
     "margin-bounds": (separation.check_margin_bounds, separation.BOUNDS, {}),
     "gordan": (witnesses.check_gordan, witnesses.WITNESS, {}),
     "overlap": (witnesses.check_overlap, witnesses.OVERLAP, {}),
     "quasi": (witnesses.check_quasi, witnesses.QUASI, {}),
     "errors": (
-        errors.check_errors, errors.FIELDS, {"weights": numbers, "integers": integers_of}
+        errors.check_errors,
+        errors.FIELDS,
+        {"weights": codec.numbers, "integers": codec.integers_of},
     ),
     "duality-gap": (gaps.check_duality_gap, gaps.FIELDS, {}),
     "scaled-gap": (gaps.check_scaled_gap, gaps.SCALED, {}),
@@ -48,16 +36,21 @@ CLAIMS = {
     "kernel-multiclass-gap": (kernels.check_kernel_multiclass_gap, kernels.DIRECT, {}),
 }  # fmt: skip
 SCALED = "separation", "margin-bounds", "gordan", "overlap", "quasi"  # decimals times 10**k
-ABOUT = {"rows": count, "features": count, "intercept": flag, "classes": many(text)}
-ABOUT |= {"sha256": text}
-OF_A_FILE = {"columns": many(text), "target": text, "zero_based": flag, "decimals": counts}
+TEXTS = codec.many(codec.text)
+ABOUT: dict[str, Reader] = {"rows": codec.count, "features": codec.count, "intercept": codec.flag}
+ABOUT |= {"classes": TEXTS, "sha256": codec.text}
+OF_A_FILE: dict[str, Reader] = {"columns": TEXTS, "target": codec.text, "zero_based": codec.flag}
+OF_A_FILE |= {"decimals": codec.counts}
 
 
 def about(certificate: Any) -> Claim:
-    """Return what a certificate says of its data."""
-    outer = {"format": one_of(FORMAT), "kind": one_of(*CLAIMS), "data": anything, "claim": anything}
+    """Return what a certificate says of its data, and its kind."""
+    outer: dict[str, Reader]
+    outer = {"format": codec.one_of(FORMAT), "kind": codec.one_of(*CLAIMS)}
+    outer |= {"data": codec.anything, "claim": codec.anything}
     whole = Claim(certificate, "the certificate", outer)
     found = Claim(whole.data, "data", ABOUT, **OF_A_FILE)
+    found.kind = whole.kind
     if found.decimals is not None and whole.kind not in SCALED:
         raise Refused(f"decimals: a {whole.kind} speaks of the numbers as they are stored")
     if any(places > 400 for places in found.decimals or []):
@@ -65,13 +58,17 @@ def about(certificate: Any) -> Claim:
     return found
 
 
+def opened(certificate: Any) -> tuple[Claim, Claim]:
+    """Return what a certificate says of its data, and its claim, every field read by its rule."""
+    described = about(certificate)
+    _, fields, optional = CLAIMS[described.kind]
+    return described, Claim(certificate["claim"], "the claim", fields, **optional)
+
+
 def check(certificate: Any, data: Data) -> str:
     """Return what is proved, or raise `Refused`."""
-    try:
-        described = about(certificate)
-        kind = certificate["kind"]
-        work, fields, optional = CLAIMS[kind]
-        claim = Claim(certificate["claim"], "the claim", fields, **optional)
+    with refusing():
+        described, claim = opened(certificate)
         data.refuse_disorder()
         if (described.rows, described.features) != (len(data.rows), data.n_features):
             raise Refused(
@@ -79,20 +76,14 @@ def check(certificate: Any, data: Data) -> str:
                 f"columns, and there are {len(data.rows)} and {data.n_features}"
             )
         _refuse_classes(described.classes, data)
-        if kind == "scaled-gap":
+        if described.kind == "scaled-gap":
             data = gaps.divided(data, claim.exponents)
         if described.sha256 != data.sha256():
             raise Refused("the certificate speaks of other data: the SHA-256 differs")
-        said = work(data, claim, described.intercept)
-        if kind == "margin-bounds" and described.decimals:
+        said = CLAIMS[described.kind][0](data, claim, described.intercept)
+        if described.kind == "margin-bounds" and described.decimals:
             said += " (of columns times powers of ten, as decimals says, not of those in the file)"
         return said
-    except RecursionError:
-        raise Refused("the certificate is nested too deeply") from None
-    except Refused:
-        raise
-    except (ArithmeticError, ValueError, MemoryError) as error:
-        raise Refused(f"not a well-formed certificate: {type(error).__name__} {error}") from None
 
 
 def _refuse_classes(names: list[str], data: Data) -> None:

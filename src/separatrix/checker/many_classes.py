@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from .codec import Claim, Refused, cost, counts, many, number, numbers, vectors
+from .codec import Claim, Refused, costs, counts, number, numbers, vectors
 from .enclosed import BITS, exp, log
 from .exact import Data, integers, ratio, square
 from .gaps import all_costs, between, bias_penalty, surprise
 
-FIELDS = {"costs": many(cost), "bias_penalty": number, "weights": vectors}
+FIELDS = {"costs": costs, "bias_penalty": number, "weights": vectors}
 FIELDS |= {"primal": number, "dual": number}
 NAMED = {"rows": counts, "rivals": counts, "multipliers": numbers}
 

@@ -50,13 +50,13 @@ def verify(
     except (ValueError, RecursionError):
         raise DataError("this is no certificate: it is not JSON", file=str(certificate)) from None
     if memory is not None:
-        from separatrix.certificates.reading import duality_gap_from_json
+        from separatrix.certificates.reading import from_json
 
         if not isinstance(whole, dict) or whole.get("kind") != "duality-gap":
             raise typer.BadParameter("--memory is for the certificate of a machine (duality-gap).")
         rows = partitions.opened(data, target, memory, None)
         try:
-            gap = duality_gap_from_json(whole)
+            gap = from_json(whole, "duality-gap")
         except Refused as reason:
             _tell(False, str(reason), as_json)
         named = gap.classes == tuple(str(name) for name in rows.classes)

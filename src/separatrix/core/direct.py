@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import data_of
-from separatrix.certificates.multiclass_gap import MulticlassGap, check_multiclass_gap
+from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.core.keeping import keep_direct, warn_of_gap
 from separatrix.core.proving import Effort
 from separatrix.core.watching import watching
@@ -120,9 +119,9 @@ def _solved_and_proved(
             go_on(method, state, _MORE_UPDATES, seconds, report, slice_size=1)
         off = exactly_feasible(state.masses, problem)
         rows, rivals = np.nonzero(off)
-        proof = check_multiclass_gap(
-            X=problem.X,
-            codes=problem.codes,
+        proof = MulticlassGap.proved(
+            problem.X,
+            problem.codes,
             costs=problem.costs,
             weights=np.column_stack([state.bias, state.W.T]),
             rows=rows,

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.certificates.duality_gap import DualityGaps
+from separatrix.certificates.duality_gap import DualityGaps, PairGaps
 from separatrix.certificates.multiclass_gap import MulticlassGap
-from separatrix.certificates.pair_gaps import PairGaps
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.one_or_all import one_or_all, told_apart
 from separatrix.solvers._drive import Status

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import DualityGap, data_of
+from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.duality_gap import DualityGap
 from separatrix.certificates.unnamed_gap import LaterName
 from separatrix.core.checks import (
     one_of,

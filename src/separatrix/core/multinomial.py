@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.softmax_gap import SoftmaxGap, check_softmax_gap
+from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.certificates.unnamed_gap import LaterName, named_later
 from separatrix.core.keeping import keep_softmax, warn_of_gap
 from separatrix.core.proving import Effort
@@ -157,9 +157,9 @@ def _proved(
     fingerprint: Future[str] | LaterName,
     wanted: float,
 ) -> SoftmaxGap:
-    proof = check_softmax_gap(
-        X=problem.X,
-        codes=problem.codes,
+    proof = SoftmaxGap.proved(
+        problem.X,
+        problem.codes,
         costs=problem.costs,
         weights=weights,
         intercept=problem.fit_intercept,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.certificates.duality_gap import DualityGap, check_duality_gap
+from separatrix.certificates.duality_gap import DualityGap
 from separatrix.certificates.unnamed_gap import LaterName, named_later
 from separatrix.errors import NotSeparableError
 from separatrix.problem.losses import HINGE, NAMES
@@ -159,13 +159,13 @@ def _proof(
     problem: MachineProblem, w: np.ndarray, alpha: np.ndarray, effort: Effort, naming: Naming
 ) -> DualityGap:
     """Prove the two bounds from the data."""
-    return check_duality_gap(
-        X=problem.X,
-        signs=problem.signs,
+    return DualityGap.proved(
+        problem.X,
+        problem.signs,
         costs=problem.costs,
         loss=NAMES[problem.loss],
         weights=w,
-        alpha=alpha,
+        multipliers=alpha,
         intercept=problem.rows.fit_intercept,
         bias_penalty=problem.bias_penalty,
         ridge=problem.ridge,

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.partition import Partition, proves_gordan
-from separatrix.certificates.reading import certificate_from_json
 from separatrix.certificates.separation import Separation, problem_from
 from separatrix.core.verdict_fields import fields_follow
 from separatrix.problem.decimals import times_powers_of_ten
@@ -230,6 +229,8 @@ class Verdict:
     @classmethod
     def from_json(cls, text: str) -> Verdict:
         """Read a verdict; ``check(X, y)`` says whether its proof holds."""
+        from separatrix.certificates.reading import VERDICTS, from_json
+
         whole = json.loads(text)
         if not isinstance(whole, dict) or whole.get("format") != FORMAT:
             raise ValueError(f"not a verdict: the format must be {FORMAT!r}")
@@ -238,7 +239,7 @@ class Verdict:
         def number(key: str) -> float | None:
             return None if whole[key] is None else float.fromhex(whole[key])
 
-        certificate = None if proof is None else certificate_from_json(proof)
+        certificate = None if proof is None else from_json(proof, *VERDICTS)
         array = None if infinite is None else np.array([float(v) for v in infinite])
         verdict = cls(
             whole["kind"],

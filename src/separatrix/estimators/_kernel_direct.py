@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.kernel_claims import least_eigenvalue
-from separatrix.certificates.kernel_multiclass_gap import (
-    KernelMulticlassGap,
-    prove_kernel_multiclass_gap,
-    shares_of,
-)
+from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.core.one_or_all import told_apart
 from separatrix.errors import DataError, DeviceError
@@ -193,15 +189,15 @@ def _proved(
     multipliers = off[rows, rivals]
     shares = shares_of(machine.codes, rows, rivals, multipliers, machine.n_classes)
     scores = kernel_scores(proving, shares, effort.workers)
-    proof = prove_kernel_multiclass_gap(
+    proof = KernelMulticlassGap.proved(
+        scores,
+        machine.codes,
         kernel=data.kernel,
-        codes=machine.codes,
         costs=machine.costs,
         rows=rows,
         rivals=rivals,
         multipliers=multipliers,
         biases=point.bias,
-        scores=scores,
         n_features=data.X.shape[1],
         smallest=least_eigenvalue(proving, shares),
         data_sha256=data.fingerprint.result(),

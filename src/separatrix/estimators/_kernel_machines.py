@@ -12,7 +12,8 @@ import numpy as np
 
 from separatrix._device import torch_module
 from separatrix.certificates.device_scores import device_scores
-from separatrix.certificates.kernel_gap import KernelGap, prove_kernel_gap, smallest_eigenvalue
+from separatrix.certificates.kernel_claims import smallest_eigenvalue
+from separatrix.certificates.kernel_gap import KernelGap
 from separatrix.certificates.kernel_scores import (
     Expected,
     KernelRowsInProof,
@@ -195,13 +196,13 @@ def _prove(run: _Run, data: KernelData, proving: KernelRowsInProof, scores: Scor
         if data.order is not None:  # as given, so that a check takes the same sample
             support = support[np.argsort(data.order[support])]
         smallest = smallest_eigenvalue(proving, support)
-    proof = prove_kernel_gap(
+    proof = KernelGap.proved(
+        scores,
+        task.signs,
         kernel=data.kernel,
-        signs=task.signs,
         costs=task.costs,
-        alpha=run.alpha.copy(),
+        multipliers=run.alpha.copy(),
         bias=bias,
-        scores=scores,
         n_features=data.X.shape[1],
         smallest=smallest,
         curved=run.state.negative_curvature,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.kernel_gap import KernelGap, signs_of
-from separatrix.certificates.kernel_overlap import equal_rows, prove_kernel_overlap
+from separatrix.certificates.kernel_overlap import KernelOverlap, equal_pair
 from separatrix.errors import NotSeparableError
 
 __all__ = ["no_kernel_margin"]
@@ -26,12 +26,12 @@ def no_kernel_margin(X: Any, codes: np.ndarray, proof: KernelGap) -> NotSeparabl
     even that is: then the machine is merely unproved.
     """
     signs = np.where(proof.costs > 0.0, signs_of(codes, proof.positive, proof.negative), 0.0)
-    alpha, same = proof.multipliers, equal_rows(X, signs)
+    alpha, same = proof.multipliers, equal_pair(X, signs)
     if same is not None:
         alpha = np.zeros(len(codes))
         alpha[list(same)] = 1.0
-    witness = prove_kernel_overlap(
-        proof.kernel, X, codes, proof.positive, proof.negative, alpha,
+    witness = KernelOverlap.proved(
+        X, codes, alpha, kernel=proof.kernel, positive=proof.positive, negative=proof.negative,
         data_sha256=proof.data_sha256, classes=proof.classes,
     )  # fmt: skip
     if same is not None:

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates.blockwise_gap import gap_of_terms, prove_block
 from separatrix.certificates.canonical import sha256_of_blocks
-from separatrix.certificates.duality_gap import DualityGap
+from separatrix.certificates.duality_gap import DualityGap, prove_block
 from separatrix.core.proving import Effort, Fitted
 from separatrix.core.row_weights import class_factors
 from separatrix.data.partitions import Partitions
@@ -213,9 +212,8 @@ def _proved(rows: Rows, run: Run, facts: RowFacts, fingerprint: Future[str]) -> 
     posed, weights = run.posed, run.best.w
     alpha = claimed_alpha(run, facts)
     (terms,) = rows.engine.reduce_each(prove_block, alpha, posed, weights)
-    return gap_of_terms(
-        terms,
-        alpha=alpha,
+    claim = DualityGap(
+        multipliers=alpha,
         costs=facts.costs(posed),
         loss=NAMES[posed.loss],
         weights=weights,
@@ -223,8 +221,11 @@ def _proved(rows: Rows, run: Run, facts: RowFacts, fingerprint: Future[str]) -> 
         bias_penalty=posed.bias_penalty,
         positive=posed.positive,
         data_sha256=fingerprint.result(),
+        n_rows=len(alpha),
+        n_features=len(weights) - 1,
         classes=tuple(str(name) for name in rows.classes),
     )
+    return claim.with_terms(terms)
 
 
 def _first(machine: Any, rows: Rows, posed: Posed) -> Point | None:

@@ -13,13 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import (
-    DualityGap,
-    DualityGaps,
-    check_duality_gap,
-    data_of,
-)
+from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.duality_gap import DualityGap, DualityGaps
 from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.losses import CODES, LOGISTIC, NAMES
@@ -123,13 +118,13 @@ class Bounds:
         intercept = self.problems[0].rows.fit_intercept
         digest = sha256(data_of(self.problems[0].X, self.codes, self.n_classes, intercept))
         proofs = tuple(
-            check_duality_gap(
-                X=problem.X,
-                signs=problem.signs,
+            DualityGap.proved(
+                problem.X,
+                problem.signs,
                 costs=problem.costs,
                 loss=NAMES[problem.loss],
                 weights=weights[k],
-                alpha=self.alphas[k],
+                multipliers=self.alphas[k],
                 intercept=intercept,
                 positive=k if len(self.problems) > 1 else 1,
                 data_sha256=digest,

@@ -14,8 +14,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.core.one_or_all import one_or_all

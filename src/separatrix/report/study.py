@@ -23,8 +23,7 @@ import numpy as np
 
 from separatrix import __version__
 from separatrix._write_aside import write_whole
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.canonical import data_of, sha256
 from separatrix.core.verdict import Verdict
 from separatrix.data.summary import summarise
 from separatrix.data.table import Table

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._write_aside import create_whole
-from separatrix.certificates.canonical import sha256
-from separatrix.certificates.duality_gap import data_of
+from separatrix.certificates.canonical import data_of, sha256
 from separatrix.errors import ContaminatedTestError, DataError
 from separatrix.problem.signed import as_matrix
 from separatrix.selection.opening import Overlap, TestResult, result_of

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.any_kind import NOT_THESE
-from separatrix.certificates.duality_gap import DualityGap, DualityGaps
+from separatrix.certificates.duality_gap import DualityGap, DualityGaps, PairGaps
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.fisher import FisherDirection
 from separatrix.certificates.kernel_gap import KernelGap, KernelGaps
@@ -21,7 +21,6 @@ from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
 from separatrix.certificates.least_squares import LeastSquaresOptimality
 from separatrix.certificates.margin_bounds import MarginBounds
 from separatrix.certificates.multiclass_gap import MulticlassGap
-from separatrix.certificates.pair_gaps import PairGaps
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import Separation

@@ -42,7 +42,7 @@ RECORDS = {
     "MarginBounds": "separatrix.certificates.margin_bounds",
     "MulticlassGap": "separatrix.certificates.multiclass_gap",
     "Novikoff": "separatrix.certificates.novikoff",
-    "PairGaps": "separatrix.certificates.pair_gaps",
+    "PairGaps": "separatrix.certificates.duality_gap",
     "Partition": "separatrix.certificates.partition",
     "ScaledGap": "separatrix.certificates.scaled_gap",
     "Separation": "separatrix.certificates.separation",

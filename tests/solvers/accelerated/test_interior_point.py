@@ -7,7 +7,7 @@ from tests.amounts import cases
 from tests.solvers.accelerated.test_newton import float32_rows, posed
 from tests.torch_road import pair
 
-from separatrix.certificates.duality_gap import check_duality_gap
+from separatrix.certificates.duality_gap import DualityGap
 from separatrix.errors import DeviceError
 from separatrix.solvers._drive import Status
 from separatrix.solvers.accelerated import interior_point
@@ -18,9 +18,9 @@ def proved(machine, tol=1e-8):
     run = MachineRun(machine, "interior_point", tol=tol)
     status = run.go_on(tol)
     claims = run.claims()
-    proof = check_duality_gap(
-        X=machine.X, signs=machine.signs, costs=machine.costs, loss="hinge", weights=claims.w,
-        alpha=claims.alpha, intercept=machine.rows.fit_intercept,
+    proof = DualityGap.proved(
+        X=machine.X, sides=machine.signs, costs=machine.costs, loss="hinge", weights=claims.w,
+        multipliers=claims.alpha, intercept=machine.rows.fit_intercept,
         bias_penalty=machine.bias_penalty,
     )  # fmt: skip
     return proof, status, claims

@@ -7,7 +7,7 @@ from tests.amounts import cases
 from tests.problems import problem
 from tests.torch_road import pair, torch
 
-from separatrix.certificates.duality_gap import check_duality_gap
+from separatrix.certificates.duality_gap import DualityGap
 from separatrix.problem.losses import NAMES
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers._drive import Status
@@ -27,9 +27,9 @@ def proved(machine, tol=1e-9):
     run = MachineRun(machine, "newton", tol=tol)
     status = run.go_on(tol)
     claims = run.claims()
-    proof = check_duality_gap(
-        X=machine.X, signs=machine.signs, costs=machine.costs, loss=NAMES[machine.loss],
-        weights=claims.w, alpha=claims.alpha, intercept=machine.rows.fit_intercept,
+    proof = DualityGap.proved(
+        X=machine.X, sides=machine.signs, costs=machine.costs, loss=NAMES[machine.loss],
+        weights=claims.w, multipliers=claims.alpha, intercept=machine.rows.fit_intercept,
         bias_penalty=machine.bias_penalty,
     )  # fmt: skip
     return proof, status, run

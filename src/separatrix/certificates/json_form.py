@@ -1,0 +1,81 @@
+"""Certificates as JSON: the fields that the checker's table names, written in its order.
+
+Floats are C99 hexadecimal text, so that they come back with the same bits; `reading` is the other
+direction.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from separatrix.checker import FORMAT
+from separatrix.problem.kernels import Kernel
+
+__all__ = ["certificate_json", "json_pieces"]
+
+_AT_A_TIME = 10_000
+
+
+def certificate_json(kind: str, proof: Any, claim: dict[str, Any]) -> str:
+    """Write any certificate: what it speaks of, and what it claims."""
+    about = {
+        "rows": proof.n_rows,
+        "features": proof.n_features,
+        "intercept": proof.intercept,
+        "classes": list(proof.classes),
+        "sha256": proof.data_sha256,
+    }
+    if getattr(proof, "decimals", ()):
+        about["decimals"] = list(proof.decimals)
+    whole = {"format": FORMAT, "kind": kind, "data": about, "claim": _plain(claim)}
+    return json.dumps(whole, indent=1)
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers, arrays and records as JSON has them."""
+    if isinstance(value, float):
+        return value.hex() if math.isfinite(value) else str(value)
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Kernel):
+        value = {name: getattr(value, name) for name in ("name", "gamma", "degree", "coef0")}
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return value
+
+
+def json_pieces(proof: Any, about: dict[str, Any] | None = None) -> Iterator[bytes]:
+    """Yield a duality gap as its `to_json` writes it, a stretch of rows at a time.
+
+    `about` adds to what is said of the data.
+    """
+    rows = np.flatnonzero(proof.multipliers)
+    # With no row at all, everything else is short: its lists are then filled in.
+    short = replace(proof, multipliers=np.zeros(len(proof.multipliers)))
+    whole = json.loads(short.to_json())
+    whole["data"] |= about or {}
+    text = json.dumps(whole, indent=1)
+    before, between, after = re.split(r'(?<="rows": \[)\]|(?<="multipliers": \[)\]', text)
+    yield before.encode()
+    yield from _listed(map(str, rows.tolist()))
+    yield ("]" + between).encode()
+    yield from _listed(f'"{float(proof.multipliers[row]).hex()}"' for row in rows)
+    yield ("]" + after + "\n").encode()
+
+
+def _listed(words: Iterable[str]) -> Iterator[bytes]:
+    """Yield words with commas between them, many at a time."""
+    words, comma = iter(words), ""
+    while some := list(islice(words, _AT_A_TIME)):
+        yield (comma + ", ".join(some)).encode()
+        comma = ",\n "

@@ -1,0 +1,84 @@
+"""Every kind is read and written by one table, field by field; what it does not know is refused."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from fuzz.checker_agreement import MAKERS
+
+from separatrix.certificates.any_kind import prove_again
+from separatrix.certificates.reading import from_json
+from separatrix.checker import CLAIMS, Refused
+
+BY_CHECKER_ALONE = {"gordan", "margin-bounds"}
+READ = sorted(set(CLAIMS) - BY_CHECKER_ALONE)
+
+
+def genuine(kind):
+    for name, make in MAKERS.items():
+        for seed in range(20):
+            whole, X, y = make(np.random.default_rng(seed))
+            if whole["kind"] == kind:
+                return whole, X, y
+            if name == kind:
+                break
+    raise AssertionError(f"nothing makes a {kind}")
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_what_is_read_is_written_as_it_was(kind):
+    whole, X, y = genuine(kind)
+    again = from_json(json.dumps(whole), kind)
+    assert json.loads(again.to_json())["claim"] == whole["claim"]
+    assert list(json.loads(again.to_json())["claim"]) == list(whole["claim"])
+    assert again.check(X, y)
+    with pytest.raises(Refused, match="the kind must be"):
+        from_json(whole, *(set(CLAIMS) - {kind}))
+
+
+def leaves(value, path=()):
+    """Yield the paths of all texts that are floats."""
+    if isinstance(value, dict | list):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(each, (*path, key))
+    elif isinstance(value, str) and value.lstrip("-").startswith("0x") and "p" in value:
+        yield path
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_a_float_is_written_in_one_way(kind):
+    whole, _, _ = genuine(kind)
+    for path in list(leaves(whole["claim"]))[:8]:
+        for text in ("1", "0x1", "1.0", "0X1P+0", " 0x1p+0", "0x1p+99999", "nan", 1.0):
+            other = copy.deepcopy(whole)
+            holder = other["claim"]
+            for key in path[:-1]:
+                holder = holder[key]
+            if (path[-1], text) == ("smallest", "nan"):
+                continue
+            holder[path[-1]] = text
+            with pytest.raises(Refused):
+                from_json(other)
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_fields_too_many_or_too_few_are_refused_by_name(kind):
+    whole, X, y = genuine(kind)
+    for part in ("data", "claim"):
+        for name in whole[part]:
+            less = whole | {part: {key: v for key, v in whole[part].items() if key != name}}
+            with pytest.raises(Refused, match=f"{name}|either"):
+                from_json(less)
+        with pytest.raises(Refused, match="extra"):
+            prove_again(whole | {part: whole[part] | {"extra": 1}}, X, y)
+    with pytest.raises(Refused, match="twice"):
+        from_json(json.dumps(whole).replace('"rows"', '"rows": 1, "rows"', 1))
+
+
+@pytest.mark.parametrize("kind", ["duality-gap", "kernel-gap"])
+def test_one_multiplier_does_not_stand_for_several_rows(kind):
+    whole, X, y = genuine(kind)
+    whole["claim"] |= {"rows": [0, 1], "multipliers": ["0x1p-9"]}
+    with pytest.raises(Refused, match="with a multiplier each"):
+        prove_again(whole, X, y)

@@ -90,11 +90,12 @@ def test_a_certificate_of_any_kind_is_proved_again(irises, tmp_path, model, kind
     assert run("verify", path, other, "--target", "species", *positive).returncode == 1
     whole = json.loads(path.read_text())
     vital = ("weights", "exponents", "rows")
-    del whole["claim"][next(name for name in vital if name in whole["claim"])]
+    missing = next(name for name in vital if name in whole["claim"])
+    del whole["claim"][missing]
     path.write_text(json.dumps(whole))
     refused = run("verify", path, data, "--target", "species", *positive)
     assert refused.returncode == 1
-    assert "not a well-formed certificate" in refused.stdout
+    assert missing in refused.stdout
 
 
 def test_a_direct_machine_with_a_kernel_is_proved_again(irises, tmp_path):

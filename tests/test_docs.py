@@ -13,9 +13,14 @@ pytestmark = pytest.mark.skipif(
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LONG_SESSIONS = ("lectures.md", "study.md")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.long] * (page.name in LONG_SESSIONS)) for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_sessions_run(page):
     outcome = doctest.testfile(
         str(page),

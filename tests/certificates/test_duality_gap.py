@@ -338,6 +338,7 @@ def test_every_class_must_have_its_machine():
     assert not DualityGaps((proof, proof)).check(X, signs)
 
 
+@pytest.mark.long
 def test_large_sparse_data_are_summed_plainly_first():
     rng = np.random.default_rng(0)
     X = as_sparse(np.where(rng.random((600, 500)) < 0.95, rng.normal(size=(600, 500)), 0.0))

@@ -252,6 +252,7 @@ MUTANTS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_of_the_constants_are_caught(name, monkeypatch):
     module, constant, value, search = MUTANTS[name]

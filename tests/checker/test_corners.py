@@ -56,6 +56,7 @@ def both_sharp(whole, X, y, primal, dual):
 # ---- bounds that are attained
 
 
+@pytest.mark.long
 def test_kernel_models_of_many_classes_by_fractions():
     for seed in cases(60):
         whole, X, y = MAKERS["kernel-multiclass-gap"](np.random.default_rng(seed))
@@ -150,6 +151,7 @@ def fewest(X, signs):
     return best
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 def test_cells_are_counted_as_all_labelings_say(dimensions):
     for seed in range(12):
@@ -162,6 +164,7 @@ def test_cells_are_counted_as_all_labelings_say(dimensions):
         assert "fewer errors" in by_checker(with_claim(whole, lower=least + 1, **cells), X, signs)
 
 
+@pytest.mark.long
 def test_witnesses_and_trees_and_every_way_to_forge_them():
     ways, kinds = set(), set()
     rng = np.random.default_rng(0)

@@ -63,14 +63,24 @@ def test_separable_of_classes_that_overlap(table):
     assert loaded("separable", mixed, "--target", "class") <= {"numba"}
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+LONG = pytest.mark.long  # each case starts one command or more
+
+
+@pytest.mark.parametrize(
+    "loss", ["hinge", *(pytest.param(name, marks=LONG) for name in ("squared_hinge", "logistic"))]
+)
 def test_fit(table, tmp_path, loss):
     out = tmp_path / "model.sx"
     words = ["fit", table, "--target", "class", "--loss", loss, "-o", out]
     assert loaded(*words) <= {"numba"}
 
 
-@pytest.fixture(scope="module", params=["hinge", "logistic", "scaled", "liblinear"])
+OTHERS = ("logistic", "scaled", "liblinear")
+
+
+@pytest.fixture(
+    scope="module", params=["hinge", *(pytest.param(name, marks=LONG) for name in OTHERS)]
+)
 def model(request, table):
     """A model file of the table."""
     path = table.parent / f"{request.param}.sx"

@@ -23,6 +23,7 @@ def test_there_are_twenty():
     assert len(SCRIPTS) == 20
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="pictures of compiled runs; loops are tested apart")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_it_draws(script, tmp_path, monkeypatch):

@@ -42,6 +42,7 @@ def test_scikit_learn_finds_nothing_to_excuse():
     assert_nothing_to_excuse('KernelSVM(multi_class="direct")')
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(SETTINGS))
 def test_the_objective_is_that_of_the_quadratic_program(name):
     for seed in cases(30):
@@ -80,6 +81,7 @@ def test_two_classes_are_the_machine_for_twice_the_cost():
         assert both.dual_coef_.shape == (1, len(both.support_))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(SETTINGS))
 def test_a_weight_is_so_many_copies_and_zero_is_no_row(name):
     for seed in cases(12):
@@ -117,6 +119,7 @@ def test_precomputed_values_and_functions_are_the_same_machine():
         assert "positive" in str(other.certificate_)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="ten classes of 1,797 rows by plain loops")
 def test_ten_classes_in_chunks_are_proved():
     X, y = load_digits(return_X_y=True)

@@ -83,6 +83,7 @@ def test_the_objective_is_the_least_there_is(loss, penalty):
         assert machine.certificate_.check(data, y)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_weight_is_so_many_copies_and_order_does_not_matter(loss):
     for seed in cases(40):

@@ -90,6 +90,7 @@ def test_unscaled_columns_give_the_predictions_of_standardised_ones(loss):
     assert (stream.predict(wild) == beside.predict(scaled)).mean() > 0.95
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="minutes where loops are interpreted")
 @pytest.mark.parametrize("loss", PROVED)
 def test_as_good_as_scikit_learn_on_real_rows(loss):

@@ -155,6 +155,7 @@ def test_as_json_and_in_words():
     assert "and 98 more" in flat
 
 
+@pytest.mark.long
 def test_the_sheet_is_drawn(tmp_path):
     for name, points in {"a": [[0, 0], [4, 0], [0, 4], [1, 1]], "b": [[0, 0], [0, 0]]}.items():
         path = tmp_path / f"{name}.svg"

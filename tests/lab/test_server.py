@@ -195,6 +195,7 @@ def test_a_run_that_takes_too_long_is_ended_and_the_next_is_answered():
         assert client.post("/api/run", json=small).status_code == 200
 
 
+@pytest.mark.long
 def test_the_player_is_one_page_with_a_hole_for_the_replay(client):
     page = client.get("/api/player").text
     assert page.count("/*THE-REPLAY*/null") == 1

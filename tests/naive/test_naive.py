@@ -228,7 +228,7 @@ def test_kozinec_runs_out():
     assert kozinec(Z, max_updates=1).outcome == "separated"
 
 
-@pytest.mark.parametrize("order", ["cyclic", "worst"])
+@pytest.mark.parametrize("order", ["cyclic", pytest.param("worst", marks=pytest.mark.long)])
 @pytest.mark.parametrize("p", WIDE, ids=name)
 def test_kozinec_proves_its_margin(p, order):
     Z = p.signed_rows()

@@ -99,7 +99,12 @@ def check_scripts(page, text):
 
 
 @pytest.mark.parametrize(
-    "names", [("no", "yes"), ("a", "b", "c"), tuple(f"c{k}" for k in range(9))]
+    "names",
+    [
+        ("no", "yes"),
+        ("a", "b", "c"),
+        pytest.param(tuple(f"c{k}" for k in range(9)), marks=pytest.mark.long),
+    ],
 )
 def test_a_whole_page(names):
     text = render_report(facts_of(names))

@@ -184,6 +184,7 @@ def sparse_text(n=150, d=2500, seed=0):
     return X, y
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("solver", ["auto", "dual_coordinate"])
 def test_the_number_of_threads_changes_no_bit(solver):
     n = 40 if is_interpreted() else 150
@@ -261,6 +262,7 @@ def test_values_given_are_taken_as_they_are():
     assert len(chooser(Cs=3, cv=3, refine=False).fit(X, y).path_) == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", cases(6))
 def test_ends_left_out_never_change_the_choice(seed):
     # Few informative columns among many of noise: large C overfits at once.

@@ -25,6 +25,7 @@ def proof(X, signs, found, **settings):
     return check_least_squares(X, signs, found.W, found.b, task="regression", **settings)
 
 
+@pytest.mark.long
 def test_agrees_with_numpy_and_is_certified_on_generated_problems():
     methods, compared = set(), 0
     for seed in SEEDS:

@@ -58,6 +58,7 @@ def test_witnesses_prove_what_cells_do(seed):
     assert machine.certificate_.check(wide, signs, weights)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", cases(4))
 def test_in_more_dimensions(seed):
     rng = np.random.default_rng(seed)
@@ -68,6 +69,7 @@ def test_in_more_dimensions(seed):
     assert machine.errors_ == machine.lower_bound_ == naive(X, signs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", cases(20))
 def test_the_exact_recount_by_itself(seed):
     X, signs, weights = small_problem(seed)

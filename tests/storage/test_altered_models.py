@@ -132,6 +132,7 @@ def test_probabilities_of_other_slopes_are_refused():
     assert not prove_model(resealed(model, change), X, Y)[0]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
 def test_every_kind_of_model_with_a_value_altered():
     count, faults = altered_models.run(share=1 if ALL else 60)

@@ -12,11 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof
 from separatrix.certificates.two_bounds import TwoBounds, require
 from separatrix.problem.kernels import MOST_DEGREE, Kernel
 
-__all__ = ["KernelClaim", "least_eigenvalue", "smallest_eigenvalue"]
+__all__ = ["KernelClaim", "least_eigenvalue", "smallest_eigenvalue", "square_of"]
 
 _SAMPLE = 256
 _NEGATIVE = -1e-8
@@ -113,3 +114,9 @@ def smallest_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
     spectrum = np.linalg.eigvalsh(0.5 * (values + values.T))
     largest = float(abs(spectrum).max())
     return float(spectrum[0]) / largest if largest > 0.0 else 0.0
+
+
+def square_of(shares: np.ndarray, scores: Enclosure) -> Enclosure:
+    """Enclose |w|^2 = sum shares * scores: never below zero, whatever rounding says."""
+    used = np.flatnonzero(shares)
+    return sum_of(lambda g, s: g * s, scores[used], shares[used]).at_least(0.0)

@@ -19,10 +19,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix.certificates.canonical import data_of, sha256
-from separatrix.certificates.kernel_bounds import Scored, most_out_of_order, objectives
-from separatrix.certificates.kernel_claims import KernelClaim, least_eigenvalue
+from separatrix.certificates.enclosure import Enclosure
+from separatrix.certificates.kernel_claims import KernelClaim, least_eigenvalue, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
-from separatrix.certificates.objective_bounds import NOTHING
+from separatrix.certificates.objective_bounds import (
+    NOTHING,
+    hard_margin,
+    is_balanced,
+    is_feasible,
+    losses,
+    most,
+    start_of,
+)
 from separatrix.certificates.two_bounds import EachMachine, Found, are_floats, require
 from separatrix.problem.signed import as_matrix
 
@@ -80,17 +88,27 @@ class KernelGap(KernelClaim):
         require(isinstance(self.bias, float) and math.isfinite(self.bias), "bias must be finite")
 
     def _found(self, scores: Scores, signs: np.ndarray, wide: float) -> Iterator[Found]:
-        """Enclose both objectives from one column of scores."""
-        every = Scored(signs, self.costs, self.multipliers, scores.enclosed(wide)[:, 0])
-        rows = every.with_a_sign()
-        primal, dual = objectives(rows, self.bias)
-        if np.count_nonzero(self.multipliers) > np.count_nonzero(rows.alpha):
-            dual = NOTHING  # a multiplier of a row that has no part in this
+        """Enclose both objectives from one column of scores, without the bias."""
+        mine = slice(None) if signs.all() else np.flatnonzero(signs)
+        y, c, a, g = signs[mine], self.costs[mine], self.multipliers[mine], scores.enclosed(wide)
+        g = g[:, 0][mine]
+        start, used = start_of("hinge", c), np.maximum(a, 0.0)
+        half, total = square_of(y * used, g).halved(), Enclosure.exact(used).sum()
+        # start - y (g + b): the slack, or a margin with its sign turned.
+        short = (g + self.bias - start * y).times_sign(-y)
+        if start:
+            primal, dual = half + losses("hinge", short, c), total - half
+        else:  # no cost limits a: the best multiple of it bounds as well
+            primal = hard_margin(half, most(short[c > 0.0]))
+            dual = (total / half * total).halved().halved()
+        is_all = np.count_nonzero(self.multipliers) == np.count_nonzero(a)
+        if not (is_all and is_feasible("hinge", c, a) and is_balanced(y * a)):
+            dual = NOTHING
 
         def shown() -> dict[str, Any]:
             with np.errstate(over="ignore", invalid="ignore"):
                 margins = signs * (scores.values[:, 0] + self.bias)
-            return {"violation": most_out_of_order(rows), "margins": margins}
+            return {"violation": _most_out_of_order(y, c, a, g), "margins": margins}
 
         yield Found(primal, dual, shown)
 
@@ -160,3 +178,17 @@ def signs_of(codes: np.ndarray, positive: int, negative: int) -> np.ndarray:
     if negative < 0:
         return np.where(codes == positive, 1.0, -1.0)
     return np.where(codes == positive, 1.0, np.where(codes == negative, -1.0, 0.0))
+
+
+def _most_out_of_order(
+    signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, scores: Enclosure
+) -> float:
+    """Return by how much a row that may fall stands above one that may grow, at the most."""
+    above, below = alpha > 0.0, alpha < costs
+    grows = np.where(signs > 0.0, below, above)
+    falls = np.where(signs > 0.0, above, below)
+    if not (grows.any() and falls.any()):
+        return 0.0
+    away = scores - signs
+    apart = Enclosure.exact(away.high[falls].max()) - away.low[grows].min()
+    return max(0.0, float(apart.high))

@@ -30,14 +30,12 @@ from separatrix.certificates.class_multipliers import (
     cancelling,
     shares_of,
 )
-from separatrix.certificates.class_pass import shortfalls
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.kernel_bounds import square_of
-from separatrix.certificates.kernel_claims import KernelClaim, least_eigenvalue
+from separatrix.certificates.kernel_claims import KernelClaim, least_eigenvalue, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
 from separatrix.certificates.objective_bounds import NOTHING
 from separatrix.certificates.two_bounds import Found, are_floats, require
-from separatrix.certificates.weights_by_class import losses_of
+from separatrix.certificates.weights_by_class import losses_of, shortfalls
 
 __all__ = ["KernelMulticlassGap", "shares_of"]
 

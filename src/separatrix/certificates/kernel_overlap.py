@@ -20,7 +20,7 @@ import numpy as np
 
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.kernel_bounds import square_of
+from separatrix.certificates.kernel_claims import square_of
 from separatrix.certificates.kernel_gap import signs_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.objective_bounds import is_balanced

@@ -30,14 +30,43 @@ from separatrix.certificates.class_multipliers import (
     balances,
     sparse_shares,
 )
-from separatrix.certificates.class_pass import ClassPass, class_pass
 from separatrix.certificates.duality_gap import Violation, off_the_sum, visible
+from separatrix.certificates.enclosed_sums import sums_both_ways
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.objective_bounds import NOTHING, half_square, penalty_of_biases
 from separatrix.certificates.two_bounds import Found
-from separatrix.certificates.weights_by_class import WeightsByClass
+from separatrix.certificates.weights_by_class import WeightsByClass, shortfalls
 
-__all__ = ["MulticlassGap"]
+__all__ = ["ClassPass", "MulticlassGap", "class_pass"]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPass:
+    """By how much each row falls short, and the totals."""
+
+    short: Enclosure  # max_k (1[k != y] + score_k - score_y), n
+    slopes: np.ndarray  # 1[k != y] + score_k, n x K, about: no claim rests on them
+    totals: Enclosure  # d x K
+
+
+def class_pass(
+    X: Any,
+    codes: np.ndarray,
+    W: np.ndarray,
+    bias: np.ndarray,
+    shares: Any,
+    way: str = "plain",
+    wide: float = 1.0,
+) -> ClassPass:
+    """Enclose what W (d x K), the biases and the shares a (n x K, sparse) come to on the data.
+
+    A share in a row's own class is a sum of up to K multipliers, and rounded as often.
+    """
+    scores, totals = sums_both_ways(X, W, (), shares, way, wide, rounded=W.shape[1])
+    scores = scores + bias
+    slopes = scores.middle + 1.0
+    slopes[np.arange(len(codes)), codes] -= 1.0
+    return ClassPass(shortfalls(scores, codes), slopes, totals)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,7 +15,7 @@ from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.objective_bounds import norm
 from separatrix.certificates.two_bounds import TwoBounds, are_floats, require
 
-__all__ = ["WeightsByClass", "losses_of"]
+__all__ = ["WeightsByClass", "losses_of", "shortfalls"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,3 +61,12 @@ class WeightsByClass(TwoBounds):
 def losses_of(losses: Enclosure, costs: np.ndarray) -> Enclosure:
     """Enclose the sum of all losses times their costs."""
     return sum_of(lambda loss, c: loss * c, losses, costs)
+
+
+def shortfalls(scores: Enclosure, codes: np.ndarray) -> Enclosure:
+    """Enclose how far rows fall short of a margin of 1 over every other class."""
+    own = np.arange(len(codes)), codes
+    away = scores + 1.0 - scores[own][:, None]
+    for end in (away.low, away.high):
+        end[own] = 0.0  # a row is at no distance from its own class
+    return away.column_max()

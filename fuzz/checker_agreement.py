@@ -339,6 +339,8 @@ def by_fractions(whole: Any, X: Any, y: Any) -> bool:
     problem = problem_from(X, y, about["intercept"])
     if about["sha256"] != sha256(problem) or whole["format"] != "separatrix-certificate-1":
         return False
+    if (about["rows"], about["features"]) != X.shape:
+        return False
     rows = claim["rows"]
     if len(set(rows)) != len(rows) or not all(type(r) is int and 0 <= r < len(X) for r in rows):
         return False

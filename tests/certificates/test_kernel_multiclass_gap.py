@@ -79,7 +79,7 @@ def test_both_bounds_hold_in_exact_arithmetic():
         kernel = EXACT[seed // len(UGLY) % len(EXACT)]
         with np.errstate(all="ignore"):
             proof = claimed(kernel, X, codes, K, costs, multipliers, biases)
-            bare = claimed(kernel, X, codes, K, costs, multipliers, biases, wider=0.0)
+            bare = claimed(kernel, X, codes, K, costs, multipliers, biases, slack=0.0)
         primal, dual = exact_objectives(
             exact_values(kernel, X), codes, K, costs, multipliers, biases
         )

@@ -299,11 +299,12 @@ def test_costs_that_are_partly_infinite_are_refused_by_name():
     assert not forged.check(X, y)
 
 
-def test_a_library_whose_exp_is_wrong_is_refused(monkeypatch):
-    from separatrix.certificates import kernel_values
+@pytest.mark.parametrize("name", ["exp", "log", "log1p", "tanh"])
+def test_a_library_whose_functions_are_wrong_is_refused(monkeypatch, name):
+    from separatrix.certificates import enclosed_functions
 
-    kernel_values.require_exp.__wrapped__()
-    real = np.exp
-    monkeypatch.setattr(kernel_values.np, "exp", lambda x: real(x) * (1.0 + 1e-13))
+    enclosed_functions.require_functions.__wrapped__()
+    real = getattr(np, name)
+    monkeypatch.setattr(enclosed_functions.np, name, lambda x: real(x) * (1.0 + 1e-13))
     with pytest.raises(ArithmeticError, match="eight units"):
-        kernel_values.require_exp.__wrapped__()
+        enclosed_functions.require_functions.__wrapped__()

@@ -13,6 +13,7 @@ from tests.problems import as_sparse
 from tests.problems_many import many
 
 import separatrix as sx
+from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.reading import from_json
 from separatrix.certificates.softmax_gap import SoftmaxGap, _mended_dual
 from separatrix.certificates.softmax_pass import softmax_pass
@@ -59,7 +60,7 @@ def test_the_dual_is_that_of_the_softmax_where_nothing_is_to_mend():
     assert found.dual >= expected - 1e-9 * abs(expected)
 
 
-def test_lengths_and_columns_bound_the_same_numbers():
+def test_both_ways_bound_the_same_numbers():
     X, y = iris()
     rng = np.random.default_rng(1)
     at = rng.normal(size=(3, 5))
@@ -67,7 +68,7 @@ def test_lengths_and_columns_bound_the_same_numbers():
         softmax_pass(X, y, np.ones(150), at[:, 1:].T.copy(), at[:, 0], True, way)
         for way in (True, False)
     ]
-    size = [np.linalg.norm(abs(seen.errors) + np.zeros((4, 3))) + seen.spread for seen in both]
+    size = [np.linalg.norm(seen.pulls.high - seen.pulls.low) for seen in both]
     assert max(size) < 1e-9
     assert size[0] <= size[1]
     assert abs(both[0].losses - both[1].losses).max() < 1e-10
@@ -183,10 +184,11 @@ def test_sums_known_better_find_no_lower_bound():
         W, bias = 0.5 * rng.normal(size=(3, 3)), 0.2 * rng.normal(size=3)
         seen = softmax_pass(X, codes, costs, W, bias, True, True)
         for error in (1e-3, 1e-2, 1e-1):
-            rough = replace(seen, excess_errors=np.full(3, error))
+            rough = replace(seen, excess=Enclosure.around(seen.excess.middle, 3.0 * error))
             claim = _mended_dual(rough, codes, costs, 3.0).low
             for share in (0.0, 0.3, 1.0):
-                better = replace(seen, excess_errors=np.full(3, share * error))
+                about = Enclosure.around(seen.excess.middle, share * error)
+                better = replace(seen, excess=about)
                 assert _mended_dual(better, codes, costs, 1.0).low >= claim
 
 

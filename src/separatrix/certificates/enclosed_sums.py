@@ -14,6 +14,7 @@ compensated  each product with its rounding error (Dekker 1971; underflow loses 
              rest with the plain bound.
 exact        integers, rounded once to either side.
 
+Factors may be enclosed: then the sums of their middles are widened by what their radii come to.
 Data are dense or CSR without duplicates, float32 or float64.
 """
 
@@ -27,9 +28,25 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.enclosure import LEAST, UNIT, Enclosure, require_denormals, rounded
+from separatrix.certificates.enclosure import (
+    LEAST,
+    LEAST_NORMAL,
+    UNIT,
+    Enclosure,
+    require_denormals,
+    rounded,
+)
 
-__all__ = ["WAYS", "blocks", "dot_error", "products", "row_sums", "sums_both_ways", "ways_for"]
+__all__ = [
+    "WAYS",
+    "blocks",
+    "dot_error",
+    "dot_error_32",
+    "products",
+    "row_sums",
+    "sums_both_ways",
+    "ways_for",
+]
 
 WAYS = ("plain", "compensated", "exact")
 _ENTRIES_AT_A_TIME = 1 << 17
@@ -37,6 +54,7 @@ _SPARSE_ENTRIES = 1 << 22
 _ROWS_COMPENSATED = 4096
 _MOST_COMPENSATED, _MOST_EXACT = 1 << 25, 20_000
 _MOST_TERMS = 2.0**40
+_MOST_TERMS_32, _UNIT_32, _LEAST_32 = 2.0**12, 2.0**-24, 2.0**-149
 
 
 def ways_for(entries: int) -> tuple[str, ...]:
@@ -57,16 +75,32 @@ def dot_error(terms: Any, sizes: Any) -> Any:
     return (1.001 * (terms + 2.0) * UNIT) * sizes + 8.0 * (terms + 1.0) * LEAST
 
 
+def dot_error_32(terms: float, sizes: Any) -> Any:
+    """Bound the error of such a sum in float32; there is no bound beyond 2^12 products.
+
+    >>> bool(dot_error_32(10.0, 1.0) > 11 * 2.0**-24), dot_error_32(1e5, 1.0)
+    (True, inf)
+    """
+    if not terms <= _MOST_TERMS_32:
+        return math.inf * (1.0 + sizes)
+    return (1.001 * (terms + 2.0) * _UNIT_32) * sizes + 8.0 * (terms + 1.0) * _LEAST_32
+
+
 def products(
-    X: Any, W: np.ndarray, starts: tuple[Any, ...] = (), way: str = "plain", wide: float = 1.0
+    X: Any,
+    W: Any,
+    starts: tuple[Any, ...] = (),
+    way: str = "plain",
+    wide: float = 1.0,
+    rounded: int = 0,
 ) -> Enclosure:
     """Enclose X W plus the starts, numbers or one a row, as one sum each."""
-    return sums_both_ways(X, W, starts, None, way, wide)[0]
+    return sums_both_ways(X, W, starts, None, way, wide, rounded)[0]
 
 
-def row_sums(X: Any, A: np.ndarray, way: str = "plain", wide: float = 1.0) -> Enclosure:
+def row_sums(X: Any, A: Any, way: str = "plain", wide: float = 1.0, rounded: int = 0) -> Enclosure:
     """Enclose X' A: the sums of rows that the columns of A make."""
-    return sums_both_ways(X, None, (), A, way, wide)[1]
+    return sums_both_ways(X, None, (), A, way, wide, rounded)[1]
 
 
 def sums_both_ways(
@@ -81,14 +115,14 @@ def sums_both_ways(
     """Enclose X W plus the starts, and X' A, in one pass; either may be None.
 
     The error bound is made `wide` times as large: three times, and whoever adds up in another order
-    finds an enclosure within this one. A may be sparse; in the plain ways its entries may have been
-    `rounded` so many times.
+    finds an enclosure within this one. A may be sparse. In the plain ways the entries of X or those
+    of A may have been `rounded` so many times, both together.
     """
     require_denormals()
     n, d = X.shape
     starts = tuple(np.broadcast_to(np.asarray(start, dtype=np.float64), n) for start in starts)
-    tall = None if W is None else W[:, None] if W.ndim == 1 else W
-    low, high = (np.empty((n, 0 if tall is None else tall.shape[1])) for _ in range(2))
+    (W, W_radius), (A, A_radius) = _apart(W), _apart(A)
+    low, high = (np.empty((n, 0 if W is None else _tall(W).shape[1])) for _ in range(2))
     total: Enclosure | None = None
     size = _ENTRIES_AT_A_TIME if not sp.issparse(X) else _SPARSE_ENTRIES
     room = np.empty(0)
@@ -98,20 +132,42 @@ def sums_both_ways(
             if room.shape != block.shape and not sp.issparse(block):
                 room = np.empty(block.shape)
             seen = by(block, wide, room, rounded)
-            if tall is not None:
-                found = seen.products(tall, tuple(start[rows] for start in starts))
+            if W is not None:
+                found = seen.products(_tall(W), tuple(start[rows] for start in starts))
+                if W_radius is not None:
+                    found = found + _doubt(abs(block), _tall(W_radius), rounded)
                 low[rows], high[rows] = found.low, found.high
             if A is not None:
-                part = A[rows].toarray() if sp.issparse(A) else A[rows]
-                part = part[:, None] if part.ndim == 1 else part
+                part = _tall(A[rows].toarray() if sp.issparse(A) else A[rows])
                 if total is None or part.any():
                     added = seen.row_sums(part)
                     total = added if total is None else total + added
+                if A_radius is not None:
+                    total = total + _doubt(abs(block).T, _tall(A_radius[rows]), rounded)
     one_w, one_a = W is not None and W.ndim == 1, A is not None and A.ndim == 1
     scores = Enclosure(low[:, 0], high[:, 0]) if one_w else Enclosure(low, high)
     if total is None:
         total = Enclosure.exact(np.zeros((d, 1 if A is None or one_a else A.shape[1])))
     return scores, total[:, 0] if one_a else total
+
+
+def _apart(factors: Any) -> tuple[Any, Any]:
+    """Return the middles of factors and their radii, None where all are exact."""
+    if not isinstance(factors, Enclosure):
+        return factors, None
+    radius = factors.radius
+    return factors.middle, radius if radius.any() else None
+
+
+def _tall(factors: np.ndarray) -> np.ndarray:
+    return factors[:, None] if factors.ndim == 1 else factors
+
+
+def _doubt(sizes: Any, radius: np.ndarray, rounded: int) -> Enclosure:
+    """Enclose what factors so far from their middles add: nothing, give or take."""
+    far = np.asarray(sizes @ radius)
+    most = Enclosure.around(far, dot_error(float(sizes.shape[1] + rounded), far)).high
+    return Enclosure(-most, most)
 
 
 class _Plain:
@@ -136,14 +192,17 @@ class _Plain:
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
         values, sizes = self.block @ W, self.sizes @ self._sizes_of(W)
-        terms = self._terms() + len(starts)
+        terms = self._terms() + len(starts) + self.rounded
         for start in starts:
             values += start[:, None]
             sizes += abs(start)[:, None]
         return Enclosure.around(values, self.wide * dot_error(terms, sizes))
 
     def row_sums(self, A: np.ndarray) -> Enclosure:
-        values, sizes = self.block.T @ A, self.sizes.T @ self._sizes_of(A)
+        factors = self._sizes_of(A)
+        if self.rounded:  # a number that vanished is as good as a least normal one
+            factors = factors + LEAST_NORMAL
+        values, sizes = self.block.T @ A, self.sizes.T @ factors
         terms = float(np.count_nonzero(_Plain._sizes_of(self, A))) + self.rounded
         return Enclosure.around(values, self.wide * dot_error(terms, sizes))
 
@@ -260,10 +319,8 @@ def _with_data(block: Any, data: np.ndarray) -> Any:
 
 
 def _columns(found: list[Enclosure]) -> Enclosure:
-    return Enclosure(
-        np.column_stack([each.low for each in found]),
-        np.column_stack([each.high for each in found]),
-    )
+    rows = Enclosure.stacked(found)
+    return Enclosure(rows.low.T, rows.high.T)
 
 
 def _two_products(values: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,8 @@ any numbers within the operands lies within the result. What overflows becomes i
 side, what is not a number widens to everything, and zero times an unbounded number is zero.
 
 Trusted: float64 addition, subtraction, multiplication, division and square root round to nearest
-as IEEE 754 says, denormals included (tested when this module is imported). Nothing of libm is
-trusted: `exp`, `log` and what is built on them is made of those operations, its error stated.
+as IEEE 754 says, denormals included (tested when this module is imported). exp, log and what is
+built on them are made of those operations in `enclosed_functions`.
 
 >>> third = Enclosure.exact(1.0) / 3.0
 >>> bool(third.low < third.high), bool((3.0 * third - 1.0).contains(0.0))
@@ -16,7 +16,7 @@ trusted: `exp`, `log` and what is built on them is made of those operations, its
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,36 +24,27 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "AT_A_TIME",
     "LEAST",
+    "LEAST_NORMAL",
     "UNIT",
     "Enclosure",
-    "entropy",
-    "exp",
-    "log",
-    "log1p",
+    "above",
+    "below",
+    "enclosed",
     "require_denormals",
     "rounded",
-    "softplus",
     "sum_of",
 ]
 
 UNIT = 2.0**-53  # half the distance from 1 to the next float64
 LEAST = 2.0**-1074  # the least positive float64
+LEAST_NORMAL = LEAST / UNIT  # twice the least float64 of full precision
 # |c| times this, and the least number, reach the next float64 (Rump, Zimmermann, Boldo, Melquiond
 # 2009): c - e is not above the one before c, and c + e not below the one after.
 _NEXT = UNIT * (1.0 + 2.0 * UNIT)
 _SUMMANDS = 256
-_AT_A_TIME = 1 << 13
-
-# exp(x) = 2^k exp(r), |r| <= 0.35. The first constant has 33 bits: times k it is exact.
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-_PER_LN2 = 1.4426950408889634  # only chooses k
-_LEAST_EXPONENT, _MOST_EXPONENT = -746.0, 709.0
-_TAYLOR = tuple(1.0 / math.factorial(n) for n in range(13, -1, -1))
-_ATANH = tuple(1.0 / n for n in range(31, 0, -2))
-# Relative errors: 4 u seen against balls of 300 bits; counted by hand 16 u for exp and log, and
-# 34 u for `softplus` and `entropy`, which take two of them.
-_FUNCTION_ERROR = 64.0 * UNIT
+AT_A_TIME = 1 << 13
 
 
 def require_denormals() -> None:
@@ -69,7 +60,7 @@ def require_denormals() -> None:
 require_denormals()
 
 
-def _below(values: Any) -> Any:
+def below(values: Any) -> Any:
     """Return numbers below the given ones; NaN becomes -inf."""
     away = abs(values)
     away *= _NEXT
@@ -77,7 +68,7 @@ def _below(values: Any) -> Any:
     return np.fmax(values - away, -math.inf)
 
 
-def _above(values: Any) -> Any:
+def above(values: Any) -> Any:
     """Return numbers above the given ones; NaN becomes inf."""
     away = abs(values)
     away *= _NEXT
@@ -108,7 +99,7 @@ def _outwards(ends: list[Any]) -> Enclosure:
     least = most = ends[0]
     for end in ends[1:]:
         least, most = np.minimum(least, end), np.maximum(most, end)
-    return Enclosure(_below(least), _above(most))
+    return Enclosure(below(least), above(most))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +129,21 @@ class Enclosure:
         return cls(floats, floats)
 
     @classmethod
+    def stacked(cls, parts: Sequence[Enclosure]) -> Enclosure:
+        """Make one enclosure of several, along a new first axis."""
+        return cls(np.array([part.low for part in parts]), np.array([part.high for part in parts]))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Enclosure]) -> Enclosure:
+        """Make one enclosure of several, one after another along the first axis."""
+        ends = ([part.low for part in parts], [part.high for part in parts])
+        return cls(*map(np.concatenate, ends))
+
+    @classmethod
     def around(cls, values: Any, errors: Any) -> Enclosure:
         """Enclose numbers that differ from the given ones by no more than `errors`."""
         with np.errstate(all="ignore"):
-            return cls(_below(values - errors), _above(values + errors))
+            return cls(below(values - errors), above(values + errors))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -150,9 +152,20 @@ class Enclosure:
 
     @property
     def middle(self) -> np.ndarray:
-        """About the numbers themselves, for those who look at them: no claim may rest on these."""
+        """About the numbers themselves: without their `radius` no claim may rest on these."""
+        if self.low is self.high:
+            return np.asarray(self.low)
         with np.errstate(invalid="ignore"):
-            return np.asarray(0.5 * self.low + 0.5 * self.high)
+            between = 0.5 * self.low + 0.5 * self.high
+            return np.asarray(np.where(self.low == self.high, self.low, between))
+
+    @property
+    def radius(self) -> np.ndarray:
+        """No number is further from `middle` than this."""
+        middle = self.middle
+        with np.errstate(all="ignore"):
+            away = np.maximum(above(self.high - middle), above(middle - self.low))
+            return np.asarray(np.where(self.low == self.high, 0.0, away))
 
     @property
     def is_finite(self) -> bool:
@@ -175,27 +188,27 @@ class Enclosure:
         return Enclosure(self.high, self.low)._each(np.negative)
 
     def __add__(self, other: Any) -> Enclosure:
-        other = _enclosed(other)
+        other = enclosed(other)
         with np.errstate(all="ignore"):
-            return Enclosure(_below(self.low + other.low), _above(self.high + other.high))
+            return Enclosure(below(self.low + other.low), above(self.high + other.high))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Enclosure:
-        return self + (-_enclosed(other))
+        return self + (-enclosed(other))
 
     def __rsub__(self, other: Any) -> Enclosure:
         return (-self) + other
 
     def __mul__(self, other: Any) -> Enclosure:
-        other = _enclosed(other)
+        other = enclosed(other)
         with np.errstate(all="ignore"):
             return _outwards([_times(a, b) for a, b in _ends(self, other)])
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Enclosure:
-        other = _enclosed(other)
+        other = enclosed(other)
         with np.errstate(all="ignore"):
             found = _outwards([a / b for a, b in _ends(self, other)])
             around_zero = (other.low <= 0.0) & (other.high >= 0.0)
@@ -207,7 +220,7 @@ class Enclosure:
             )
 
     def __rtruediv__(self, other: Any) -> Enclosure:
-        return _enclosed(other) / self
+        return enclosed(other) / self
 
     def times_sign(self, signs: np.ndarray) -> Enclosure:
         """Multiply by -1, 0 or 1, which rounds nothing."""
@@ -218,13 +231,19 @@ class Enclosure:
             low, high = np.where(signs == 0.0, 0.0, low), np.where(signs == 0.0, 0.0, high)
         return Enclosure(low, high)
 
+    def scaled(self, powers: Any) -> Enclosure:
+        """Multiply by powers of two, which rounds what leaves the range alone."""
+        with np.errstate(all="ignore"):
+            low, high = np.ldexp(self.low, powers), np.ldexp(self.high, powers)
+            opposite = np.negative(powers)
+            return Enclosure(
+                np.where(np.ldexp(low, opposite) == self.low, low, below(low)),
+                np.where(np.ldexp(high, opposite) == self.high, high, above(high)),
+            )
+
     def halved(self) -> Enclosure:
-        """Divide by two, which rounds denormals alone."""
-        low, high = 0.5 * self.low, 0.5 * self.high
-        return Enclosure(
-            np.where(2.0 * low == self.low, low, low - LEAST),
-            np.where(2.0 * high == self.high, high, high + LEAST),
-        )
+        """Divide by two."""
+        return self.scaled(-1)
 
     def size(self) -> Enclosure:
         """Return the absolute values."""
@@ -239,37 +258,41 @@ class Enclosure:
 
     def at_most(self, ceiling: Any) -> Enclosure:
         """Return the smaller of each number and the ceiling, without rounding."""
-        ceiling = _enclosed(ceiling)
+        ceiling = enclosed(ceiling)
         return Enclosure(np.minimum(self.low, ceiling.low), np.minimum(self.high, ceiling.high))
 
     def square(self) -> Enclosure:
         """Return the squares: never below zero."""
         size = self.size()
         with np.errstate(all="ignore"):
-            low = _below(size.low * size.low)
-            return Enclosure(np.maximum(low, 0.0), _above(size.high * size.high))
+            low = below(size.low * size.low)
+            return Enclosure(np.maximum(low, 0.0), above(size.high * size.high))
 
     def root(self) -> Enclosure:
         """Return the square roots of what is not below zero in either bound."""
         with np.errstate(all="ignore"):
-            low = _below(np.sqrt(np.maximum(self.low, 0.0)))
-            return Enclosure(np.maximum(low, 0.0), _above(np.sqrt(self.high)))
+            low = below(np.sqrt(np.maximum(self.low, 0.0)))
+            return Enclosure(np.maximum(low, 0.0), above(np.sqrt(self.high)))
 
     def sum(self) -> Enclosure:
         """Return the sum of all the numbers."""
         with np.errstate(all="ignore"):
-            low, off = _sum(self.low)
-            below = _below(np.float64(low - off))
+            low, off = high, more = _sum(self.low)
             if self.low is not self.high:
-                low, off = _sum(self.high)
-            return Enclosure(below, _above(np.float64(low + off)))
+                high, more = _sum(self.high)
+            return Enclosure(below(np.float64(low - off)), above(np.float64(high + more)))
+
+    def column_sums(self) -> Enclosure:
+        """Return the sum of every column of a matrix."""
+        return Enclosure.stacked([self[:, k].sum() for k in range(self.shape[1])])
 
     def column_max(self) -> Enclosure:
         """Return the largest number of every row of a matrix."""
         return Enclosure(self.low.max(axis=1), self.high.max(axis=1))
 
 
-def _enclosed(values: Any) -> Enclosure:
+def enclosed(values: Any) -> Enclosure:
+    """Return enclosures as they are, and numbers as exact ones."""
     return values if isinstance(values, Enclosure) else Enclosure.exact(values)
 
 
@@ -299,12 +322,11 @@ def sum_of(terms: Callable[..., Enclosure], *rows: Any) -> Enclosure:
     >>> bool(sum_of(lambda a, b: a * b, two, np.ones(2)).contains(3.0))
     True
     """
-    count, found = len(rows[0].low if isinstance(rows[0], Enclosure) else rows[0]), []
-    for begin in range(0, count, _AT_A_TIME):
-        found.append(terms(*(each[begin : begin + _AT_A_TIME] for each in rows)).sum())
-    return Enclosure(
-        np.array([each.low for each in found]), np.array([each.high for each in found])
-    ).sum()
+    first, found = rows[0].low if isinstance(rows[0], Enclosure) else rows[0], []
+    step = max(1, 8 * AT_A_TIME * len(first) // max(1, first.size))
+    for begin in range(0, len(first), step):
+        found.append(terms(*(each[begin : begin + step] for each in rows)).sum())
+    return Enclosure.stacked(found).sum()
 
 
 def rounded(value: Fraction) -> tuple[float, float]:
@@ -323,143 +345,3 @@ def rounded(value: Fraction) -> tuple[float, float]:
     low = near if Fraction(near) <= value else math.nextafter(near, -math.inf)
     exact = math.isfinite(low) and Fraction(low) == value
     return low, low if exact else math.nextafter(low, math.inf)
-
-
-def _monotone(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[Any], Enclosure]:
-    """Enclose a growing function that is computed to `_FUNCTION_ERROR` and one least number."""
-
-    def enclosed(values: Any) -> Enclosure:
-        values = _enclosed(values)
-        with np.errstate(all="ignore"):
-            low = high = _in_pieces(function, values.low)
-            off = above = _FUNCTION_ERROR * abs(low) + 2.0 * LEAST
-            if values.low is not values.high:
-                high = _in_pieces(function, values.high)
-                above = _FUNCTION_ERROR * abs(high) + 2.0 * LEAST
-            return Enclosure(np.fmax(low - off, -math.inf), np.fmin(high + above, math.inf))
-
-    return enclosed
-
-
-def _in_pieces(function: Callable[[np.ndarray], np.ndarray], values: Any) -> np.ndarray:
-    """Apply a function to stretches that stay in the processor's cache."""
-    values = np.asarray(values)
-    if 0 < values.size <= _AT_A_TIME and values.ndim == 1:
-        return function(values)
-    flat, out = values.reshape(-1), np.empty(values.size)
-    for begin in range(0, values.size, _AT_A_TIME):
-        out[begin : begin + _AT_A_TIME] = function(flat[begin : begin + _AT_A_TIME])
-    return out.reshape(values.shape)
-
-
-def _exp(x: np.ndarray) -> np.ndarray:
-    """Return 2^k times the Taylor series of degree 13 at r = x - k ln 2 (Cody and Waite)."""
-    held = np.fmin(np.fmax(x, _LEAST_EXPONENT), _MOST_EXPONENT)
-    k = held * _PER_LN2
-    np.rint(k, out=k)
-    held -= k * _LN2_HIGH
-    held -= k * _LN2_LOW
-    value = np.full(held.shape, _TAYLOR[0])
-    for coefficient in _TAYLOR[1:]:
-        value *= held
-        value += coefficient
-    # Two powers of two that are normal numbers each: only the last product may round.
-    power = k.astype(np.int64)
-    half = power >> 1
-    for part in (half, power - half):
-        value *= ((part + 1023) << 52).view(np.float64)
-    return value
-
-
-def _log_of(s: np.ndarray) -> np.ndarray:
-    """Return 2 atanh(s) = log((1 + s) / (1 - s)) for |s| <= 1/3 by 16 terms."""
-    square = s * s
-    value = np.full(s.shape, _ATANH[0])
-    for coefficient in _ATANH[1:]:
-        value *= square
-        value += coefficient
-    value *= s
-    value *= 2.0
-    return value
-
-
-def _log(x: np.ndarray) -> np.ndarray:
-    """Return log m + e ln 2 for x = m 2^e, m within a factor of root 2 of 1."""
-    m, power = np.frexp(x)
-    small = m < 0.7071
-    m += np.where(small, m, 0.0)
-    e = np.subtract(power, small, dtype=np.float64)
-    value = _log_of((m - 1.0) / (m + 1.0)) + e * _LN2_LOW + e * _LN2_HIGH
-    usual = (x > 0.0) & (x < math.inf)
-    if usual.all():
-        return value
-    value = np.where(x == 0.0, -math.inf, np.where(x == math.inf, x, value))
-    return np.where(x < 0.0, math.nan, value)
-
-
-def _log1p(t: np.ndarray) -> np.ndarray:
-    """Return log(1 + t): by the series near 0, else by the logarithm of 1 + t."""
-    near = (t >= -0.5) & (t <= 1.0)
-    if near.all():
-        return _log_of(t / (2.0 + t))
-    small = np.where(near, t, 0.0)
-    return np.where(near, _log_of(small / (2.0 + small)), _log(1.0 + t))
-
-
-_exp_enclosed, log, log1p = map(_monotone, (_exp, _log, _log1p))
-
-
-def exp(values: Any) -> Enclosure:
-    """Enclose e to the power of the numbers: never below zero, and above 709 without a bound."""
-    values = _enclosed(values)
-    found = _exp_enclosed(values)
-    low, high = np.maximum(found.low, 0.0), found.high
-    if not (values.low >= _LEAST_EXPONENT).all():
-        low = np.where(values.low >= _LEAST_EXPONENT, low, 0.0)
-    if not (values.high <= _MOST_EXPONENT).all():
-        high = np.where(values.high > _MOST_EXPONENT, math.inf, high)
-    return Enclosure(low, high)
-
-
-def _softplus(z: np.ndarray) -> np.ndarray:
-    """Return log(1 + e^z), for large and small z alike: the sum has no terms that cancel."""
-    value = _log1p(_exp(-abs(z)))
-    value += np.maximum(z, 0.0)
-    return value
-
-
-def softplus(values: Any) -> Enclosure:
-    """Enclose log(1 + e^z), which grows with z, and by no more than z does: one look is enough."""
-    values = _enclosed(values)
-    with np.errstate(all="ignore"):
-        value = _in_pieces(_softplus, values.high)
-        off = _FUNCTION_ERROR * value + 2.0 * LEAST
-        low = _below(value - off)
-        if values.low is not values.high:
-            low = _below(low - _above(values.high - values.low))
-        return Enclosure(np.maximum(low, 0.0), np.fmin(value + off, math.inf))
-
-
-def _entropy(p: np.ndarray) -> np.ndarray:
-    """Return -p log p - (1 - p) log(1 - p) for p within (0, 1/2]: neither term is negative."""
-    value = _log1p(-p)
-    value *= p - 1.0
-    value -= p * _log(p)
-    return value
-
-
-def entropy(values: Any) -> Enclosure:
-    """Enclose the entropy of p and 1 - p for p within [0, 1/2].
-
-    It grows with p, and over p it falls: the value at the upper end bounds both.
-    """
-    values = _enclosed(values).at_least(0.0).at_most(0.5)
-    with np.errstate(all="ignore"):
-        p = np.maximum(values.high, LEAST)
-        value = _in_pieces(_entropy, p)
-        off = _FUNCTION_ERROR * value + 2.0 * LEAST
-        low = _below(value - off)
-        if values.low is not values.high:
-            low = _below(low * _below(values.low / p))
-        low = np.where(values.low > 0.0, np.maximum(low, 0.0), 0.0)
-        return Enclosure(low, np.where(values.high > 0.0, value + off, 0.0))

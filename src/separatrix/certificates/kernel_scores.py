@@ -16,18 +16,18 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.enclosed_sums import dot_error
+from separatrix.certificates.enclosed_functions import TRUSTED, TRUSTED_UNITS
+from separatrix.certificates.enclosed_sums import dot_error, dot_error_32
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.kernel_values import DEEP, TRUSTED, KernelRowsInProof, Right
+from separatrix.certificates.kernel_values import DEEP, KernelRowsInProof, Right
 
 __all__ = ["Expected", "KernelRowsInProof", "Scores", "kernel_scores", "score_errors"]
 
 _HEIGHT, _WIDTH, _NARROW = 256, 512, 256
-_UNIT_32 = 2.0**-24
 # The bias may yet move a little.
-_ROOM, _ROOM_FOR_BIAS = 1.01, 1e-3
+_ROOM, _ROOM_FOR_BIAS = 1.1, 1e-3
 _WORTH_SCREENING = 1 << 22  # entries
-_LARGEST_SHARE, _VANISHED = 0.05, 1e-18
+_LARGEST_SHARE = 0.05
 _LEAST_32, _MOST_32 = 1e-12, 1e12  # between these, nothing here leaves the range of float32
 _TRIAL, _TOO_MANY = 4, 0.4
 _TASKS = 16
@@ -187,56 +187,69 @@ def _screened(
     expected: Expected,
     workers: int,
 ) -> np.ndarray:
-    """Settle in float32 the rows whose margins are clear; return the others.
-
-    With E_ij = c (|x_i|^2 + |x_j|^2) bounding the error of the exponent, values err by at most
-    E_ij + 20 u of themselves, so sums of values, plain and times |x_j|^2, bound the scores' errors.
-    """
-    machines, squares = shares.shape[1], rows.squares
-    terms = d = float(rows.X.shape[1])
-    if sp.issparse(rows.X):
-        terms = float(np.diff(rows.X.indptr).max(initial=0))
-    elif d > DEEP:
-        terms = DEEP + d / DEEP + 1.0
-    share = rows.kernel.gamma * (2.0 * _gamma_32(terms + 6.0) + 26.0 * _UNIT_32)
-    # Shares are rounded to float32, and so are the sums over a block.
-    rest = _gamma_32(_NARROW + 6.0) + 20.0 * _UNIT_32
-    reach, weight = float(squares.max(initial=0.0)), abs(shares)
-    in_range = _LEAST_32 < reach < _MOST_32 and _LEAST_32 < float(weight.max()) < _MOST_32
-    if not (in_range and share * 2.0 * reach <= _LARGEST_SHARE):
+    """Settle in float32 the rows whose margins are clear; return the others."""
+    weight = abs(shares)
+    filter_ = _Filter(rows, float(weight.max()), float(len(support)))
+    if not filter_.is_worth_it:
         return others
     small = rows.in_float32()
-    columns = np.hstack([shares, weight, weight * squares[:, None]]).astype(np.float32)
+    columns = np.hstack([shares, weight, weight * rows.squares[:, None]]).astype(np.float32)
     parts = [support[k : k + _NARROW] for k in range(0, len(support), _NARROW)]
     rights = [small.right(part) for part in parts]
 
-    def work(begin: int) -> np.ndarray:
-        left = others[begin : begin + _HEIGHT]
-        sums = np.zeros((len(left), 3 * machines))
+    def work(left: np.ndarray) -> np.ndarray:
+        sums = np.zeros((len(left), columns.shape[1]))
         for part, right in zip(parts, rights, strict=True):
             sums += small.values(left, right) @ columns[part]
-        values, plain, weighted = np.hsplit(sums, 3)
-        errors = (share * squares[left][:, None] + rest) * plain + share * weighted
-        errors *= 1.2  # for second orders, and for sums that are themselves rounded
-        errors += _VANISHED  # values and shares below the least float32
-        scores.values[left], scores.errors[left] = values, errors
-        return left[~expected.are_clear(values, errors, left)]
+        return sums
 
-    first = range(0, min(len(others), _TRIAL * _HEIGHT), _HEIGHT)
-    open_rows = np.concatenate(_each(work, first, workers))
-    tried = min(len(others), _TRIAL * _HEIGHT)
-    if len(open_rows) > _TOO_MANY * tried:
-        return np.concatenate([open_rows, others[tried:]])
-    later = _each(work, range(tried, len(others), _HEIGHT), workers)
-    return np.concatenate([open_rows, *later])
+    def left_open(tried: np.ndarray) -> np.ndarray:
+        tiles = [tried[k : k + _HEIGHT] for k in range(0, len(tried), _HEIGHT)]
+        values, plain, weighted = np.hsplit(np.vstack(_each(work, tiles, workers)), 3)
+        errors = filter_.errors(plain, weighted, rows.squares[tried][:, None])
+        scores.values[tried], scores.errors[tried] = values, errors
+        return tried[~expected.are_clear(values, errors, tried)]
 
-
-def _gamma_32(terms: float) -> float:
-    """Return the relative error of a sum of so many terms in float32 (Higham, section 3.1)."""
-    return 1.01 * terms * _UNIT_32 / (1.0 - terms * _UNIT_32)
+    first, later = others[: _TRIAL * _HEIGHT], others[_TRIAL * _HEIGHT :]
+    open_rows = left_open(first)
+    if len(later) == 0 or len(open_rows) > _TOO_MANY * len(first):
+        return np.concatenate([open_rows, later])
+    return np.concatenate([open_rows, left_open(later)])
 
 
-def _each(work: Callable[[int], Any], items: Any, workers: int) -> list[Any]:
+class _Filter:
+    """Errors of scores whose kernel values, exp(-gamma |x_i - x_j|^2), are computed in float32.
+
+    The exponent is off by E_ij = c (|x_i|^2 + |x_j|^2): twice the product of two rows, which were
+    rounded, their squares, and six more roundings of what is at most twice as large. So a value is
+    off by (E + E^2) of itself, E being at most 1, and by what exp is trusted to.
+    """
+
+    def __init__(self, rows: KernelRowsInProof, most: float, count: float) -> None:
+        terms = d = float(rows.X.shape[1])
+        if sp.issparse(rows.X):
+            terms = float(np.diff(rows.X.indptr).max(initial=0))
+        elif d > DEEP:
+            terms = DEEP + d / DEEP + 1.0
+        self.share = Enclosure.exact(rows.kernel.gamma) * dot_error_32(2.0 * terms + 38.0, 1.0)
+        reach = float(rows.squares.max(initial=0.0))
+        self.largest = self.share * reach * 2.0
+        in_range = _LEAST_32 < reach < _MOST_32 and _LEAST_32 < most < _MOST_32
+        self.is_worth_it = bool(in_range and self.largest.high <= _LARGEST_SHARE)
+        # Values, shares and exponents below the least float32.
+        vanished = dot_error_32(terms, 0.0) * (1.0 + rows.kernel.gamma)
+        self.vanished = Enclosure.exact(vanished) * (1.0 + most) * count
+
+    def errors(self, plain: np.ndarray, weighted: np.ndarray, squares: np.ndarray) -> np.ndarray:
+        """Bound them from the sums of absolute terms, and of these times |x_j|^2."""
+        # Terms are rounded to float32, and summed over a block there.
+        plain, weighted = (v + dot_error_32(_NARROW + 6.0, v) for v in (plain, weighted))
+        exponents = self.share * (Enclosure.exact(plain) * squares + weighted)
+        rest = dot_error_32(_NARROW + 6.0 + TRUSTED_UNITS, plain)
+        return (exponents * (1.0 + self.largest) + rest + self.vanished).high
+
+
+def _each(work: Callable[[Any], Any], items: Any, workers: int) -> list[Any]:
     if workers == 1:
         return [work(item) for item in items]
     with ThreadPoolExecutor(workers) as pool:

@@ -1,48 +1,27 @@
 """Kernel values of rows in float64, with bounds on their errors: for proofs, and nothing else.
 
 Products err by the lengths of rows (Cauchy), as `kernel_scores` says. NumPy's exp and tanh are
-trusted to eight units in the last place, for there are a hundred million values to compute; they
-are tried at thousands of arguments beside the enclosed exp before the first proof.
+trusted to eight units in the last place (`enclosed_functions`).
 """
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from separatrix._sparse import sparse as sp
+from separatrix.certificates.enclosed_functions import TRUSTED, require_functions
 from separatrix.certificates.enclosed_sums import dot_error
-from separatrix.certificates.enclosure import LEAST, UNIT, Enclosure, exp
+from separatrix.certificates.enclosure import LEAST, Enclosure
 from separatrix.problem.kernels import Kernel
 
-__all__ = ["DEEP", "TRUSTED", "KernelRowsInProof", "Right", "require_exp"]
+__all__ = ["DEEP", "KernelRowsInProof", "Right"]
 
 DEEP = 64  # float32 products are added up over so many columns at a time
-TRUSTED = 16.0 * UNIT  # eight units in the last place
 _WIDTH = 512
-
-
-@cache
-def require_exp() -> None:
-    """Try exp and tanh beside the enclosed exp; refuse where they are not what is assumed."""
-    tried = -np.concatenate([np.linspace(0.0, 45.0, 8192), np.geomspace(1e-18, 700.0, 8192)])
-    true, twice = exp(tried), exp(2.0 * tried)
-    found = Enclosure.around(np.exp(tried), TRUSTED * np.exp(tried) + LEAST)
-    small = np.exp(tried.astype(np.float32)).astype(np.float64)
-    rounded = exp(tried.astype(np.float32).astype(np.float64))
-    single = Enclosure.around(small, 8.0 * 2.0**-24 * small + 2.0**-149)
-    fast = (twice - 1.0) / (twice + 1.0)
-    bent = Enclosure.around(np.tanh(tried), TRUSTED)
-    for one, other in ((true, found), (rounded, single), (fast, bent)):
-        if not ((one.low <= other.high) & (other.low <= one.high)).all():
-            raise ArithmeticError(
-                "NumPy's exp or tanh is off by more than eight units in the last place on this "
-                "machine, and no bound of a kernel machine can be proved with it."
-            )
 
 
 class KernelRowsInProof:
@@ -52,7 +31,7 @@ class KernelRowsInProof:
     """
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
-        require_exp()
+        require_functions()
         self.kernel, self.n = kernel, X.shape[0]
         self.is_given = kernel.name == "precomputed"
         self.X = X

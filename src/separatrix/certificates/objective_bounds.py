@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.data_pass import Pass, one_pass
+from separatrix.certificates.enclosed_functions import entropy, softplus
 from separatrix.certificates.enclosed_sums import blocks
-from separatrix.certificates.enclosure import Enclosure, entropy, softplus, sum_of
+from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.two_bounds import COSTS_AGREE, costs_agree, require
 
 __all__ = [
@@ -160,7 +161,7 @@ def dual_of(terms: Terms, bias_penalty: float | None, box: np.ndarray | None = N
 
 def half_square(values: Enclosure) -> Enclosure:
     """Enclose half the sum of squares."""
-    return values.square().sum().halved()
+    return sum_of(Enclosure.square, values).halved()
 
 
 def penalty_of_biases(sums: Enclosure, penalty: float) -> Enclosure:

@@ -20,7 +20,6 @@ t v_k (sum of all). So the certificate of a million rows and a thousand classes 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -28,17 +27,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix._device import on_host
-from separatrix.certificates.enclosed_sums import dot_error
-from separatrix.certificates.enclosure import LEAST, Enclosure, sum_of
-from separatrix.certificates.objective_bounds import NOTHING, penalty_of_biases
+from separatrix.certificates.enclosure import Enclosure, sum_of
+from separatrix.certificates.objective_bounds import NOTHING, half_square, penalty_of_biases
 from separatrix.certificates.softmax_pass import SoftmaxPass, softmax_pass
 from separatrix.certificates.two_bounds import Found
 from separatrix.certificates.weights_by_class import WeightsByClass
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["SoftmaxGap"]
-
-_FEW = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,10 +51,9 @@ class SoftmaxGap(WeightsByClass):
         return as_matrix(on_host(X))
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
-        """Large data are bounded by the lengths of rows first, and then entry by entry."""
+        """Errors are bounded for all classes at once first, which is cheaper; then class by class."""
         penalty, costs = self._penalty, self.costs
-        small = X.shape[0] * X.shape[1] * len(self.weights) <= _FEW
-        for by_column in (True,) if small else (False, True):
+        for by_column in (False, True):
             with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
                 seen = softmax_pass(
                     X, codes, costs, self._W, self._biases, penalty == 0.0, by_column, wide
@@ -67,7 +62,7 @@ class SoftmaxGap(WeightsByClass):
                 if penalty == 0.0:
                     dual = _mended_dual(seen, codes, costs, wide)
                 else:
-                    dual = _plain_dual(seen, costs, penalty, wide)
+                    dual = _plain_dual(seen, costs, penalty)
             yield Found(primal, dual.at_least(0.0))  # no loss is below 0
 
 
@@ -77,71 +72,37 @@ def _gain(seen: SoftmaxPass, costs: np.ndarray) -> Enclosure:
     return sum_of(lambda h, c: h * c, Enclosure.exact(entropies), costs)
 
 
-def _half_square(values: Enclosure, spread: Enclosure) -> Enclosure:
-    """Bound half the squared length of a vector with an error so long, beyond its enclosure."""
-    return (values.square().sum().root() + spread).square().halved()
-
-
-def _length(values: Enclosure) -> Enclosure:
-    return values.square().sum().root()
-
-
-def _plain_dual(
-    seen: SoftmaxPass, costs: np.ndarray, penalty: float | None, wide: float
-) -> Enclosure:
+def _plain_dual(seen: SoftmaxPass, costs: np.ndarray, penalty: float | None) -> Enclosure:
     """Enclose the dual objective of softmax itself: no bias, or one that costs."""
-    pulls = Enclosure.around(seen.pulls, wide * seen.errors)
-    value = _gain(seen, costs) - _half_square(pulls, Enclosure.exact(seen.spread) * wide)
-    if penalty:
-        value = value - penalty_of_biases(
-            Enclosure.around(seen.excess, wide * seen.excess_errors), penalty
-        )
-    return value
+    value = _gain(seen, costs) - half_square(seen.pulls)
+    return value - penalty_of_biases(seen.excess, penalty) if penalty else value
 
 
 def _mended_dual(seen: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float) -> Enclosure:
     """Enclose the dual objective of softmax with its sums mended."""
-    masses = _masses(codes, costs, len(seen.excess))
-    if not (np.isfinite(seen.excess_errors).all() and (masses.low > 0.0).all()):
+    K, excess = len(seen.excess.low), seen.excess
+    masses = Enclosure.stacked([Enclosure.exact(costs[codes == k]).sum() for k in range(K)])  # N_k
+    if not (excess.is_finite and (masses.low > 0.0).all()):
         return NOTHING
-    excess = Enclosure.around(seen.excess, wide * seen.excess_errors)
     # t N_k + (1 - t) r_k >= 0 for every k, whatever r_k is within its enclosure.
     lacking = (-excess).at_least(0.0)
-    share = (lacking / (masses + lacking)).high.max()
-    found = _dual_with_share(seen, costs, wide, min(1.0, float(share)), masses, excess)
-    if wide == 1.0 or not math.isfinite(float(found.low)):
-        return found
-    # Sums added up otherwise may be known better, and be mended by a smaller share. The dual is
-    # concave in the share: between two of them it is not below the lower of both.
-    lacking = Enclosure.exact(np.maximum(-excess.high, 0.0))
-    share = (lacking / (masses + lacking)).low.max(initial=0.0)
-    other = _dual_with_share(seen, costs, wide, max(0.0, float(share)), masses, excess)
-    return Enclosure(min(found.low, other.low), found.high)
-
-
-def _masses(codes: np.ndarray, costs: np.ndarray, K: int) -> Enclosure:
-    """Enclose N_k, the sum of costs in every class."""
-    parts = [Enclosure.exact(costs[codes == k]).sum() for k in range(K)]
-    return Enclosure(np.array([p.low for p in parts]), np.array([p.high for p in parts]))
+    shares = lacking / (masses + lacking)
+    share = Enclosure.exact(min(1.0, float(shares.high.max())))
+    if wide != 1.0:
+        # Sums added up otherwise may be known better, and be mended by a smaller share.
+        share = Enclosure(np.minimum(share.low, max(0.0, float(shares.low.max()))), share.high)
+    return _dual_with_share(seen, costs, share, masses)
 
 
 def _dual_with_share(
-    seen: SoftmaxPass,
-    costs: np.ndarray,
-    wide: float,
-    share: float,
-    masses: Enclosure,
-    excess: Enclosure,
+    seen: SoftmaxPass, costs: np.ndarray, share: Enclosure, masses: Enclosure
 ) -> Enclosure:
     """Enclose it where this share of every row's probabilities is given to the class means."""
-    K, rest = len(seen.excess), Enclosure.exact(1.0) - share
-    mass = masses.sum()
-    mix = (masses * share + excess * rest) / mass  # t v_k
-    pulls = Enclosure.around(seen.pulls, wide * seen.errors)
-    given = Enclosure.exact(seen.members.T) * share
-    taken = Enclosure.exact(seen.all_rows)[:, None] * mix
-    # Sums of rows are known to a share of their reach, which the small t and t v bring down.
-    off = Enclosure.exact(dot_error(len(costs) + K + 16.0, float(seen.reach))) * wide
-    rough = off * (Enclosure.exact(float(K)).root() * share + _length(mix))
-    spread = rough + Enclosure.exact(seen.spread) * wide + LEAST
-    return _gain(seen, costs) * rest - _half_square(pulls * rest + given - taken, spread)
+    rest = 1.0 - share
+    mix = (masses * share + seen.excess * rest) / masses.sum()  # t v_k
+
+    def squares(pulls: Enclosure, members: Enclosure, rows: Enclosure) -> Enclosure:
+        return (pulls * rest + members * share - rows[:, None] * mix).square()
+
+    spent = sum_of(squares, seen.pulls, seen.members, seen.all_rows).halved()
+    return _gain(seen, costs) * rest - spent

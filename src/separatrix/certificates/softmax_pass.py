@@ -2,8 +2,9 @@
 
 At weights W and biases b row i gives every class but its own the probability q_ik that softmax
 gives it, rounded as the machine rounds it, and its own class what is left of 1. Any such numbers
-are a point of the dual problem (`softmax_gap`): so only what is summed from them has an error, and
-of softmax itself nothing is trusted. Each error is bounded as in `data_pass`.
+are a point of the dual problem (`softmax_gap`) if they leave something of 1, which is checked: so
+only what is summed from them has an error. Sums err by the plain bound of `enclosed_sums`; exp and
+log are trusted to `TRUSTED` units, for there are as many values as rows and classes.
 
 Rows may be NumPy's, SciPy's sparse, or on a device (torch): they are met with operators and a few
 functions that have the same names in both libraries, where they lie, in float64.
@@ -20,36 +21,32 @@ import numpy as np
 
 from separatrix._device import torch_module
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.data_pass import Total, blocks, gamma
-from separatrix.certificates.enclosure import LEAST, UNIT, Enclosure, exp
+from separatrix.certificates.enclosed_functions import (
+    TRUSTED_UNITS,
+    exp,
+    require_functions,
+)
+from separatrix.certificates.enclosed_sums import blocks, dot_error
+from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, Enclosure
 from separatrix.problem.device_rows import on_device
 
 __all__ = ["SoftmaxPass", "softmax_pass"]
 
-_ENTRIES_AT_A_TIME = 1 << 20
+_ENTRIES_AT_A_TIME = 1 << 18
+_SPARSE_ENTRIES = 1 << 22
 _DEVICE_ENTRIES = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxPass:
-    """What one pass tells; per row from above or from below, sums with a bound on their error.
-
-    With a_ik = c_i (1[k = y_i] - q_ik) and a centre m: `pulls` is sum_i a_ik (x_i - m), d x K, and
-    `excess` is sum_i a_ik. `spread` bounds the length of the error of `pulls` as one long vector,
-    beyond `errors`. `members` and `all_rows` are sum c_i (x_i - m) over a class and over all.
-    """
+    """What one pass tells, with a_ik = c_i (1[k = y_i] - q_ik) and a centre m."""
 
     losses: np.ndarray  # from above
     entropies: np.ndarray  # from below
-    pulls: np.ndarray
-    errors: np.ndarray | float
-    spread: float
-    excess: np.ndarray
-    excess_errors: np.ndarray
-    members: np.ndarray
-    all_rows: np.ndarray
-    reach: float  # at least sum_i c_i |x_i - m|
-    height: float  # rows in the largest block
+    pulls: Enclosure  # sum_i a_ik (x_i - m), d x K
+    excess: Enclosure  # sum_i a_ik
+    all_rows: Enclosure  # sum_i c_i (x_i - m)
+    members: Enclosure  # the same over each class, d x K
 
 
 def softmax_pass(
@@ -64,70 +61,42 @@ def softmax_pass(
 ) -> SoftmaxPass:
     """Return what W (d x K) and the biases come to on the data, in float64.
 
-    By column, every entry's own absolute sum bounds its error; otherwise lengths of rows do. Losses
-    lie above the true ones by `wide` times what rounding can do.
+    Errors are bounded for every class by itself where it says `by_column`, else by the largest
+    size of an entry for all classes, which is cheaper; and made `wide` times as large.
     """
-    (n, d), K = X.shape, W.shape[1]
-    xp, told = _home(X)
-    put = told(W), told(bias)
-    centre = told(_mean(X, xp, n) if centred and not sp.issparse(X) else np.zeros(d))
-    losses, entropies, lengths, pushes = (np.empty(n) for _ in range(4))
-    pulls, excess = Total((d, K)), Total(K)
-    for total in (pulls, excess):
-        total.value, total.carried = told(total.value), told(total.carried)
-    members, sizes = told(np.zeros((K, d))), told(np.zeros((d, K)))
-    excess_sizes = told(np.zeros(K))
-    most = 0.0
-    length_W = np.sqrt((W * W).sum(axis=0)).max(initial=0.0) * (1.0 + gamma(d + 4.0))
-    length_W += math.sqrt(LEAST) * (d + 2.0)
-    for rows, block, entries in _blocks(X, xp, K):
-        height = float(rows.stop - rows.start)
-        most = max(most, height)
-        own, cost = told(codes[rows]), told(costs[rows])
-        far = _off(xp, block, put, entries, length_W, by_column)
-        shares, loss, entropy = _tile(xp, block, own, cost, *put)
+    require_functions()
+    n, K = X.shape[0], W.shape[1]
+    xp, put = _home(X)
+
+    def sizes_of(factors: Any) -> Any:
+        return abs(factors) if by_column else xp.amax(abs(factors), axis=1)[:, None]
+
+    weights, biases = put(W), put(bias)
+    weight_sizes, bias_sizes = sizes_of(weights), sizes_of(biases[None])
+    centre = put(_mean(X, xp, n)) if centred and not sp.issparse(X) else None
+    losses, entropies, is_feasible = np.empty(n), np.empty(n), True
+    sums: list[Enclosure] = []
+    for rows, block in _blocks(X, xp, K):
+        own, cost, sizes = put(codes[rows]), put(costs[rows]), _sizes(block)
+        reach = xp.amax(sizes @ weight_sizes + bias_sizes, axis=1)
+        # Scores are rounded again where the own one is taken off, and the largest.
+        far = dot_error(_most_entries(block) + 8.0, reach)
+        shares, loss, entropy, others = _tile(xp, block, own, cost, weights, biases)
         losses[rows] = _from_above(_back(loss), _back(far), K, wide)
-        entropies[rows] = _back(entropy)
-        if not sp.issparse(block):
+        entropies[rows], fits = _from_below(_back(entropy), _back(others), K)
+        is_feasible &= fits
+        if centre is not None:
             block = block - centre
-        lengths[rows] = _lengths(xp, block, d)
-        pushes[rows] = np.sqrt(_back((shares * shares).sum(axis=1)))
-        pulls.add(block.T @ shares)
-        excess.add(shares.sum(axis=0))
-        excess_sizes += abs(shares).sum(axis=0)
-        if by_column:
-            sizes += abs(block).T @ abs(shares)
-        members += _class_sums(xp, block, own, cost, shares)
-    # The share of a row's own class is a rounded sum of K terms; the centred row is rounded once.
-    share = gamma(most + K + 8.0) + pulls.share
-    errors: np.ndarray | float = 0.0
-    spread = 8.0 * (n + 2.0) * (d + 2.0) * K * LEAST
-    reach = float(costs @ lengths) * (1.0 + gamma(n + 4.0))
-    pulled = _back(pulls.value + pulls.carried)
-    if by_column:
-        errors = 1.01 * (share * _back(sizes) + 2.0 * UNIT * abs(pulled))
-    else:
-        spread += 1.02 * share * float(pushes @ lengths) * (1.0 + gamma(n + K + 8.0))
-        spread += 4.0 * UNIT * float(np.linalg.norm(pulled))
-    sums = _back(members)
-    return SoftmaxPass(
-        losses=losses,
-        entropies=entropies,
-        pulls=pulled,
-        errors=errors,
-        spread=spread,
-        excess=_back(excess.value + excess.carried),
-        excess_errors=1.01 * (gamma(most + K + 8.0) + excess.share) * _back(excess_sizes)
-        + LEAST * n,
-        members=sums,
-        all_rows=sums.sum(axis=0),
-        reach=reach,
-        height=most,
-    )
+            sizes = abs(block)
+        found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares), wide)
+        sums = [a + b for a, b in zip(sums, found, strict=True)] if sums else found
+    if not is_feasible:
+        sums[0] = Enclosure.around(sums[0].middle, math.inf)
+    return SoftmaxPass(losses, entropies, *sums)
 
 
-def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[Any, Any, Any]:
-    """Return a (rows x K), the losses as computed, and entropies from below."""
+def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[Any, Any, Any, Any]:
+    """Return a (rows x K), and as computed: losses, entropies of the others, and their sums."""
     K = W.shape[1]
     scores = block @ W
     scores += bias
@@ -141,62 +110,67 @@ def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[
     beside = parts.sum(axis=1)
     whole = beside + xp.exp(-top)
     loss = xp.where(top > 0.0, top + xp.log(whole), xp.log1p(beside))
-    # Scaled down by more than rounding, so that the others never take all of 1 and more.
-    parts *= ((1.0 - (K + 8.0) * UNIT) / whole)[:, None]
+    # Divided by more than their sum, the others never take all of 1 and more.
+    parts *= (1.0 / (whole + dot_error(2.0 * K + TRUSTED_UNITS, whole)))[:, None]
     others = parts.sum(axis=1)
     scores = xp.log(xp.maximum(parts, xp.full_like(parts[:1, :1], LEAST)), out=scores)
     scores *= parts  # p log p; of p = 0 it is 0
-    entropy = -scores.sum(axis=1) * (1.0 - 2.0 * (K + 16.0) * UNIT)
-    wide = gamma(K + 4.0)
-    low, high = _own_entropy(xp, others * (1.0 - wide)), _own_entropy(xp, others * (1.0 + wide))
-    entropy += xp.where(low < high, low, high) * (1.0 - 32.0 * UNIT)
+    entropy = -scores.sum(axis=1)
     parts *= -cost[:, None]
     parts[rows, own] = cost * others
-    return parts, loss, entropy
-
-
-def _own_entropy(xp: Any, others: Any) -> Any:
-    """Return -q log q of the own class, q being what the others leave of 1."""
-    left = xp.where(others < 1.0, others, 0.0 * others)
-    return -(1.0 - left) * xp.log1p(-left)
+    return parts, loss, entropy, others
 
 
 def _from_above(losses: np.ndarray, off: np.ndarray, K: int, wide: float) -> np.ndarray:
     """Return losses that scores off by so much do not exceed.
 
-    A computed loss lacks a few units, and a least number for every power that vanished. With every
-    score off by e it grows by 2e at most, and to e^(2e) of itself at most.
+    A computed loss is a logarithm of K powers, and lacks a least number for every power that
+    vanished. With every score off by e it grows by 2e at most, and to e^(2e) of itself at most.
     """
-    with np.errstate(all="ignore"):
-        lost = wide * ((4.0 * K + 64.0) * UNIT * abs(losses) + (K + 4.0) * LEAST)
-        true = Enclosure.around(losses, lost).at_least(0.0)
-        twice = Enclosure.exact(off) * (2.0 * wide)
-        grown = (true + twice).at_most(true * exp(twice)).high
+    lost = wide * dot_error(4.0 * (K + TRUSTED_UNITS), abs(losses))
+    true = Enclosure.around(losses, lost).at_least(0.0)
+    twice = Enclosure.exact(off) * (2.0 * wide)
+    grown = (true + twice).at_most(true * exp(twice)).high
     return np.where(np.isfinite(grown), grown, math.inf)
 
 
-def _off(
-    xp: Any, block: Any, put: tuple[Any, Any], entries: float, length_W: float, by_column: bool
-) -> Any:
-    """Return how far any computed score of a row may be from the true one."""
-    W, bias = put
-    if by_column:
-        size = xp.amax(abs(block) @ abs(W) + abs(bias), axis=1)
-    else:
-        size = _row_lengths(xp, block) * length_W + float(abs(bias).max()) * 1.01
-    return 1.02 * gamma(entries + 16.0) * size + 8.0 * (block.shape[1] + 2.0) * LEAST
+def _from_below(entropy: np.ndarray, others: np.ndarray, K: int) -> tuple[np.ndarray, bool]:
+    """Return entropies from below, and whether no row's other classes take more than all of 1.
+
+    A computed entropy is a sum of K products with a logarithm; the own class has q = 1 - others.
+    """
+    taken = Enclosure.around(others, dot_error(float(K), others)).at_least(0.0)
+    own = _own_entropy(taken.low).at_most(_own_entropy(taken.high))  # it is concave
+    rest = Enclosure.around(entropy, dot_error(K + TRUSTED_UNITS, entropy))
+    return (rest + own).low, bool((taken.high <= 1.0).all())
 
 
-def _row_lengths(xp: Any, block: Any) -> Any:
-    if sp.issparse(block):
-        return np.sqrt(np.asarray(block.multiply(block).sum(axis=1)).ravel())
-    return xp.sqrt((block * block).sum(axis=1))
+def _own_entropy(others: np.ndarray) -> Enclosure:
+    """Enclose -q log q for q = 1 - others."""
+    left = np.minimum(others, 1.0)
+    found = -(1.0 - left) * np.log1p(-np.where(left < 1.0, left, 0.0))
+    return Enclosure.around(found, dot_error(TRUSTED_UNITS + 3.0, found))
 
 
-def _lengths(xp: Any, block: Any, d: int) -> np.ndarray:
-    """Return lengths of rows, from above."""
-    lengths = _back(_row_lengths(xp, block))
-    return np.asarray(lengths * (1.0 + gamma(d + 4.0)) + math.sqrt(LEAST) * (d + 2.0))
+def _sums(
+    xp: Any, block: Any, sizes: Any, own: Any, cost: Any, shares: Any, share_sizes: Any, wide: float
+) -> list[Enclosure]:
+    """Enclose the sums of one block: `pulls`, `excess`, `all_rows`, `members`.
+
+    The share of a row's own class is a rounded sum of K terms, the others are rounded products, and
+    a centred row is rounded once. A product that vanished is as good as a least normal number.
+    """
+    height, rounded = float(block.shape[0]), shares.shape[1] + 3.0
+
+    def around(value: Any, size: Any, terms: float) -> Enclosure:
+        return Enclosure.around(_back(value), wide * _back(dot_error(terms, size)))
+
+    pulls = block.T @ shares, sizes.T @ (share_sizes + LEAST_NORMAL)
+    excess = shares.sum(axis=0), abs(shares).sum(axis=0) + height * LEAST_NORMAL
+    found = [around(*pulls, height + rounded), around(*excess, height + rounded)]
+    members, reach = _class_sums(xp, block, own, cost, shares), sizes.T @ cost
+    found.append(around(members.sum(axis=0), reach, height + rounded))
+    return [*found, around(members.T, reach[:, None], height + 1.0)]
 
 
 def _class_sums(xp: Any, block: Any, own: Any, cost: Any, room: Any) -> Any:
@@ -212,23 +186,41 @@ def _class_sums(xp: Any, block: Any, own: Any, cost: Any, room: Any) -> Any:
     return (block.T @ room).T
 
 
+def _sizes(block: Any) -> Any:
+    """Return absolute entries; sparse rows without a negative one are their own."""
+    return block if sp.issparse(block) and not block.data.min(initial=0.0) < 0.0 else abs(block)
+
+
+def _most_entries(block: Any) -> float:
+    """Return how many entries the fullest row has.
+
+    Zeros round nothing: the same rows stored densely have the same bound.
+    """
+    if sp.issparse(block):
+        return float(np.diff(block.indptr).max(initial=0))
+    if isinstance(block, np.ndarray) and np.count_nonzero(block) < 0.9 * block.size:
+        return float(np.count_nonzero(block, axis=1).max(initial=0))
+    return float(block.shape[1])
+
+
 def _mean(X: Any, xp: Any, n: int) -> np.ndarray:
     """Return about the mean of the rows: any centre is right, and a near one loses no digits."""
-    sums = [_back(block.sum(axis=0)) for _, block, _ in _blocks(X, xp, 1)]
+    sums = [_back(block.sum(axis=0)) for _, block in _blocks(X, xp, 1)]
     mean = np.sum(sums, axis=0) / max(n, 1)
     return np.where(np.isfinite(mean), mean, 0.0)
 
 
-def _blocks(X: Any, xp: Any, K: int) -> Iterator[tuple[slice, Any, float]]:
+def _blocks(X: Any, xp: Any, K: int) -> Iterator[tuple[slice, Any]]:
     """Yield blocks of rows in float64, on the device where they lie."""
-    if xp is np:
-        yield from blocks(X, max(1, _ENTRIES_AT_A_TIME * X.shape[1] // max(X.shape[1], K)))
-        return
     n, d = X.shape
+    if xp is np:
+        entries = _SPARSE_ENTRIES if sp.issparse(X) else _ENTRIES_AT_A_TIME
+        yield from blocks(X, max(1, entries * d // max(d, K)))
+        return
     step = max(1, _DEVICE_ENTRIES // max(d, K))
     for begin in range(0, n, step):
         rows = slice(begin, min(n, begin + step))
-        yield rows, X[rows].to(dtype=xp.float64), float(d)
+        yield rows, X[rows].to(dtype=xp.float64)
 
 
 def _home(X: Any) -> tuple[Any, Any]:

@@ -2,31 +2,29 @@
 
     J(w) = (w.(m_2 - m_1))^2 / (w' S_W w)
 
-Fit t = -N/N_1 and N/N_2 (the classes' codes) by c w.x + b, choosing c and b best. The squared error
-of the best fit along w is
+Fit two codes of the classes, t_1 and t_2, by c w.x + b, choosing c and b best. The squared error of
+the best fit along w is
 
-    f(w) = (N^2 / k) / (1 + k J(w)),    k = N_1 N_2 / N,
+    f(w) = k (t_2 - t_1)^2 / (1 + k J(w)),    k = N_1 N_2 / N,
 
-so the largest J belongs to the least squares: 1 + k J_max = (N^2 / k) / min f. Bounds on f and on
-min f are those of `certificates.least_squares`, from the data and with rounding bounded.
+so the largest J belongs to the least squares: 1 + k J_max = k (t_2 - t_1)^2 / min f. Any codes will
+do; they are about -N/N_1 and N/N_2. Bounds on f and on min f are those of
+`certificates.least_squares`, from the data and with rounding bounded.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.enclosure import rounded
+from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["FisherDirection", "check_fisher"]
-
-_ROUNDING = 2.0**-49
 
 
 @dataclass(frozen=True)
@@ -93,28 +91,25 @@ def _are_of_one_fit(again: LeastSquaresOptimality, claimed: LeastSquaresOptimali
     )
 
 
-def _codes(y: Any, sample_weight: Any) -> tuple[np.ndarray, tuple[Fraction, Fraction]]:
-    """Return the targets -N/N_1 and N/N_2, and the two masses, each rounded once."""
+def _codes(y: Any, weights: np.ndarray) -> tuple[np.ndarray, Enclosure]:
+    """Return about the targets -N/N_1 and N/N_2, and the two masses, enclosed."""
     y = np.asarray(y)
-    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    classes = np.unique(y[weights > 0.0])
-    upper = y == classes[-1]
-    # Brought near 1 by a power of two, neither sums nor their product leave the range.
-    power = int(np.frexp(weights.max())[1])
-    near = np.ldexp(weights, -power)
-    low, high = (Fraction(math.fsum(near[rows])) * Fraction(2) ** power for rows in (~upper, upper))
-    ends = rounded(-(low + high) / low)[0], rounded((low + high) / high)[1]
-    return np.where(upper, ends[1], ends[0]), (low, high)
+    upper = y == np.unique(y[weights > 0.0])[-1]
+    # Brought near 1 by a power of two, no sum leaves the range.
+    near = np.ldexp(weights, -int(np.frexp(weights.max())[1]))
+    low, high = float(near[~upper].sum()), float(near[upper].sum())
+    masses = [Enclosure.exact(weights[rows]).sum() for rows in (~upper, upper)]
+    return np.where(upper, (low + high) / high, -(low + high) / low), Enclosure.stacked(masses)
 
 
 def check_fisher(
     X: Any, y: Any, w: np.ndarray, sample_weight: Any = None, tolerance: float = 1e-9
 ) -> FisherDirection:
     """Bound the ratio of w from below and that of every direction from above."""
-    targets, (low, high) = _codes(y, sample_weight)
-    weights = np.ones(len(targets)) if sample_weight is None else np.asarray(sample_weight)
+    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     # What overflows here is no proof, and comes out as a bound of inf.
     with np.errstate(all="ignore"):
+        targets, masses = _codes(y, weights)
         slope, b = _best_fit(as_matrix(X) @ w, targets, weights)
         fitted = slope * w
     squares = check_least_squares(
@@ -126,26 +121,12 @@ def check_fisher(
         task="regression",
         tolerance=tolerance,
     )
-    k = low * high / (low + high)
-    total = (low + high) ** 2 / k
-    ratio, bound = 0.0, math.inf
-    if 0.0 < squares.objective < math.inf:
-        ratio = _bound(total, k, squares.objective, -1)[0]
-    if squares.least > 0.0:
-        bound = _bound(total, k, squares.least, 2)[1]
-    return FisherDirection(tuple(w.tolist()), max(0.0, ratio), bound, squares)
-
-
-def _bound(total: Fraction, k: Fraction, error: float, sign: int) -> tuple[float, float]:
-    """Return the ratio J that belongs to a squared error, from below and from above.
-
-    The targets are rounded: by one unit of |t|, which is root (1 + k J) of the residual.
-    """
-    share = total / Fraction(error)
-    slack = _ROUNDING * max(1.0, math.sqrt(rounded(share)[1]))
-    if not slack < 0.5:
-        return 0.0, math.inf
-    return rounded((share * (1 + sign * Fraction(slack)) - 1) / k)
+    k = masses[0] / masses.sum() * masses[1]
+    total = k * (Enclosure.exact(targets.max()) - targets.min()).square()
+    ratio, bound = ((total / f - 1.0) / k for f in (squares.objective, squares.least))
+    return FisherDirection(
+        tuple(w.tolist()), max(0.0, float(ratio.low)), float(bound.high), squares
+    )
 
 
 def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

@@ -2,8 +2,8 @@
 
     f(W, b) = sum_i s_i |W x_i + b - t_i|^2 + ridge |W|^2
 
-Write A for the rows sqrt(s_i) [1, x_i - m] (any m: the intercept takes it up) with the rows
-root(ridge) [0, e_j] below, r for the residual of one output and g = A'r. Two facts are proved.
+Write A for the rows sqrt(s_i) [x_i - m, 1] (any m: the intercept takes it up) with the rows
+root(ridge) [e_j, 0] below, r for the residual of one output and g = A'r. Two facts are proved.
 
 1. Stewart (1977): the weights solve *exactly* the least-squares problem of the columns
    A_j - r (r.A_j) / |r|^2, each of which differs by |g_j| / (|A_j| |r|) of its length.
@@ -26,15 +26,16 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.enclosure import LEAST, Enclosure
+from separatrix.certificates.enclosed_sums import blocks, dot_error, products, row_sums
+from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 
 __all__ = ["prove"]
 
-_UNIT = 2.0**-53
-_TINY = 1e-290
 _MOST_COLUMNS = 400
 _SMALL_EXCESS = 1e-12
+_SHARES = (0.9, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
+_ENTRIES_AT_A_TIME = 1 << 17
 
 
 def prove(
@@ -51,17 +52,17 @@ def prove(
         if not (exact and _is_same(divided_columns(divided, -exponents), X)):
             return math.inf, 0.0, math.inf, 1.0
         bounds = _Bounds(divided, exponents, T, scaled, W, penalty, intercept)
-        objective, least = bounds.objective(), bounds.least()
-        perturbation, gap = bounds.perturbation(), bounds.gap()
-        objective = math.nextafter(np.ldexp(objective, power), math.inf)
-        least = math.nextafter(np.ldexp(least, power), 0.0)
-        if bounds.is_hidden:
-            least, perturbation, gap = 0.0, math.inf, 1.0
+        squares, least, perturbation, gap = bounds.squares.sum(), math.nan, math.inf, 1.0
+        if not bounds.is_hidden:
+            excess = bounds.excess()
+            least = float((squares - excess).scaled(power).low)
+            perturbation = bounds.perturbation(excess)
+            gap = float((Enclosure.exact(excess) / squares).high)
     # A comparison with NaN is false: what overflowed is no proof.
-    objective = objective if objective >= 0.0 else math.inf
     perturbation = perturbation if 0.0 <= perturbation < math.inf else math.inf
     least = least if least >= 0.0 else 0.0
-    return objective, least, perturbation, gap if 0.0 <= gap < 1.0 else 1.0
+    gap = gap if 0.0 <= gap < 1.0 else 1.0
+    return float(squares.scaled(power).high), least, perturbation, gap
 
 
 def _is_same(back: Any, X: Any) -> bool:
@@ -70,11 +71,10 @@ def _is_same(back: Any, X: Any) -> bool:
 
 
 class _Bounds:
-    """Residuals and gradients of all outputs, each with a bound on its rounding error.
+    """Residuals and gradients of all outputs in columns that are easily compared, enclosed.
 
-    Columns are divided by powers of two and dense ones moved by their mean m. A computed
-    x - m has a relative error of one unit, and that is all that moving costs: b + m.w is the
-    intercept of the moved columns.
+    Columns are divided by powers of two, dense ones moved by their mean m, and ones added for the
+    intercept, which is b + m.w then. An entry x - m is rounded once.
     """
 
     def __init__(
@@ -87,111 +87,65 @@ class _Bounds:
         ridge: float,
         intercept: bool,
     ) -> None:
-        n, d = X.shape
-        self.T, self.s, self.intercept, self.n, self.d = T, s, intercept, n, d
-        self.A = X
-        self.w = np.ldexp(W[:, 1:].T, exponents[:, None])
-        self.penalty = np.ldexp(np.full(d, float(ridge)), -2 * exponents)
-        bias, bias_size = W[:, 0] * intercept, np.abs(W[:, 0])
-        if not sp.issparse(X) and intercept:
-            mean = (s / s.sum()) @ self.A
+        self.T, self.s, self.ridge, self.intercept = T, s, ridge, intercept
+        w = Enclosure.exact(W[:, 1:].T).scaled(exponents[:, None])
+        penalty = Enclosure.exact(np.full(X.shape[1], ridge)).scaled(-2 * exponents)
+        self.A, self.w, self.penalty = X, w, penalty.at_least(0.0)
+        if intercept:
+            self._add_ones(W[:, 0])
+        # A column is absent only if all its entries are exactly zero.
+        entries = abs(self.A) > 0.0 if sp.issparse(X) else self.A != 0.0
+        real = (np.asarray(entries.sum(axis=0)).ravel() > 0) | (self.penalty.high > 0.0)
+        if not real.all():
+            self.A, self.w, self.penalty = self.A[:, real], self.w[real], self.penalty[real]
+        self.residual = products(self.A, self.w, way="each", rounded=1) - T
+        pull = row_sums(self.A, self.residual * s[:, None], way="each", rounded=1)
+        self.gradient = pull + self.w * self.penalty[:, None]
+        self.square_lengths = _square_lengths(self.A, s) + self.penalty
+        self.is_hidden = not (self.square_lengths.low > 0.0).all()
+        # Squared lengths of the residuals, the rows of the ridge included.
+        penalised = (Enclosure.exact(W[:, 1:].T).square() * ridge).column_sums()
+        self.squares = _weighted_squares(self.residual, s) + penalised
+
+    def _add_ones(self, bias: np.ndarray) -> None:
+        ones, mean = np.ones((len(self.s), 1)), np.zeros(self.A.shape[1])
+        if sp.issparse(self.A):
+            self.A = sp.csr_array(sp.hstack([self.A, ones]))
+        else:
+            mean = (self.s / self.s.sum()) @ self.A
             # Columns of one value are taken up by the intercept without rounding.
             mean = np.where((self.A[0] == self.A).all(axis=0), self.A[0], mean)
-            self.A = self.A - mean
-            bias = bias + mean @ self.w
-            bias_size = bias_size + np.abs(mean) @ np.abs(self.w)
-        self.absolute = abs(self.A)
-        size = self.absolute @ np.abs(self.w) + bias_size + np.abs(T)
-        self.residual = self.A @ self.w + bias - T
-        self.doubt = self._gamma(2 * d + 8) * size + _TINY
-        # A column is absent only if all its entries are exactly zero.
-        entries = self.A if sp.issparse(X) else self.A != 0.0
-        counts = np.asarray((abs(entries) > 0.0).sum(axis=0)).ravel()
-        self.real = (counts > 0) | (self.penalty > 0.0)
-        self.squares = self._squares()
-        self._gradients()
-        self.excess = self._excess()
+            self.A = np.hstack([self.A - mean, ones])
+        given = Enclosure.joined([self.w, Enclosure.exact(bias[None])])
+        moved = products(np.append(mean, 1.0)[None], given, way="compensated")
+        self.w = Enclosure.joined([self.w, moved])
+        self.penalty = Enclosure.joined([self.penalty, Enclosure.exact(np.zeros(1))])
 
-    @staticmethod
-    def _gamma(terms: int) -> float:
-        return 1.01 * terms * _UNIT / (1.0 - terms * _UNIT)
+    def perturbation(self, excess: float) -> float:
+        lengths, residuals = self.square_lengths.root(), self.squares.root()
+        shares = (self.gradient / lengths[:, None]).size().high
+        angle = Enclosure.exact(shares.max(axis=0, initial=0.0)) / residuals
+        features = slice(0, len(lengths.low) - self.intercept)
+        units = (self.w[features] * lengths[features][:, None]).square().column_sums().root()
+        targets = residuals / self._spread_of_targets()
+        best = angle.at_most(targets).at_most(Enclosure.exact(excess).root() / units)
+        return float(best.high.max(initial=0.0))
 
-    def _gradients(self) -> None:
-        """Bound |g_j| for every column and the intercept, and the lengths of columns and r."""
-        s, gamma = self.s[:, None], self._gamma(self.n + 8)
-        reach = s * (np.abs(self.residual) + self.doubt)
-        pull = self.penalty[:, None] * self.w
-        gradient = np.abs(self.A.T @ (s * self.residual) + pull)
-        doubt = self.absolute.T @ (s * self.doubt + gamma * reach) + gamma * np.abs(pull)
-        self.gradient = gradient + doubt + 2.0**-1060 * np.abs(self.w) + _TINY
-        squares = (
-            np.asarray(self.A.multiply(self.A).T @ self.s)
-            if sp.issparse(self.A)
-            else np.einsum("ij,ij,i->j", self.A, self.A, self.s)
-        )
-        # What vanished below the least number is taken off.
-        vanished = 4.0 * (self.n + 2.0) * LEAST
-        self.lengths = np.sqrt(np.maximum(squares + self.penalty - vanished, 0.0))
-        if self.intercept:
-            self.real = np.append(self.real, True)
-            own = np.abs((s * self.residual).sum(axis=0)) + (s * self.doubt + gamma * reach).sum(0)
-            self.gradient = np.vstack([self.gradient, own])
-            self.lengths = np.append(self.lengths, math.sqrt(self.s.sum()))
-        # Down by more than the rounding of a sum of n squares.
-        self.lengths = self.lengths * (1.0 - 2.0 * gamma)
-        self.is_hidden = bool((self.real & ~(self.lengths > 0.0)).any())
+    def _spread_of_targets(self) -> Enclosure:
+        """Enclose |t|; where there is an intercept, that of t less its mean, which it takes up."""
+        if not self.intercept:
+            return _weighted_squares(Enclosure.exact(self.T), self.s).root()
+        mean, mass = (self.s / self.s.sum()) @ self.T, Enclosure.exact(self.s).sum()
+        # Targets of one value have no spread to compare with: their size serves.
+        level = (self.T[0] == self.T).all(axis=0)
+        moved = Enclosure.exact(self.T) - np.where(level, 0.0, mean)
+        off = (moved * self.s[:, None]).column_sums().square() / mass
+        return (_weighted_squares(moved, self.s) - off * np.where(level, 0.0, 1.0)).root()
 
-    def _squares(self) -> Enclosure:
-        """Enclose the squared lengths of the residuals (the rows of the ridge included)."""
-        found = []
-        for k in range(self.w.shape[1]):
-            residual = Enclosure.around(self.residual[:, k], self.doubt[:, k])
-            penalised = Enclosure.exact(self.w[:, k]).square() * self.penalty
-            found.append((residual.square() * self.s).sum() + penalised.sum())
-        return Enclosure(np.array([e.low for e in found]), np.array([e.high for e in found]))
-
-    def objective(self) -> float:
-        return float(self.squares.sum().high)
-
-    def least(self) -> float:
-        return float((self.squares.sum() - self.excess).low)
-
-    def _least(self) -> np.ndarray:
-        """Return lower bounds on the lengths of the residuals."""
-        return np.asarray(self.squares.root().low)
-
-    def perturbation(self) -> float:
-        real = self.real
-        share = self.gradient[real] / self.lengths[real][:, None]
-        angle = share.max(axis=0, initial=0.0) / self._least()
-        unit = 0.999 * np.sqrt(((self.lengths[: self.d, None] * self.w) ** 2).sum(axis=0))
-        best = np.full(self.w.shape[1], np.inf)
-        for shares in (angle, self._targets_changed(), np.sqrt(self.excess) / unit):
-            best = np.minimum(best, np.where(np.isnan(shares), np.inf, shares))
-        return float(best.max(initial=0.0)) * (1.0 + 16.0 * _UNIT)
-
-    def _targets_changed(self) -> np.ndarray:
-        """Return |r| / |t| with t centred where there is an intercept, which takes up its mean."""
-        most = self.squares.root().high
-        T = self.T
-        if self.intercept:
-            mean = (self.s / self.s.sum()) @ T
-            # Targets of one value have no spread to compare with: their size serves.
-            T = np.where((T[0] == T).all(axis=0), T, T - mean)
-        weighted = Enclosure.exact(T).square() * self.s[:, None]
-        length = np.array([weighted[:, k].sum().root().low for k in range(T.shape[1])])
-        # The mean is rounded: by less than so many units of the length.
-        return np.asarray(most / (length * (1.0 - 2.0 * self._gamma(self.n + 8))))
-
-    def gap(self) -> float:
-        """Bound (f - min f) / f over all outputs together."""
-        objective = float(self.squares.sum().low)
-        return float((Enclosure.exact(self.excess) / objective).high) if objective > 0.0 else 1.0
-
-    def _excess(self) -> float:
+    def excess(self) -> float:
         """Bound f - min f, in the cheapest way that gives a small number."""
         excess = self._excess_by_ridge()
-        if self.d > _MOST_COLUMNS:
+        if len(self.penalty.low) > _MOST_COLUMNS + self.intercept:
             return excess
         objective = float(self.squares.sum().low)
         for way in (self._excess_by_columns, self._excess_by_triangle):
@@ -207,80 +161,111 @@ class _Bounds:
         With the mean m of the columns taken up by the intercept, A'A + ridge falls into the
         columns, where it is at least the ridge, and the intercept, where it is sum s.
         """
-        if not (self.penalty > 0.0).all():
+        if not self.ridge > 0.0:
             return math.inf
         if not self.intercept:
-            return _sum_of_squares(self.gradient, self.penalty[:, None])
-        own, mass = self.gradient[-1], self.s.sum()
-        mean = (self.absolute.T @ self.s) / mass * (1.0 + self._gamma(self.n + 8))
-        moved = self.gradient[:-1] + mean[:, None] * own
-        return _sum_of_squares(moved, self.penalty[:, None]) + _sum_of_squares(own, mass)
+            return float((self.gradient.square() / self.penalty[:, None]).sum().high)
+        columns, own = self.gradient[:-1], self.gradient[-1:]
+        mass = Enclosure.exact(self.s).sum()
+        mean = row_sums(self.A, self.s, rounded=1)[:-1, None] / mass
+        moved = (columns - mean * own).square() / self.penalty[:-1, None]
+        return float((moved.sum() + (own.square() / mass).sum()).high)
 
     def _excess_by_columns(self) -> float:
         """Bound f - min f by the least eigenvalue of A'A with unit columns."""
-        real = self.real
-        lengths = self.lengths[real]
-        if sp.issparse(self.A):
-            gram = (self.A.multiply(self.s[:, None]).T @ self.A).toarray()
-        else:
-            gram = (self.A * self.s[:, None]).T @ self.A
-        gram[np.diag_indices_from(gram)] += self.penalty
-        if self.intercept:
-            border = np.asarray(self.A.T @ self.s)
-            gram = np.block([[gram, border[:, None]], [border[None, :], self.s.sum()]])
-        gram = gram[np.ix_(real, real)] / lengths / lengths[:, None]
-        least = _least_eigenvalue(gram, self.n)
-        if not least > 0.0:
-            return math.inf
-        return _sum_of_squares(self.gradient[real] / lengths[:, None], least)
+        lengths = self.square_lengths.root()
+        gram = _gram(self.A, self.s, lengths, rounded=2)
+        gram = gram + Enclosure(np.diag(self.penalty.low), np.diag(self.penalty.high))
+        sizes = lengths.middle
+        least = _least_eigenvalue(gram / sizes / sizes[:, None])
+        return _sum_of_squares(self.gradient / sizes[:, None], least)
 
     def _excess_by_triangle(self) -> float:
         """Bound f - min f = (C'g)' (B'B)^-1 (C'g) with B = A C and any C: here the inverse of R.
 
         B is nearly orthogonal even where A is far from it, and C'g is computed as B'r.
         """
-        if sp.issparse(self.A) or self.penalty.any() or self.n < self.d:
+        n, columns = self.A.shape
+        if sp.issparse(self.A) or self.ridge or n < columns:
             return math.inf
-        roots = np.sqrt(self.s)[:, None]
-        A = self.A[:, self.real[: self.d]]
-        A = roots * (np.column_stack([A, np.ones(self.n)]) if self.intercept else A)
         try:
-            C = np.linalg.inv(np.linalg.qr(A, mode="r"))
+            C = np.linalg.inv(np.linalg.qr(np.sqrt(self.s)[:, None] * self.A, mode="r"))
         except np.linalg.LinAlgError:
             return math.inf
-        B = A @ C
-        wrong = self._gamma(A.shape[1] + 8) * (np.abs(A) @ np.abs(C)) + _TINY
-        away = float(np.sqrt((wrong**2).sum()) * 1.01)
-        least = _least_eigenvalue(B.T @ B, self.n)
+        found = products(self.A, C, way="each", rounded=1)
+        B, wrong = found.middle, found.radius
+        lengths = _square_lengths(B, self.s).root()
+        least = Enclosure.exact(max(0.0, _least_eigenvalue(_gram(B, self.s, lengths))))
         # sigma_min of the exact A C is at least that of B, less the norm of what is wrong with B.
-        least = max(0.0, math.sqrt(max(least, 0.0)) - away) ** 2
-        if not least > 0.0:
-            return math.inf
-        residual, doubt = roots * self.residual, roots * self.doubt
-        reach = np.abs(residual) * (1.0 + 8.0 * _UNIT) + doubt
-        pulled = np.abs(B.T @ residual) + np.abs(B).T @ doubt
-        pulled += (wrong + self._gamma(self.n + 8) * np.abs(B)).T @ reach
-        return _sum_of_squares(pulled, least) * (1.0 + 1e-6)
+        away = _weighted_squares(Enclosure.exact(wrong), self.s).sum().root()
+        least = (least.root() - away).at_least(0.0).square()
+        weighted = self.residual * self.s[:, None]
+        off = row_sums(wrong, weighted.size().high, way="each").high
+        pulled = row_sums(B, weighted, way="each") + Enclosure(-off, off)
+        return _sum_of_squares(pulled, float(least.low))
 
 
-def _sum_of_squares(values: np.ndarray, over: Any) -> float:
-    """Return the sum of squares over something, rounded up; a square that vanishes is not 0."""
-    terms = Enclosure.exact(np.ravel(values)).square()
-    return float((terms / np.broadcast_to(over, np.shape(values)).ravel()).sum().high)
+def _weighted_squares(values: Enclosure, s: np.ndarray) -> Enclosure:
+    """Enclose sum_i s_i v_ik^2 for every column."""
+    columns = range(values.shape[1])
+    return Enclosure.stacked(
+        [sum_of(lambda v, weight: v.square() * weight, values[:, k], s) for k in columns]
+    )
 
 
-def _least_eigenvalue(gram: np.ndarray, terms: int) -> float:
-    """Return a proved lower bound on the least eigenvalue of a Gram matrix of unit columns.
+def _square_lengths(A: Any, s: np.ndarray) -> Enclosure:
+    """Enclose sum_i s_i a_ij^2, s below 1, for entries that were rounded once.
 
-    The sums of so many terms, the divisions, and Cholesky itself (Rump's constant) are all paid
-    for by a shift in proportion to the trace, which is about the number of columns.
+    So a square is rounded three times, and one that vanished is off by less than a least number.
     """
-    size = len(gram)
-    rounding = 4.0 * (terms + 3 * size + 16) * _UNIT * max(size, float(np.trace(gram)))
-    for share in (0.9, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10):
+    total = Enclosure.exact(np.zeros(A.shape[1]))
+    for rows, block in blocks(A, _ENTRIES_AT_A_TIME):
+        squares = block.multiply(block) if sp.issparse(block) else block * block
+        total = total + row_sums(squares, s[rows], rounded=4)
+    return total.at_least(0.0)
+
+
+def _gram(A: Any, s: np.ndarray, lengths: Enclosure, rounded: int = 0) -> Enclosure:
+    """Enclose A'SA, s below 1: the absolute terms of a sum add up to two lengths (Cauchy).
+
+    Both entries together were rounded so many times. A product s a that vanished is off by less
+    than a least number, times the other entry.
+    """
+    if sp.issparse(A):
+        found = (A.multiply(s[:, None]).T @ A).toarray()
+    else:
+        found = (A * s[:, None]).T @ A
+    reach = (lengths[:, None] * lengths).high
+    entries, terms = A.data if sp.issparse(A) else A, A.shape[0] + rounded + 2.0
+    largest = max(float(entries.max(initial=1.0)), -float(entries.min(initial=-1.0)))
+    return Enclosure.around(found, dot_error(terms, reach) + largest * dot_error(terms, 0.0))
+
+
+def _sum_of_squares(values: Enclosure, over: float) -> float:
+    """Return the sum of squares over something, rounded up; infinite where that is 0."""
+    return float((values.square().sum() / over).high) if over > 0.0 else math.inf
+
+
+def _least_eigenvalue(gram: Enclosure) -> float:
+    """Return a lower bound on the least eigenvalue of a symmetric matrix; 0 where none is found.
+
+    Where Cholesky's decomposition of a matrix M of order k runs to its end, the least eigenvalue of
+    M is above -(k + 1) u tr M / (1 - 2 (k + 1) u), less 8 (k + 2)^2 least numbers for what vanished
+    (Rump 2006, theorem 2.3); twice as many units serve libraries that multiply by inverses. So M is
+    the middle of the matrix less the bound to be proved, that much, and the norm of the radii.
+    """
+    middle, size = gram.middle, float(len(gram.low))
+    trace = Enclosure.exact(np.diag(middle)).size().sum().high
+    wrong = Enclosure.exact(np.maximum(gram.radius, gram.radius.T)).square().sum().root()
+    wrong = wrong + dot_error(2.0 * size + 2.0, trace) + dot_error((size + 2.0) ** 2, 0.0)
+    if not math.isfinite(wrong.high):
+        return 0.0
+    for share in _SHARES:
+        shifted = middle.copy()
+        np.fill_diagonal(shifted, (Enclosure.exact(np.diag(middle)) - wrong - share).low)
         try:
-            np.linalg.cholesky(gram - (share + rounding) * np.eye(size))
+            np.linalg.cholesky(shifted)
         except np.linalg.LinAlgError:
             continue
-        return share * (1.0 - 1e-6)
+        return share
     return 0.0

@@ -19,14 +19,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.exact_sums import column_floor
 
 __all__ = ["MOST_DIMENSIONS", "cheapest_sides", "fewest_by_cells"]
 
 MOST_DIMENSIONS = 3
-UNIT = 2.0**-53
-_TINY = 1e-290
-_LEAST_SCALED = 2.0**-400
 
 Exact = Callable[[int], list[int]]
 
@@ -124,10 +122,9 @@ class _Places:
 
     def __init__(self, points: np.ndarray) -> None:
         self.stored = points
-        size = np.abs(points).max(axis=0)
-        self.floats = np.ldexp(points, -np.frexp(size)[1])
-        small = (points != 0.0) & (np.abs(self.floats) < _LEAST_SCALED)
-        self.trusted = not bool(small.any())
+        exponents = np.frexp(np.abs(points).max(axis=0))[1]
+        self.floats = np.ldexp(points, -exponents)
+        self.trusted = bool((np.ldexp(self.floats, exponents) == points).all())
         self.integers = _integer_table(points)
 
     def on_a_line(self, chosen: np.ndarray, up: np.ndarray, down: np.ndarray) -> _Divisions:
@@ -163,7 +160,7 @@ class _Places:
         away = self.floats[others] - self.floats[first]
         if len(axis) == 1:
             exact = _Pairs(lambda: self.integers[others] - self.integers[first])
-            flat, doubt = away, 2.0 * UNIT * np.abs(away)
+            flat, doubt = away, dot_error(1.0, np.abs(away))
         else:
             flat, doubt, exact = self._seen_along(axis, others, away)
             beside = _is_off_axis(flat, self._doubtful(doubt), exact)
@@ -195,8 +192,8 @@ class _Places:
             return direction[gone] * v[:, rest] - v[:, [gone]] * direction[rest]
 
         left, right = along[gone] * away[:, rest], away[:, [gone]] * along[rest]
-        doubt = 8.0 * UNIT * (np.abs(left) + np.abs(right)) + _TINY
-        return left - right, doubt, _Pairs(exact)
+        # Two products, and four differences that were rounded before.
+        return left - right, dot_error(6.0, np.abs(left) + np.abs(right)), _Pairs(exact)
 
 
 def _integer_table(points: np.ndarray) -> np.ndarray:
@@ -268,7 +265,9 @@ def _surely_turns(v: np.ndarray, doubt: np.ndarray) -> np.ndarray:
         first, second = a[:, 0] * b[:, 1], a[:, 1] * b[:, 0]
         size = np.abs(first) + np.abs(second)
         carried = (np.abs(a) + ea) * eb[:, ::-1] + (np.abs(b) + eb) * ea[:, ::-1]
-        bound = 1.01 * (carried.sum(axis=1) + 4.0 * UNIT * size) + _TINY
+        # What is carried on is itself a sum of eight rounded terms.
+        carried = carried.sum(axis=1)
+        bound = carried + dot_error(8.0, size + carried)
         return np.asarray(first - second > bound)
 
 

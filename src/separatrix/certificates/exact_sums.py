@@ -18,9 +18,7 @@ __all__ = ["column_floor", "column_sums", "exact_margin_signs", "modular_rank", 
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
 _LIMB = 26
-_LONG = 200  # bits of a multiplier beyond which limbs pay
-_SMALL, _SHORT = 2.0**16, 30
-_ROWS_AT_A_TIME = 1 << 26
+_ROWS_AT_A_TIME, _MARGINS_AT_A_TIME = 1 << 26, 1 << 13
 
 
 def _values(X: Any) -> np.ndarray:
@@ -55,62 +53,18 @@ def _mantissas(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (fraction * 2.0**53).astype(np.int64), exponent.astype(np.int64) - 53
 
 
-def _integers(X: Any, floor: np.ndarray) -> list[int]:
-    """Return all stored values as Python integers, in storage order."""
-    values = _values(X)
-    number, exponent = _mantissas(values)
-    shift = np.where(values == 0.0, 0, exponent - _spread(floor, X)).ravel()
-    flat = number.ravel()
-    if shift.max(initial=0) <= 9:
-        up, down = np.maximum(shift, 0), np.minimum(np.maximum(-shift, 0), 62)
-        return ((flat << up) >> down).tolist()
-    pairs = zip(flat.tolist(), shift.tolist(), strict=True)
-    return [v << s if s >= 0 else v >> -s for v, s in pairs]
-
-
 def exact_margin_signs(
     X: Any, signs: np.ndarray, weights: Sequence[int], intercept: bool
 ) -> np.ndarray:
     """Return the sign of every signed margin for integer weights ``[b, w_1, ..., w_d]``."""
-    floor = column_floor(X)
-    lowest = min(0, int(floor.min(initial=0)))
-    scaled = [w << int(f) - lowest for w, f in zip(weights[1:], floor, strict=True)]
-    bias = (weights[0] << -lowest) if intercept else 0
-    largest = float(np.abs(_values(X)).max(initial=0.0))
-    if lowest == 0 and largest < _SMALL and _fits_int64(int(largest), X.shape[1]):
-        return _small_margin_signs(X, scaled, floor, bias) * signs.astype(np.int64)
-    values = _integers(X, floor)
-    out = np.empty(X.shape[0], dtype=np.int64)
-    columns = X.indices.tolist() if sp.issparse(X) else None
-    starts = X.indptr.tolist() if sp.issparse(X) else range(0, X.size + 1, max(1, X.shape[1]))
-    for i in range(X.shape[0]):
-        begin, end = (starts[i], starts[i + 1]) if X.shape[1] else (0, 0)
-        at = scaled if columns is None else [scaled[j] for j in columns[begin:end]]
-        total = bias + sum(map(int.__mul__, at, values[begin:end]))
-        out[i] = (total > 0) - (total < 0)
-    return out * signs.astype(np.int64)
-
-
-def _fits_int64(largest: int, columns: int) -> bool:
-    """Whether a row of such whole numbers times one limb of the weights sums without a wrap."""
-    return columns * largest << _SHORT < 2**63
-
-
-def _small_margin_signs(X: Any, scaled: list[int], floor: np.ndarray, bias: int) -> np.ndarray:
-    """Signs where X holds short integers: weights in limbs of 30 bits, sums exact in int64."""
-    whole = X.astype(np.int64)
-    column = floor.astype(np.int64)
-    if sp.issparse(whole):
-        whole.data >>= column[whole.indices]
-    else:
-        whole = whole >> column
-    longest = max((abs(w).bit_length() for w in [bias, *scaled]), default=0)
-    totals = [0] * X.shape[0]
-    for shift in range(0, longest + 1, _SHORT):
-        limb = [(abs(w) >> shift & (1 << _SHORT) - 1) * (1 if w > 0 else -1) for w in scaled]
-        part = (whole @ np.array(limb, dtype=np.int64)).tolist()
-        totals = [total + (value << shift) for total, value in zip(totals, part, strict=True)]
-    return np.array([(t + bias > 0) - (t + bias < 0) for t in totals], dtype=np.int64)
+    bias, out = weights[0] if intercept else 0, []
+    for begin in range(0, X.shape[0], _MARGINS_AT_A_TIME):
+        turned = X[begin : begin + _MARGINS_AT_A_TIME].T
+        turned = sp.csr_array(turned) if sp.issparse(turned) else turned
+        for inside, exponent in _weighted(turned, list(weights[1:])):
+            total = (inside << max(exponent, 0)) + (bias << max(-exponent, 0))
+            out.append((total > 0) - (total < 0))
+    return np.array(out, dtype=np.int64) * signs.astype(np.int64)
 
 
 def sums_to_zero(
@@ -134,13 +88,11 @@ def sums_to_zero(
 def _weighted(X: Any, weights: list[int]) -> Iterator[tuple[int, int]]:
     """Yield for each column ``sum_i weights_i x_ij`` as an integer and a power of two."""
     floor = column_floor(X)
-    values = _values(X)
     with np.errstate(over="ignore"):  # infinity is too long, like other long integers
-        whole = np.ldexp(values, -_spread(floor, X))
-    size = float(np.abs(whole).max(initial=0.0))
-    if max(map(abs, weights)).bit_length() > _LONG and len(weights) * size < 2.0**36:
-        totals = _in_limbs(_with_values(X, whole), weights)
-        yield from zip(totals, floor.tolist(), strict=True)
+        whole = np.ldexp(_values(X), -_spread(floor, X))
+    # Sums of so many whole numbers times limbs of 16 bits stay below 2^53.
+    if len(weights) * float(np.abs(whole).max(initial=0.0)) < 2.0**36:
+        yield from zip(_in_limbs(_with_values(X, whole), weights), floor.tolist(), strict=True)
         return
     columns = sp.csr_array(X).T.tocsr()  # row j holds column j
     begin = columns.indptr.tolist()
@@ -158,11 +110,12 @@ def _with_values(X: Any, values: np.ndarray) -> Any:
 
 def _in_limbs(whole: Any, weights: list[int]) -> list[int]:
     """Weigh rows of short integers: weights in limbs of 16 bits, so that float64 sums are exact."""
-    length = (max(map(abs, weights)).bit_length() + 15) // 16
+    length = max(1, (max(map(abs, weights), default=0).bit_length() + 15) // 16)
     text = b"".join(abs(w).to_bytes(2 * length, "little") for w in weights)
-    limbs = np.frombuffer(text, dtype="<u2").reshape(len(weights), length).T.astype(np.float64)
+    limbs = np.frombuffer(text, dtype="<u2").reshape(len(weights), length).T
     signs = np.array([1.0 if w > 0 else -1.0 for w in weights])
-    sums = ((limbs * signs) @ whole).astype(np.int64)
+    parts = [(limbs[k : k + 32] * signs) @ whole for k in range(0, length, 32)]
+    sums = np.vstack(parts).astype(np.int64)
     carry = np.zeros(whole.shape[1], dtype=np.int64)
     for place in range(length):
         carry += sums[place]

@@ -19,16 +19,18 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, sha256
+from separatrix.certificates.enclosed_sums import blocks, products, row_sums
+from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.json_form import certificate_json
 from separatrix.certificates.separation import (
-    LEAST,
-    UNIT,
     Separation,
     check_separation,
     problem_from,
     root_up,
     square_length,
 )
+
+_ENTRIES_AT_A_TIME = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -109,46 +111,35 @@ def radius_up(problem: Problem) -> float:
         return 0.0
     # Divided by a power of two, no square overflows, and those that vanish do not matter.
     exponent = math.frexp(largest)[1]
-    if sp.issparse(X):
-        squares = X.copy()
-        squares.data = np.ldexp(X.data.astype(np.float64), -exponent) ** 2
-        totals = squares.sum(axis=1)
-    else:
-        divided = np.ldexp(X.astype(np.float64), -exponent)
-        totals = np.einsum("ij,ij->i", divided, divided)
-    square = float(np.max(totals)) + math.ldexp(float(problem.fit_intercept), -2 * exponent)
-    # A sum of p squares errs by less than (p + 2) units, the root by one, and what vanished by one.
-    length = math.sqrt(copies * square) * (1.0 + (X.shape[1] + 10.0) * UNIT)
-    try:
-        return math.ldexp(length, exponent)
-    except OverflowError:
-        return math.inf
+    bias = math.ldexp(float(problem.fit_intercept), -exponent)
+    longest = 0.0
+    for _, block in blocks(X, _ENTRIES_AT_A_TIME):
+        if sp.issparse(block):
+            squares = block.copy()
+            squares.data = np.ldexp(block.data, -exponent) ** 2
+        else:
+            squares = np.ldexp(block, -exponent) ** 2
+        found = products(squares, np.ones(X.shape[1]), rounded=3)
+        longest = max(longest, float(found.high.max()))
+    square = (Enclosure.exact(bias).square() + longest) * copies
+    return float(square.root().scaled(exponent).high)
 
 
 def hull_point_length_up(problem: Problem, alpha: np.ndarray) -> float:
     """Return |sum a z| / sum a, rounded up beyond every rounding error."""
-    step = alpha if n_classes_of(problem) == 2 else alpha.reshape(problem.n_samples, -1)
-    terms = float(problem.n_rows + problem.dimension) + 8.0
-    gamma = terms * UNIT / (1.0 - terms * UNIT)
-    total = _combine(problem, step, problem.X, signed=True)
-    sizes = _combine(problem, step, abs(problem.X), signed=False)
-    with np.errstate(over="ignore"):
-        outer = abs(total) + 1.01 * gamma * sizes + terms * LEAST
-    if not np.isfinite(outer).all():
+    codes, K = codes_of(problem), n_classes_of(problem)
+    if K == 2:
+        shares = np.where(codes == 1, alpha, -alpha)[:, None]
+    else:
+        # A share in the own class is a sum of up to K multipliers, and rounded as often.
+        step, shares = alpha.reshape(problem.n_samples, -1), np.zeros((problem.n_samples, K))
+        others = np.arange(K)[None, :] != codes[:, None]
+        shares[others], shares[~others] = -step.ravel(), step.sum(axis=1)
+    total = row_sums(problem.X, shares, way="each", rounded=K).size().high.ravel()
+    if problem.fit_intercept:
+        ones = np.ones((problem.n_samples, 1))
+        total = np.append(total, row_sums(ones, shares, way="each", rounded=K).size().high)
+    if not np.isfinite(total).all():
         return math.inf
     mass = sum(map(Fraction, alpha[alpha > 0.0].tolist()), start=Fraction(0))
-    return root_up(square_length(outer) / mass**2)
-
-
-def _combine(problem: Problem, step: np.ndarray, X: Any, signed: bool) -> np.ndarray:
-    """Return sum a z (signed), or the sum of the absolute terms."""
-    codes, bias = codes_of(problem), float(problem.fit_intercept)
-    if n_classes_of(problem) == 2:
-        shares = np.where(codes == 1, step, -step)[:, None] if signed else step[:, None]
-    else:
-        shares = np.zeros((problem.n_samples, n_classes_of(problem)))
-        others = np.arange(shares.shape[1])[None, :] != codes[:, None]
-        shares[others] = (-step if signed else step).ravel()
-        shares[~others] = step.sum(axis=1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.hstack([bias * shares.sum(axis=0)[:, None], (X.T @ shares).T]).ravel()
+    return root_up(square_length(total) / mass**2)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.canonical import sha256
+from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.exact_sums import (
     column_sums,
     exact_margin_signs,
@@ -21,7 +22,7 @@ from separatrix.certificates.exact_sums import (
     sums_to_zero,
 )
 from separatrix.certificates.json_form import certificate_json
-from separatrix.certificates.separation import filtered_margins, problem_from
+from separatrix.certificates.separation import enclosed_margins, problem_from
 from separatrix.problem.decimals import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 
@@ -35,7 +36,6 @@ __all__ = [
 ]
 
 Integers = tuple[int, ...]
-_LEAST_WEIGHT = 2.0**-900
 
 
 @dataclass(frozen=True)
@@ -156,27 +156,14 @@ def _cancel(part: SignedProblem, multipliers: Integers, rest: tuple[Any, int]) -
 
 
 def margin_signs(problem: SignedProblem, weights: Integers) -> np.ndarray:
-    """Return the exact sign of every margin: floats where they leave no doubt, then integers."""
+    """Return the exact sign of every margin: enclosed ones where they leave no doubt, integers."""
     size = max(max((abs(w).bit_length() for w in weights), default=0) - 1, 0)
-    floats = np.array([_ratio(w, size) for w in weights])
-    out = np.zeros(problem.n_samples, dtype=np.int64)
-    doubtful = [np.arange(0)]
-    faithful = all(f == 0.0 or abs(f) > _LEAST_WEIGHT for f in floats.tolist()) and all(
-        w == 0 or f != 0.0 for w, f in zip(weights, floats.tolist(), strict=True)
-    )
-    for begin, computed, error in filtered_margins(problem, floats[None]):
-        # The floats differ from the integers by at most one rounding each: error holds four.
-        sure = (abs(computed) > 1.5 * error) & np.isfinite(computed) & np.isfinite(error) & faithful
-        out[begin : begin + len(computed)] = np.where(sure, np.sign(computed), 0)
-        doubtful.append(begin + np.flatnonzero(~sure))
-    rows = np.concatenate(doubtful)
+    floats = np.array([w / (1 << size) for w in weights])  # each is the nearest one
+    margins = enclosed_margins(problem, Enclosure.around(floats[None], 0.0))
+    out = (margins.low > 0.0).astype(np.int64) - (margins.high < 0.0)
+    rows = np.flatnonzero(out == 0)
     if rows.size:
         out[rows] = exact_margin_signs(
             problem.X[rows], problem.signs[rows], weights, problem.fit_intercept
         )
     return out
-
-
-def _ratio(value: int, bits: int) -> float:
-    """Return ``value / 2**bits`` correctly rounded."""
-    return value / (1 << bits)

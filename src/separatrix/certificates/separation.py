@@ -1,14 +1,13 @@
 """Exact proof that weights put every row strictly on its own side.
 
-A float64 filter with a rigorous bound on its rounding error settles all rows but the closest ones;
-those are settled by the exact integers of `checker`. Nothing here knows how the weights were found.
+Enclosed margins settle all rows but the closest ones; those are settled by the exact integers of
+`checker`. Nothing here knows how the weights were found.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,16 +15,14 @@ from typing import Any
 import numpy as np
 
 from separatrix import checker
-from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
+from separatrix.certificates.enclosed_sums import products
+from separatrix.certificates.enclosure import Enclosure, enclosed
 from separatrix.certificates.json_form import certificate_json
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 
-# The rounding unit of float64, and the least positive float64.
-UNIT = 2.0**-53
-LEAST = 2.0**-1074
-_ENTRIES_AT_A_TIME = 4_000_000
+_SCORES_AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -118,14 +115,10 @@ def misplaced(problem: Problem, w: np.ndarray) -> int:
     """Count the samples that are not strictly on their own side, in exact arithmetic."""
     n_vectors = 1 if n_classes_of(problem) == 2 else n_classes_of(problem)
     weights = np.asarray(w, dtype=np.float64).reshape(n_vectors, -1)
-    vectors, codes, count = exact_vectors(weights), codes_of(problem), 0
-    for begin, computed, error in filtered_margins(problem, weights):
-        with np.errstate(invalid="ignore"):
-            right, wrong = computed > error, computed < -error
-        count += int(wrong.sum())
-        doubtful = begin + np.flatnonzero(~(right | wrong) | ~np.isfinite(computed))
-        count -= int((wrong & ~np.isfinite(computed)).sum())
-        count += sum(exact_margin(problem, vectors, codes, k) <= 0 for k in doubtful.tolist())
+    margins, vectors = enclosed_margins(problem, weights), exact_vectors(weights)
+    count, codes = int((margins.high <= 0.0).sum()), codes_of(problem)
+    for number in np.flatnonzero((margins.low <= 0.0) & (margins.high > 0.0)).tolist():
+        count += exact_margin(problem, vectors, codes, number) <= 0
     return count
 
 
@@ -136,26 +129,17 @@ def margin_range(problem: Problem, weights: np.ndarray) -> tuple[Fraction, int]:
     """
     if not np.isfinite(weights).all():
         raise checker.Refused("the weights must be finite numbers")
-    least, least_computed, worst = math.inf, math.inf, 0
-    doubtful: list[int] = []
-    for begin, computed, error in filtered_margins(problem, weights):
-        # A comparison with NaN is false: overflow is a doubt, never a proof.
-        finite = np.isfinite(computed) & np.isfinite(error)
-        settled = finite & (computed - error > 0.0)
-        if settled.any():
-            least = min(least, float((computed - error)[settled].min()))
-        here = int(np.argmin(np.where(finite, computed, np.inf)))
-        if finite[here] and computed[here] < least_computed:
-            least_computed, worst = float(computed[here]), begin + here
-        doubtful += (begin + np.flatnonzero(~settled)).tolist()
+    margins = enclosed_margins(problem, weights)
     vectors, codes = exact_vectors(weights), codes_of(problem)
-    if doubtful and least_computed < 0.0:
+    settled, about = margins.low > 0.0, margins.middle
+    worst = int(np.argmin(np.where(np.isnan(about), np.inf, about)))
+    if about[worst] < 0.0:
         # The worst of all is nearly always wrong for certain; then no other need be looked at.
         exact = exact_margin(problem, vectors, codes, worst)
         if exact <= 0:
             return exact, worst
-    bound = Fraction(least) if math.isfinite(least) else None
-    for number in doubtful:
+    bound = Fraction(float(margins.low[settled].min())) if settled.any() else None
+    for number in np.flatnonzero(~settled).tolist():
         exact = exact_margin(problem, vectors, codes, number)
         if bound is None or exact < bound:
             bound, worst = exact, number
@@ -163,50 +147,33 @@ def margin_range(problem: Problem, weights: np.ndarray) -> tuple[Fraction, int]:
     return bound, worst
 
 
-def filtered_margins(
-    problem: Problem, weights: np.ndarray
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield, block by block, each sample's least margin in float64 and a bound on its error.
+def enclosed_margins(problem: Problem, weights: Any) -> Enclosure:
+    """Enclose each sample's least margin, for weights [b, w_1 ... w_d] by class, or enclosed ones.
 
-    A dot product of k terms in any order errs by at most k u / (1 - k u) times the sum of absolute
-    products, plus one least number for each product that underflows (Higham, section 3.1).
+    What their bounds leave open is a doubt, and overflow too; neither is ever a proof.
     """
     X, codes = problem.X, codes_of(problem)
-    width = max(64 if sp.issparse(X) else X.shape[1], 4 * len(weights), 1)
-    step = max(1, _ENTRIES_AT_A_TIME // width)
-    bias = weights[:, 0] if problem.fit_intercept else np.zeros(len(weights))
-    for begin in range(0, problem.n_samples, step):
-        block = X[begin : begin + step]
-        terms = _most_entries(block) + 4.0
-        gamma = terms * UNIT / (1.0 - terms * UNIT)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = block @ weights[:, 1:].T + bias
-            sizes = abs(block) @ abs(weights[:, 1:]).T + abs(bias)
-            errors = 1.01 * gamma * sizes + 4.0 * terms * LEAST
-            own = codes[begin : begin + step]
-            if len(weights) == 1:
-                yield begin, np.where(own == 1, scores[:, 0], -scores[:, 0]), errors[:, 0]
-            else:
-                yield begin, *_against_rivals(scores, errors, own)
+    bias = weights[:, 0] if problem.fit_intercept else Enclosure.exact(np.zeros(weights.shape[0]))
+    turned = enclosed(weights[:, 1:])
+    turned = Enclosure(turned.low.T, turned.high.T)
+    if weights.shape[0] == 1:
+        return (products(X, turned)[:, 0] + bias).times_sign(np.where(codes == 1, 1.0, -1.0))
+    step = max(1, _SCORES_AT_A_TIME // weights.shape[0])
+    found = [
+        _over_rivals(products(X[begin : begin + step], turned, way="each") + bias,
+                     codes[begin : begin + step])
+        for begin in range(0, problem.n_samples, step)
+    ]  # fmt: skip
+    return Enclosure.joined(found)
 
 
-def _against_rivals(
-    scores: np.ndarray, errors: np.ndarray, own: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return by how much each sample's class beats its best rival, with the error bound."""
-    at = np.arange(len(own))
-    differences = scores[at, own][:, None] - scores
-    bounds = 1.01 * (errors[at, own][:, None] + errors + UNIT * abs(differences)) + LEAST
-    lower = differences - bounds
-    lower[at, own] = np.inf
-    rival = np.argmin(np.where(np.isnan(lower), -np.inf, lower), axis=1)
-    return differences[at, rival], bounds[at, rival]
-
-
-def _most_entries(block: Any) -> float:
-    if not sp.issparse(block):
-        return float(block.shape[1])
-    return float(np.diff(block.indptr).max(initial=0))
+def _over_rivals(scores: Enclosure, own: np.ndarray) -> Enclosure:
+    """Enclose by how much each sample's class beats its best rival."""
+    at = np.arange(len(own)), own
+    over = scores[at][:, None] - scores
+    for end in (over.low, over.high):
+        end[at] = np.inf
+    return -(-over).column_max()
 
 
 def exact_vectors(weights: np.ndarray) -> tuple[list[list[int]], int]:

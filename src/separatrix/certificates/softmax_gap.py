@@ -51,7 +51,7 @@ class SoftmaxGap(WeightsByClass):
         return as_matrix(on_host(X))
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
-        """Errors are bounded for all classes at once first, which is cheaper; then class by class."""
+        """Bound errors for all classes at once, which is cheaper, and then class by class."""
         penalty, costs = self._penalty, self.costs
         for by_column in (False, True):
             with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):

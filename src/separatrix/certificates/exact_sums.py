@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from separatrix import checker
 from separatrix._sparse import sparse as sp
 
 __all__ = ["column_floor", "column_sums", "exact_margin_signs", "modular_rank", "sums_to_zero"]
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
-_LIMB = 26
-_ROWS_AT_A_TIME, _MARGINS_AT_A_TIME = 1 << 26, 1 << 13
+# Limbs of so many bits, and how many of them add up below 2^53: alone, or times 16 bits.
+_LONG, _ROWS_AT_A_TIME = 26, 1 << 26
+_SHORT, _TERMS = 18, 1 << 18
+_MARGINS_AT_A_TIME = 1 << 13
 
 
 def _values(X: Any) -> np.ndarray:
@@ -85,31 +86,31 @@ def sums_to_zero(
     return True
 
 
-def _weighted(X: Any, weights: list[int]) -> Iterator[tuple[int, int]]:
-    """Yield for each column ``sum_i weights_i x_ij`` as an integer and a power of two."""
-    floor = column_floor(X)
-    with np.errstate(over="ignore"):  # infinity is too long, like other long integers
-        whole = np.ldexp(_values(X), -_spread(floor, X))
-    # Sums of so many whole numbers times limbs of 16 bits stay below 2^53.
-    if len(weights) * float(np.abs(whole).max(initial=0.0)) < 2.0**36:
-        yield from zip(_in_limbs(_with_values(X, whole), weights), floor.tolist(), strict=True)
-        return
-    columns = sp.csr_array(X).T.tocsr()  # row j holds column j
-    begin = columns.indptr.tolist()
-    rows, entries = columns.indices.tolist(), columns.data.tolist()
-    for j in range(X.shape[1]):
-        part = slice(begin[j], begin[j + 1])
-        numbers, exponent = checker.integers([1.0, *entries[part]])
-        inside = sum(weights[i] * v for i, v in zip(rows[part], numbers[1:], strict=True))
-        yield inside, exponent
+def _weighted(X: Any, weights: list[int]) -> list[tuple[int, int]]:
+    """Return for each column ``sum_i weights_i x_ij`` as an integer and a power of two."""
+    floor, totals = column_floor(X), [0] * X.shape[1]
+    for shift, whole in _limbs(X, floor, _SHORT):
+        for begin in range(0, len(weights), _TERMS):
+            rows = slice(begin, begin + _TERMS)
+            sums = _in_limbs(whole[rows], weights[rows])
+            totals = [total + (value << shift) for total, value in zip(totals, sums, strict=True)]
+    return list(zip(totals, floor.tolist(), strict=True))
 
 
-def _with_values(X: Any, values: np.ndarray) -> Any:
-    return sp.csr_array((values, X.indices, X.indptr), X.shape) if sp.issparse(X) else values
+def _limbs(X: Any, floor: np.ndarray, bits: int) -> Iterator[tuple[int, Any]]:
+    """Yield X in limbs, the highest first: x_ij is the sum of limb_ij 2^(floor_j + shift)."""
+    values, columns = _values(X), _spread(floor, X)
+    top = int(np.where(values == 0.0, 0, np.frexp(values)[1] - columns).max(initial=0))
+    for shift in range(max(top - 1, 0) // bits * bits, -1, -bits):
+        # Both steps are exact: a limb is whole, and what is left has fewer bits than before.
+        limb = np.trunc(np.ldexp(values, -columns - shift))
+        if shift:
+            values = values - np.ldexp(limb, columns + shift)
+        yield shift, sp.csr_array((limb, X.indices, X.indptr), X.shape) if sp.issparse(X) else limb
 
 
 def _in_limbs(whole: Any, weights: list[int]) -> list[int]:
-    """Weigh rows of short integers: weights in limbs of 16 bits, so that float64 sums are exact."""
+    """Weigh rows of 18 bits: weights in limbs of 16 bits, so that 2^18 terms stay below 2^53."""
     length = max(1, (max(map(abs, weights), default=0).bit_length() + 15) // 16)
     text = b"".join(abs(w).to_bytes(2 * length, "little") for w in weights)
     limbs = np.frombuffer(text, dtype="<u2").reshape(len(weights), length).T
@@ -128,18 +129,10 @@ def _in_limbs(whole: Any, weights: list[int]) -> list[int]:
 
 def column_sums(X: Any, signs: np.ndarray) -> list[Fraction]:
     """Return the exact sum of the signed rows ``y [1, x]``."""
-    floor = column_floor(X)
-    values = np.where(_values(X) == 0.0, 0.0, _values(X))
-    top = int(np.where(values == 0.0, 0, np.frexp(values)[1] - _spread(floor, X)).max(initial=0))
-    totals = [Fraction(0)] * X.shape[1]
-    for shift in range(top // _LIMB * _LIMB, -1, -_LIMB):
-        # Both steps are exact: a limb has 26 bits, and what is left has fewer bits than before.
-        unit = _spread(floor, X) + shift
-        limb = np.rint(np.ldexp(values, -unit))
-        values = values - np.ldexp(limb, unit)
-        whole = _with_values(X, limb)
+    floor, totals = column_floor(X), [Fraction(0)] * X.shape[1]
+    for shift, whole in _limbs(X, floor, _LONG):
         for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
-            rows = slice(begin, begin + _ROWS_AT_A_TIME)  # so many limbs add up below 2^53
+            rows = slice(begin, begin + _ROWS_AT_A_TIME)
             for j, value in enumerate((signs[rows] @ whole[rows]).tolist()):
                 totals[j] += int(value) * Fraction(2) ** (int(floor[j]) + shift)
     return [Fraction(int(signs.sum())), *totals]

@@ -174,11 +174,12 @@ class _Bounds:
     def _excess_by_columns(self) -> float:
         """Bound f - min f by the least eigenvalue of A'A with unit columns."""
         lengths = self.square_lengths.root()
-        gram = _gram(self.A, self.s, lengths, rounded=2)
-        gram = gram + Enclosure(np.diag(self.penalty.low), np.diag(self.penalty.high))
         sizes = lengths.middle
-        least = _least_eigenvalue(gram / sizes / sizes[:, None])
-        return _sum_of_squares(self.gradient / sizes[:, None], least)
+        gram = _gram(self.A, self.s, lengths, sizes, rounded=2)
+        if self.ridge:
+            penalty = self.penalty / sizes / sizes
+            gram = gram + Enclosure(np.diag(penalty.low), np.diag(penalty.high))
+        return _sum_of_squares(self.gradient / sizes[:, None], _least_eigenvalue(gram))
 
     def _excess_by_triangle(self) -> float:
         """Bound f - min f = (C'g)' (B'B)^-1 (C'g) with B = A C and any C: here the inverse of R.
@@ -195,7 +196,7 @@ class _Bounds:
         found = products(self.A, C, way="each", rounded=1)
         B, wrong = found.middle, found.radius
         lengths = _square_lengths(B, self.s).root()
-        least = Enclosure.exact(max(0.0, _least_eigenvalue(_gram(B, self.s, lengths))))
+        least = Enclosure.exact(_least_eigenvalue(_gram(B, self.s, lengths, np.ones(columns))))
         # sigma_min of the exact A C is at least that of B, less the norm of what is wrong with B.
         away = _weighted_squares(Enclosure.exact(wrong), self.s).sum().root()
         least = (least.root() - away).at_least(0.0).square()
@@ -225,20 +226,25 @@ def _square_lengths(A: Any, s: np.ndarray) -> Enclosure:
     return total.at_least(0.0)
 
 
-def _gram(A: Any, s: np.ndarray, lengths: Enclosure, rounded: int = 0) -> Enclosure:
-    """Enclose A'SA, s below 1: the absolute terms of a sum add up to two lengths (Cauchy).
+def _gram(
+    A: Any, s: np.ndarray, lengths: Enclosure, sizes: np.ndarray, rounded: int = 0
+) -> Enclosure:
+    """Enclose A'SA, s below 1, for columns divided by sizes.
 
-    Both entries together were rounded so many times. A product s a that vanished is off by less
-    than a least number, times the other entry.
+    The absolute terms of a sum add up to two lengths (Cauchy). Both entries together were rounded
+    so many times, the sum twice by division. A product s a that vanished is off by less than a
+    least number, times the other entry.
     """
     if sp.issparse(A):
         found = (A.multiply(s[:, None]).T @ A).toarray()
     else:
         found = (A * s[:, None]).T @ A
-    reach = (lengths[:, None] * lengths).high
-    entries, terms = A.data if sp.issparse(A) else A, A.shape[0] + rounded + 2.0
+    entries, terms = A.data if sp.issparse(A) else A, A.shape[0] + rounded + 4.0
     largest = max(float(entries.max(initial=1.0)), -float(entries.min(initial=-1.0)))
-    return Enclosure.around(found, dot_error(terms, reach) + largest * dot_error(terms, 0.0))
+    vanished = Enclosure.exact(largest * dot_error(terms, 0.0)) / sizes / sizes[:, None]
+    units = (lengths / sizes).high
+    errors = dot_error(terms, units[:, None] * units) + vanished.high
+    return Enclosure.around(found / sizes / sizes[:, None], errors)
 
 
 def _sum_of_squares(values: Enclosure, over: float) -> float:
@@ -254,9 +260,9 @@ def _least_eigenvalue(gram: Enclosure) -> float:
     (Rump 2006, theorem 2.3); twice as many units serve libraries that multiply by inverses. So M is
     the middle of the matrix less the bound to be proved, that much, and the norm of the radii.
     """
-    middle, size = gram.middle, float(len(gram.low))
+    middle, radius, size = gram.middle, gram.radius, float(len(gram.low))
     trace = Enclosure.exact(np.diag(middle)).size().sum().high
-    wrong = Enclosure.exact(np.maximum(gram.radius, gram.radius.T)).square().sum().root()
+    wrong = Enclosure.exact(np.maximum(radius, radius.T)).square().sum().root()
     wrong = wrong + dot_error(2.0 * size + 2.0, trace) + dot_error((size + 2.0) ** 2, 0.0)
     if not math.isfinite(wrong.high):
         return 0.0

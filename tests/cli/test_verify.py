@@ -115,7 +115,7 @@ def test_a_direct_machine_with_a_kernel_is_proved_again(irises, tmp_path):
 
 def test_a_model_of_arrays_has_no_data_file(tmp_path):
     path = tmp_path / "model.sx"
-    sx.save(sx.GaussianPlugIn().fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1]), path)
+    sx.save(sx.Fisher(direction="means").fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1]), path)
     told = run("info", path)
     assert "no proof" in told.stdout
     assert "trained on arrays" in told.stdout

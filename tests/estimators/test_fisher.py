@@ -72,7 +72,8 @@ def test_the_lectures_threshold_and_its_generalisation():
     projected = many.transform(X)[:, None] - (many.means_ - many.xbar_) @ many.scalings_
     assert (many.predict(X) == (projected**2).sum(axis=2).argmin(axis=1)).all()
     assert many.score(X, y) > 0.97
-    assert many.certificate_ is None
+    assert many.certificate_.holds
+    assert many.certificate_.check(X, y)
 
 
 def test_a_loss_moves_the_threshold():

@@ -33,6 +33,14 @@ def other_kernel(model):
     model.kernel_ = type(model.kernel_)("linear")
 
 
+def turn_directions(model):
+    model.scalings_ = -model.scalings_
+
+
+def shift_priors(model):
+    model.priors_ = model.priors_[::-1] * [0.5, 1.0, 1.5]
+
+
 def fewer_machines(model):
     model.dual_coef_ = model.dual_coef_[:1]
 
@@ -49,6 +57,15 @@ def fewer_machines(model):
         ("perceptron", shift_weights),
         ("least squares", shift_weights),
         ("fisher of two", shift_weights),
+        ("fisher", shift_weights),
+        ("fisher", turn_directions),
+        ("fisher", lambda m: setattr(m, "intercept_", m.intercept_ * (1.0 + 1e-5))),
+        ("plug-in", shift_weights),
+        ("plug-in", shift_intercept),
+        ("plug-in, full", shift_priors),
+        ("kernel perceptron", shift_intercept),
+        ("kernel perceptron", shift_shares),
+        ("kernel perceptron", move_support),
         ("fewest errors", shift_weights),
         ("kernel, rbf", shift_intercept),
         ("kernel, rbf", shift_shares),
@@ -69,8 +86,8 @@ def test_a_proof_of_other_weights_is_none(name, change):
 
 
 def test_models_without_a_proof_say_so():
-    assert not has_proof(sx.GaussianPlugIn().fit(X, IRIS.target))
-    assert not has_proof(sx.OneVsRest(sx.GaussianPlugIn()).fit(X, IRIS.target))
+    assert not has_proof(sx.Fisher(direction="means").fit(X, IRIS.target))
+    assert not has_proof(sx.OneVsRest(sx.Fisher(direction="means")).fit(X, IRIS.target))
     assert has_proof(sx.OneVsRest(sx.LinearSVM()).fit(X, np.asarray(IRIS.target)))
 
 

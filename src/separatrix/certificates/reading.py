@@ -19,6 +19,7 @@ from separatrix.certificates.error_tree import tree_of
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.kernel_gap import KernelGap
 from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
+from separatrix.certificates.kernel_separation import KernelSeparation
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.scaled_gap import ScaledGap
@@ -65,6 +66,8 @@ def from_json(
         }
         if kind in _GAPS:
             return _gap(_GAPS[kind], claim, common, function)
+        if kind == "kernel-separation":
+            return _kernel_separation(claim, common, function)
         if kind in VERDICTS:
             common["decimals"] = tuple(about.decimals or ())
         return _READERS[kind](claim, common, kind)
@@ -80,17 +83,35 @@ def _gap(record: Any, claim: Claim, common: dict[str, Any], function: Any = None
     if len(values["costs"]) == 1:  # a file that claims a trillion rows takes no memory for them
         values["costs"] = np.broadcast_to(values["costs"], (n,))
     if "kernel" in values:
-        require(
-            claim.kernel.name != "callable" or function is not None,
-            "the kernel was a function: hand it over to be able to check",
-        )
-        values["kernel"] = Kernel(**vars(claim.kernel), function=function)
+        values["kernel"] = _kernel(claim.kernel, function)
         values["smallest"] = math.nan if claim.smallest is None else claim.smallest
     if "rows" in values.keys() - {field.name for field in fields(record)}:
         values["multipliers"] = _for_every_row(values.pop("rows"), values["multipliers"], n)
     found = record(**values, **common)
     found.require_sound()
     return found
+
+
+def _kernel(told: Claim, function: Any) -> Kernel:
+    require(
+        told.name != "callable" or function is not None,
+        "the kernel was a function: hand it over to be able to check",
+    )
+    return Kernel(**vars(told), function=function)
+
+
+def _kernel_separation(claim: Claim, common: dict[str, Any], function: Any) -> KernelSeparation:
+    require(0 < common["n_rows"] < _MOST_ROWS, "the certificate must say how many rows there are")
+    rows, shares = np.array(claim.rows, np.int64), np.array(claim.shares)
+    return KernelSeparation(
+        kernel=_kernel(claim.kernel, function),
+        shares=_for_every_row(rows, shares, common["n_rows"]),
+        bias=claim.bias,
+        right=claim.right,
+        lower=-math.inf if claim.lower is None else claim.lower,
+        upper=math.inf if claim.upper is None else claim.upper,
+        **common,
+    )
 
 
 def _for_every_row(rows: np.ndarray, multipliers: np.ndarray, n: int) -> np.ndarray:
@@ -148,4 +169,4 @@ def _errors(claim: Claim, common: dict[str, Any], _: str) -> FewestErrors:
 
 
 _READERS: dict[str, Any] = _GAPS | dict.fromkeys(VERDICTS, _verdict)
-_READERS |= {"scaled-gap": _scaled, "errors": _errors}
+_READERS |= {"scaled-gap": _scaled, "errors": _errors, "kernel-separation": _kernel_separation}

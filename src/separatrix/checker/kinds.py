@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import codec, errors, gaps, kernels, many_classes, separation, witnesses
+from . import codec, errors, gaps, kernel_separation, kernels, many_classes, separation, witnesses
 from .codec import Claim, Reader, Refused, refusing
 from .exact import Data
 from .labels import same_label
@@ -34,6 +34,11 @@ CLAIMS = {
     "softmax-gap": (many_classes.check_softmax_gap, many_classes.FIELDS, {}),
     "kernel-gap": (kernels.check_kernel_gap, kernels.FIELDS, {}),
     "kernel-multiclass-gap": (kernels.check_kernel_multiclass_gap, kernels.DIRECT, {}),
+    "kernel-separation": (
+        kernel_separation.check_kernel_separation,
+        kernel_separation.FIELDS,
+        kernel_separation.BOUNDS,
+    ),
 }  # fmt: skip
 SCALED = "separation", "margin-bounds", "gordan", "overlap", "quasi"  # decimals times 10**k
 TEXTS = codec.many(codec.text)

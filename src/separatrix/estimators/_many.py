@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from separatrix.certificates.parts import PartProofs
 from separatrix.core.available import SCORES_ONLY, Absent, available_unless
 from separatrix.core.checks import several_classes
 from separatrix.estimators._frames import frames_of, numbered
@@ -110,17 +111,23 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         return frames()
 
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
+        """Return which class each machine sets against which; -1 stands for all others."""
+        raise NotImplementedError
+
+    @property
+    def certificate_(self) -> PartProofs:
+        """The certificates of all machines as one; ``check(X, y)`` proves each again."""
+        check_is_fitted(self)
+        names = tuple(str(name) for name in self.classes_)
+        return PartProofs(tuple(self.certificates_), self._pairs(), names)
+
     def check(self, X: Any, y: Any) -> bool:
         """Prove the certificate of every machine again from the data."""
-        check_is_fitted(self)
         X = validate_data(
             self, X, reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=None
         )
-        codes = np.searchsorted(self.classes_, np.asarray(y))
-        for proof, (rows, labels) in zip(self.certificates_, self._labels(codes), strict=True):
-            if proof is None or not proof.check(X if rows is None else X[rows], labels):
-                return False
-        return True
+        return self.certificate_.check(X, y)
 
     def _margins(self, X: Any) -> np.ndarray:
         """Return one column a machine: above zero speaks for its second label."""

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.fisher import check_fisher
+from separatrix.certificates.fisher_classes import prove_fisher_directions
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
@@ -75,9 +76,10 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         The share shrunk by: 0 for S_W as it is, None for the pseudo-inverse or the naive direction.
     method_ : str
         How S_W was divided by.
-    certificate_ : FisherDirection or None
-        For two classes and S_W as it is: no direction has a larger ratio, proved to within the
-        rounding stated. None elsewhere: there what is maximised is not the ratio of these data.
+    certificate_ : FisherDirection, FisherDirections or None
+        For S_W as it is: no direction has a larger ratio, proved to within the rounding stated;
+        for several classes the ratio of every direction is enclosed (up to 400 columns). None
+        elsewhere: there what is maximised is not the ratio of these data.
     status_, n_iter_, n_passes_
         How it ended, the iterations of conjugate gradients (1 where there were none), and passes.
 
@@ -148,7 +150,7 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
             _laid_out(place, X, codes, weights, n_classes),
         )
         self._adopt(found, 0.0 if loss is None else log_odds_threshold(loss))
-        self._certify(X, y, weights)
+        self._certify(X, y, codes, weights, found.directions)
         return self
 
     def _check_parameters(self) -> None:
@@ -187,13 +189,20 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         self.status_ = Status.OPTIMAL
         self.coef_, self.intercept_ = coef, intercept
 
-    def _certify(self, X: Any, y: np.ndarray, weights: np.ndarray) -> None:
+    def _certify(self, X: Any, y: Any, codes: Any, weights: Any, directions: np.ndarray) -> None:
         self.certificate_ = None
-        if len(self.classes_) == 2 and self.direction == "fisher" and self.shrinkage_ == 0.0:
+        if self.direction != "fisher" or self.shrinkage_ != 0.0:
+            return
+        if len(self.classes_) == 2:
             self.certificate_ = check_fisher(X, y, self.coef_[0], weights)
-            if not self.certificate_.holds:
-                self.status_ = Status.UNPROVED
-                self._warn(f"{self.status_.cause}. {self.certificate_}.")
+        else:
+            names = tuple(str(name) for name in self.classes_)
+            self.certificate_ = prove_fisher_directions(
+                X, codes, weights, directions, self.coef_, names
+            )
+        if self.certificate_ is not None and not self.certificate_.holds:
+            self.status_ = Status.UNPROVED
+            self._warn(f"{self.status_.cause}. {self.certificate_}.")
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the rows' projections on the directions, the mean of the training rows at 0."""

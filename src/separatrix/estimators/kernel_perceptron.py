@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.kernel_separation import KernelSeparation, prove_kernel_separation
 from separatrix.core.checks import positive, two_classes
 from separatrix.estimators._kernel_base import KernelClassifier
 from separatrix.solvers import kernel_kozinec, kernel_perceptron
@@ -19,7 +21,7 @@ __all__ = ["KernelKozinec", "KernelPerceptron"]
 
 
 class _KernelRule(KernelClassifier):
-    """What both rules share: one row of the kernel matrix an update, and no proof."""
+    """What both rules share: one row of the kernel matrix an update, and the proof."""
 
     max_updates: Any
     max_seconds: Any
@@ -52,10 +54,29 @@ class _KernelRule(KernelClassifier):
         self._keep_support(X, share[None, :])
         self.intercept_ = np.array([float(share.sum())])
         self.n_iter_, self.n_passes_ = state.updates, state.passes
-        self.certificate_ = None
+        self._certify(X, (state.signs > 0.0).astype(np.int64), share)
         if self.status_ not in (Status.SEPARATED, Status.EPSILON):
             self._warn(f"{self.status_.cause}.")
         return state
+
+    def _certify(self, X: Any, codes: np.ndarray, shares: np.ndarray) -> None:
+        """Prove which rows are on their own side; a run that separates must prove it of all."""
+        claim = KernelSeparation(
+            kernel=self.kernel_,
+            shares=shares,
+            bias=float(self.intercept_[0]),
+            right=0,
+            lower=-np.inf,
+            upper=np.inf,
+            data_sha256=sha256(data_of(X, codes, 2, True)),
+            n_rows=X.shape[0],
+            n_features=X.shape[1],
+            classes=tuple(str(name) for name in self.classes_),
+        )
+        self.certificate_ = prove_kernel_separation(claim, X, codes)
+        ended_well = self.status_ in (Status.SEPARATED, Status.EPSILON)
+        if ended_well and not self.certificate_.holds:
+            self.status_ = Status.UNPROVED
 
 
 class KernelPerceptron(_KernelRule):
@@ -79,6 +100,9 @@ class KernelPerceptron(_KernelRule):
     ----------
     support_, support_vectors_, dual_coef_, intercept_, classes_
         The rows used, how often (with the sign of their class), and the bias.
+    certificate_ : KernelSeparation
+        How many rows are strictly on their own side, and bounds on the largest margin of any
+        hyperplane in the kernel's space (in homogeneous coordinates): proved.
     status_, n_iter_, n_passes_
         Why the run ended, its mistakes, and its passes over the rows.
 
@@ -140,7 +164,10 @@ class KernelKozinec(_KernelRule):
     support_, support_vectors_, dual_coef_, intercept_, classes_
         The rows used, their convex coefficients (with the sign of their class), and the bias.
     margin_bounds_ : (float, float)
-        The largest margin of any hyperplane lies between these, computed in floating point.
+        The largest margin of any hyperplane lies between these: proved where the kernel is positive
+        semidefinite, else as computed.
+    certificate_ : KernelSeparation
+        How many rows are strictly on their own side, and the bounds on the margin.
     status_, n_iter_, n_passes_
         Why the run ended, and its updates, each of which looks at all rows.
 
@@ -181,7 +208,8 @@ class KernelKozinec(_KernelRule):
         if self.epsilon is not None:
             positive("epsilon", self.epsilon)
         state = self._fit(X, y, kernel_kozinec, epsilon=self.epsilon)
-        self.margin_bounds_ = state.bounds
+        proved = self.certificate_.lower, self.certificate_.upper
+        self.margin_bounds_ = proved if np.isfinite(proved).all() else state.bounds
         return self
 
     def _replay(self, X: Any, y: Any) -> Iterator[KernelFrame]:

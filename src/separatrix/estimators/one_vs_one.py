@@ -29,8 +29,9 @@ class OneVsOne(ManyClasses):
     ----------
     estimators_, pairs_, classes_
         The machines, the two class numbers of each, and the classes.
-    certificates_
-        The certificate of every machine, None where it has none; ``check(X, y)`` proves all again.
+    certificate_, certificates_
+        The certificates of all machines as one, and in a list: None for a machine that has none.
+        ``check(X, y)`` proves all again.
 
     Examples
     --------
@@ -50,6 +51,9 @@ class OneVsOne(ManyClasses):
             rows = np.flatnonzero((codes == low) | (codes == high))
             tasks.append((rows, (codes[rows] == high).astype(np.int64)))
         return tasks
+
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
+        return self.pairs_
 
     def _scores(self, X: Any) -> np.ndarray:
         return tally(self._margins(X), self.pairs_, len(self.classes_))

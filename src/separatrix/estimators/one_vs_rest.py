@@ -26,8 +26,9 @@ class OneVsRest(ManyClasses):
     ----------
     estimators_, classes_
         The machines, one a class (one alone for two classes), and the classes.
-    certificates_
-        The certificate of every machine, None where it has none; ``check(X, y)`` proves all again.
+    certificate_, certificates_
+        The certificates of all machines as one, and in a list: None for a machine that has none.
+        ``check(X, y)`` proves all again.
 
     Examples
     --------
@@ -39,8 +40,11 @@ class OneVsRest(ManyClasses):
     """
 
     def _labels(self, codes: np.ndarray) -> list[Task]:
+        return [(None, (codes == k).astype(np.int64)) for _, k in self._pairs()]
+
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
         numbers = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        return [(None, (codes == k).astype(np.int64)) for k in numbers]
+        return tuple((-1, k) for k in numbers)
 
     def _scores(self, X: Any) -> np.ndarray:
         return self._margins(X)

@@ -40,6 +40,7 @@ class Gaussians:
 
     shared: `linear` holds weights (K x d, of X as given) and offsets (K). full: `whiteners` holds
     for each class a matrix V with V V' = C_k^-1. diagonal: `variances` holds a row for each class.
+    `shares` are what covariances were shrunk by; None for a pseudo-inverse, the inverse of none.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class Gaussians:
     whiteners: tuple[FloatArray, ...] = ()
     variances: FloatArray | None = None
     method: str = ""
+    shares: tuple[float, ...] | None = ()
 
     def log_densities(self, X: Matrix) -> FloatArray:
         """Return log p(x | k) for every row and class, up to a constant of the row."""
@@ -143,7 +145,9 @@ def estimate_gaussians(
     whiteners, roots, shares = zip(*(_whitener(part, shrinkage) for part in parts), strict=True)
     shrunk = [f"{share:.3g}" for share in shares]
     method = "Cholesky" if not any(shares) else f"covariances shrunk by {', '.join(shrunk)}"
-    return replace(plain, whiteners=whiteners, log_roots=np.array(roots), method=method)
+    return replace(
+        plain, whiteners=whiteners, log_roots=np.array(roots), method=method, shares=shares
+    )
 
 
 def _shared(
@@ -160,6 +164,7 @@ def _shared(
         np.zeros(n_classes),
         linear=(found.W, found.b),
         method=found.method,
+        shares=None if found.shrinkage is None else (float(found.shrinkage),),
     )
 
 

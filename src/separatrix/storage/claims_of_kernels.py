@@ -16,7 +16,7 @@ from separatrix.storage.claims_of_machines import ROW_WEIGHTS, require_status
 from separatrix.storage.fitted_values import Mismatch, Values
 from separatrix.storage.training_rows import TrainingRows
 
-__all__ = ["require_kernel_machine"]
+__all__ = ["require_kernel_machine", "require_kernel_rule"]
 
 _KEPT = (
     "objective_", "dual_objective_", "gap_", "intercept_", "support_", "dual_coef_",
@@ -48,6 +48,24 @@ def require_kernel_machine(values: Values, data: TrainingRows) -> None:
     _require_margins(machines, data)
     values.record("n_iter_", "n_passes_", "path_")
     values.name("certificate_.margins")
+
+
+def require_kernel_rule(values: Values, data: TrainingRows) -> None:
+    """Require that a `KernelPerceptron` or `KernelKozinec` is the function that is proved."""
+    model, proof = values.model, values.model.certificate_
+    _require_kernel(values, (proof,), data, None)
+    again = fresh(model)
+    again.kernel_, again.intercept_ = model.kernel_, np.array([proof.bias])
+    again._keep_support(data.X, proof.shares[None, :])
+    values.same_as(again, "intercept_", "support_", "dual_coef_", "support_vectors_")
+    ended_well = model.status_ in (Status.SEPARATED, Status.EPSILON)
+    values.require(proof.holds or not ended_well, "status_")
+    if hasattr(model, "margin_bounds_"):
+        bounds = (proof.lower, proof.upper)
+        if np.isfinite(bounds).all():
+            values.same(margin_bounds_=bounds)
+        values.record("margin_bounds_")
+    values.record("n_iter_", "n_passes_")
 
 
 def _require_pairs(model: Any, proof: Any, data: TrainingRows) -> None:

@@ -16,8 +16,11 @@ from separatrix.certificates.any_kind import NOT_THESE
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, PairGaps
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.fisher import FisherDirection
+from separatrix.certificates.fisher_classes import FisherDirections
+from separatrix.certificates.gaussian_estimates import GaussianEstimates
 from separatrix.certificates.kernel_gap import KernelGap, KernelGaps
 from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
+from separatrix.certificates.kernel_separation import KernelSeparation
 from separatrix.certificates.least_squares import LeastSquaresOptimality
 from separatrix.certificates.margin_bounds import MarginBounds
 from separatrix.certificates.multiclass_gap import MulticlassGap
@@ -25,8 +28,9 @@ from separatrix.certificates.partition import Partition
 from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.storage.claims_of_estimates import require_fisher_classes, require_gaussian
 from separatrix.storage.claims_of_halfspaces import require_fewest_errors, require_halfspace
-from separatrix.storage.claims_of_kernels import require_kernel_machine
+from separatrix.storage.claims_of_kernels import require_kernel_machine, require_kernel_rule
 from separatrix.storage.claims_of_machines import require_gap_of_model
 from separatrix.storage.claims_of_squares import require_fisher, require_least_squares
 from separatrix.storage.feature_maps import require_feature_map
@@ -52,6 +56,9 @@ _CLAIMS: dict[type, Any] = {
     FewestErrors: require_fewest_errors,
     LeastSquaresOptimality: require_least_squares,
     FisherDirection: require_fisher,
+    FisherDirections: require_fisher_classes,
+    GaussianEstimates: require_gaussian,
+    KernelSeparation: require_kernel_rule,
 }
 _STUMBLES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
@@ -118,7 +125,9 @@ def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     return _sentence(proof)
 
 
-_WITH_WEIGHTS = (FewestErrors, LeastSquaresOptimality, FisherDirection)
+_WITH_WEIGHTS = (
+    FewestErrors, LeastSquaresOptimality, FisherDirection, FisherDirections, GaussianEstimates
+)  # fmt: skip
 
 
 def _require_rows(values: Values, data: TrainingRows) -> None:

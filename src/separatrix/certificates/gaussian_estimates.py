@@ -1,0 +1,184 @@
+"""Gaussian classes: that their parameters are those of the data, proved from the data alone.
+
+The exact means and covariances (maximum likelihood, shrunk by the share stated) are enclosed, and
+what the model holds is compared with them:
+
+    shared      C w_k = m_k - m + r_k: the weights belong to means moved by r_k
+    full        |V_k' C_k V_k - I|, where V_k V_k' stands for the inverse of C_k
+    diagonal    |v_kj / c_kj - 1| of the variances, none of which is taken below 1e-9
+
+A threshold between two classes is the best for losses and priors where it is the logarithm of
+their ratio; those of minimax and Neyman-Pearson rest on the normal distribution and are not proved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.class_scatter import ClassScatter, class_scatter, times
+from separatrix.certificates.enclosure import Enclosure, log
+from separatrix.certificates.fisher_classes import in_deviations, lacking
+from separatrix.problem.signed import as_matrix
+
+__all__ = ["GaussianEstimates", "prove_gaussian_estimates"]
+
+_ENOUGH = 1e-6
+_LEAST_VARIANCE = 1e-9
+_WIDER = 1.0 + 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianEstimates:
+    """The parameters of Gaussian classes are those of the data, to within the errors stated.
+
+    `means` are in standard deviations, `covariances` relative, `offsets` and `threshold` in units
+    of the logarithm of a likelihood ratio; `threshold` is NaN where none is claimed.
+    """
+
+    gaussians: Any
+    priors: np.ndarray
+    loss: np.ndarray
+    limit: float | None
+    means: float
+    covariances: float
+    offsets: float
+    threshold: float
+    data_sha256: str
+    n_rows: int
+    n_features: int
+    classes: tuple[str, ...]
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """All errors that are claimed."""
+        found = (self.means, self.covariances, self.offsets)
+        return found if self.limit is None else (*found, self.threshold)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every error is below a millionth."""
+        return all(error <= _ENOUGH for error in self.errors)
+
+    def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
+        """Prove the claim again from the data; other data are refused."""
+        X, y = as_matrix(X), np.asarray(y)
+        s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        X, y, s = X[s > 0.0], y[s > 0.0], s[s > 0.0]
+        classes, codes = np.unique(y, return_inverse=True)
+        K = len(classes)
+        if X.shape != (self.n_rows, self.n_features) or len(self.classes) != K:
+            return False
+        if sha256(data_of(X, codes, K, True)) != self.data_sha256:
+            return False
+        again = prove_gaussian_estimates(self, X, codes, s, wider=1.0)
+        if again is None:
+            return False
+        return all(new <= old for new, old in zip(again.errors, self.errors, strict=True))
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if not self.holds:
+            return "not proved: rounding leaves means or covariances open"
+        rule = ""
+        if self.limit is not None:
+            rule = "; the threshold between them is the best for these priors and losses"
+        if self.gaussians.linear is not None:
+            return (
+                "proved: the weights are those of the data's covariance and of means within "
+                f"{self.means:.2g} standard deviations of the data's{rule}"
+            )
+        return (
+            f"proved: means to within {self.means:.2g} standard deviations and covariances to "
+            f"within {self.covariances:.2g} are those of the data{rule}"
+        )
+
+
+def prove_gaussian_estimates(
+    claim: GaussianEstimates, X: Any, codes: np.ndarray, s: np.ndarray, wider: float = _WIDER
+) -> GaussianEstimates | None:
+    """Return the claim with its errors; None where the scatter is too large to form."""
+    found = class_scatter(X, codes, s, len(claim.classes))
+    if found is None:
+        return None
+    with np.errstate(all="ignore"):
+        errors = (_shared if claim.gaussians.linear is not None else _each)(claim, found)
+        threshold = _threshold_error(claim) if claim.limit is not None else math.nan
+    means, covariances, offsets = (error * wider for error in errors)
+    return replace(
+        claim, means=means, covariances=covariances, offsets=offsets, threshold=threshold * wider
+    )
+
+
+def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, float]:
+    """Return by how much means would have to move, 0, and the error of the offsets."""
+    (W, b), K = claim.gaussians.linear, len(claim.classes)
+    shrunk = _shrunk(found.within(), claim.gaussians.shares[0])
+    C, mean, offsets, divided = shrunk / found.mass(), found.mean(), 0.0, found.divided(W)
+    rest = lacking(C, [own - mean for own in found.means], divided)
+    moved = max(float(in_deviations(C, r).high.max(initial=0.0)) for r in rest)
+    for k, own in enumerate(found.means):
+        along = ((own + mean).halved() * divided[k]).sum()  # 1/2 (m_k - m) w + m w
+        exact = -log(float(K)) - along
+        # The weights of columns of one value are zero: they add nothing.
+        offsets = max(offsets, float((exact - float(b[k])).size().high))
+    return moved, 0.0, offsets
+
+
+def _shrunk(scatter: Enclosure, share: float) -> Enclosure:
+    """Return (1 - a) S + a diag(S)."""
+    size = len(scatter.low)
+    kept = Enclosure.exact(1.0) - share
+    off = scatter * kept.low if share == 0.0 else scatter * kept
+    on = np.eye(size, dtype=bool)
+    return Enclosure(np.where(on, scatter.low, off.low), np.where(on, scatter.high, off.high))
+
+
+def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, float]:
+    """Return the errors of means, of covariances or variances, and of the log-determinants."""
+    held = claim.gaussians
+    if not (np.array_equal(held.kept, np.flatnonzero(found.kept))
+            and np.array_equal(held.exponents, found.exponents)):  # fmt: skip
+        return math.inf, math.inf, math.inf
+    means = covariances = offsets = 0.0
+    for k, own in enumerate(found.means):
+        away = (own / held.spreads - held.means[k]).size().high
+        means = max(means, float(away.max(initial=0.0)))
+        C = found.scatters[k] / found.masses[k] / held.spreads / held.spreads[:, None]
+        if held.variances is not None:
+            variances = Enclosure(np.diag(C.low), np.diag(C.high)).at_least(_LEAST_VARIANCE)
+            wrong = (Enclosure.exact(held.variances[k]) / variances - 1.0).size().high
+            root = log(Enclosure.exact(held.variances[k])).sum().halved()
+        else:
+            V = held.whiteners[k]
+            inner = times(_towards_one(C, claim.gaussians.shares[k]), V)
+            turned = Enclosure(
+                np.ascontiguousarray(inner.low.T), np.ascontiguousarray(inner.high.T)
+            )
+            wrong = (times(turned, V) - np.eye(len(V))).size().high
+            root = -log(Enclosure.exact(np.diag(V))).sum()
+            if np.tril(V, -1).any() or not (np.diag(V) > 0.0).all():
+                return math.inf, math.inf, math.inf
+        covariances = max(covariances, float(wrong.max(initial=0.0)))
+        offsets = max(offsets, float((root - float(held.log_roots[k])).size().high))
+    return means, covariances, offsets
+
+
+def _towards_one(C: Enclosure, share: float) -> Enclosure:
+    """Return (1 - a) C + a I: the columns have unit variance within all classes together."""
+    if share == 0.0:
+        return C
+    return C * (Enclosure.exact(1.0) - share) + share * np.eye(len(C.low))
+
+
+def _threshold_error(claim: GaussianEstimates) -> float:
+    """Bound the distance of the threshold from log (p_0 loss of a false alarm / p_1 of a miss)."""
+    loss, priors = claim.loss, claim.priors
+    false_alarm = Enclosure.exact(loss[1, 0]) - loss[0, 0]
+    miss = Enclosure.exact(loss[0, 1]) - loss[1, 1]
+    exact = log(false_alarm) - log(miss) + log(priors[0]) - log(priors[1])
+    return float((exact - float(claim.limit or 0.0)).size().high)

@@ -1,0 +1,113 @@
+"""Gaussian parameters: those of the data, proved; other ones refused."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import separatrix as sx
+
+KINDS = [
+    {"covariance": "shared"},
+    {"covariance": "full"},
+    {"covariance": "diagonal"},
+    {"covariance": "shared", "shrinkage": 0.3},
+    {"covariance": "full", "shrinkage": 0.3},
+    {"covariance": "shared", "shrinkage": "ledoit-wolf"},
+]
+
+
+def rows(seed=0, n=80, d=3, K=2):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % K
+    return rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.normal(size=(K, d))[y], y
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=str)
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("scale", [1.0, 1e-120, 1e120])
+def test_honest_fits_are_proved(settings, K, scale):
+    X, y = rows(K=K)
+    model = sx.GaussianPlugIn(**settings).fit(X * scale, y)
+    proof = model.certificate_
+    assert proof.holds, proof.errors
+    assert proof.check(X * scale, y)
+    assert not proof.check(X * scale * 1.5, y)
+    assert (proof.limit is None) == (K > 2)
+    assert max(proof.errors) < 1e-9
+
+
+def test_weights_of_rows_count():
+    X, y = rows(1)
+    s = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+    copies = np.repeat(np.arange(len(y)), s.astype(int))
+    weighted = sx.GaussianPlugIn("full").fit(X, y, s).certificate_
+    assert weighted.check(X, y, s)
+    assert weighted.holds
+    assert sx.GaussianPlugIn("full").fit(X[copies], y[copies]).certificate_.holds
+
+
+def changed(proof, **values):
+    return dataclasses.replace(proof, gaussians=dataclasses.replace(proof.gaussians, **values))
+
+
+def shared(proof):
+    W, b = proof.gaussians.linear
+    return changed(proof, linear=(W * (1.0 + 1e-8), b))
+
+
+def offset(proof):
+    W, b = proof.gaussians.linear
+    return changed(proof, linear=(W, b + np.array([1e-8, 0.0])))
+
+
+@pytest.mark.parametrize("forge", [
+    shared,
+    offset,
+    lambda p: dataclasses.replace(p, limit=p.limit + 1e-8),
+    lambda p: dataclasses.replace(p, priors=p.priors[::-1] * [0.9, 1.1]),
+    lambda p: dataclasses.replace(p, loss=p.loss * [[1.0, 2.0], [1.0, 1.0]]),
+    lambda p: dataclasses.replace(p, means=0.0),
+    lambda p: dataclasses.replace(p, data_sha256="0" * 64),
+    lambda p: changed(p, shares=(1e-3,)),
+])  # fmt: skip
+def test_forged_shared_covariances_are_refused(forge):
+    X, y = rows(2, n=81)
+    proof = sx.GaussianPlugIn().fit(X, y).certificate_
+    assert proof.check(X, y)
+    assert not forge(proof).check(X, y)
+
+
+@pytest.mark.parametrize("kind", ["full", "diagonal"])
+def test_forged_covariances_of_classes_are_refused(kind):
+    X, y = rows(3)
+    proof = sx.GaussianPlugIn(kind).fit(X, y).certificate_
+    held = proof.gaussians
+    assert not changed(proof, means=held.means + 1e-8).check(X, y)
+    assert not changed(proof, log_roots=held.log_roots + 1e-8).check(X, y)
+    if kind == "diagonal":
+        assert not changed(proof, variances=held.variances * (1.0 + 1e-8)).check(X, y)
+    else:
+        larger = tuple(V * (1.0 + 1e-8) for V in held.whiteners)
+        assert not changed(proof, whiteners=larger).check(X, y)
+        assert not changed(proof, shares=(0.1, 0.1)).check(X, y)
+
+
+def test_other_tasks_prove_the_densities_alone():
+    X, y = rows(4)
+    for task in ("minimax", "neyman-pearson"):
+        proof = sx.GaussianPlugIn(task=task).fit(X, y).certificate_
+        assert proof.limit is None
+        assert proof.holds
+        assert "threshold" not in str(proof)
+    assert "threshold" in str(sx.GaussianPlugIn().fit(X, y).certificate_)
+
+
+def test_a_pseudo_inverse_has_no_certificate():
+    model = sx.GaussianPlugIn().fit(
+        [[1.0, 1.0], [-1.0, -1.0], [5.0, 5.0], [3.0, 3.0]], [0, 0, 1, 1]
+    )
+    assert "pseudo-inverse" in model.method_
+    assert model.certificate_ is None

@@ -21,7 +21,8 @@ import numpy as np
 
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.class_scatter import ClassScatter, class_scatter, times
-from separatrix.certificates.enclosure import Enclosure, log
+from separatrix.certificates.enclosed_functions import log
+from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.fisher_classes import in_deviations, lacking
 from separatrix.problem.signed import as_matrix
 

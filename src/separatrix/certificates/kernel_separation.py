@@ -21,7 +21,7 @@ import numpy as np
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.json_form import certificate_json
-from separatrix.certificates.kernel_bounds import square_of
+from separatrix.certificates.kernel_claims import square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.two_bounds import SLACK, are_floats
 from separatrix.problem.kernels import Kernel

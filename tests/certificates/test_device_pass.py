@@ -16,7 +16,7 @@ import separatrix.certificates.duality_gap as duality_gap
 import separatrix.estimators._on_device as placing
 from separatrix import LogisticRegression
 from separatrix.certificates.device_pass import sums_on_device
-from separatrix.certificates.unnamed_gap import UnnamedGap
+from separatrix.certificates.later_name import LaterName
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.solvers.balance import balanced
@@ -63,8 +63,7 @@ def test_the_name_of_large_data_is_made_when_it_is_asked_for(monkeypatch):
     named = LogisticRegression().fit(X, y).certificate_.data_sha256
     monkeypatch.setattr(placing, "_NAMED_AT_ONCE", 0)
     proof = LogisticRegression().fit(X, y).certificate_
-    assert isinstance(proof, UnnamedGap)
-    assert proof.named().data_sha256 == named
+    assert isinstance(proof.data_sha256, LaterName)
     assert proof.check(X, y)
     assert pickle.loads(pickle.dumps(proof)).data_sha256 == named
     assert proof.data_sha256 == named
@@ -83,7 +82,7 @@ def test_a_proof_whose_data_are_gone_says_so(monkeypatch):
     assert math.isfinite(proof.gap)
     with pytest.raises(DataError, match=r"are gone.*fit again and keep X"):
         proof.to_json()
-    assert "UnnamedGap(proved" in repr(proof)
+    assert "LaterName()" in repr(proof)
 
 
 def test_a_machine_whose_data_are_gone_is_copied_and_kept(monkeypatch, tmp_path):

@@ -31,7 +31,7 @@ def certificate_json(kind: str, proof: Any, claim: dict[str, Any]) -> str:
         "features": proof.n_features,
         "intercept": proof.intercept,
         "classes": list(proof.classes),
-        "sha256": proof.data_sha256,
+        "sha256": str(proof.data_sha256),
     }
     if getattr(proof, "decimals", ()):
         about["decimals"] = list(proof.decimals)

@@ -8,6 +8,7 @@ must be (`require_sound`), and how they bound the objective (`_found`).
 from __future__ import annotations
 
 import math
+from collections import UserString
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
@@ -60,7 +61,7 @@ class TwoBounds:
     dual: float = math.nan
     costs: np.ndarray
     intercept: bool = True
-    data_sha256: str = ""
+    data_sha256: str | UserString = ""
     n_rows: int
     n_features: int
     classes: tuple[str, ...] = ("0", "1")
@@ -130,10 +131,10 @@ class TwoBounds:
         except Refused:
             return False
         same = (*shape, n_classes) == (self.n_rows, self.n_features, len(self.classes))
-        return same and self._names(fingerprint)
+        name = self.data_sha256
+        named = isinstance(name, str) and name != ""  # not one that has yet to be made
+        return same and (not named or fingerprint() == name)
 
-    def _names(self, fingerprint: Callable[[], str]) -> bool:
-        return not self.data_sha256 or fingerprint() == self.data_sha256
 
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.duality_gap import DualityGap
-from separatrix.certificates.unnamed_gap import LaterName
+from separatrix.certificates.later_name import LaterName
 from separatrix.core.checks import (
     one_of,
     positive,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.certificates.later_name import LaterName
 from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.certificates.unnamed_gap import LaterName, named_later
 from separatrix.core.keeping import keep_softmax, warn_of_gap
 from separatrix.core.proving import Effort
 from separatrix.core.watching import watching
@@ -157,18 +157,17 @@ def _proved(
     fingerprint: Future[str] | LaterName,
     wanted: float,
 ) -> SoftmaxGap:
-    proof = SoftmaxGap.proved(
+    return SoftmaxGap.proved(
         problem.X,
         problem.codes,
         costs=problem.costs,
         weights=weights,
         intercept=problem.fit_intercept,
         bias_penalty=problem.bias_penalty,
-        data_sha256="" if isinstance(fingerprint, LaterName) else fingerprint.result(),
+        data_sha256=fingerprint.result(),
         classes=names,
         wanted=wanted,
     )
-    return named_later(proof, fingerprint) if isinstance(fingerprint, LaterName) else proof
 
 
 def keep_multinomial(machine: Any, found: SolvedSoftmax) -> None:

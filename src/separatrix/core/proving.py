@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGap
-from separatrix.certificates.unnamed_gap import LaterName, named_later
+from separatrix.certificates.later_name import LaterName
 from separatrix.errors import NotSeparableError
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
@@ -109,8 +109,6 @@ def solve_and_prove(
         status = Status.OPTIMAL if proof.gap <= effort.tol else status
     if problem.is_hard and not proof.holds and perf_counter() < effort.deadline:
         refuse_if_inseparable(problem)
-    if isinstance(naming.fingerprint, LaterName):
-        proof = named_later(proof, naming.fingerprint)
     return Fitted(
         weights=claims.w,
         signs=problem.signs,
@@ -170,14 +168,10 @@ def _proof(
         bias_penalty=problem.bias_penalty,
         ridge=problem.ridge,
         positive=naming.positive,
-        data_sha256=_name(naming),
+        data_sha256=naming.fingerprint.result(),
         wanted=effort.tol,
         classes=naming.classes,
     )
-
-
-def _name(naming: Naming) -> str:
-    return "" if isinstance(naming.fingerprint, LaterName) else naming.fingerprint.result()
 
 
 def first_tolerance(problem: MachineProblem, effort: Effort) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections import UserString
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -95,6 +96,8 @@ class Packer:
             return {"is": "status", "name": value.name}
         if isinstance(value, str):
             return str(value)
+        if isinstance(value, UserString):  # the name of data, made when it is asked for
+            return value.kept()  # type: ignore[attr-defined]
         if isinstance(value, Verdict):
             return {"is": "verdict", "json": json.loads(value.to_json())}
         if isinstance(value, list | tuple) and type(value) in (list, tuple):
@@ -106,8 +109,6 @@ class Packer:
                 for k, each in value.items()
             ]
             return {"is": "dict", "pairs": pairs}
-        if hasattr(value, "named"):  # a proof whose data get their name when it is asked for
-            value = value.named()
         name = type(value).__name__
         if (name, type(value).__module__) == ("PathTable", _PATHS):
             columns = {key: self._pack_array(value[key], where) for key in value.columns}

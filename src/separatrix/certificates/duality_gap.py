@@ -18,10 +18,10 @@ import numpy as np
 
 from separatrix._device import on_host
 from separatrix.certificates.canonical import sha256_of_blocks
-from separatrix.certificates.data_pass import Pass
 from separatrix.certificates.enclosed_sums import WAYS, ways_for
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.objective_bounds import (
+    Pass,
     Terms,
     box_around,
     dual_of,

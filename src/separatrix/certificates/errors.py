@@ -22,7 +22,7 @@ from separatrix.certificates.canonical import sha256
 from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
 from separatrix.certificates.error_tree import Tree, tree_json
 from separatrix.certificates.json_form import certificate_json
-from separatrix.certificates.partition import margin_signs, proves_gordan
+from separatrix.certificates.partition import is_witness, margin_signs
 from separatrix.certificates.row_weights import (
     equal_rows,
     locations,
@@ -207,14 +207,8 @@ def _recounted(problem: SignedProblem, masses: np.ndarray) -> int:
 
 
 def _proves_by_witnesses(problem: SignedProblem, masses: np.ndarray, claim: FewestErrors) -> bool:
-    for rows, multipliers in claim.witnesses:
-        if not rows or len(rows) != len(multipliers) or len(set(rows)) != len(rows):
-            return False
-        if min(rows) < 0 or max(rows) >= problem.n_samples:
-            return False
-        part = SignedProblem(problem.X[list(rows)], problem.signs[list(rows)], True)
-        if not proves_gordan(part, multipliers):
-            return False
+    if not all(is_witness(problem, *witness) for witness in claim.witnesses):
+        return False
     numbers = equal_rows(problem.X, problem.signs)
     room = np.bincount(numbers, weights=masses.astype(np.float64)).astype(np.int64)
     sets = [frozenset(numbers[list(rows)].tolist()) for rows, _ in claim.witnesses]

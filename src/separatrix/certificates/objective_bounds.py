@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.data_pass import Pass, one_pass
+from separatrix.certificates.device_pass import sums_on_device
 from separatrix.certificates.enclosed_functions import entropy, softplus
-from separatrix.certificates.enclosed_sums import blocks
+from separatrix.certificates.enclosed_sums import blocks, sums_both_ways
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.two_bounds import COSTS_AGREE, costs_agree, require
+from separatrix.problem.device_rows import on_device
 
 __all__ = [
     "NOTHING",
+    "Pass",
     "Terms",
     "box_around",
     "dual_of",
@@ -55,6 +57,24 @@ def start_of(loss: str, costs: np.ndarray) -> float:
         "infinite costs ask for a hinge: the logistic loss is never zero",
     )
     return 0.0 if hard or loss == "logistic" else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """What one pass over the data tells.
+
+    A row's shortfall is the sum start - y (b + w.x), enclosed as one sum: a margin formed first and
+    taken from 1 afterwards loses the digits that a slack is made of.
+    """
+
+    start: float
+    short: Enclosure  # start - y_i (w.x_i + b)
+    total: Enclosure  # u = sum_i a_i y_i x_i
+
+    @property
+    def margins(self) -> np.ndarray:
+        """About the margins, for those who look at them: no claim rests on them."""
+        return np.asarray(self.start - self.short.middle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +113,9 @@ def terms_of(
     wide: float = 1.0,
 ) -> tuple[Terms, Pass]:
     """Enclose what these rows add (`bias` is None where there is none), and return the pass."""
-    start = start_of(loss, costs)
-    seen = one_pass(X, signs, w, bias or 0.0, alpha, start, way, wide)
+    start, sums = start_of(loss, costs), sums_on_device if on_device(X) else sums_both_ways
+    short, total = sums(X, -w, (start * signs, -(bias or 0.0)), signs * alpha, way, wide)
+    seen = Pass(start, short.times_sign(signs), total)
     is_hard = bool(np.isinf(costs).any())
     lost = most(seen.short[costs > 0.0]) if is_hard else losses(loss, seen.short, costs)
     if not is_feasible(loss, costs, alpha):

@@ -29,6 +29,7 @@ from separatrix.problem.signed import SignedProblem
 __all__ = [
     "Integers",
     "Partition",
+    "is_witness",
     "margin_signs",
     "proved_signs",
     "proves_gordan",
@@ -121,7 +122,9 @@ def proved_signs(problem: SignedProblem, claim: Partition) -> np.ndarray | None:
 def _pinned(problem: SignedProblem, claim: Partition, tight: np.ndarray) -> bool:
     """Whether the multipliers pin all tight rows to the boundary."""
     named = np.array(claim.rows, dtype=np.int64)
-    if not _are_rows(claim, problem.n_samples) or not tight[named].all() or claim.others < 0:
+    if not _are_rows(claim.rows, claim.multipliers, problem.n_samples) or claim.others < 0:
+        return False
+    if not tight[named].all():
         return False
     part = SignedProblem(problem.X[named], problem.signs[named], claim.intercept)
     rest = tight.copy()
@@ -134,15 +137,18 @@ def _pinned(problem: SignedProblem, claim: Partition, tight: np.ndarray) -> bool
     return not (rest.any() and partial) and proves_gordan(part, claim.multipliers)
 
 
-def _are_rows(claim: Partition, count: int) -> bool:
-    rows = claim.rows
-    return (
-        len(rows) == len(claim.multipliers) > 0
-        and len(set(rows)) == len(rows)
-        and min(rows) >= 0
-        and max(rows) < count
-        and min(claim.multipliers) > 0
-    )
+def _are_rows(rows: Integers, multipliers: Integers, count: int) -> bool:
+    different = len(rows) == len(multipliers) == len(set(rows)) > 0
+    return different and min(rows) >= 0 and max(rows) < count and min(multipliers) > 0
+
+
+def is_witness(problem: SignedProblem, rows: Integers, multipliers: Integers) -> bool:
+    """Whether positive multiples of different rows of a problem sum to zero."""
+    if not _are_rows(rows, multipliers, problem.n_samples):
+        return False
+    own = list(rows)
+    part = SignedProblem(problem.X[own], problem.signs[own], problem.fit_intercept)
+    return proves_gordan(part, multipliers)
 
 
 def proves_gordan(part: SignedProblem, multipliers: Integers) -> bool:

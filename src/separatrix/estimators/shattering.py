@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.partition import Partition, margin_signs, proves_gordan
+from separatrix.certificates.partition import Partition, is_witness, margin_signs
 from separatrix.certificates.separation import Separation, margin_range
 from separatrix.core.verdict import Witness
 from separatrix.problem.signed import SignedProblem
@@ -115,13 +115,7 @@ class Labeling:
 
 
 def _witness_holds(problem: SignedProblem, witness: Witness) -> bool:
-    rows = list(witness.rows)
-    if not rows or len(set(rows)) != len(rows) or min(rows) < 0:
-        return False
-    if max(rows) >= problem.n_samples or len(rows) != len(witness.multipliers):
-        return False
-    part = SignedProblem(problem.X[rows], problem.signs[rows], problem.fit_intercept)
-    return proves_gordan(part, witness.multipliers)
+    return is_witness(problem, witness.rows, witness.multipliers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,7 +135,6 @@ class TwoBounds:
         named = isinstance(name, str) and name != ""  # not one that has yet to be made
         return same and (not named or fingerprint() == name)
 
-
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""
         n, costs = self.n_rows, self.costs

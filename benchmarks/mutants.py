@@ -6,8 +6,8 @@ Each mutant of a file of ``separatrix/checker`` (a comparison turned, a constant
 negated, a refusal left out, arithmetic exchanged) takes that file's place in a copy of the folder,
 which then checks a battery of genuine, altered and forged certificates of every kind. A mutant that
 says of each what the checker says survives. ``EQUIVALENT`` explains some survivors: they accept and
-refuse the same. The tests of ``tests/checker`` are not run: what they notice beyond the battery is
-not counted.
+refuse the same. A survivor without an explanation makes the exit code 1. The tests of
+``tests/checker`` are not run: what they notice beyond the battery is not counted.
 """
 
 import argparse
@@ -251,8 +251,12 @@ def main():
                 said = why_equivalent(what, text) or "not noticed"
                 print(f"  {name}, line {line}: {what}: {text}\n    {said}", flush=True)
             (folder / name).write_text(source)
-    print(f"{tried} mutants: {noticed} noticed, {explained} more accept and refuse the same")
-    return 0
+    left = tried - noticed - explained
+    print(
+        f"{tried} mutants: {noticed} noticed, {explained} more accept and refuse the same, "
+        f"{left} not noticed"
+    )
+    return int(left > 0)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def altered_files(contents: bytes) -> Iterator[tuple[str, bytes]]:
         node = header
         for key in path[:-1]:
             node = node[key]
-        for number, value in enumerate(_others(node[path[-1]], path)):
+        for number, value in enumerate(others_of(node[path[-1]], path)):
             again = copied(header)
             holder = again
             for key in path[:-1]:
@@ -130,11 +130,11 @@ def altered_files(contents: bytes) -> Iterator[tuple[str, bytes]]:
             holder[path[-1]] = value
             yield f"{'/'.join(map(str, path))} #{number}", joined(again, tail)
     for name, array in arrays.items():
-        for number, other in enumerate(_other_arrays(array)):
+        for number, other in enumerate(other_arrays(array)):
             yield f"array {name} #{number}", joined(header, save({**arrays, name: other}))
 
 
-def _others(value: Any, path: tuple[Any, ...]) -> list[Any]:
+def others_of(value: Any, path: tuple[Any, ...]) -> list[Any]:
     if path[-1] in ("is", "format", "number"):
         return []
     if isinstance(value, bool):
@@ -168,7 +168,7 @@ def _other_numbers(value: float) -> list[float]:
     return [float(other) for other in others if other != value]
 
 
-def _other_arrays(array: np.ndarray) -> list[np.ndarray]:
+def other_arrays(array: np.ndarray) -> list[np.ndarray]:
     flat, changed = array.ravel(), []
     for place in range(min(len(flat), 6)):
         if array.dtype.kind == "f":

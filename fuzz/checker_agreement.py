@@ -34,6 +34,7 @@ from tests.naive import separation as naive
 
 import separatrix as sx
 from fuzz.certificates import clouds
+from fuzz.workers import pool_of
 from separatrix.certificates.any_kind import prove_again
 from separatrix.certificates.canonical import as_checker_data, data_of, sha256
 from separatrix.certificates.reading import VERDICTS, from_json
@@ -45,6 +46,7 @@ from separatrix.problem.kernels import Kernel
 __all__ = ["MAKERS", "altered", "by_checker", "by_library", "run"]
 
 Genuine = tuple[dict[str, Any], Any, Any]
+_CHUNK = 100
 
 
 # ---- genuine ones
@@ -399,12 +401,41 @@ def is_assumed(whole: Any) -> bool:
     return not (known or (kernel["name"] == "poly" and float.fromhex(kernel["coef0"]) >= 0.0))
 
 
-def run(genuine: int, changes: int, seed: int = 0, say: Any = print) -> Counter[str]:
+def run(
+    genuine: int, changes: int, seed: int = 0, say: Any = print, workers: int = 1
+) -> Counter[str]:
     """Check so many certificates of all kinds, which take turns; return the counts."""
     counts: Counter[str] = Counter()
     seen: Counter[str] = Counter()
-    each, began = max(1, changes // max(genuine, 1)), time.process_time()
-    for number in range(genuine):
+    each = max(1, changes // max(genuine, 1))
+    tasks = [
+        (seed, begin, min(begin + _CHUNK, genuine), each) for begin in range(0, genuine, _CHUNK)
+    ]
+    with pool_of(workers) as pool:
+        for some, kinds, words in pool.map(_some, tasks):
+            counts += some
+            seen += kinds
+            for text in words:
+                say(text)
+    for name in sorted(seen):
+        say(f"{name:45} {seen[name]:>9,}")
+    seconds = counts.pop("milliseconds", 0) / 1000
+    say(f"{dict(counts)}; {seconds:.0f} CPU s")
+    missing = set(CLAIMS) - {name.split(":")[0] for name in seen}
+    if missing and genuine >= 10 * len(MAKERS):
+        say(f"MISSING kinds: {sorted(missing)}")
+        counts["missing kinds"] = len(missing)
+    return counts
+
+
+def _some(task: tuple[int, int, int, int]) -> tuple[Counter[str], Counter[str], list[str]]:
+    """Check the certificates of some numbers; return counts, counts by kind, what to print."""
+    seed, begin, end, each = task
+    counts: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
+    words: list[str] = []
+    began = time.process_time()
+    for number in range(begin, end):
         name = list(MAKERS)[number % len(MAKERS)]
         rng = np.random.default_rng([seed, number])
         case = MAKERS[name](rng)
@@ -413,37 +444,37 @@ def run(genuine: int, changes: int, seed: int = 0, say: Any = print) -> Counter[
         reason = by_checker(*case)
         if reason or not by_library(*case):
             counts["genuine refused"] += 1
-            say(f"REFUSED {name} {seed} {number}: {reason or 'by the library'}")
+            words.append(f"REFUSED {name} {seed} {number}: {reason or 'by the library'}")
             continue
         for change in range(each):
             what, other = altered(rng, case)
             reason, library = by_checker(*other), by_library(*other)
             counts["altered"] += 1
             seen[f"{case[0]['kind']}: altered, {'refused' if reason else 'true'}"] += 1
-            if (reason == "") == library:
-                continue
-            if library and reason and any(word in reason for word in STRICTER):
-                counts["refused by name"] += 1
-            elif not reason and is_assumed(other[0]):
-                counts["under an assumption"] += 1
-            elif not reason and what == "data.classes":
-                counts["the same number, written otherwise"] += 1
-            elif not reason and by_library(loosened(other[0]), *other[1:]):
-                counts["too tight for floats"] += 1
-            else:
-                counts["disagreements"] += 1
-                say(
+            ended = _compared(what, other, reason, library)
+            counts[ended] += bool(ended)
+            if ended == "disagreements":
+                words.append(
                     f"DISAGREE {name} {seed} {number}.{change} {what}: the library says {library}, "
                     f"the checker: {reason or 'proved'}"
                 )
-    for name in sorted(seen):
-        say(f"{name:45} {seen[name]:>9,}")
-    say(f"{dict(counts)}; {time.process_time() - began:.0f} CPU s")
-    missing = set(CLAIMS) - {name.split(":")[0] for name in seen}
-    if missing and genuine >= 10 * len(MAKERS):
-        say(f"MISSING kinds: {sorted(missing)}")
-        counts["missing kinds"] = len(missing)
-    return counts
+    counts["milliseconds"] = round(1000 * (time.process_time() - began))
+    return counts, seen, words
+
+
+def _compared(what: str, other: Genuine, reason: str, library: bool) -> str:
+    """Return nothing where both say the same, else how they differ."""
+    if (reason == "") == library:
+        return ""
+    if library and reason and any(word in reason for word in STRICTER):
+        return "refused by name"
+    if not reason and is_assumed(other[0]):
+        return "under an assumption"
+    if not reason and what == "data.classes":
+        return "the same number, written otherwise"
+    if not reason and by_library(loosened(other[0]), *other[1:]):
+        return "too tight for floats"
+    return "disagreements"
 
 
 def main() -> None:
@@ -451,8 +482,9 @@ def main() -> None:
     parser.add_argument("--genuine", type=int, default=20_000)
     parser.add_argument("--altered", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1)
     told = parser.parse_args()
-    counts = run(told.genuine, told.altered, told.seed)
+    counts = run(told.genuine, told.altered, told.seed, workers=told.workers)
     wrong = ("genuine refused", "disagreements", "missing kinds")
     sys.exit(1 if any(counts[name] for name in wrong) else 0)
 

@@ -28,6 +28,7 @@ Number = Any
 Row = Sequence[fmpq]
 INFINITE = "infinite"
 _PRECISIONS = (500, 4_000, 20_000)
+_TINY = fmpq(1, 2**9999)
 
 
 def exact(value: float) -> fmpq:
@@ -47,11 +48,30 @@ def dot(a: Row, b: Row) -> fmpq:
     return sum((x * y for x, y in zip(a, b, strict=True) if x and y), start=fmpq(0))
 
 
+def kept(compute: Callable[[], Number]) -> Callable[[], Number]:
+    """Return the same function, which computes a rational once, and a ball once a precision."""
+    found: dict[int, Number] = {}
+
+    def value() -> Number:
+        key = 0 if 0 in found else ctx.prec
+        if key not in found:
+            made = compute()
+            key = 0 if isinstance(made, fmpq | str) else key
+            found[key] = made
+        return found[key]
+
+    return value
+
+
 class Claim:
-    """`claimed` is at least (or at most) what `truth` computes; plus or minus infinity is none."""
+    """`claimed` is at least (or at most) what `truth` computes; plus or minus infinity is none.
+
+    After `verdict`, `value` is the truth as last computed, or None where nothing was claimed.
+    """
 
     def __init__(self, name: str, sense: str, claimed: float, truth: Callable[[], Number]) -> None:
         self.name, self.sense, self.claimed, self.truth = name, sense, float(claimed), truth
+        self.value: Number = None
 
     def verdict(self) -> str:
         """Return "" where the claim is true, else what is wrong."""
@@ -63,7 +83,7 @@ class Claim:
         try:
             for precision in _PRECISIONS:
                 ctx.prec = precision
-                value = self.truth()
+                value = self.value = self.truth()
                 found = self._compared(value)
                 if found is not None:
                     return (
@@ -73,7 +93,8 @@ class Claim:
                     )
         finally:
             ctx.prec = before
-        return ""  # equal to 20,000 bits
+        # Equal to 20,000 bits, unless the truth could not be computed.
+        return "" if value.is_finite() else f"{self.name}: {self.claimed!r} could not be judged"
 
     def _compared(self, value: Number) -> bool | None:
         if isinstance(value, str):
@@ -91,6 +112,43 @@ class Claim:
         if off < 0:
             return not above
         return None
+
+    def room(self) -> float:
+        """Return how far the claim is from the truth: log2 of the distance over the truth."""
+        value = self.value
+        if value is None or isinstance(value, str) or not math.isfinite(self.claimed):
+            return math.inf
+        value = ends_of(value)[0] if isinstance(value, arb) else value
+        off = abs(exact(self.claimed) - value)
+        return -math.inf if not off else float(magnitude(off) - (magnitude(value) if value else 0))
+
+    def refuted(self) -> float:
+        """Return the float nearest to the truth that would be a false claim; NaN if none is."""
+        if self.value is None or isinstance(self.value, str):
+            return math.nan
+        low, high = ends_of(self.value) if isinstance(self.value, arb) else (self.value,) * 2
+        end, way = (low, -math.inf) if self.sense == ">=" else (high, math.inf)
+        if end and abs(magnitude(end)) > 1020:
+            return math.nan
+        near = int(end.p) / int(end.q)
+        while exact(near) >= end if way < 0 else exact(near) <= end:
+            near = math.nextafter(near, way)
+        return near
+
+
+def magnitude(value: fmpq) -> int:
+    """Return log2 of the size of a rational that is not 0, to one or two."""
+    return int(value.p).bit_length() - int(value.q).bit_length()
+
+
+def ends_of(value: arb) -> tuple[fmpq, fmpq]:
+    """Return rationals below and above everything in a ball; what is tiny counts as 2^-9999."""
+    out = []
+    for end, least in ((value.lower(), -_TINY), (value.upper(), _TINY)):
+        mantissa, exponent = end.mid().man_exp()
+        tiny = int(mantissa).bit_length() + int(exponent) < -9999
+        out.append(least if tiny else fmpq(mantissa) * fmpq(2) ** int(exponent) + least)
+    return out[0], out[1]
 
 
 def shown(value: Number) -> str:
@@ -117,7 +175,9 @@ def softplus(t: Number) -> arb:
 def entropy(q: Sequence[Number]) -> arb:
     total = arb(0)
     for p in q:
-        if not (isinstance(p, fmpq) and p == 0):
+        if isinstance(p, arb) and not p > 0:  # so small that 0 cannot be excluded
+            total += arb(0).union(abs(p).upper().sqrt())
+        elif p != 0:
             total -= ball(p) * ball(p).log()
     return total
 
@@ -147,8 +207,10 @@ def machine(
     length = (ridge * dot(w, w) + penalty * b * b) / 2
     m = margins(rows, signs, w, b)
     if None in costs:
-        least = min(v for v, c in zip(m, costs, strict=True) if c != 0)
-        return length / (least * least) if least > 0 else INFINITE
+        least = min(v for v, c in zip(m, costs, strict=True) if c is None)
+        if least <= 0 or loss == "logistic":  # which no margin brings to 0
+            return INFINITE
+        length, m = length / (least * least), [v / least for v in m]
     total: Number = length
     for v, c in zip(m, costs, strict=True):
         if c:
@@ -188,6 +250,8 @@ def machine_dual(
     penalty: fmpq | None,
 ) -> Number:
     """Return the dual objective; `penalty` is None where there is no bias, 0 where it is free."""
+    if loss == "logistic" and None in costs:
+        return INFINITE
     got = gain(costs, loss, alpha)
     tilt = sum((s * a for s, a in zip(signs, alpha, strict=True)), start=fmpq(0))
     if got is None or (penalty == 0 and tilt != 0):
@@ -195,10 +259,30 @@ def machine_dual(
     u = combined(rows, signs, alpha)
     square = dot(u, u) + (tilt * tilt / penalty if penalty else 0)
     if None in costs:
-        if square == 0:
-            return INFINITE if got > 0 else fmpq(0)
-        return got * got / (2 * square)
+        # Every multiple of the multipliers that no finite cost forbids is a dual point too.
+        bent = sum(
+            (a * a / (2 * c) for a, c in zip(alpha, costs, strict=True) if a and c is not None),
+            start=fmpq(0),
+        )
+        total = sum(alpha, start=fmpq(0))
+        limits = [c / a for a, c in zip(alpha, costs, strict=True) if a and c is not None]
+        return stretched(
+            total,
+            square + (bent if loss == "squared_hinge" else 0),
+            limits if loss == "hinge" else [],
+        )
     return got - square / 2 if not isinstance(got, arb) else got - ball(square) / 2
+
+
+def stretched(total: Number, square: Number, limits: Sequence[fmpq]) -> Number:
+    """Return the largest of t total - t^2 / 2 square, over t up to all limits."""
+    if limits:
+        t = min(limits)
+        if total >= t * square:
+            return t * total - t * t * square / 2
+    if square == 0:
+        return INFINITE if total > 0 else fmpq(0)
+    return total * total / (2 * square)
 
 
 def box_dual(

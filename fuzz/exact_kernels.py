@@ -7,7 +7,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from fuzz.exact_judge import INFINITE, ball, dot, exact
+from fuzz.exact_judge import INFINITE, ball, dot, exact, stretched
 
 __all__ = ["direct", "direct_dual", "dual", "gram", "objective", "out_of_order"]
 
@@ -61,6 +61,10 @@ def product(a: Number, b: Number) -> Number:
     return ball(a) * ball(b) if isinstance(a, arb) or isinstance(b, arb) else a * b
 
 
+def quotient(a: Number, b: Number) -> Number:
+    return ball(a) / ball(b) if isinstance(a, arb) or isinstance(b, arb) else a / b
+
+
 def positive_part(v: Number) -> Number:
     if isinstance(v, arb):
         return v.nonnegative_part() if not v.is_zero() else v
@@ -79,15 +83,14 @@ def objective(
         for s, v in zip(signs, g, strict=True)
     ]
     if None in costs:
-        used = [m for m, s, c in zip(margins, signs, costs, strict=True) if s and c != 0]
-        balls = [ball(m) for m in used]
-        least = balls[0]
-        for m in balls[1:]:
-            least = least.min(m)
-        if not any(isinstance(m, arb) for m in used):
-            least = min(used)
-            return half / (least * least) if least > 0 else INFINITE
-        return ball(half) / (least * least) if least > 0 else INFINITE
+        hard = [m for m, s, c in zip(margins, signs, costs, strict=True) if s and c is None]
+        least = hard[0]
+        for m in hard[1:]:
+            least = ball(least).min(ball(m)) if isinstance(m, arb) else min(least, m)
+        if not least > 0:
+            return INFINITE
+        half = quotient(half, product(least, least))
+        margins = [quotient(m, least) for m in margins]
     losses = [
         product(c, positive_part(1 - m))
         for c, m, s in zip(costs, margins, signs, strict=True)
@@ -108,9 +111,10 @@ def dual(
     square = summed([product(s, v) for s, v in zip(shares, times(K, shares), strict=True)])
     mass = sum(alpha, start=fmpq(0))
     if None in costs:
-        if not isinstance(square, arb) and square == 0:
-            return INFINITE if mass else fmpq(0)
-        return product(mass * mass / 2, 1 / square)
+        limits = [c / a for a, c in zip(alpha, costs, strict=True) if a and c is not None]
+        if not isinstance(square, arb):
+            return stretched(mass, square, limits)
+        return stretched(ball(mass), square, [ball(limit) for limit in limits])
     return summed([mass, product(square, fmpq(-1, 2))])
 
 

@@ -1,7 +1,8 @@
-"""The least objective of the multinomial machine, from above and to a hundred digits.
+"""The least objective of the multinomial model, from below and from above.
 
-Newton's method in balls of 500 bits, started at the weights of a certificate. Every point it comes
-to bounds the least objective from above, so a lower bound that exceeds one of them is false.
+From below: the dual objective at the exact softmax of the weights. A lower bound up to there is
+true. From above, and to a hundred digits: Newton's method in balls of 500 bits, started at the
+weights. Every point it comes to has an objective that no lower bound exceeds.
 """
 
 from __future__ import annotations
@@ -11,12 +12,66 @@ from typing import Any
 
 from flint import arb, arb_mat, ctx, fmpq
 
-from fuzz.exact_judge import Row, ball
+from fuzz.exact_judge import Row, ball, entropy, probabilities, scores
 
-__all__ = ["least_found"]
+__all__ = ["dual_of_softmax", "least_found"]
 
 _STEPS, _HALVINGS = 30, 12
 _STILL = 2.0**-200
+
+
+def dual_of_softmax(
+    rows: Sequence[Row],
+    codes: Sequence[int],
+    costs: Row,
+    W: Sequence[Row],
+    b: Row,
+    penalty: fmpq | None,
+) -> arb:
+    """Return the dual objective at softmax of the scores; mended where the biases are free."""
+    K, d = len(W), len(rows[0])
+    shares = [probabilities(z)[0] for z in scores(rows, W, b)]
+    c = [ball(v) for v in costs]
+    gain = sum((v * entropy(q) for v, q in zip(c, shares, strict=True)), start=arb(0))
+    given = [[v * (k == y) for k in range(K)] for v, y in zip(c, codes, strict=True)]
+    a = [
+        [own - v * share for own, share in zip(mine, q, strict=True)]
+        for mine, v, q in zip(given, c, shares, strict=True)
+    ]
+    excess = [sum((row[k] for row in a), start=arb(0)) for k in range(K)]
+    pulls = [_pull(rows, [row[k] for row in a], d) for k in range(K)]
+    if penalty == 0:
+        masses = [sum((row[k] for row in given), start=arb(0)) for k in range(K)]
+        t = _share_to_mend(excess, masses)
+        mass = sum(masses, start=arb(0))
+        everything = _pull(rows, c, d)
+        gain *= 1 - t
+        for k in range(K):
+            own = _pull(rows, [row[k] for row in given], d)
+            mix = (t * masses[k] + (1 - t) * excess[k]) / mass
+            pulls[k] = [
+                (1 - t) * u + t * x - mix * z
+                for u, x, z in zip(pulls[k], own, everything, strict=True)
+            ]
+    value = gain - sum((_dot(u, u) for u in pulls), start=arb(0)) / 2
+    return value - _dot(excess, excess) / (2 * ball(penalty)) if penalty else value
+
+
+def _pull(rows: Sequence[Row], shares: Sequence[arb], d: int) -> list[arb]:
+    return [
+        sum((a * ball(row[j]) for a, row in zip(shares, rows, strict=True)), start=arb(0))
+        for j in range(d)
+    ]
+
+
+def _share_to_mend(excess: Sequence[arb], masses: Sequence[arb]) -> arb:
+    """Return a share t that is large enough: t N_k + (1 - t) r_k >= 0 for every class."""
+    most = arb(0)
+    for r, mass in zip(excess, masses, strict=True):
+        lacking = (-r).upper()
+        if lacking > 0:
+            most = most.max((lacking / (mass + lacking)).upper())
+    return most.upper()
 
 
 def least_found(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flint import fmpq, fmpq_mat
+from flint import arb, fmpq, fmpq_mat
 
 from fuzz.exact_judge import INFINITE, dot
 
-__all__ = ["largest_ratio", "least_error", "ratio", "squared_error"]
+__all__ = ["largest_ratio", "least_error", "perturbation", "ratio", "squared_error"]
 
 Row = Sequence[fmpq]
 
@@ -50,6 +50,57 @@ def least_error(
             right, found
         )
     return total
+
+
+def perturbation(
+    rows: Sequence[Row],
+    T: Sequence[Row],
+    s: Row,
+    W: Sequence[Row],
+    b: Row,
+    ridge: fmpq,
+    intercept: bool,
+    centred: bool,
+) -> arb:
+    """Return the least share by which data must differ to have these weights as their solution.
+
+    The least of the three ways that `certificates.least_squares_bounds` names, for the worst
+    output: columns turned towards the residual (Stewart), other targets, other weights.
+    """
+    mass, d = sum(s, start=fmpq(0)), len(rows[0])
+    means = [fmpq(0)] * d
+    if centred:
+        means = [sum((w * r[j] for r, w in zip(rows, s, strict=True)), fmpq(0)) / mass
+                 for j in range(d)]  # fmt: skip
+    columns = [[row[j] - means[j] for row in rows] for j in range(d)]
+    lengths = [ridge + _weighted(s, column, column) for column in columns]
+    above = squared_error(rows, T, s, W, b, ridge) - least_error(rows, T, s, ridge, intercept)
+    worst = arb(0)
+    for k, (w, bias) in enumerate(zip(W, b, strict=True)):
+        residual = [dot(row, w) + bias - t[k] for row, t in zip(rows, T, strict=True)]
+        square = _weighted(s, residual, residual) + ridge * dot(w, w)
+        if square == 0:
+            continue
+        pulls = [_weighted(s, c, residual) + ridge * v for c, v in zip(columns, w, strict=True)]
+        shares = [g * g / (n * square) for g, n in zip(pulls, lengths, strict=True) if n]
+        if intercept:
+            total = sum((v * r for v, r in zip(s, residual, strict=True)), start=fmpq(0))
+            shares.append(total * total / (mass * square))
+        ways = [max(shares, default=fmpq(0))]
+        targets = [t[k] for t in T]
+        if intercept and any(t != targets[0] for t in targets):
+            mean = sum((v * t for v, t in zip(s, targets, strict=True)), start=fmpq(0)) / mass
+            targets = [t - mean for t in targets]
+        size = _weighted(s, targets, targets)
+        ways += [square / size] if size else []
+        unit = sum((n * v * v for n, v in zip(lengths, w, strict=True)), start=fmpq(0))
+        ways += [above / unit] if unit else []
+        worst = worst.max(arb(min(ways)).sqrt())
+    return worst
+
+
+def _weighted(s: Row, a: Row, b: Row) -> fmpq:
+    return sum((w * x * y for w, x, y in zip(s, a, b, strict=True)), start=fmpq(0))
 
 
 def solved(matrix: Sequence[Row], right: Row) -> list[fmpq] | None:

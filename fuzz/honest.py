@@ -29,12 +29,14 @@ import separatrix as sx
 from fuzz.exact_certificates import Book
 from fuzz.exact_judge import exact
 from fuzz.honest_fits import FITS
+from fuzz.workers import pool_of
 
 __all__ = ["attempt", "exact", "run"]
 
 _OURS = (sx.DataError, sx.NotSeparableError, sx.DeviceError)
 _HONEST = (ConvergenceWarning, sx.SeparationWarning)
 _SLOW = 20.0
+_CHUNK = 100
 
 
 def attempt(kind: str, seed: int, number: int) -> tuple[str, int, list[str]]:
@@ -74,31 +76,55 @@ def is_leak(warning: Any) -> bool:
     return issubclass(warning.category, RuntimeWarning | DeprecationWarning)
 
 
-def run(fits: int, seed: int, only: Any = None, first: int = 0, say: Any = print) -> Counter[Any]:
+def run(
+    fits: int, seed: int, only: Any = None, first: int = 0, workers: int = 1, say: Any = print
+) -> Counter[Any]:
     """Make so many fits, shared out over the kinds; return the counts by kind and ending."""
     told: Counter[Any] = Counter()
     kinds = list(only or FITS)
-    for kind in kinds:
-        begun = time.process_time()
-        for number in range(first, first + max(1, fits // len(kinds))):
-            ended, compared, false = attempt(kind, seed, number)
-            told[kind, ended.removesuffix(", loud")] += 1
-            told[kind, "loud"] += ended.endswith("loud")
-            told[kind, "numbers"] += compared
-            told[kind, "false"] += bool(false)
-            for text in false:
-                again = (
-                    f"python -m fuzz.honest --only {kind} --seed {seed} --first {number} --fits 1"
-                )
-                say(f"FALSE {kind}: {text}\n      {again}", flush=True)
-        seconds = time.process_time() - begun
-        say(
-            f"{kind:24} {told[kind, 'fits']:7,} fits {told[kind, 'refused']:7,} refused "
-            f"{told[kind, 'numbers']:9,} numbers {told[kind, 'false']:5,} false "
-            f"{told[kind, 'loud']:4,} loud {seconds:6.0f} s",
-            flush=True,
-        )
+    each = max(1, fits // len(kinds))
+    tasks = [
+        (kind, seed, begin, min(_CHUNK, first + each - begin))
+        for kind in kinds
+        for begin in range(first, first + each, _CHUNK)
+    ]
+    left = Counter(task[0] for task in tasks)
+    with pool_of(workers) as pool:
+        for (kind, *_), (counts, words) in zip(tasks, pool.map(_some, tasks), strict=True):
+            told.update({(kind, name): count for name, count in counts.items()})
+            for text in words:
+                say(text, flush=True)
+            left[kind] -= 1
+            if not left[kind]:
+                say(_line(kind, told), flush=True)
     return told
+
+
+def _some(task: tuple[str, int, int, int]) -> tuple[Counter[str], list[str]]:
+    """Make the fits of one task; return the counts, and what is to be printed."""
+    kind, seed, first, count = task
+    counts: Counter[str] = Counter()
+    words, begun = [], time.process_time()
+    for number in range(first, first + count):
+        ended, compared, false = attempt(kind, seed, number)
+        counts[ended.removesuffix(", loud")] += 1
+        counts["loud"] += ended.endswith("loud")
+        counts["numbers"] += compared
+        counts["false"] += bool(false)
+        again = f"python -m fuzz.honest --only {kind} --seed {seed} --first {number} --fits 1"
+        words += [f"FALSE {kind}: {text}\n      {again}" for text in false]
+    counts["milliseconds"] = round(1000 * (time.process_time() - begun))
+    return counts, words
+
+
+def _line(kind: str, told: Counter[Any]) -> str:
+    seconds = max(told[kind, "milliseconds"], 1) / 1000
+    made = told[kind, "fits"] + told[kind, "refused"]
+    return (
+        f"{kind:24} {told[kind, 'fits']:7,} fits {told[kind, 'refused']:7,} refused "
+        f"{told[kind, 'numbers']:9,} numbers {told[kind, 'false']:5,} false "
+        f"{told[kind, 'loud']:4,} loud {seconds:6.0f} s {made / seconds:6.1f} a second"
+    )
 
 
 def main() -> int:
@@ -107,9 +133,16 @@ def main() -> int:
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--first", type=int, default=0, help="number of the first fit")
     ask.add_argument("--only", nargs="+", choices=list(FITS))
+    ask.add_argument("--workers", type=int, default=1, help="processes")
     given = ask.parse_args()
-    told = run(given.fits, given.seed, given.only, given.first)
-    return int(any(count for (_, what), count in told.items() if what == "false"))
+    told = run(given.fits, given.seed, given.only, given.first, given.workers)
+    whole = {name: sum(v for (_, n), v in told.items() if n == name) for _, name in told}
+    made = whole.get("fits", 0) + whole.get("refused", 0)
+    print(
+        f"{made:,} fits ({whole.get('refused', 0):,} refused), {whole['numbers']:,} numbers, "
+        f"{whole['false']} fits with a false one, {whole['loud']} with a warning of NumPy's"
+    )
+    return int(whole["false"] > 0)
 
 
 if __name__ == "__main__":

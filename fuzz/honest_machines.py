@@ -10,8 +10,9 @@ import numpy as np
 from flint import arb, fmpq
 
 import separatrix as sx
-from fuzz.exact_certificates import Book
-from fuzz.exact_judge import exact
+from fuzz.exact_certificates import Book, Facts
+from fuzz.exact_judge import exact, vector
+from fuzz.exact_judge import machine as objective
 from fuzz.honest_claims import of_certificate, of_machine, of_verdict
 from fuzz.nasty import Nasty, cost, nasty
 
@@ -36,12 +37,18 @@ __all__ = [
 ]
 
 _SECONDS = 10.0
+_PASSES = 300  # most fits end long before; a deadline would make the end depend on the clock
 _HUGE = 100.0  # machines refuse entries beyond 1e100
 _PROVED = ("optimal", "separated", "epsilon")
 
 
 def pick(rng: Any, *choices: Any) -> Any:
     return choices[int(rng.integers(len(choices)))]
+
+
+def passes(rng: Any) -> int:
+    """Draw a budget of passes: few, but for one fit in thirty."""
+    return _PASSES if rng.random() < 29 / 30 else 30 * _PASSES
 
 
 def drawn(rng: Any, *n_classes: int, weighted: bool = True) -> Nasty:
@@ -101,10 +108,35 @@ def linear_svm(rng: Any, book: Book) -> None:
         fit_intercept=rng.random() < 0.8, intercept_penalty=pick(rng, 0.0, 0.0, 1.0, 1e-9, 1e9),
         solver="auto" if way == "direct" or rng.random() < 0.6 else pick(rng, *solvers[loss]),
         tol=pick(rng, 1e-4, 1e-4, 1e-9), class_weight=pick(rng, None, None, None, "balanced"),
-        multi_class=way, n_jobs=1, max_seconds=_SECONDS,
+        multi_class=way, n_jobs=1, max_seconds=_SECONDS, max_passes=passes(rng),
     )  # fmt: skip
     machine(rng, book, model, given)
     lengths_follow(book, model)
+    if model.loss == "hinge" and given.n_classes == 2 and model.fit_intercept:
+        interval_follows(book, model, given)
+
+
+def interval_follows(book: Book, model: Any, given: Nasty) -> None:
+    """Every bias of intercept_interval_ is as good as the one taken, to rounding."""
+    proof = model.certificate_
+    if proof.bias_penalty or np.isinf(proof.costs).any():
+        return
+    facts, w = Facts(given), vector(proof.weights[1:])
+    signs, costs = [1 if y == 1 else -1 for y in facts.codes], vector(proof.costs)
+    ends = [b for b in model.intercept_interval_ if np.isfinite(b)]
+    objectives = [
+        objective(facts.rows, signs, costs, "hinge", w, exact(b), fmpq(0))
+        for b in (*ends, model.intercept_[0])
+    ]
+    # What rounding of scores and slopes may cost.
+    room = fmpq(0)
+    for row, c in zip(facts.rows, costs, strict=True):
+        size = sum((abs(a * b) for a, b in zip(row, w, strict=True)), start=fmpq(1))
+        room += c * (size + max(abs(exact(b)) for b in (*ends, model.intercept_[0])))
+    least = min(objectives)
+    room = room * fmpq(1, 2**36) + least * fmpq(1, 10**4)
+    for b, value in zip(ends, objectives, strict=False):
+        book.true(f"intercept_interval_ ends at {b!r}, which is worse", value - least <= room)
 
 
 def lengths_follow(book: Book, model: Any) -> None:
@@ -130,6 +162,7 @@ def logistic(rng: Any, book: Book) -> None:
         cost(rng), fit_intercept=rng.random() < 0.8, multi_class=way,
         intercept_penalty=pick(rng, 0.0, 0.0, 1.0, 1e-9, 1e9), tol=pick(rng, 1e-4, 1e-4, 1e-9),
         solver=pick(rng, "auto", "auto", "newton", "gram"), n_jobs=1, max_seconds=_SECONDS,
+        max_passes=passes(rng),
     )  # fmt: skip
     machine(rng, book, model, given)
 
@@ -139,13 +172,19 @@ def multinomial(rng: Any, book: Book) -> None:
     model = sx.LogisticRegression(
         cost(rng, 0.0), multi_class="multinomial", fit_intercept=rng.random() < 0.8,
         intercept_penalty=pick(rng, 0.0, 0.0, 1.0, 1e-9, 1e9), tol=pick(rng, 1e-4, 1e-4, 1e-9),
-        n_jobs=1, max_seconds=_SECONDS,
+        n_jobs=1, max_seconds=_SECONDS, max_passes=passes(rng),
     )  # fmt: skip
     machine(rng, book, model, given)
 
 
+def product(A: Any, B: Any) -> np.ndarray:
+    """The kernel of the first column alone, as a Python function."""
+    first, second = (M[:, [0]].toarray() if hasattr(M, "toarray") else M[:, :1] for M in (A, B))
+    return np.asarray(first, dtype=float) @ np.asarray(second, dtype=float).T
+
+
 def kernel_settings(rng: Any, given: Nasty) -> tuple[Nasty, dict[str, Any]]:
-    name = pick(rng, "rbf", "rbf", "linear", "poly", "sigmoid", "precomputed")
+    name = pick(rng, "rbf", "rbf", "linear", "poly", "sigmoid", "precomputed", product)
     if name == "precomputed":
         half = given.dense / max(float(abs(given.dense).max()), 1e-150)
         values = half @ half.T * 10.0 ** rng.uniform(-50, 50)
@@ -216,7 +255,7 @@ def kernel_cv(rng: Any, book: Book) -> None:
 def wrapped(rng: Any, book: Book) -> None:
     given = drawn(rng, 3)
     one = pick(
-        rng, sx.LinearSVM(cost(rng), n_jobs=1, max_seconds=_SECONDS), sx.Kozinec(max_updates=500)
+        rng, sx.LinearSVM(cost(rng), n_jobs=1, max_passes=passes(rng)), sx.Kozinec(max_updates=500)
     )
     wrapper = pick(rng, sx.OneVsRest, sx.OneVsOne)(one, n_jobs=1)
     if isinstance(one, sx.Kozinec):
@@ -243,9 +282,9 @@ def partitions(rng: Any, book: Book) -> None:
             return
         model: Any = pick(
             rng,
-            sx.LinearSVM(cost(rng), n_jobs=1, max_seconds=_SECONDS),
-            sx.LinearSVM(cost(rng), loss="squared_hinge", n_jobs=1, max_seconds=_SECONDS),
-            sx.LogisticRegression(cost(rng, 0.0), n_jobs=1, max_seconds=_SECONDS),
+            sx.LinearSVM(cost(rng), n_jobs=1, max_passes=passes(rng)),
+            sx.LinearSVM(cost(rng), loss="squared_hinge", n_jobs=1, max_passes=passes(rng)),
+            sx.LogisticRegression(cost(rng, 0.0), n_jobs=1, max_passes=passes(rng)),
         )
         model.fit(rows)
         of_certificate(book, model.certificate_, given)

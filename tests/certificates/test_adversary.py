@@ -1,19 +1,94 @@
 """A little of the long searches, so that they keep running: `make harden` does them whole."""
 
+import math
+
+import numpy as np
 import pytest
-from fuzz import adversary
+from fuzz import adversary, adversary_exact, adversary_gaps
+from fuzz.exact_judge import Claim, exact
+from tests.amounts import cases
+
+from separatrix.certificates import least_squares, margin_bounds
 
 
-@pytest.mark.parametrize("kind", sorted(adversary.KINDS))
+@pytest.mark.parametrize("kind", adversary.KINDS)
 def test_the_search_finds_no_false_claim(kind):
-    assert adversary.climb(kind, 40, seed=1) == 0
+    said = []
+    counts = adversary.climb(kind, len(cases(1_500)), 1, say=lambda text, **_: said.append(text))
+    assert said == []
+    assert counts["presented"] >= len(cases(1_500))
+    assert counts["false"] == 0
 
 
-def test_a_false_claim_is_noticed(monkeypatch):
-    """The judge is awake: a bound a millionth too low is found."""
-    real = adversary.DualityGap.proved
-    low = lambda *rows, **told: adversary.replace(  # noqa: E731
-        (proof := real(*rows, **told)), primal=proof.primal * (1.0 - 1e-6)
+def quiet(*_, **__):
+    """Say nothing."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("hinge", "DualityGap"),
+        ("scaled", "DualityGap"),
+        ("kernel", "KernelGap"),
+        ("softmax", "SoftmaxGap"),
+        ("multiclass", "MulticlassGap"),
+        ("kernel-multiclass", "KernelMulticlassGap"),
+    ],
+)
+def test_bounds_that_are_a_little_false_are_noticed(monkeypatch, kind, name):
+    """Enclosures moved down by a share of 1e-9: what is then proved and accepted is false."""
+    made = getattr(adversary_gaps, name)
+    real = made._found
+
+    def lower(self, *given):
+        for found in real(self, *given):
+            yield found._replace(primal=found.primal * (1.0 - 1e-9))
+
+    monkeypatch.setattr(made, "_found", lower)
+    assert adversary.climb(kind, 300, 1, say=quiet)["false"] > 0
+
+
+def test_a_least_squared_error_that_is_a_little_false_is_noticed(monkeypatch):
+    real = least_squares.prove
+    wrong = lambda *given: (lambda told: (told[0], told[1] * (1.0 + 1e-6), *told[2:]))(real(*given))  # noqa: E731
+    monkeypatch.setattr(least_squares, "prove", wrong)
+    assert adversary.climb("least-squares", 300, 1, say=quiet)["false"] > 0
+
+
+def test_an_upper_bound_on_margins_that_is_a_little_false_is_noticed(monkeypatch):
+    real = margin_bounds.hull_point_length_up
+    monkeypatch.setattr(
+        margin_bounds, "hull_point_length_up", lambda *given: real(*given) * (1.0 - 1e-9)
     )
-    monkeypatch.setattr(adversary.DualityGap, "proved", low)
-    assert adversary.climb("hinge", 20, seed=1) > 0
+    assert adversary.climb("margin-bounds", 300, 1, say=quiet)["false"] > 0
+
+
+@pytest.mark.parametrize("kind", ["separation", "partition", "errors"])
+def test_a_check_that_believes_everything_is_noticed(monkeypatch, kind):
+    made = adversary_exact.EXACT[kind]
+    real = made.claim
+
+    def believing(point):
+        shown = real(point)
+        object.__setattr__(shown.proof, "check", lambda *_: True)
+        return shown
+
+    monkeypatch.setattr(made, "claim", believing)
+    assert adversary.climb(kind, 100, 1, say=quiet)["false"] > 0
+
+
+def test_a_forged_bound_is_the_next_float_that_is_false():
+    above = Claim("primal", ">=", 2.0, lambda: exact(1.0))
+    below = Claim("dual", "<=", 0.5, lambda: exact(1.0))
+    assert above.verdict() == below.verdict() == ""
+    assert above.refuted() == math.nextafter(1.0, 0.0)
+    assert below.refuted() == math.nextafter(1.0, 2.0)
+    assert above.room() == 0.0
+
+
+def test_costs_that_are_infinite_beside_finite_ones_are_drawn():
+    """The findings of the attack that rest on them are within reach of the search."""
+    rng = np.random.default_rng(0)
+    drawn = [adversary_gaps.costs_of_rows(rng, 3) for _ in range(300)]
+    assert any(np.isinf(costs).any() and np.isfinite(costs).any() for costs in drawn)
+    assert any((costs > 4.5e307).all() and np.isfinite(costs).all() for costs in drawn)

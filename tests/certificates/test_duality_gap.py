@@ -249,6 +249,29 @@ def test_costs_that_are_partly_infinite_are_refused_by_name(loss):
         from_json(json.dumps(whole), "duality-gap")
 
 
+@pytest.mark.parametrize("form", [np.asarray, as_sparse])
+def test_the_box_of_maximum_likelihood_is_not_smaller_than_stated(form):
+    """Products of 5e-324 and 6e-33 vanished, and with them the part of B_j that they make."""
+    X, signs = np.array([[6e-33], [3e-26]]), np.array([-1.0, 1.0])
+    proof = DualityGap.proved(
+        form(X), signs, costs=np.full(2, 1e-300), loss="logistic", weights=np.zeros(2), ridge=0.0,
+        multipliers=np.array([5e-324, 0.0]), intercept=False, slack=0.0,
+    )  # fmt: skip
+    assert not proof.dual > 0.0
+
+
+def test_a_sparse_matrix_without_entries_is_checked():
+    """Sums of no entries were whole numbers, to which nothing could be added: a crash."""
+    X, signs = as_sparse(np.zeros((2, 1))), np.array([-1.0, 1.0])
+    proof = DualityGap.proved(
+        X, signs, costs=np.ones(2), loss="logistic", weights=np.array([0.1, 0.0]),
+        multipliers=np.array([0.5, 0.5]), slack=0.0,
+    )  # fmt: skip
+    assert proof.check(X, [0, 1])
+    closer = dataclasses.replace(proof, primal=math.nextafter(proof.primal, 0.0))
+    assert not closer.check(X, [0, 1])
+
+
 def test_infinite_costs_ask_for_a_hinge():
     with pytest.raises(Refused, match="ask for a hinge"):
         DualityGap.proved(

@@ -17,7 +17,7 @@ import numpy as np
 
 from separatrix.certificates.device_pass import sums_on_device
 from separatrix.certificates.enclosed_functions import entropy, softplus
-from separatrix.certificates.enclosed_sums import blocks, sums_both_ways
+from separatrix.certificates.enclosed_sums import blocks, row_sums, sums_both_ways
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.two_bounds import COSTS_AGREE, costs_agree, require
 from separatrix.problem.device_rows import on_device
@@ -172,6 +172,8 @@ def dual_of(terms: Terms, bias_penalty: float | None, box: np.ndarray | None = N
     """
     if terms.gain.high == -math.inf or (bias_penalty == 0.0 and math.fsum(terms.balance) != 0.0):
         return NOTHING
+    if box is not None and not np.isfinite(box).all():
+        return NOTHING
     value = terms.gain
     if bias_penalty and terms.balance:
         lacking = Enclosure.exact(np.array(terms.balance)).sum()
@@ -261,13 +263,17 @@ def _entropy(a: Enclosure, c: Enclosure) -> Enclosure:
 
 
 def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.ndarray:
-    """Return sizes of coefficients far beyond w: `reach` times |w_j| and one over the column.
+    """Bound sizes of coefficients far beyond w from above, as docs/certificates.md states them.
 
-    They are part of what is claimed, not of its proof: any sizes will do.
+    B_j = reach (|w_j| + sum_i a_i / sum_i a_i |x_ij|), without a quotient by 0.
     """
-    sizes = np.zeros(X.shape[1])
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for rows, block in blocks(X, 1 << 20):
-            sizes += abs(block).T @ alpha[rows]
-        typical = np.where(sizes > 0.0, float(alpha.sum()) / sizes, 0.0)
-    return np.asarray(reach * (abs(w) + typical))
+    sizes, met = Enclosure.exact(np.zeros(X.shape[1])), np.zeros(X.shape[1], dtype=bool)
+    for rows, block in blocks(X, 1 << 20):
+        sizes = sizes + row_sums(abs(block), alpha[rows])
+        met |= sizes.low > 0.0
+        if not met.all():  # a column of zeros, or one whose products vanish
+            used = (alpha[rows] > 0.0).astype(np.float64)
+            met |= (block != 0.0).astype(np.float64).T @ used > 0.0
+    typical = Enclosure.exact(alpha).sum() / sizes
+    beyond = Enclosure.exact(abs(w)) + np.where(met, typical.high, 0.0)
+    return np.asarray((beyond * reach).high)

@@ -139,7 +139,8 @@ class Compensated:
 
         def along(parts: np.ndarray) -> np.ndarray:
             if sparse:
-                return np.bincount(line, parts, minlength=lines)
+                # Of no entries at all NumPy counts in whole numbers.
+                return np.bincount(line, parts, minlength=lines).astype(np.float64, copy=False)
             return np.asarray(parts.sum(axis=1 if rows else 0))
 
         def largest(parts: np.ndarray) -> np.ndarray:

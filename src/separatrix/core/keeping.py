@@ -79,10 +79,7 @@ def keep_support(machine: Any, machines: list[Fitted], codes: np.ndarray) -> Non
     signs = np.array([one.signs for one in machines])
     machine.dual_coef_ = (alpha * signs)[:, machine.support_]
     machine.n_support_ = np.bincount(codes[machine.support_], minlength=len(machine.classes_))
-    lengths = np.linalg.norm(machine.coef_, axis=1)
-    with np.errstate(divide="ignore"):
-        margins = 1.0 / lengths
-    machine.margin_ = one_or_all(margins)
+    machine.margin_ = one_or_all([margin_of(w) for w in machine.coef_])
 
 
 # ---- one machine for each pair of classes
@@ -136,13 +133,22 @@ def keep_direct(machine: Any, proof: MulticlassGap, status: Status, codes: np.nd
     machine.support_ = np.flatnonzero(shares.any(axis=1))
     machine.dual_coef_ = shares[machine.support_].T[-len(shown) :]
     machine.n_support_ = np.bincount(codes[machine.support_], minlength=len(weights))
-    with np.errstate(divide="ignore"):
-        machine.margin_ = float(
-            min(
-                1.0 / np.linalg.norm(first - second)
-                for first, second in combinations(weights[:, 1:], 2)
-            )
-        )
+    machine.margin_ = min(
+        margin_of(first - second) for first, second in combinations(weights[:, 1:], 2)
+    )
+
+
+def margin_of(w: np.ndarray) -> float:
+    """Return 1 / |w|, inf where w is 0: squares neither vanish nor overflow on the way.
+
+    >>> margin_of(np.array([3e-200, 4e-200]))
+    2e+199
+    """
+    largest = float(abs(w).max(initial=0.0))
+    if largest == 0.0 or not np.isfinite(largest):
+        return np.inf if largest == 0.0 else 0.0
+    with np.errstate(over="ignore"):
+        return float(1.0 / np.linalg.norm(w / largest) / largest)
 
 
 def keep_softmax(machine: Any, proof: SoftmaxGap, status: Status) -> None:

@@ -15,6 +15,8 @@ import scipy.sparse as sp
 
 from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.certificates.duality_gap import DualityGap, prove_block
+from separatrix.core.keeping import margin_of
+from separatrix.core.one_or_all import one_or_all
 from separatrix.core.proving import Effort, Fitted
 from separatrix.core.row_weights import class_factors
 from separatrix.data.partitions import Partitions
@@ -272,6 +274,4 @@ def _keep_support(machine: Any, machines: list[Fitted], facts: RowFacts) -> None
         ]
     )
     machine.n_support_ = np.bincount(own, minlength=len(machine.classes_))
-    with np.errstate(divide="ignore"):
-        margins = 1.0 / np.linalg.norm(machine.coef_, axis=1)
-    machine.margin_ = float(margins[0]) if len(margins) == 1 else margins
+    machine.margin_ = one_or_all([margin_of(w) for w in machine.coef_])

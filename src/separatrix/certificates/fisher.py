@@ -20,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.enclosure import Enclosure
+from separatrix._sparse import sparse as sp
+from separatrix.certificates.enclosed_sums import products
+from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
 from separatrix.problem.signed import as_matrix
 
@@ -44,18 +46,14 @@ class FisherDirection:
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove the bound again from the data; other data are refused."""
-        again = check_fisher(
-            self.squares.in_its_form(X),
-            y,
-            np.array(self.weights),
-            sample_weight,
-            self.squares.tolerance,
-        )
-        return (
-            _are_of_one_fit(again.squares, self.squares)
-            and again.ratio >= self.ratio
-            and again.bound <= self.bound
-        )
+        X, y, s = _rows(X, y, sample_weight)
+        squares, targets = self.squares, _codes(y, s)
+        if squares.ridge != 0.0 or not squares.intercept or squares.task != "regression":
+            return False
+        if len(self.weights) != X.shape[1] or not squares.check(X, targets, s):
+            return False
+        ratio, bound = _ratios(squares.in_its_form(X), targets, s, np.array(self.weights), squares)
+        return ratio >= self.ratio and bound <= self.bound
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -67,66 +65,64 @@ class FisherDirection:
         )
 
 
-def _are_of_one_fit(again: LeastSquaresOptimality, claimed: LeastSquaresOptimality) -> bool:
-    """Whether a claim is the one found again, with bounds that are no narrower.
-
-    `holds` rests on these bounds, so each of them is compared.
-    """
-    exact = (
-        "weights",
-        "ridge",
-        "intercept",
-        "task",
-        "dense",
-        "data_sha256",
-        "n_rows",
-        "n_features",
-    )
-    return (
-        all(getattr(again, name) == getattr(claimed, name) for name in exact)
-        and again.objective <= claimed.objective
-        and again.least >= claimed.least
-        and again.perturbation <= claimed.perturbation
-        and again.gap <= claimed.gap
-    )
+def _rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return rows, labels and weights; rows of weight 0 are not there."""
+    X, y = as_matrix(X), np.asarray(y)
+    s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    return (X, y, s) if (s > 0.0).all() else (X[s > 0.0], y[s > 0.0], s[s > 0.0])
 
 
-def _codes(y: Any, weights: np.ndarray) -> tuple[np.ndarray, Enclosure]:
-    """Return about the targets -N/N_1 and N/N_2, and the two masses, enclosed."""
-    y = np.asarray(y)
-    upper = y == np.unique(y[weights > 0.0])[-1]
+def _codes(y: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Return about -N/N_1 and N/N_2."""
+    upper = y == np.unique(y)[-1]
     # Brought near 1 by a power of two, no sum leaves the range.
-    near = np.ldexp(weights, -int(np.frexp(weights.max())[1]))
+    near = np.ldexp(s, -int(np.frexp(s.max(initial=1.0))[1]))
     low, high = float(near[~upper].sum()), float(near[upper].sum())
-    masses = [Enclosure.exact(weights[rows]).sum() for rows in (~upper, upper)]
-    return np.where(upper, (low + high) / high, -(low + high) / low), Enclosure.stacked(masses)
+    with np.errstate(all="ignore"):
+        return np.where(upper, np.divide(low + high, high), -np.divide(low + high, low))
 
 
 def check_fisher(
     X: Any, y: Any, w: np.ndarray, sample_weight: Any = None, tolerance: float = 1e-9
 ) -> FisherDirection:
     """Bound the ratio of w from below and that of every direction from above."""
-    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    X, y, s = _rows(X, y, sample_weight)
+    targets = _codes(y, s)
     # What overflows here is no proof, and comes out as a bound of inf.
     with np.errstate(all="ignore"):
-        targets, masses = _codes(y, weights)
-        slope, b = _best_fit(as_matrix(X) @ w, targets, weights)
+        slope, b = _best_fit(X @ w, targets, s)
         fitted = slope * w
     squares = check_least_squares(
         X,
         targets,
         fitted[None],
         np.array([b]),
-        sample_weight=sample_weight,
+        sample_weight=s,
         task="regression",
         tolerance=tolerance,
     )
+    return FisherDirection(tuple(w.tolist()), *_ratios(X, targets, s, w, squares), squares)
+
+
+def _ratios(
+    X: Any, targets: np.ndarray, s: np.ndarray, w: np.ndarray, squares: LeastSquaresOptimality
+) -> tuple[float, float]:
+    """Return a bound below J(w), and one above the largest J, from bounds on the squared error.
+
+    The weights that were fitted are a multiple c w, rounded: its residuals are off by what the rows
+    make of that, less a mean, which the intercept takes up.
+    """
+    masses = Enclosure.stacked([Enclosure.exact(s[targets == t]).sum() for t in np.unique(targets)])
+    fitted, largest = np.array(squares.weights[0][1:]), int(np.argmax(abs(w)))
+    with np.errstate(all="ignore"):
+        moved = X if sp.issparse(X) else X - X.mean(axis=0)
+        away = Enclosure.exact(fitted[largest] / w[largest]) * w - fitted
+        off = sum_of(lambda r, c: r.square() * c, products(moved, away, rounded=1), s).root()
+    error = (Enclosure.exact(squares.objective).root() + off).square()
     k = masses[0] / masses.sum() * masses[1]
     total = k * (Enclosure.exact(targets.max()) - targets.min()).square()
-    ratio, bound = ((total / f - 1.0) / k for f in (squares.objective, squares.least))
-    return FisherDirection(
-        tuple(w.tolist()), max(0.0, float(ratio.low)), float(bound.high), squares
-    )
+    ratio, bound = ((total / f - 1.0) / k for f in (error, Enclosure.exact(squares.least)))
+    return max(0.0, float(ratio.low)), float(bound.high)
 
 
 def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

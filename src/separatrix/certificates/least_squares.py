@@ -53,14 +53,15 @@ class LeastSquaresOptimality:
         """Prove both bounds again from the data; other data are refused."""
         X, T, s = _given(self.in_its_form(X), y, sample_weight, self.task)
         W = np.array(self.weights)
-        if W.shape != (T.shape[1], X.shape[1] + 1) or _sha256(X, T, s) != self.data_sha256:
+        fits = (self.n_rows, self.n_features) == X.shape and W.shape == (T.shape[1], X.shape[1] + 1)
+        if not fits or _sha256(X, T, s) != self.data_sha256:
             return False
-        again = prove(X, T, s, W, self.ridge, self.intercept)
+        objective, least, perturbation, gap = prove(X, T, s, W, self.ridge, self.intercept)
         return bool(
-            again[0] <= self.objective
-            and again[1] >= self.least
-            and again[2] <= self.perturbation
-            and again[3] <= self.gap
+            objective <= self.objective
+            and least >= self.least
+            and perturbation <= self.perturbation
+            and gap <= self.gap
         )
 
     def in_its_form(self, X: Any) -> Any:

@@ -142,12 +142,21 @@ def _sha256(X: Any, T: np.ndarray, s: np.ndarray) -> str:
     digest = hashlib.sha256(b"separatrix-least-squares-1\n")
     digest.update(np.array([*X.shape, T.shape[1]], dtype="<i8").tobytes())
     for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
-        piece = sp.csr_array(X[begin : begin + _ROWS_AT_A_TIME], copy=True)
-        piece.eliminate_zeros()
-        piece.sort_indices()
-        digest.update(piece.indptr.astype("<i8").tobytes())
-        digest.update(piece.indices.astype("<i8").tobytes())
-        digest.update(piece.data.astype("<f8").tobytes())
+        piece = X[begin : begin + _ROWS_AT_A_TIME]
+        if sp.issparse(piece):
+            piece = sp.csr_array(piece, copy=True)
+            piece.eliminate_zeros()
+            piece.sort_indices()
+            starts, columns, values = piece.indptr, piece.indices, piece.data
+        else:
+            there = piece != 0.0
+            starts = np.append(0, np.cumsum(there.sum(axis=1)))
+            columns, values = (
+                np.broadcast_to(np.arange(X.shape[1]), there.shape)[there],
+                piece[there],
+            )
+        for part, form in ((starts, "<i8"), (columns, "<i8"), (values, "<f8")):
+            digest.update(np.ascontiguousarray(part, dtype=form))
     digest.update(T.astype("<f8").tobytes())
     digest.update(s.astype("<f8").tobytes())
     return digest.hexdigest()

@@ -221,9 +221,13 @@ def _square_lengths(A: Any, s: np.ndarray) -> Enclosure:
     """
     total = Enclosure.exact(np.zeros(A.shape[1]))
     for rows, block in blocks(A, _ENTRIES_AT_A_TIME):
-        squares = block.multiply(block) if sp.issparse(block) else block * block
+        squares = _with_data(block, block.data**2) if sp.issparse(block) else block * block
         total = total + row_sums(squares, s[rows], rounded=4)
     return total.at_least(0.0)
+
+
+def _with_data(A: Any, data: np.ndarray) -> Any:
+    return sp.csr_array((data, A.indices, A.indptr), shape=A.shape)
 
 
 def _gram(
@@ -236,7 +240,8 @@ def _gram(
     least number, times the other entry.
     """
     if sp.issparse(A):
-        found = (A.multiply(s[:, None]).T @ A).toarray()
+        weighted = _with_data(A, A.data * np.repeat(s, np.diff(A.indptr)))
+        found = (weighted.T @ A).toarray()
     else:
         found = (A * s[:, None]).T @ A
     entries, terms = A.data if sp.issparse(A) else A, A.shape[0] + rounded + 4.0

@@ -156,7 +156,7 @@ def _sha256(X: Any, T: np.ndarray, s: np.ndarray) -> str:
                 piece[there],
             )
         for part, form in ((starts, "<i8"), (columns, "<i8"), (values, "<f8")):
-            digest.update(np.ascontiguousarray(part, dtype=form))
+            digest.update(np.ascontiguousarray(part, dtype=form).data)
     digest.update(T.astype("<f8").tobytes())
     digest.update(s.astype("<f8").tobytes())
     return digest.hexdigest()

@@ -207,3 +207,41 @@ def test_a_scale_that_is_no_number():
 def test_fits_that_were_false(kind, seed, number):
     """Also: coordinate descent divided by the share of a bias that was as stiff as can be."""
     assert honest.attempt(kind, seed, number)[2] == []
+
+
+def test_a_hard_margin_without_bound_is_refused():
+    """The kernel is not positive: dual variables grew to NaN, and a violation of 0 was claimed."""
+    X = [[0.0023875], [0.0094364], [-0.0011456], [0.0048341], [0.0022236], [0.0095398]]
+    machine = sx.KernelSVM(np.inf, kernel="sigmoid", coef0=1.0, gamma=65657.0, multi_class="ovr")
+    with pytest.raises(ValueError, match="C=inf asks for a hard margin"):
+        machine.fit(X, [1, 2, 0, 2, 1, 2])
+
+
+def test_models_of_one_kernel_are_checked_alone_where_one_bound_for_all_is_too_wide():
+    """Some were proved alone; `check` summed all of them at once, and refused the honest fit."""
+    X = [
+        [399.64132729163777], [2.052652632949499e-06], [2.8390813551779537e37],
+        [5.851937664432252e16], [1.849801631080184e-19], [3.783449905390761e-14],
+        [0.0030351973194138572], [1.7766780170303835e-17], [5735558652756550.0],
+        [7.587821623625753e31], [5.851937664432252e16], [50521669124320.28],
+    ]  # fmt: skip
+    y = [0, 2, 1, 1, 1, 1, 2, 0, 2, 1, 2, 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine = sx.KernelSVM(1.3960359157197577, kernel=lambda A, B: A @ B.T, n_jobs=1).fit(X, y)
+    assert machine.certificate_.holds
+    assert machine.certificate_.check(X, y)
+
+
+def test_the_interval_of_best_biases_is_that_of_the_weights_returned():
+    """The last digits of w were put right, and the interval stayed that of the weights before."""
+    X = [
+        [0.1, -0.007923138875007035, -0.01584627775001407],
+        [0.1, 0.15053963862513367, 0.11884708312510553],
+    ]
+    C = 76110.91922442084
+    model = sx.LinearSVM(C, solver="dual_coordinate").fit(sp.csr_array(X), [0, 1])
+    scores, square = X @ model.coef_[0], float(model.coef_[0] @ model.coef_[0])
+    for b in (*model.intercept_interval_, model.intercept_[0]):
+        slack = np.maximum(0.0, 1.0 - np.array([-1.0, 1.0]) * (scores + b)).sum()
+        assert square / 2.0 + C * slack == pytest.approx(model.objective_, rel=1e-6)

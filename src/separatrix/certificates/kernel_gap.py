@@ -166,10 +166,17 @@ def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
     signs = [signs_of(codes, machine.positive, machine.negative) for machine in machines]
     shares = np.column_stack([s * m.multipliers for s, m in zip(signs, machines, strict=True)])
     rows = KernelRowsInProof(first.kernel, X)
-    scores = kernel_scores(rows, shares)
+    together = kernel_scores(rows, shares)
+
+    def is_proved(k: int, scores: Scores) -> bool:
+        smallest = least_eigenvalue(rows, machines[k].multipliers)
+        return machines[k]._is_proved(scores, signs[k], smallest)
+
+    # One bound on rounding serves all models at once; alone, each has a tighter one.
     return all(
-        machine._is_proved(scores.of(k), signs[k], least_eigenvalue(rows, machine.multipliers))
-        for k, machine in enumerate(machines)
+        is_proved(k, together.of(k))
+        or (len(machines) > 1 and is_proved(k, kernel_scores(rows, shares[:, [k]])))
+        for k in range(len(machines))
     )
 
 
@@ -184,6 +191,8 @@ def _most_out_of_order(
     signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, scores: Enclosure
 ) -> float:
     """Return by how much a row that may fall stands above one that may grow, at the most."""
+    if not np.isfinite(alpha).all():
+        return math.inf
     above, below = alpha > 0.0, alpha < costs
     grows = np.where(signs > 0.0, below, above)
     falls = np.where(signs > 0.0, above, below)

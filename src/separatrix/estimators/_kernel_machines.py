@@ -20,6 +20,7 @@ from separatrix.certificates.kernel_scores import (
     Scores,
     kernel_scores,
 )
+from separatrix.errors import DataError
 from separatrix.estimators._kernel_effort import (
     LEAST_FACTORED_TOL,
     KernelData,
@@ -188,6 +189,11 @@ def _proved(
 
 def _prove(run: _Run, data: KernelData, proving: KernelRowsInProof, scores: Scores) -> None:
     task, members = run.task, run.machine.members
+    if not np.isfinite(run.alpha).all():
+        raise DataError(
+            f"C=inf asks for a hard margin, and with the kernel {data.kernel.name!r}, which is not "
+            "positive, nothing bounds its dual variables. Use a finite C, or another kernel."
+        )
     g = scores.values[:, 0]
     bias = _best_bias(run.machine, run.alpha[members], g[members])
     smallest = math.nan

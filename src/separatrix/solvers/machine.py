@@ -233,8 +233,16 @@ def _finished(problem: MachineProblem, claims: Claims) -> Claims:
     least = problem.dual(claims.alpha)
     if not (better and problem.dual(alpha) >= least - 1e-12 * abs(least)):
         return claims
-    low, high = claims.bias_interval
-    return Claims(w, alpha, (min(low, float(w[0])), max(high, float(w[0]))))
+    return Claims(w, alpha, _interval_for(problem, w, claims.bias_interval))
+
+
+def _interval_for(
+    problem: MachineProblem, w: np.ndarray, before: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the interval of best biases of new weights, with the one that they have."""
+    if problem.loss == HINGE and problem.has_free_bias and not problem.is_hard:
+        before = hinge_bias_interval(problem.X @ w[1:], problem.signs, problem.costs)
+    return min(before[0], float(w[0])), max(before[1], float(w[0]))
 
 
 def _clear_of_rounding(
@@ -256,9 +264,9 @@ def _clear_of_rounding(
     if not seen or share > 0.1 * tol:
         return claims
     longer = w * (1.0 + share)
-    low, high = claims.bias_interval
-    interval = (min(low, float(longer[0])), max(high, float(longer[0])))
-    return replace(claims, w=longer, bias_interval=interval)
+    return replace(
+        claims, w=longer, bias_interval=_interval_for(problem, longer, claims.bias_interval)
+    )
 
 
 def _with_best_bias(

@@ -38,9 +38,12 @@ class Nasty:
         return said if self.weights is None else f"{said}, weights={self.weights.tolist()}"
 
 
-def nasty(rng: Any, n_classes: int = 2, weighted: bool = False, largest: float = 300.0) -> Nasty:
-    """Draw a problem; no entry is beyond 10 to the power `largest`."""
-    most_rows, most_columns = _SIZES[int(rng.choice(3, p=_SHARES))]
+def nasty(
+    rng: Any, n_classes: int = 2, weighted: bool = False, largest: float = 300.0, few: bool = False
+) -> Nasty:
+    """Draw a problem, of `few` rows if asked; no entry is beyond 10 to the power `largest`."""
+    size = int(rng.choice(3, p=_SHARES))
+    most_rows, most_columns = _SIZES[min(size, 1) if few else size]
     d = int(rng.integers(1, most_columns + 1))
     n = int(rng.integers(n_classes, max(n_classes, most_rows) + 1))
     codes = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=n - n_classes)])

@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from tests.certificates.test_enclosure import lies_within, nasty
 
 from separatrix.certificates import enclosed_sums
+from separatrix.certificates.definite import least_eigenvalue
 from separatrix.certificates.enclosed_sums import dot_error_32, products, row_sums
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.least_squares_bounds import _gram, _least_eigenvalue, _square_lengths
+from separatrix.certificates.least_squares_bounds import _gram, _square_lengths
 
 
 def dot(one, other):
@@ -119,7 +120,7 @@ def false_eigenvalues():
         # The least eigenvalue lies beside one of those that are tried, on either side of it.
         near = rng.choice([0.9, 0.1, 0.01, 1e-4]) * (1.0 + rng.choice([-1.0, 1.0]) * 1e-15)
         matrix = near * np.eye(size) + (np.outer(v, v) if number % 3 else 0.0)
-        share = _least_eigenvalue(Enclosure.around(matrix, off))
+        share = least_eigenvalue(Enclosure.around(matrix, off))
         found.add(share)
         for other in (matrix, matrix - off):
             false += bool(share) and not is_positive_semidefinite(without(other, share))

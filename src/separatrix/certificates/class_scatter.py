@@ -1,4 +1,4 @@
-"""Means and scatter of classes, enclosed; and matrices proved positive semidefinite.
+"""Means and scatter of classes, enclosed.
 
 Columns are divided by powers of two, which rounds nothing, and each row is moved by about the mean
 of its class: what a class's rows then sum to is next to nothing, and products lose no digits to
@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.enclosed_sums import dot_error, row_sums, sums_both_ways
+from separatrix.certificates.enclosed_sums import row_sums
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 
-__all__ = ["MOST_COLUMNS", "ClassScatter", "class_scatter", "is_positive", "joined", "times"]
+__all__ = ["MOST_COLUMNS", "ClassScatter", "class_scatter", "times", "total"]
 
 MOST_COLUMNS = 400
 _MOST_ENTRIES = 1 << 27
@@ -43,16 +43,16 @@ class ClassScatter:
 
     def within(self) -> Enclosure:
         """Return the scatter within all classes together."""
-        return joined(self.scatters)
+        return total(self.scatters)
 
     def mass(self) -> Enclosure:
         """Return the weight of all rows."""
-        return joined(self.masses)
+        return total(self.masses)
 
     def mean(self) -> Enclosure:
         """Return the mean of all rows."""
         weighted = [mean * mass for mean, mass in zip(self.means, self.masses, strict=True)]
-        return joined(tuple(weighted)) / self.mass()
+        return total(tuple(weighted)) / self.mass()
 
     def divided(self, W: np.ndarray) -> np.ndarray:
         """Return weight vectors (rows) for the divided columns; NaN where others have weights."""
@@ -87,56 +87,20 @@ def _one_class(rows: np.ndarray, s: np.ndarray) -> tuple[Enclosure, Enclosure, E
     about = np.where((rows == rows[0]).all(axis=0), rows[0], about)
     moved = rows - about
     # D is rounded once in both its places, and its product with s once more.
-    rest = sums_both_ways(moved, None, (), s, "each", rounded=1)[1]
-    products = sums_both_ways(moved, None, (), moved * s[:, None], "each", rounded=3)[1]
+    rest = row_sums(moved, s, "each", rounded=1)
+    products = row_sums(moved, moved * s[:, None], "each", rounded=3)
     left = rest / mass
     scatter = products - left[:, None] * left * mass
     return mass, left + about, scatter
 
 
-def joined(parts: tuple[Enclosure, ...]) -> Enclosure:
+def total(parts: tuple[Enclosure, ...]) -> Enclosure:
     """Return the sum of some enclosures."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    return sum(parts[1:], parts[0])
 
 
 def times(matrix: Enclosure, V: np.ndarray) -> Enclosure:
     """Enclose an enclosed matrix times columns that are known without error."""
-    middle = matrix.middle
-    width = (matrix - middle).size().high
-    exact = row_sums(np.ascontiguousarray(middle.T), V, "each")
-    more = row_sums(np.ascontiguousarray(width.T), abs(V), "each").high
-    return exact + Enclosure.around(np.zeros_like(more), more)
-
-
-def is_positive(matrix: Enclosure) -> bool:
-    """Whether every symmetric matrix within the bounds is positive semidefinite, for certain.
-
-    Its diagonal is brought near 1. Cholesky's decomposition of the middle, less the width of the
-    bounds and four times Rump's (2006) constant times the trace, must exist.
-
-    >>> one = np.array([[2.0, 1.0], [1.0, 2.0]])
-    >>> is_positive(Enclosure.exact(one)), is_positive(Enclosure.exact(one - 2.0))
-    (True, False)
-    """
-    with np.errstate(all="ignore"):
-        middle = matrix.middle
-        size = len(middle)
-        diagonal = np.diag(middle)
-        if not (matrix.is_finite and (diagonal > 0.0).all()):
-            return False
-        powers = np.ldexp(1.0, -(np.frexp(diagonal)[1] // 2))
-        scaled = matrix * powers * powers[:, None]
-        middle = np.tril(scaled.middle)
-        middle = middle + np.tril(middle, -1).T
-        width = (scaled - middle).size().high
-        width = np.tril(width) + np.tril(width, -1).T
-        off = max(float(Enclosure.exact(row).sum().high) for row in width)
-        shift = Enclosure.exact(off) + dot_error(4.0 * size + 32.0, float(np.trace(middle)))
-        try:
-            np.linalg.cholesky(middle - float(shift.high) * np.eye(size))
-        except np.linalg.LinAlgError:
-            return False
-    return True
+    turned = Enclosure(matrix.low.T, matrix.high.T)
+    found = row_sums(np.ascontiguousarray(V), turned, "each")
+    return Enclosure(found.low.T, found.high.T)

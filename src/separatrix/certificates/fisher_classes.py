@@ -21,13 +21,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.canonical import data_of, sha256
-from separatrix.certificates.class_scatter import (
-    ClassScatter,
-    class_scatter,
-    is_positive,
-    joined,
-    times,
-)
+from separatrix.certificates.class_scatter import ClassScatter, class_scatter, times, total
+from separatrix.certificates.definite import is_positive
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.problem.signed import as_matrix
 
@@ -114,7 +109,7 @@ class _Posed:
         self.within, mean = found.within(), found.mean()
         self.shares = [mass / found.mass() for mass in found.masses]
         self.away = [own - mean for own in found.means]
-        self.between = joined(
+        self.between = total(
             tuple(a[:, None] * a * mass for a, mass in zip(self.away, found.masses, strict=True))
         )
         self.C = self.within / found.mass()
@@ -137,14 +132,14 @@ class _Posed:
     def upper(self, lower: tuple[float, ...]) -> list[float]:
         """Bound every ratio from above: by their sum, less the lower bounds of the others."""
         least = _least_eigenvalue(self.C)
-        total = Enclosure.exact(0.0)
+        whole = Enclosure.exact(0.0)
         for k, r in enumerate(self.lacking):
             square = (in_deviations(self.C, r).square().sum() / least) if least else math.inf
             own = ((self.away[k] - r) * self.W[k]).sum() + square
-            total = total + own * self.shares[k]
+            whole = whole + own * self.shares[k]
         known = np.array(lower)
         others = [Enclosure.exact(np.delete(known, k)).sum() for k in range(len(known))]
-        return [max(0.0, float((total - each).high)) for each in others]
+        return [max(0.0, float((whole - each).high)) for each in others]
 
     def moved(self) -> float:
         """Return by how many standard deviations the means would have to move, at most."""

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
+from separatrix.certificates.definite import least_eigenvalue
 from separatrix.certificates.enclosed_sums import blocks, dot_error, products, row_sums
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.problem.equilibrate import column_exponents, divided_columns
@@ -34,7 +35,6 @@ __all__ = ["prove"]
 
 _MOST_COLUMNS = 400
 _SMALL_EXCESS = 1e-12
-_SHARES = (0.9, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 _ENTRIES_AT_A_TIME = 1 << 17
 
 
@@ -179,7 +179,7 @@ class _Bounds:
         if self.ridge:
             penalty = self.penalty / sizes / sizes
             gram = gram + Enclosure(np.diag(penalty.low), np.diag(penalty.high))
-        return _sum_of_squares(self.gradient / sizes[:, None], _least_eigenvalue(gram))
+        return _sum_of_squares(self.gradient / sizes[:, None], least_eigenvalue(gram))
 
     def _excess_by_triangle(self) -> float:
         """Bound f - min f = (C'g)' (B'B)^-1 (C'g) with B = A C and any C: here the inverse of R.
@@ -196,7 +196,7 @@ class _Bounds:
         found = products(self.A, C, way="each", rounded=1)
         B, wrong = found.middle, found.radius
         lengths = _square_lengths(B, self.s).root()
-        least = Enclosure.exact(_least_eigenvalue(_gram(B, self.s, lengths, np.ones(columns))))
+        least = Enclosure.exact(least_eigenvalue(_gram(B, self.s, lengths, np.ones(columns))))
         # sigma_min of the exact A C is at least that of B, less the norm of what is wrong with B.
         away = _weighted_squares(Enclosure.exact(wrong), self.s).sum().root()
         least = (least.root() - away).at_least(0.0).square()
@@ -255,28 +255,3 @@ def _gram(
 def _sum_of_squares(values: Enclosure, over: float) -> float:
     """Return the sum of squares over something, rounded up; infinite where that is 0."""
     return float((values.square().sum() / over).high) if over > 0.0 else math.inf
-
-
-def _least_eigenvalue(gram: Enclosure) -> float:
-    """Return a lower bound on the least eigenvalue of a symmetric matrix; 0 where none is found.
-
-    Where Cholesky's decomposition of a matrix M of order k runs to its end, the least eigenvalue of
-    M is above -(k + 1) u tr M / (1 - 2 (k + 1) u), less 8 (k + 2)^2 least numbers for what vanished
-    (Rump 2006, theorem 2.3); twice as many units serve libraries that multiply by inverses. So M is
-    the middle of the matrix less the bound to be proved, that much, and the norm of the radii.
-    """
-    middle, radius, size = gram.middle, gram.radius, float(len(gram.low))
-    trace = Enclosure.exact(np.diag(middle)).size().sum().high
-    wrong = Enclosure.exact(np.maximum(radius, radius.T)).square().sum().root()
-    wrong = wrong + dot_error(2.0 * size + 2.0, trace) + dot_error((size + 2.0) ** 2, 0.0)
-    if not math.isfinite(wrong.high):
-        return 0.0
-    for share in _SHARES:
-        shifted = middle.copy()
-        np.fill_diagonal(shifted, (Enclosure.exact(np.diag(middle)) - wrong - share).low)
-        try:
-            np.linalg.cholesky(shifted)
-        except np.linalg.LinAlgError:
-            continue
-        return share
-    return 0.0

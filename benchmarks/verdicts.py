@@ -23,9 +23,8 @@ from tests.naive.separability import kind
 
 import separatrix as sx
 from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data
+from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.certificates.reading import VERDICTS, from_json
-from separatrix.certificates.separation import problem_from
 
 
 def compare(count):

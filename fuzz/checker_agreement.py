@@ -36,10 +36,9 @@ import separatrix as sx
 from fuzz.certificates import clouds
 from fuzz.workers import pool_of
 from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.canonical import as_checker_data, data_of, sha256
+from separatrix.certificates.canonical import as_checker_data, data_of, problem_from, sha256
 from separatrix.certificates.reading import VERDICTS, from_json
 from separatrix.certificates.scaled_gap import ScaledGap
-from separatrix.certificates.separation import problem_from
 from separatrix.checker import CLAIMS, Refused, check
 from separatrix.problem.kernels import Kernel
 

@@ -9,8 +9,7 @@ import copy
 import numpy as np
 
 from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data
-from separatrix.certificates.separation import problem_from
+from separatrix.certificates.canonical import as_checker_data, problem_from
 
 
 def forge(whole, rng):

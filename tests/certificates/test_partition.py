@@ -11,10 +11,9 @@ from tests.forgeries import forge, hand_made
 
 import separatrix as sx
 from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data
+from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.certificates.exact_sums import column_sums, exact_margin_signs, modular_rank
 from separatrix.certificates.reading import VERDICTS, from_json
-from separatrix.certificates.separation import problem_from
 from separatrix.checker import Refused
 from separatrix.checker.__main__ import main
 from separatrix.checker.codec import Claim

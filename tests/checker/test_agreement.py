@@ -11,8 +11,7 @@ from flint import arb, ctx
 from fuzz.checker_agreement import MAKERS, by_checker, run
 from tests.amounts import cases
 
-from separatrix.certificates.canonical import as_checker_data
-from separatrix.certificates.separation import problem_from
+from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.checker import CLAIMS, Refused, check
 
 

@@ -16,9 +16,8 @@ from tests.kernel_direct import exact_objectives, exact_values
 from tests.problems_many import many
 
 import separatrix as sx
-from separatrix.certificates.canonical import as_checker_data
+from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.certificates.class_multipliers import Named
-from separatrix.certificates.separation import problem_from
 from separatrix.checker import Data, Refused, check
 from separatrix.checker.codec import Claim
 from separatrix.checker.gaps import between

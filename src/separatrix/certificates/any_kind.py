@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data
+from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.certificates.reading import VERDICTS, from_json
-from separatrix.certificates.separation import problem_from
 from separatrix.checker import Refused
 from separatrix.problem.decimals import times_powers_of_ten
 

@@ -41,6 +41,14 @@ def data_of(X: Any, codes: np.ndarray, n_classes: int, intercept: bool) -> Probl
     return SignedProblem(X, np.where(codes == 1, 1.0, -1.0), intercept)
 
 
+def problem_from(X: Any, y: Any, intercept: bool) -> Problem:
+    """Pose the problem that labels y set, numbering classes in sorted order."""
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    if len(classes) > 2:
+        return KeslerProblem(X, codes, len(classes), intercept)
+    return SignedProblem(X, np.where(codes == len(classes) - 1, 1.0, -1.0), intercept)
+
+
 def canonical_pieces(X: Any) -> Iterable[Any]:
     """Yield blocks of rows as canonical CSR, so that dense data need no full copy."""
     n = X.shape[0]

@@ -73,7 +73,7 @@ class DualityGap(TwoBounds):
     Where there are more than two classes, class number `positive` is set against all others.
     """
 
-    kind: ClassVar[str] = "duality-gap"
+    kind = "duality-gap"
 
     loss: str
     weights: np.ndarray

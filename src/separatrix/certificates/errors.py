@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from separatrix import checker
+from separatrix.certificates.about_data import AboutData
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
 from separatrix.certificates.error_tree import Tree, tree_json
-from separatrix.certificates.json_form import certificate_json
 from separatrix.certificates.partition import is_witness, margin_signs
 from separatrix.certificates.row_weights import (
     equal_rows,
@@ -29,7 +29,6 @@ from separatrix.certificates.row_weights import (
     weights_fingerprint,
     whole_weights,
 )
-from separatrix.certificates.separation import problem_from
 from separatrix.checker.errors import Book, refuse_case
 from separatrix.problem.signed import SignedProblem
 
@@ -55,8 +54,8 @@ class LowerBound:
     tree: Tree | None = None
 
 
-@dataclass(frozen=True)
-class FewestErrors:
+@dataclass(frozen=True, kw_only=True)
+class FewestErrors(AboutData):
     """Weights make `errors` training errors, and no hyperplane makes fewer than `lower`.
 
     Errors are sums of sample weights, counted in the unit `unit` (1 if there are none).
@@ -65,6 +64,8 @@ class FewestErrors:
     Where floats are too short, `integers` hold the weights and `weights` is empty.
     """
 
+    kind = "errors"
+
     errors: int
     lower: int
     unit: Fraction
@@ -72,22 +73,14 @@ class FewestErrors:
     by: str
     witnesses: tuple[Witness, ...]
     tree: Tree | None
-    data_sha256: str
     weights_sha256: str
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...]
-    intercept: bool = True
     integers: tuple[int, ...] = ()
     holds: bool = True
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove both numbers again from the data, whatever `holds` says; other data are refused."""
-        problem = problem_from(X, y, True)
-        about = (self.n_rows, self.n_features, len(self.classes))
-        if not isinstance(problem, SignedProblem) or about != (*problem.X.shape, 2):
-            return False
-        if sha256(problem) != self.data_sha256:
+        problem = self.problem(X, y)
+        if not isinstance(problem, SignedProblem):
             return False
         try:
             masses, unit = whole_weights(sample_weight, problem.n_samples)
@@ -97,9 +90,9 @@ class FewestErrors:
             return False
         return unit == self.unit and self.intercept is True and proves_errors(problem, masses, self)
 
-    def to_json(self) -> str:
-        """Write the certificate; integers in hexadecimal, floats too."""
-        claim: dict[str, Any] = {
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed, field by field."""
+        return {
             "errors": self.errors,
             "lower": self.lower,
             "unit": [hex(self.unit.numerator), hex(self.unit.denominator)],
@@ -113,7 +106,6 @@ class FewestErrors:
             ],
             "tree": tree_json(self.tree),
         }
-        return certificate_json("errors", self, claim)
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""

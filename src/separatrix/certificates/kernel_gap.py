@@ -45,7 +45,7 @@ class KernelGap(KernelClaim):
     set against class `negative`, or against all others where that is -1.
     """
 
-    kind: ClassVar[str] = "kernel-gap"
+    kind = "kernel-gap"
 
     violation: float = math.nan
     bias: float

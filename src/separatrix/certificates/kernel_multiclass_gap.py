@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
     `margins` say by how much each row's own class beats the best other, as computed.
     """
 
-    kind: ClassVar[str] = "kernel-multiclass-gap"
+    kind = "kernel-multiclass-gap"
 
     biases: np.ndarray
 

@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, sha256
+from separatrix.certificates.canonical import Problem, codes_of, n_classes_of
 from separatrix.certificates.enclosed_sums import blocks, products, row_sums
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.json_form import certificate_json
 from separatrix.certificates.separation import (
     Separation,
     check_separation,
-    problem_from,
     root_up,
     square_length,
 )
@@ -54,12 +53,14 @@ class MarginBounds:
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove both bounds again from the data; other data are refused."""
-        problem = problem_from(X, y, self.separation.intercept)
-        w = np.array(self.separation.weights).ravel()
-        if w.size != problem.dimension or sha256(problem) != self.separation.data_sha256:
+        problem, w = self.separation.problem(X, y), np.array(self.separation.weights).ravel()
+        if problem is None or w.size != problem.dimension:
+            return False
+        rows = self.rows
+        if not (len(rows) == len(self.multipliers) == len(set(rows)) and min(rows, default=0) >= 0):
             return False
         alpha = np.zeros(problem.n_rows)
-        alpha[list(self.rows)] = self.multipliers
+        alpha[list(rows)] = self.multipliers
         again = check_margin_bounds(problem, w, alpha, self.separation.classes)
         kept = again.holds or not self.separation.holds
         return kept and again.lower >= self.lower and again.upper <= self.upper

@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class MulticlassGap(NamedMultipliers, WeightsByClass):
     class number ``rivals[t]``; all others are zero. `costs` are C times each row's weight.
     """
 
-    kind: ClassVar[str] = "multiclass-gap"
+    kind = "multiclass-gap"
 
     violations: tuple[Violation, ...] = ()
     slack: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)

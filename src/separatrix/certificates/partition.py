@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import sha256
+from separatrix.certificates.about_data import AboutData
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.exact_sums import (
     column_sums,
@@ -21,10 +21,9 @@ from separatrix.certificates.exact_sums import (
     modular_rank,
     sums_to_zero,
 )
-from separatrix.certificates.json_form import certificate_json
-from separatrix.certificates.separation import enclosed_margins, problem_from
+from separatrix.certificates.separation import enclosed_margins
 from separatrix.problem.decimals import times_powers_of_ten
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import SignedProblem, as_matrix
 
 __all__ = [
     "Integers",
@@ -39,8 +38,8 @@ __all__ = [
 Integers = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Partition:
+@dataclass(frozen=True, kw_only=True)
+class Partition(AboutData):
     """Rows on the boundary of every halfspace that holds all rows, and rows off it, exactly.
 
     Positive `multipliers` pin rows to the boundary; integer `weights` (``[b, w_1, ..., w_d]``) put
@@ -54,32 +53,24 @@ class Partition:
     rows: Integers
     multipliers: Integers
     others: int
-    intercept: bool
-    data_sha256: str
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...]
     decimals: Integers = ()
     holds: bool = True
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the claim again from the data, whatever `holds` says; other data are refused."""
-        problem = problem_from(X, y, self.intercept)
-        about = (self.n_rows, self.n_features, len(self.classes))
-        if not isinstance(problem, SignedProblem) or about != (*problem.X.shape, 2):
-            return False
+        X = as_matrix(X)
         if self.decimals:
-            if len(self.decimals) != problem.X.shape[1]:
+            if len(self.decimals) != X.shape[1]:
                 return False
             try:
-                scaled = times_powers_of_ten(problem.X, self.decimals)
+                X = times_powers_of_ten(X, self.decimals)
             except ValueError:
                 return False
-            problem = SignedProblem(scaled, problem.signs, self.intercept)
-        return sha256(problem) == self.data_sha256 and proves_partition(problem, self)
+        problem = self.problem(X, y)
+        return isinstance(problem, SignedProblem) and proves_partition(problem, self)
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed, field by field."""
         claim: dict[str, Any] = {}
         if self.kind != "separation":
             claim["rows"] = self.rows
@@ -87,7 +78,7 @@ class Partition:
             claim["others"] = hex(self.others)
         if self.kind != "overlap":
             claim["integers"] = list(map(hex, self.weights))
-        return certificate_json(self.kind, self, claim)
+        return claim
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""

@@ -145,7 +145,7 @@ def _verdict(claim: Claim, common: dict[str, Any], kind: str) -> Partition | Sep
         )
         if claim.weights is not None:
             require(not common.pop("decimals"), "decimals: the weights must be integers")
-            return Separation.unproved(tuple(map(tuple, claim.weights)), **common)
+            return Separation(weights=tuple(map(tuple, claim.weights)), **common)
         values = {"rows": (), "multipliers": (), "others": 0, "integers": claim.integers}
     weights = tuple(values.pop("integers", ()))
     values |= {name: tuple(values[name]) for name in ("rows", "multipliers")}

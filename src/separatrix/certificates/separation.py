@@ -15,18 +15,16 @@ from typing import Any
 import numpy as np
 
 from separatrix import checker
+from separatrix.certificates.about_data import AboutData
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
 from separatrix.certificates.enclosed_sums import products
 from separatrix.certificates.enclosure import Enclosure, enclosed
-from separatrix.certificates.json_form import certificate_json
-from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem
 
 _SCORES_AT_A_TIME = 1 << 20
 
 
-@dataclass(frozen=True)
-class Separation:
+@dataclass(frozen=True, kw_only=True)
+class Separation(AboutData):
     """Whether the weights separate, proved row by row in exact arithmetic.
 
     `worst_row` is the sample of least computed margin, `worst_margin` its margin ``w.z``, exactly.
@@ -34,36 +32,24 @@ class Separation:
     ``min w.z / |w|`` (0 if the weights do not separate).
     """
 
-    holds: bool
-    worst_row: int
-    worst_margin: Fraction
-    margin: float
-    weights: tuple[tuple[float, ...], ...]
-    intercept: bool
-    data_sha256: str
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...]
+    kind = "separation"
 
-    @classmethod
-    def unproved(cls, weights: tuple[tuple[float, ...], ...], **about: Any) -> Separation:
-        """Return the claim of a file: it says nothing of its margins until it is checked."""
-        return cls(False, 0, Fraction(0), 0.0, weights, **about)
+    holds: bool = False
+    worst_row: int = 0
+    worst_margin: Fraction = Fraction(0)
+    margin: float = 0.0
+    weights: tuple[tuple[float, ...], ...]
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the claim again from the data, whatever `holds` says; other data are refused."""
-        problem = problem_from(X, y, self.intercept)
-        weights = np.array(self.weights)
-        about = (self.n_rows, self.n_features, len(self.classes))
-        if about != (*problem.X.shape, n_classes_of(problem)):
-            return False
-        if weights.size != problem.dimension or sha256(problem) != self.data_sha256:
+        problem, weights = self.problem(X, y), np.array(self.weights)
+        if problem is None or weights.size != problem.dimension:
             return False
         return check_separation(problem, weights.ravel(), self.classes).holds
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
-        return certificate_json("separation", self, {"weights": self.weights})
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed, field by field."""
+        return {"weights": self.weights}
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -76,14 +62,6 @@ class Separation:
             f"refuted: row {self.worst_row} is not on its own side, its exact signed margin being "
             f"{float(self.worst_margin):.6g}"
         )
-
-
-def problem_from(X: Any, y: Any, intercept: bool) -> Problem:
-    """Pose the problem that labels y set, numbering classes in sorted order."""
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    if len(classes) > 2:
-        return KeslerProblem(X, codes, len(classes), intercept)
-    return SignedProblem(X, np.where(codes == len(classes) - 1, 1.0, -1.0), intercept)
 
 
 def check_separation(

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class SoftmaxGap(WeightsByClass):
     `weights` has one row [b, w_1 ... w_d] a class; `costs` are C times each row's weight.
     """
 
-    kind: ClassVar[str] = "softmax-gap"
+    kind = "softmax-gap"
 
     @staticmethod
     def _placed(X: Any) -> Any:

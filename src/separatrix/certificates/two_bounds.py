@@ -8,7 +8,6 @@ must be (`require_sound`), and how they bound the objective (`_found`).
 from __future__ import annotations
 
 import math
-from collections import UserString
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
@@ -16,9 +15,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from separatrix._device import on_host
+from separatrix.certificates.about_data import AboutData
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.json_form import certificate_json
 from separatrix.checker import CLAIMS, Refused
 from separatrix.problem.signed import as_matrix
 
@@ -47,24 +46,18 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TwoBounds:
+class TwoBounds(AboutData):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
     `costs` are C times each row's weight. A claim without a name, `data_sha256`, is about any data
     for which its bounds are found again.
     """
 
-    kind: ClassVar[str]
     _wide: ClassVar[float] = WIDE
 
     primal: float = math.nan
     dual: float = math.nan
     costs: np.ndarray
-    intercept: bool = True
-    data_sha256: str | UserString = ""
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...] = ("0", "1")
 
     @property
     def gap(self) -> float:
@@ -130,10 +123,9 @@ class TwoBounds:
             self.require_sound()
         except Refused:
             return False
-        same = (*shape, n_classes) == (self.n_rows, self.n_features, len(self.classes))
         name = self.data_sha256
         named = isinstance(name, str) and name != ""  # not one that has yet to be made
-        return same and (not named or fingerprint() == name)
+        return self.speaks_of(shape, n_classes) and (not named or fingerprint() == name)
 
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""
@@ -171,10 +163,6 @@ class TwoBounds:
         """Whether enclosures decide the claim: it is found again, or it is false."""
         false = found.primal.low > self.primal or found.dual.high < self.dual
         return self._is_within(found) or bool(false)
-
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
-        return certificate_json(self.kind, self, self.claim())
 
     def claim(self) -> dict[str, Any]:
         """Return the fields of the claim: one cost where all are the same, no multiplier of 0."""

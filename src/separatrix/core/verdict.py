@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.certificates.canonical import problem_from
 from separatrix.certificates.partition import Partition, proves_gordan
-from separatrix.certificates.separation import Separation, problem_from
+from separatrix.certificates.separation import Separation
 from separatrix.core.verdict_fields import fields_follow
 from separatrix.problem.decimals import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem

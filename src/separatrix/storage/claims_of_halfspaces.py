@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.certificates.canonical import problem_from
 from separatrix.certificates.errors import errors_of
 from separatrix.certificates.margin_bounds import MarginBounds
 from separatrix.certificates.novikoff import check_novikoff
@@ -18,7 +19,6 @@ from separatrix.certificates.separation import (
     codes_of,
     exact_margin,
     exact_vectors,
-    problem_from,
 )
 from separatrix.core.settings import fresh
 from separatrix.problem.packing import packed_weights

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -6,6 +7,7 @@ from tests.amounts import cases
 from tests.naive import separation as naive
 from tests.problems import as_sparse, problem
 
+import separatrix as sx
 from separatrix.certificates.margin_bounds import check_margin_bounds, radius_up
 from separatrix.certificates.novikoff import check_novikoff
 from separatrix.certificates.separation import check_separation, root_down, root_up
@@ -194,3 +196,20 @@ def test_margin_bounds_of_other_data_are_refused_without_a_fault():
     assert not proof.check(X[:2], y[:2])
     assert not proof.check(np.hstack([X, X]), y)
     assert not proof.check(X + 1, y)
+
+
+def test_margin_bounds_compare_all_they_say_of_rows_and_data():
+    """One multiplier stood for two rows, and other numbers of rows and classes passed."""
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    proof = sx.Kozinec(epsilon=0.1).fit(X, y).certificate_
+    assert proof.check(X, y)
+    inner = proof.separation
+    for forged in (
+        replace(proof, rows=(1, 2), multipliers=(0.5,), upper=1e3),
+        replace(proof, rows=(1, 1), multipliers=(0.5, 0.5), upper=1e3),
+        replace(proof, rows=(-1,), multipliers=(0.5,), upper=1e3),
+        replace(proof, separation=replace(inner, n_rows=5)),
+        replace(proof, separation=replace(inner, n_features=2)),
+        replace(proof, separation=replace(inner, classes=("a", "b", "c"))),
+    ):
+        assert not forged.check(X, y)

@@ -152,12 +152,14 @@ class TwoBounds(AboutData):
 
     def _is_found_again(self, X: Any, sides: Any) -> bool:
         """Whether bounds found anew are within those claimed."""
+        if not (self.holds and self.dual <= self.primal):
+            return False
         return self._is_within(self._tried(X, sides, 1.0, self._is_decided_by))
 
     def _is_within(self, found: Found) -> bool:
-        """Whether enclosures prove the bounds claimed."""
-        in_order = self.holds and self.dual <= self.primal
-        return bool(in_order and found.primal.high <= self.primal and found.dual.low >= self.dual)
+        """Whether enclosures prove bounds claimed that do not cross."""
+        above, below = self.primal, self.dual
+        return bool(found.primal.high <= above and found.dual.low >= below and below <= above)
 
     def _is_decided_by(self, found: Found) -> bool:
         """Whether enclosures decide the claim: it is found again, or it is false."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from separatrix import checker
-from separatrix.certificates.about_data import AboutData
+from separatrix.certificates.about_data import Written
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
 from separatrix.certificates.error_tree import Tree, tree_json
@@ -55,7 +55,7 @@ class LowerBound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FewestErrors(AboutData):
+class FewestErrors(Written):
     """Weights make `errors` training errors, and no hyperplane makes fewer than `lower`.
 
     Errors are sums of sample weights, counted in the unit `unit` (1 if there are none).

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.about_data import AboutData
+from separatrix.certificates.canonical import codes_of, data_of, sha256
 from separatrix.certificates.class_scatter import ClassScatter, class_scatter, times, total
 from separatrix.certificates.definite import is_positive
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.problem.signed import as_matrix
 
 __all__ = ["FisherDirections", "in_deviations", "lacking", "prove_fisher_directions"]
 
@@ -34,8 +34,8 @@ _SHARES = tuple(10.0**power for power in range(-1, -15, -1))
 _ENOUGH = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class FisherDirections:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FisherDirections(AboutData):
     """The k-th largest ratio lies between ``lower[k]`` and ``upper[k]``: proved.
 
     `directions` has a column a direction, best first; `weights` a row of scores a class. `moved` is
@@ -47,10 +47,6 @@ class FisherDirections:
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     moved: float
-    data_sha256: str
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...]
 
     @property
     def gap(self) -> float:
@@ -66,21 +62,17 @@ class FisherDirections:
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove the claim again from the data; other data are refused."""
-        X, y = as_matrix(X), np.asarray(y)
-        s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        X, y, s = X[s > 0.0], y[s > 0.0], s[s > 0.0]
-        classes, codes = np.unique(y, return_inverse=True)
-        d, K = self.n_features, len(classes)
+        given = self.weighted_problem(X, y, sample_weight)
+        d, K = self.n_features, len(self.classes)
         fits = (
-            (X.shape, K) == ((self.n_rows, d), len(self.classes))
-            and self.weights.shape == (K, d)
+            self.weights.shape == (K, d)
             and self.directions.shape == (d, len(self.lower))
-            and len(self.lower) == len(self.upper)
+            and 0 < len(self.lower) == len(self.upper) <= K - 1
         )
-        if not fits or sha256(data_of(X, codes, K, True)) != self.data_sha256:
+        if given is None or not fits:
             return False
-        found = class_scatter(X, codes, s, K)
-        if found is None or not 0 < len(self.lower) <= K - 1:
+        found = class_scatter(given[0].X, codes_of(given[0]), given[1], K)
+        if found is None:
             return False
         posed = _Posed(found, self.directions, self.weights)
         upper = posed.upper(self.lower)

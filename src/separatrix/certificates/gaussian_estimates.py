@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.about_data import AboutData
+from separatrix.certificates.canonical import codes_of
 from separatrix.certificates.class_scatter import ClassScatter, class_scatter, times
 from separatrix.certificates.enclosed_functions import log
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.fisher_classes import in_deviations, lacking
-from separatrix.problem.signed import as_matrix
 
 __all__ = ["GaussianEstimates", "prove_gaussian_estimates"]
 
@@ -33,8 +33,8 @@ _LEAST_VARIANCE = 1e-9
 _WIDER = 1.0 + 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class GaussianEstimates:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GaussianEstimates(AboutData):
     """The parameters of Gaussian classes are those of the data, to within the errors stated.
 
     `means` are in standard deviations, `covariances` relative, `offsets` and `threshold` in units
@@ -49,10 +49,6 @@ class GaussianEstimates:
     covariances: float
     offsets: float
     threshold: float
-    data_sha256: str
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...]
 
     @property
     def errors(self) -> tuple[float, ...]:
@@ -67,16 +63,11 @@ class GaussianEstimates:
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove the claim again from the data; other data are refused."""
-        X, y = as_matrix(X), np.asarray(y)
-        s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        X, y, s = X[s > 0.0], y[s > 0.0], s[s > 0.0]
-        classes, codes = np.unique(y, return_inverse=True)
-        K = len(classes)
-        if X.shape != (self.n_rows, self.n_features) or len(self.classes) != K:
+        given = self.weighted_problem(X, y, sample_weight)
+        if given is None:
             return False
-        if sha256(data_of(X, codes, K, True)) != self.data_sha256:
-            return False
-        again = prove_gaussian_estimates(self, X, codes, s, wider=1.0)
+        problem, s = given
+        again = prove_gaussian_estimates(self, problem.X, codes_of(problem), s, wider=1.0)
         if again is None:
             return False
         return all(new <= old for new, old in zip(again.errors, self.errors, strict=True))

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.about_data import AboutData
+from separatrix.certificates.canonical import codes_of
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_claims import square_of
 from separatrix.certificates.kernel_gap import signs_of
@@ -26,7 +27,6 @@ from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scor
 from separatrix.certificates.objective_bounds import is_balanced
 from separatrix.certificates.row_weights import row_keys
 from separatrix.problem.kernels import Kernel
-from separatrix.problem.signed import as_matrix
 
 __all__ = ["KernelOverlap", "equal_pair"]
 
@@ -35,7 +35,7 @@ _SLACK = 1e-12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelOverlap:
+class KernelOverlap(AboutData):
     """No hyperplane in the kernel's space has a margin above `margin`: proved, rounding included.
 
     `rows` have the multipliers `multipliers`, which sum to the same over class `positive` and over
@@ -51,10 +51,6 @@ class KernelOverlap:
     kernel: Kernel
     positive: int = 1
     negative: int = -1
-    data_sha256: str = ""
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...] = ("0", "1")
 
     @property
     def holds(self) -> bool:
@@ -83,14 +79,10 @@ class KernelOverlap:
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the claim again from the data; other data are refused."""
-        classes, codes = np.unique(np.asarray(y), return_inverse=True)
-        X = as_matrix(X)
-        fits = X.shape == (self.n_rows, self.n_features) and len(classes) == len(self.classes)
-        if not (fits and self.holds and self._is_sound()):
+        problem = self.problem(X, y)
+        if problem is None or not (self.holds and self._is_sound()):
             return False
-        if sha256(data_of(X, codes, len(classes), True)) != self.data_sha256:
-            return False
-        margin, length = self._found(X, codes, 1.0)
+        margin, length = self._found(problem.X, codes_of(problem), 1.0)
         return margin <= self.margin and self.length <= length * (1.0 + _SLACK)
 
     def _is_sound(self) -> bool:

@@ -18,22 +18,21 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.about_data import Written
+from separatrix.certificates.canonical import codes_of
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.json_form import certificate_json
 from separatrix.certificates.kernel_claims import square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.two_bounds import SLACK, are_floats
 from separatrix.problem.kernels import Kernel
-from separatrix.problem.signed import as_matrix
 
 __all__ = ["KernelSeparation", "prove_kernel_separation"]
 
 _WIDER = 3.0  # rounding bounds, so that another order of sums finds the claim true
 
 
-@dataclass(frozen=True, eq=False)
-class KernelSeparation:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelSeparation(Written):
     """At least `right` training rows are strictly on their own side: proved, rounding included.
 
     `shares` (one a row, with the sign of its class) and `bias` are the function. `lower` and
@@ -41,17 +40,14 @@ class KernelSeparation:
     it.
     """
 
+    kind = "kernel-separation"
+
     kernel: Kernel
     shares: np.ndarray
     bias: float
-    right: int
-    lower: float
-    upper: float
-    data_sha256: str
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...]
-    intercept: bool = True
+    right: int = 0
+    lower: float = -math.inf
+    upper: float = math.inf
 
     @property
     def holds(self) -> bool:
@@ -60,22 +56,18 @@ class KernelSeparation:
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the claim again from the data; other data are refused."""
-        classes, codes = np.unique(np.asarray(y), return_inverse=True)
-        X = as_matrix(X)
-        if not self._fits(X, len(classes)):
+        problem = self.problem(X, y)
+        if problem is None or not self._is_sound():
             return False
-        if sha256(data_of(X, codes, 2, True)) != self.data_sha256:
-            return False
-        again = prove_kernel_separation(self, X, codes, wider=0.0)
+        again = prove_kernel_separation(self, problem.X, codes_of(problem), wider=0.0)
         found = self.right <= again.right and self.lower <= again.lower
         return found and again.upper <= self.upper
 
-    def _fits(self, X: Any, n_classes: int) -> bool:
-        """Whether the claim is one that can be made of such data."""
+    def _is_sound(self) -> bool:
+        """Whether this is a claim, whatever the data."""
         return (
             are_floats(self.shares)
-            and n_classes == len(self.classes) == 2
-            and X.shape == (self.n_rows, self.n_features)
+            and len(self.classes) == 2
             and self.shares.shape == (self.n_rows,)
             and bool(np.isfinite(self.shares).all())
             and isinstance(self.bias, float)
@@ -85,8 +77,8 @@ class KernelSeparation:
             and self.intercept is True
         )
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed, field by field."""
         rows = np.flatnonzero(self.shares)
         claim = {
             "kernel": self.kernel,
@@ -96,8 +88,7 @@ class KernelSeparation:
             "right": self.right,
         }
         bounds = {"lower": self.lower, "upper": self.upper}
-        claim |= {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
-        return certificate_json("kernel-separation", self, claim)
+        return claim | {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix import checker
-from separatrix.certificates.about_data import AboutData
+from separatrix.certificates.about_data import Written
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
 from separatrix.certificates.enclosed_sums import products
 from separatrix.certificates.enclosure import Enclosure, enclosed
@@ -24,7 +24,7 @@ _SCORES_AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Separation(AboutData):
+class Separation(Written):
     """Whether the weights separate, proved row by row in exact arithmetic.
 
     `worst_row` is the sample of least computed margin, `worst_margin` its margin ``w.z``, exactly.

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from separatrix._device import on_host
-from separatrix.certificates.about_data import AboutData
+from separatrix.certificates.about_data import Written
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.checker import CLAIMS, Refused
@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TwoBounds(AboutData):
+class TwoBounds(Written):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
     `costs` are C times each row's weight. A claim without a name, `data_sha256`, is about any data

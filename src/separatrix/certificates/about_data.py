@@ -43,7 +43,7 @@ class AboutData:
         s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         used = s > 0.0
         found = self.problem(as_matrix(X)[used], y[used])
-        return None if found is None else (found, s[used])
+        return None if found is None or self.intercept is not True else (found, s[used])
 
 
 class Written(AboutData):

@@ -90,6 +90,7 @@ class KernelOverlap(AboutData):
         named = 0 <= self.positive < k and -1 <= self.negative < k
         return (
             named
+            and self.intercept is True
             and self.positive != self.negative
             and len(rows) == len(self.multipliers) == len(set(rows)) > 0
             and all(0 <= row < self.n_rows for row in rows)

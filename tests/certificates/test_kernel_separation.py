@@ -12,8 +12,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.canonical import as_checker_data
-from separatrix.certificates.separation import problem_from
+from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.checker import Refused, check
 
 KERNELS = [

@@ -39,8 +39,7 @@ from fuzz.exact_certificates import Book, Facts, least_squares
 from fuzz.honest_claims import of_certificate
 from fuzz.workers import pool_of
 from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.canonical import as_checker_data
-from separatrix.certificates.separation import problem_from
+from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.checker import Refused, check
 
 __all__ = ["KINDS", "climb", "run"]

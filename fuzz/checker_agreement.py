@@ -198,6 +198,14 @@ def kernel_direct(rng: Any) -> Genuine:
     return of(proof, X, y) if proof.holds else kernel_direct(rng)
 
 
+def kernel_separation(rng: Any) -> Genuine:
+    X, y = clouds(rng, 2)
+    names = ["linear", "rbf", "poly"]
+    rule = [sx.KernelPerceptron, sx.KernelKozinec][int(rng.integers(2))]
+    model = rule(kernel=str(rng.choice(names)), gamma=0.5, max_updates=2000)
+    return of(fitted(model, X, y), X, y)
+
+
 MAKERS: dict[str, Callable[[Any], Genuine]] = {
     "separation": separated,
     "separation of a verdict": lambda rng: verdict(rng, 9.0, False),
@@ -212,6 +220,7 @@ MAKERS: dict[str, Callable[[Any], Genuine]] = {
     "softmax-gap": softmax,
     "kernel-gap": kernel,
     "kernel-multiclass-gap": kernel_direct,
+    "kernel-separation": kernel_separation,
 }
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "duality_gap",
     "fewest_errors",
     "fisher",
+    "fisher_directions",
     "kernel_gap",
     "kernel_multiclass_gap",
     "least_squares",
@@ -272,6 +273,19 @@ def fisher(book: Book, proof: Any, facts: Facts, weights: Any) -> None:
     w = vector(proof.weights)
     book.at_most("ratio", proof.ratio, lambda: squares.ratio(rows, codes, s, w))
     book.at_least("bound", proof.bound, lambda: squares.largest_ratio(rows, codes, s))
+
+
+def fisher_directions(book: Book, proof: Any, facts: Facts, weights: Any) -> None:
+    used = [i for i, s in enumerate(weights) if s > 0.0]
+    rows, s = [facts.rows[i] for i in used], [exact(weights[i]) for i in used]
+    between, within = squares.scatters(rows, [facts.codes[i] for i in used], s)
+    for k, (low, high) in enumerate(zip(proof.lower, proof.upper, strict=True)):
+        if math.isfinite(low):
+            above, at = squares.ratios_above(between, within, exact(low))
+            book.true(f"lower[{k}] {low}: {above + at} ratios are as large", above + at > k)
+        if math.isfinite(high):
+            above, _ = squares.ratios_above(between, within, exact(high))
+            book.true(f"upper[{k}] {high}: {above} ratios are above", above <= k)
 
 
 def separation(book: Book, proof: Any, facts: Facts, n_classes: int) -> None:

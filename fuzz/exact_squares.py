@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from flint import arb, fmpq, fmpq_mat
@@ -138,6 +139,43 @@ def scatter(
             for j in range(d):
                 within[i][j] += w * off[i] * off[j]
     return [b - a for a, b in zip(*means, strict=True)], within
+
+
+def scatters(
+    rows: Sequence[Row], codes: Sequence[int], s: Row
+) -> tuple[list[list[fmpq]], list[list[fmpq]]]:
+    """Return the scatter between classes and the scatter within them, of any number of classes."""
+    d, mass = len(rows[0]), sum(s, start=fmpq(0))
+    centre = [_weighted(s, [r[j] for r in rows], [fmpq(1)] * len(s)) / mass for j in range(d)]
+    between = [[fmpq(0)] * d for _ in range(d)]
+    within = [[fmpq(0)] * d for _ in range(d)]
+    for k in set(codes):
+        own = [i for i, y in enumerate(codes) if y == k]
+        part = [s[i] for i in own]
+        total = sum(part, start=fmpq(0))
+        mean = [sum((s[i] * rows[i][j] for i in own), fmpq(0)) / total for j in range(d)]
+        for i in range(d):
+            for j in range(d):
+                between[i][j] += total * (mean[i] - centre[i]) * (mean[j] - centre[j])
+                within[i][j] += sum(
+                    (s[n] * (rows[n][i] - mean[i]) * (rows[n][j] - mean[j]) for n in own), fmpq(0)
+                )
+    return between, within
+
+
+def ratios_above(between: Sequence[Row], within: Sequence[Row], level: fmpq) -> tuple[int, int]:
+    """Return how many ratios are above the level, and how many are it: by Descartes' rule.
+
+    S_B - level S_W is symmetric: all roots of its characteristic polynomial are real, so its
+    changes of sign count the positive ones exactly, and there are as many as ratios above.
+    """
+    d = len(between)
+    moved = [b - level * w for r, t in zip(between, within, strict=True)
+             for b, w in zip(r, t, strict=True)]  # fmt: skip
+    found = list(fmpq_mat(d, d, moved).charpoly().coeffs())
+    signs = [v > 0 for v in found if v != 0]
+    zeros = next(i for i, v in enumerate(found) if v != 0)
+    return sum(a != b for a, b in pairwise(signs)), zeros
 
 
 def ratio(rows: Sequence[Row], codes: Sequence[int], s: Row, w: Row) -> Any:

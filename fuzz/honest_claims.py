@@ -15,6 +15,7 @@ from fuzz.exact_certificates import (
     duality_gap,
     fewest_errors,
     fisher,
+    fisher_directions,
     kernel_gap,
     kernel_multiclass_gap,
     margin_bounds,
@@ -57,6 +58,8 @@ def of_certificate(
         fewest_errors(book, proof, facts, s)
     elif kind == "FisherDirection":
         fisher(book, proof, facts, s)
+    elif kind == "FisherDirections":
+        fisher_directions(book, proof, facts, s)
     elif kind == "Partition":
         partition(book, proof, facts)
     else:

@@ -245,3 +245,9 @@ def test_the_interval_of_best_biases_is_that_of_the_weights_returned():
     for b in (*model.intercept_interval_, model.intercept_[0]):
         slack = np.maximum(0.0, 1.0 - np.array([-1.0, 1.0]) * (scores + b)).sum()
         assert square / 2.0 + C * slack == pytest.approx(model.objective_, rel=1e-6)
+
+
+def test_a_class_that_weighs_next_to_nothing_is_not_balanced():
+    """Its factor was infinite, and so were the costs of its rows."""
+    with pytest.raises(sx.DataError, match="balanced"):
+        sx.LinearSVM(class_weight="balanced").fit([[0.0], [1.0]], [0, 1], [1e-300, 1e12])

@@ -37,7 +37,14 @@ def class_factors(classes: np.ndarray, counts: np.ndarray, class_weight: Any) ->
         return factors
     if isinstance(class_weight, str) and class_weight == "balanced":
         # By weight and not by number, so that weight 2 equals two copies.
-        return np.asarray(counts.sum() / (len(classes) * counts))
+        with np.errstate(over="ignore", divide="ignore"):
+            factors = np.asarray(counts.sum() / (len(classes) * counts))
+        if np.isinf(factors[counts > 0.0]).any():
+            raise DataError(
+                "class_weight='balanced' divides by the weight of a class that is too small beside "
+                "the others. Leave its rows out, or give class_weight as a dictionary."
+            )
+        return factors
     if not isinstance(class_weight, dict):
         raise ValueError(
             f"class_weight must be None, 'balanced' or a dictionary. Got {class_weight!r} instead."

@@ -88,6 +88,7 @@ class MachineProblem:
         bias = self.bias_penalty * w[0] ** 2 if self.rows.fit_intercept else 0.0
         return float(0.5 * (self.ridge * (w[1:] @ w[1:]) + bias) + loss)
 
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is no bound
     def dual(self, alpha: FloatArray, u: FloatArray | None = None) -> float:
         """Return the dual objective; `alpha` must be feasible (its balance is not looked at).
 

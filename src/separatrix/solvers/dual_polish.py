@@ -37,6 +37,7 @@ def fitted_alphas(problem: MachineProblem, w: FloatArray) -> list[FloatArray]:
     return found
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a proof decides what becomes of it
 def _fitted(
     problem: MachineProblem, w: FloatArray, margins: FloatArray, free: np.ndarray, band: float
 ) -> FloatArray:

@@ -11,7 +11,7 @@ from separatrix.certificates.any_kind import prove_again
 from separatrix.certificates.reading import from_json
 from separatrix.checker import CLAIMS, Refused
 
-BY_CHECKER_ALONE = {"gordan", "margin-bounds"}
+BY_CHECKER_ALONE = {"gordan", "margin-bounds", "least-squares", "fisher", "fisher-directions"}
 READ = sorted(set(CLAIMS) - BY_CHECKER_ALONE)
 
 

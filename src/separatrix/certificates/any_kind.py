@@ -17,7 +17,7 @@ __all__ = ["NOT_THESE", "prove_again"]
 
 NOT_THESE = "the claim does not hold for these data"
 _ENTRIES = 2_000_000
-_BY_CHECKER = (*VERDICTS, "margin-bounds", "gordan")
+_BY_CHECKER = (*VERDICTS, "margin-bounds", "gordan", "least-squares", "fisher", "fisher-directions")
 
 
 def prove_again(whole: Any, X: Any, labels: Any) -> str:

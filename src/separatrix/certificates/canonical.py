@@ -20,6 +20,7 @@ from separatrix.problem.signed import SignedProblem
 Problem = SignedProblem | KeslerProblem
 
 _ENTRIES_AT_A_TIME = 1 << 17
+_MOST_NAMED = 2_000_000  # entries
 
 
 def codes_of(problem: Problem) -> np.ndarray:
@@ -162,3 +163,17 @@ def as_checker_data(problem: Problem) -> Data:
         for begin, end in zip(piece.indptr[:-1], piece.indptr[1:], strict=True):
             rows.append((piece.indices[begin:end].tolist(), piece.data[begin:end].tolist()))
     return Data(rows, codes_of(problem).tolist(), problem.X.shape[1], n_classes_of(problem))
+
+
+def named_rows(X: Any, y: Any, weights: np.ndarray) -> tuple[str, tuple[str, ...]]:
+    """Return the fingerprint and the classes by which a file can speak of these rows.
+
+    Both are empty where it cannot: sample weights are in no data file, and large data are hashed
+    for the certificates alone that need it.
+    """
+    entries = X.nnz if sp.issparse(X) else X.size
+    if entries > _MOST_NAMED or not (weights == 1.0).all():
+        return "", ()
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    found = sha256(data_of(X, codes, len(classes), True))
+    return found, tuple(str(name) for name in classes)

@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
+from separatrix.certificates.canonical import named_rows
 from separatrix.certificates.enclosed_sums import products
 from separatrix.certificates.enclosure import Enclosure, sum_of
+from separatrix.certificates.json_form import named_json
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
 from separatrix.problem.signed import as_matrix
 
@@ -37,6 +39,8 @@ class FisherDirection:
     ratio: float
     bound: float
     squares: LeastSquaresOptimality
+    rows_sha256: str = ""  # of rows and classes alone, by which a file names them
+    names: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -52,8 +56,16 @@ class FisherDirection:
             return False
         if len(self.weights) != X.shape[1] or not squares.check(X, targets, s):
             return False
+        if (self.rows_sha256, self.names) not in (("", ()), named_rows(X, y, s)):
+            return False
         ratio, bound = _ratios(squares.in_its_form(X), targets, s, np.array(self.weights), squares)
         return ratio >= self.ratio and bound <= self.bound
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md."""
+        claim = {"weights": self.weights, "ratio": self.ratio, "bound": self.bound}
+        shape = self.squares.n_rows, self.squares.n_features
+        return named_json("fisher", self, shape, claim)
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -101,7 +113,8 @@ def check_fisher(
         task="regression",
         tolerance=tolerance,
     )
-    return FisherDirection(tuple(w.tolist()), *_ratios(X, targets, s, w, squares), squares)
+    ratios, named = _ratios(X, targets, s, w, squares), named_rows(X, y, s)
+    return FisherDirection(tuple(w.tolist()), *ratios, squares, *named)
 
 
 def _ratios(

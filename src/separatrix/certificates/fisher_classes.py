@@ -20,11 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import AboutData
+from separatrix.certificates.about_data import Written
 from separatrix.certificates.canonical import codes_of, data_of, sha256
 from separatrix.certificates.class_scatter import ClassScatter, class_scatter, times, total
 from separatrix.certificates.definite import is_positive
 from separatrix.certificates.enclosure import Enclosure
+from separatrix.certificates.json_form import NO_FILE_FORM
+from separatrix.errors import DataError
 
 __all__ = ["FisherDirections", "in_deviations", "lacking", "prove_fisher_directions"]
 
@@ -35,7 +37,7 @@ _ENOUGH = 1e-6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FisherDirections(AboutData):
+class FisherDirections(Written):
     """The k-th largest ratio lies between ``lower[k]`` and ``upper[k]``: proved.
 
     `directions` has a column a direction, best first; `weights` a row of scores a class. `moved` is
@@ -47,6 +49,9 @@ class FisherDirections(AboutData):
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     moved: float
+    weighted: bool = False
+
+    kind = "fisher-directions"
 
     @property
     def gap(self) -> float:
@@ -72,7 +77,7 @@ class FisherDirections(AboutData):
         if given is None or not fits:
             return False
         found = class_scatter(given[0].X, codes_of(given[0]), given[1], K)
-        if found is None:
+        if found is None or self.weighted is not bool((given[1] != 1.0).any()):
             return False
         posed = _Posed(found, self.directions, self.weights)
         upper = posed.upper(self.lower)
@@ -82,6 +87,14 @@ class FisherDirections(AboutData):
                 zip(self.lower, self.upper, upper, strict=True)
             )
         )
+
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed; weights of rows are in no data file."""
+        if self.weighted:
+            raise DataError(NO_FILE_FORM)
+        names = "weights", "lower", "upper", "moved"
+        found = {name: getattr(self, name) for name in names}
+        return found | {"directions": self.directions.T}
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -194,6 +207,7 @@ def prove_fisher_directions(
         weights=weights,
         lower=tuple(lower),
         upper=tuple(bound + _SLACK * ratios[0] for bound in upper),
+        weighted=bool((s != 1.0).any()),
         moved=posed.moved() * (1.0 + 1e-6),
         data_sha256=sha256(data_of(X, codes, K, True)),
         n_rows=X.shape[0],

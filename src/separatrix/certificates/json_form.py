@@ -12,15 +12,21 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from separatrix.checker import FORMAT
+from separatrix.errors import DataError
 from separatrix.problem.kernels import Kernel
 
-__all__ = ["certificate_json", "json_pieces"]
+__all__ = ["NO_FILE_FORM", "certificate_json", "json_pieces", "named_json"]
 
+NO_FILE_FORM = (
+    "This certificate has no file form: it speaks of sample weights, of values instead of classes, "
+    "or of more than 2,000,000 entries. certificate_.check(X, y) proves it."
+)
 _AT_A_TIME = 10_000
 
 
@@ -37,6 +43,20 @@ def certificate_json(kind: str, proof: Any, claim: dict[str, Any]) -> str:
         about["decimals"] = list(proof.decimals)
     whole = {"format": FORMAT, "kind": kind, "data": about, "claim": _plain(claim)}
     return json.dumps(whole, indent=1)
+
+
+def named_json(kind: str, proof: Any, shape: tuple[int, int], claim: dict[str, Any]) -> str:
+    """Write a certificate that keeps the fingerprint of its rows beside that of all its data."""
+    if not proof.rows_sha256:
+        raise DataError(NO_FILE_FORM)
+    about = SimpleNamespace(
+        n_rows=shape[0],
+        n_features=shape[1],
+        intercept=getattr(proof, "intercept", True),
+        classes=proof.names,
+        data_sha256=proof.rows_sha256,
+    )
+    return certificate_json(kind, about, claim)
 
 
 def _plain(value: Any) -> Any:

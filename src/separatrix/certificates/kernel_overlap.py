@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import AboutData
+from separatrix.certificates.about_data import Written
 from separatrix.certificates.canonical import codes_of
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_claims import square_of
@@ -35,7 +35,7 @@ _SLACK = 1e-12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelOverlap(AboutData):
+class KernelOverlap(Written):
     """No hyperplane in the kernel's space has a margin above `margin`: proved, rounding included.
 
     `rows` have the multipliers `multipliers`, which sum to the same over class `positive` and over
@@ -51,6 +51,8 @@ class KernelOverlap(AboutData):
     kernel: Kernel
     positive: int = 1
     negative: int = -1
+
+    kind = "kernel-overlap"
 
     @property
     def holds(self) -> bool:
@@ -85,12 +87,19 @@ class KernelOverlap(AboutData):
         margin, length = self._found(problem.X, codes_of(problem), 1.0)
         return margin <= self.margin and self.length <= length * (1.0 + _SLACK)
 
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed, field by field."""
+        names = "kernel", "positive", "negative", "rows", "multipliers", "margin"
+        return {name: getattr(self, name) for name in names}
+
     def _is_sound(self) -> bool:
         k, rows = len(self.classes), self.rows
         named = 0 <= self.positive < k and -1 <= self.negative < k
+        named = named and (k > 2 or (self.positive, self.negative) in ((1, -1), (1, 0)))
         return (
             named
             and self.intercept is True
+            and self.kernel.is_sound
             and self.positive != self.negative
             and len(rows) == len(self.multipliers) == len(set(rows)) > 0
             and all(0 <= row < self.n_rows for row in rows)

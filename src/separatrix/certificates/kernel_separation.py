@@ -72,7 +72,7 @@ class KernelSeparation(Written):
             and bool(np.isfinite(self.shares).all())
             and isinstance(self.bias, float)
             and math.isfinite(self.bias)
-            and 0.0 < self.kernel.gamma < math.inf
+            and self.kernel.is_sound
             and type(self.right) is int
             and (self.lower > 0.0 or self.lower == -math.inf)  # else there is no bound to claim
             and self.intercept is True

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
+from separatrix.certificates.canonical import named_rows
+from separatrix.certificates.json_form import named_json
 from separatrix.certificates.least_squares_bounds import prove
 from separatrix.problem.signed import as_matrix
 
@@ -43,6 +45,8 @@ class LeastSquaresOptimality:
     data_sha256: str
     n_rows: int
     n_features: int
+    rows_sha256: str = ""  # of rows and classes alone, by which a file names them
+    names: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -56,6 +60,8 @@ class LeastSquaresOptimality:
         fits = (self.n_rows, self.n_features) == X.shape and W.shape == (T.shape[1], X.shape[1] + 1)
         if not fits or _sha256(X, T, s) != self.data_sha256:
             return False
+        if (self.rows_sha256, self.names) not in (("", ()), _named(X, y, s, self.task)):
+            return False
         objective, least, perturbation, gap = prove(X, T, s, W, self.ridge, self.intercept)
         return bool(
             objective <= self.objective
@@ -63,6 +69,12 @@ class LeastSquaresOptimality:
             and perturbation <= self.perturbation
             and gap <= self.gap
         )
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md."""
+        names = "ridge", "weights", "objective", "least", "gap"
+        claim = {name: getattr(self, name) for name in names}
+        return named_json("least-squares", self, (self.n_rows, self.n_features), claim)
 
     def in_its_form(self, X: Any) -> Any:
         """Return X dense or sparse, as it was: sparse rows are not moved, and round otherwise."""
@@ -109,6 +121,7 @@ def check_least_squares(
     X, T, s = _given(X, y, sample_weight, task)
     W = np.column_stack([intercept, coef])
     objective, least, perturbation, gap = prove(X, T, s, W, ridge, fit_intercept)
+    rows_sha256, names = _named(X, y, s, task)
     return LeastSquaresOptimality(
         weights=tuple(tuple(row) for row in W.tolist()),
         ridge=float(ridge),
@@ -123,6 +136,8 @@ def check_least_squares(
         data_sha256=_sha256(X, T, s),
         n_rows=len(T),
         n_features=int(X.shape[1]),
+        rows_sha256=rows_sha256,
+        names=names,
     )
 
 
@@ -135,6 +150,10 @@ def _given(X: Any, y: Any, sample_weight: Any, task: str) -> tuple[Any, np.ndarr
     if (s == 0.0).any():
         X, y, s = X[s > 0.0], y[s > 0.0], s[s > 0.0]
     return X, targets_of(y, task), np.ascontiguousarray(s)
+
+
+def _named(X: Any, y: Any, s: np.ndarray, task: str) -> tuple[str, tuple[str, ...]]:
+    return named_rows(X, y, s) if task == "classification" and len(s) == len(y) else ("", ())
 
 
 def _sha256(X: Any, T: np.ndarray, s: np.ndarray) -> str:

@@ -19,6 +19,7 @@ from separatrix.certificates.error_tree import tree_of
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.kernel_gap import KernelGap
 from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
+from separatrix.certificates.kernel_overlap import KernelOverlap
 from separatrix.certificates.kernel_separation import KernelSeparation
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.partition import Partition
@@ -66,8 +67,8 @@ def from_json(
         }
         if kind in _GAPS:
             return _gap(_GAPS[kind], claim, common, function)
-        if kind == "kernel-separation":
-            return _kernel_separation(claim, common, function)
+        if kind in ("kernel-separation", "kernel-overlap"):
+            return _READERS[kind](claim, common, function)
         if kind in VERDICTS:
             common["decimals"] = tuple(about.decimals or ())
         return _READERS[kind](claim, common, kind)
@@ -112,6 +113,11 @@ def _kernel_separation(claim: Claim, common: dict[str, Any], function: Any) -> K
         upper=math.inf if claim.upper is None else claim.upper,
         **common,
     )
+
+
+def _kernel_overlap(claim: Claim, common: dict[str, Any], function: Any) -> KernelOverlap:
+    values = vars(claim) | {name: tuple(vars(claim)[name]) for name in ("rows", "multipliers")}
+    return KernelOverlap(**values | {"kernel": _kernel(claim.kernel, function)}, **common)
 
 
 def _for_every_row(rows: np.ndarray, multipliers: np.ndarray, n: int) -> np.ndarray:
@@ -170,3 +176,4 @@ def _errors(claim: Claim, common: dict[str, Any], _: str) -> FewestErrors:
 
 _READERS: dict[str, Any] = _GAPS | dict.fromkeys(VERDICTS, _verdict)
 _READERS |= {"scaled-gap": _scaled, "errors": _errors, "kernel-separation": _kernel_separation}
+_READERS["kernel-overlap"] = _kernel_overlap

@@ -129,7 +129,7 @@ def check_kernel_gap(data: Data, claim: Claim, intercept: bool) -> str:
     by more than `violation`.
     """
     kernel = Kernel(data, claim.kernel)
-    signs = _signs(data, claim, intercept)
+    signs = signs_of(data, claim, intercept)
     costs = all_costs(claim.costs, len(signs))
     distinct(claim.rows, len(signs))
     if len(claim.rows) != len(claim.multipliers):
@@ -173,7 +173,7 @@ def check_kernel_gap(data: Data, claim: Claim, intercept: bool) -> str:
     return kernel.said(between(claim, primal, dual, "model with this kernel"), claim.smallest)
 
 
-def _signs(data: Data, claim: Claim, intercept: bool) -> list[int]:
+def signs_of(data: Data, claim: Claim, intercept: bool) -> list[int]:
     """Return +1 for the positive class, -1 for the negative one (-1: every other), else 0."""
     K, positive, negative = data.n_classes, claim.positive, claim.negative
     if intercept is not True:

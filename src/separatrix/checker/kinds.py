@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import codec, errors, gaps, kernel_separation, kernels, many_classes, separation, witnesses
+from . import (
+    codec,
+    errors,
+    gaps,
+    kernel_separation,
+    kernels,
+    many_classes,
+    separation,
+    squares,
+    witnesses,
+)
 from .codec import Claim, Reader, Refused, refusing
 from .exact import Data
 from .labels import same_label
@@ -39,6 +49,12 @@ CLAIMS = {
         kernel_separation.FIELDS,
         kernel_separation.BOUNDS,
     ),
+    "kernel-overlap": (
+        kernel_separation.check_kernel_overlap, kernel_separation.OVERLAP, {}
+    ),
+    "least-squares": (squares.check_least_squares, squares.LEAST_SQUARES, {}),
+    "fisher": (squares.check_fisher, squares.FISHER, {}),
+    "fisher-directions": (squares.check_fisher_directions, squares.DIRECTIONS, {}),
 }  # fmt: skip
 SCALED = "separation", "margin-bounds", "gordan", "overlap", "quasi"  # decimals times 10**k
 TEXTS = codec.many(codec.text)

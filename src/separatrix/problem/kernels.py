@@ -46,6 +46,12 @@ class Kernel:
     function: Callable[[Any, Any], Any] | None = None
 
     @property
+    def is_sound(self) -> bool:
+        """Whether its parameters are numbers that a kernel can have."""
+        whole = type(self.degree) is int and 0 <= self.degree <= MOST_DEGREE
+        return whole and 0.0 < self.gamma < math.inf and math.isfinite(self.coef0)
+
+    @property
     def is_positive(self) -> bool | None:
         """Whether theory says that the kernel is positive; None where it does not say."""
         if self.name in ("linear", "rbf"):

@@ -1,0 +1,209 @@
+"""Least squares and Fisher's discriminant: their optima without rounding, by elimination.
+
+    f(W, b) = sum_i |W x_i + b - t_i|^2 + ridge |W|^2         t: signs of two classes, 1-of-K codes
+    min f   = t't - g' G^-1 g,   G = A'A + ridge,   g = A't,   A the rows [1, x_i]
+
+The ratios of scatters above t are as many as the eigenvalues of S_B - t S_W above zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import lcm
+from operator import mul
+from typing import NamedTuple
+
+from .codec import Claim, Reader, Refused, number, numbers, vectors
+from .elimination import Matrix, positive_eigenvalues, refuse_wide, rest
+from .exact import Data, integers, ratio, square
+
+LEAST_SQUARES: dict[str, Reader] = {"ridge": number, "weights": vectors, "objective": number}
+LEAST_SQUARES |= {"least": number, "gap": number}
+FISHER: dict[str, Reader] = {"weights": numbers, "ratio": number, "bound": number}
+DIRECTIONS: dict[str, Reader] = {"weights": vectors, "directions": vectors, "lower": numbers}
+DIRECTIONS |= {"upper": numbers, "moved": number}
+
+
+def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
+    """Claim: f(weights) <= objective, min f >= least, and f - min f <= gap f."""
+    refuse_wide(data.n_features)
+    K, ridge = data.n_classes, Fraction(claim.ridge)
+    outputs = 1 if K == 2 else K
+    if ridge < 0 or [len(w) for w in claim.weights] != [1 + data.n_features] * outputs:
+        raise Refused("ridge must not be below 0, and weights be one list an output")
+    if not intercept and any(w[0] for w in claim.weights):
+        raise Refused("without an intercept the biases must be 0")
+    targets = [
+        [1 if code == k else 0 for code in data.codes] if K > 2 else [2 * c - 1 for c in data.codes]
+        for k in range(outputs)
+    ]
+    found = Fraction(0)
+    for w, t in zip(claim.weights, targets, strict=True):
+        whole, unit = integers(w)
+        fine = unit + data.exponent
+        scores = data.scores(whole, True)
+        missed = square(score - (one << -fine) for score, one in zip(scores, t, strict=True))
+        found += ratio(missed, 2 * fine) + ridge * ratio(square(whole[1:]), 2 * unit)
+    least = _least(data, targets, ridge, intercept)
+    if found > Fraction(claim.objective) or least < Fraction(claim.least):
+        raise Refused("the squared error is above the objective, or its least below the bound")
+    if found - least > Fraction(claim.gap) * found:
+        raise Refused("the squared error is further above its least than the gap says")
+    return (
+        f"the squared error, at most {claim.objective:.9g}, is within {claim.gap:.3g} of itself of "
+        f"the least possible, at least {claim.least:.9g}"
+    )
+
+
+def _least(data: Data, targets: list[list[int]], ridge: Fraction, intercept: bool) -> Fraction:
+    """Return min f."""
+    top, bottom = ridge.as_integer_ratio()
+    one = 1 << -data.exponent
+    columns = [list(column) for column in zip(*_dense(data), strict=True)]
+    columns = [[one] * len(data.rows)] * intercept + columns
+    every = columns + [[t * one for t in target] for target in targets]
+    matrix = [[bottom * sum(map(mul, a, b)) for b in every] for a in every]
+    for j in range(intercept, len(columns)):
+        matrix[j][j] += top << (-2 * data.exponent)
+    left, _ = rest(matrix, len(columns))
+    return (
+        sum((left[k][k] for k in range(len(targets))), Fraction(0))
+        / bottom
+        * (Fraction(1, 1 << -2 * data.exponent))
+    )
+
+
+def _dense(data: Data) -> Iterable[list[int]]:
+    for columns, entries in data.whole:
+        row = [0] * data.n_features
+        for j, x in zip(columns, entries, strict=True):
+            row[j] = x
+        yield row
+
+
+class Scatters(NamedTuple):
+    """S_W and S_B times `scale`, in squared units of the data; sums and counts of the classes."""
+
+    within: Matrix
+    between: Matrix
+    scale: int
+    sums: list[list[int]]
+    counts: list[int]
+
+
+def scatters(data: Data) -> Scatters:
+    """Return the scatter within and between classes, of the columns that vary."""
+    refuse_wide(data.n_features)
+    K, d = data.n_classes, data.n_features
+    counts = [data.codes.count(k) for k in range(K)]
+    if not all(counts):
+        raise Refused("every class needs a row")
+    scale = lcm(len(data.codes), *counts)
+    dense = list(_dense(data))
+    sums = [[0] * d for _ in range(K)]
+    for code, row in zip(data.codes, dense, strict=True):
+        sums[code] = [a + b for a, b in zip(sums[code], row, strict=True)]
+    columns = [list(column) for column in zip(*dense, strict=True)]
+    whole = [sum(column) for column in zip(*sums, strict=True)]
+    within, between = [[0] * d for _ in range(d)], [[0] * d for _ in range(d)]
+    for i in range(d):
+        for j in range(i + 1):
+            own = sum(scale // n * s[i] * s[j] for n, s in zip(counts, sums, strict=True))
+            within[i][j] = within[j][i] = scale * sum(map(mul, columns[i], columns[j])) - own
+            between[i][j] = between[j][i] = own - scale // len(dense) * whole[i] * whole[j]
+    return Scatters(within, between, scale, sums, counts)
+
+
+def check_fisher(data: Data, claim: Claim, intercept: bool) -> str:
+    """Claim: J(w) >= ratio, and no direction has a J above bound; J = (w.(m_2 - m_1))^2 / w'S_W w.
+
+    With two classes S_B = N_1 N_2 / N (m_2 - m_1)(m_2 - m_1)', so ratios are J times N_1 N_2 / N.
+    """
+    if data.n_classes != 2 or len(claim.weights) != data.n_features:
+        raise Refused("two classes are needed, and one weight a column")
+    found = scatters(data)
+    share = Fraction(found.counts[0] * found.counts[1], len(data.rows))
+    whole, _ = integers(claim.weights)
+    wide, apart = _form(found.within, whole), _form(found.between, whole)
+    if wide <= 0 or Fraction(apart, wide) < Fraction(claim.ratio) * share:
+        raise Refused("the direction's ratio is below the one claimed")
+    if _above(found, Fraction(claim.bound) * share)[0]:
+        raise Refused("some direction has a larger ratio than the bound")
+    return (
+        f"the ratio of scatters is at least {claim.ratio:.9g}, and no direction has more than "
+        f"{claim.bound:.9g}"
+    )
+
+
+def check_fisher_directions(data: Data, claim: Claim, intercept: bool) -> str:
+    """Claim: the k-th largest ratio lies in [lower_k, upper_k], and the weights are C^-1 (m_k - m).
+
+    The last for class means moved by at most `moved` standard deviations, C = S_W / N.
+    """
+    found, d = scatters(data), data.n_features
+    known = len(claim.lower)
+    if not (0 < known == len(claim.upper) == len(claim.directions) < data.n_classes):
+        raise Refused("there must be a lower and an upper bound for every direction")
+    if [len(v) for v in claim.weights + claim.directions] != [d] * (data.n_classes + known):
+        raise Refused("weights of a class and directions must have one number a column")
+    directions = [integers(v)[0] for v in claim.directions]
+    for k, (low, high) in enumerate(zip(claim.lower, claim.upper, strict=True)):
+        above, same = _above(found, Fraction(low))
+        if low > 0.0 and above + same < k + 1:
+            raise Refused(f"the ratio {k} is below its lower bound")
+        if low > 0.0 and not _are_at_least(found, directions[: k + 1], Fraction(low)):
+            raise Refused(f"along the first {k + 1} directions a ratio is below the lower bound")
+        if _above(found, Fraction(high))[0] > k:
+            raise Refused(f"the ratio {k} is above its upper bound")
+    _refuse_moved(data, claim, found)
+    return f"the {known} largest ratios of scatters are within their bounds, the first of them " + (
+        f"{claim.lower[0]:.9g} to {claim.upper[0]:.9g}"
+    )
+
+
+def _refuse_moved(data: Data, claim: Claim, found: Scatters) -> None:
+    """Refuse weights that are not those of means moved by so little."""
+    n, unit = len(data.rows), Fraction(1, 1 << -data.exponent)
+    mean = [Fraction(sum(column), n) for column in zip(*found.sums, strict=True)]
+    if claim.moved < 0.0:
+        raise Refused("moved must not be below 0")
+    most = Fraction(claim.moved) ** 2
+    for k, w in enumerate(claim.weights):
+        whole, fine = integers(w)
+        for j, row in enumerate(found.within):
+            # In units of the data: C w, then m_k - m.
+            product = Fraction(sum(map(mul, row, whole)), found.scale * n << -fine) * unit
+            away = product * unit - (Fraction(found.sums[k][j], found.counts[k]) - mean[j]) * unit
+            variance = Fraction(row[j], found.scale * n) * unit**2
+            if away**2 > most * variance:
+                raise Refused("the weights belong to means that are moved by more")
+
+
+def _form(matrix: Matrix, v: list[int]) -> int:
+    return sum(x * sum(map(mul, row, v)) for x, row in zip(v, matrix, strict=True))
+
+
+def _are_at_least(found: Scatters, directions: Matrix, t: Fraction) -> bool:
+    """Whether these are independent, and every direction in their span has a ratio above t."""
+    top, bottom = t.as_integer_ratio()
+    less = [
+        [bottom * b - top * w for b, w in zip(*rows, strict=True)]
+        for rows in zip(found.between, found.within, strict=True)
+    ]
+    images = [[sum(map(mul, row, v)) for row in less] for v in directions]
+    inner = [[sum(map(mul, image, v)) for v in directions] for image in images]
+    return positive_eigenvalues(inner)[0] == len(directions)
+
+
+def _above(found: Scatters, t: Fraction) -> tuple[int, int]:
+    """Return how many ratios are above t, and how many are t: of columns that vary within classes.
+
+    Where a column does not vary within classes but between them, ratios have no bound.
+    """
+    kept = [j for j, row in enumerate(found.within) if row[j]]
+    if any(found.between[j][j] for j in range(len(found.within)) if j not in kept):
+        raise Refused("a column varies between classes and not within them")
+    top, bottom = t.as_integer_ratio()
+    less = [[bottom * found.between[i][j] - top * found.within[i][j] for j in kept] for i in kept]
+    return positive_eigenvalues(less)

@@ -46,9 +46,9 @@ def check_kernel_separation(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("no theory says that this kernel is positive: there is no margin to bound")
     square = ratio(kernel.square(shares, scores), unit_g + unit)
     if claim.lower is not None:
-        # y f / |(b, w)| >= lower, squared where both sides are above zero.
+        # y f / |(b, w)| >= lower, squared: both sides are above zero.
         length, least = square + ratio(bias, unit) ** 2, ratio(min(margins), unit_g)
-        if least <= 0 or (claim.lower > 0 and least**2 < Fraction(claim.lower) ** 2 * length):
+        if claim.lower <= 0 or least <= 0 or least**2 < Fraction(claim.lower) ** 2 * length:
             raise Refused("a margin lies below the lower bound")
         said += f"; the largest margin is at least {claim.lower:.9g}"
     if claim.upper is not None:

@@ -10,6 +10,8 @@ from tests.amounts import cases
 
 from separatrix.certificates import least_squares, margin_bounds
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("kind", adversary.KINDS)
 def test_the_search_finds_no_false_claim(kind):

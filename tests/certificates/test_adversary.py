@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from fuzz import adversary, adversary_exact, adversary_gaps
 from fuzz.exact_judge import Claim, exact
-from tests.amounts import cases
 
 from separatrix.certificates import least_squares, margin_bounds
 
 pytestmark = pytest.mark.long
+TRIES = 60
 
 
 @pytest.mark.parametrize("kind", adversary.KINDS)
 def test_the_search_finds_no_false_claim(kind):
     said = []
-    counts = adversary.climb(kind, len(cases(1_500)), 1, say=lambda text, **_: said.append(text))
+    counts = adversary.climb(kind, TRIES, 1, say=lambda text, **_: said.append(text))
     assert said == []
-    assert counts["presented"] >= len(cases(1_500))
+    assert counts["presented"] >= TRIES
     assert counts["false"] == 0
 
 

@@ -25,7 +25,7 @@ test-all: $(READY)  ## every test, the long ones too; then the loops again, inte
 	$(MAKE) test-interpreted
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=90
-	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/checker/*" --fail-under=95
+	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/checker/*" --fail-under=92
 
 # What `make test` runs, measured: measuring takes half as long again. Tests that generate their
 # problems come below, with many cases.

@@ -147,6 +147,7 @@ class Weights(_Halfspaces):
         sides = near_one(rng, point["X"], weights, 1.0)
         if sides is not None:
             point["codes"] = sides
+        weights = np.clip(np.nan_to_num(weights), -1e300, 1e300)
         problem = problem_from(point["X"], point["codes"], point["intercept"])
         return check_separation(problem, weights)
 

@@ -6,6 +6,8 @@ READY := $(VENV)/.ready
 UV_VERSION := 0.13.7
 
 export MPLBACKEND := Agg
+# Bytecode is kept: the tests start hundreds of processes, and each would compile our sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-all test-measured test-long test-interpreted browser torch peers check checker bench fuzz harden docs docs-test pictures wheel-test lock clean
 
@@ -27,10 +29,9 @@ test-all: $(READY)  ## every test, the long ones too; then the loops again, inte
 	$(BIN)/coverage report --fail-under=90
 	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/checker/*" --fail-under=92
 
-# What `make test` runs, measured: measuring takes half as long again. Tests that generate their
-# problems come below, with many cases.
+# What `make test` runs, measured: measuring takes half as long again.
 test-measured: $(READY)
-	COVERAGE_FILE=.coverage.compiled $(BIN)/python -m pytest -q $(WORKERS) -m "not long and not many" --cov --cov-report=
+	COVERAGE_FILE=.coverage.compiled $(BIN)/python -m pytest -q $(WORKERS) -m "not long" --cov --cov-report=
 
 # The long tests, and once more, with many cases, those that generate their problems.
 test-long: $(READY)

@@ -7,13 +7,12 @@ from separatrix._compiled import is_interpreted
 AMOUNT = os.environ.get("SEPARATRIX_CASES", "few")
 assert AMOUNT in ("few", "many", "all"), f"SEPARATRIX_CASES is few, many or all, not {AMOUNT!r}"
 ALL = AMOUNT == "all"
-MANY = 1_000  # from so many on, `make test-all` does a sixteenth
-FEW = 60  # from so many on, `make test` does a thirtieth, but not fewer than this
+# A share of the cases, but not fewer than so many: (1 in how many, at the least).
+SHARES = {"few": (100, 20), "many": (16, 60), "all": (1, 0)}
 
 
 def cases(count: int) -> range:
     if is_interpreted():
         return range(max(1, count // 80))
-    if AMOUNT == "few":
-        return range(min(count, max(FEW, count // 30)))
-    return range(count if ALL or count < MANY else count // 16)
+    one_in, least = SHARES[AMOUNT]
+    return range(min(count, max(least, count // one_in)))

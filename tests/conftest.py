@@ -13,7 +13,7 @@ settings.register_profile(
     "separatrix",
     deadline=None,
     derandomize=True,
-    max_examples=25 if is_interpreted() else {"few": 40, "many": 80, "all": 150}[AMOUNT],
+    max_examples=25 if is_interpreted() else {"few": 25, "many": 80, "all": 150}[AMOUNT],
 )
 settings.load_profile("separatrix")
 
@@ -33,7 +33,9 @@ def refuse_silence(report):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        test = getattr(item, "obj", None)
+        code = getattr(test, "__code__", None)
+        if getattr(test, "is_hypothesis_test", False) or (code and "cases" in code.co_names):
             item.add_marker("many")
 
 

@@ -18,7 +18,6 @@ from separatrix.solvers import kozinec, perceptron
 from separatrix.solvers._drive import Status, solve
 
 
-@pytest.mark.many
 def test_equals_fractions_on_random_and_near_weights():
     for seed in cases(3000):
         rng = np.random.default_rng(seed)
@@ -129,7 +128,6 @@ def test_multipliers_must_be_convex_coefficients(alpha):
         check_margin_bounds(signed, np.ones(3), np.array(alpha))
 
 
-@pytest.mark.many
 def test_novikoff_bounds_the_mistakes_on_a_thousand_sets():
     tight = 0
     for seed in cases(1000):

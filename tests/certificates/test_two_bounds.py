@@ -15,7 +15,6 @@ def bounds(primal, dual):
     return TwoBounds(primal=primal, dual=dual, costs=np.ones(1), n_rows=1, n_features=1)
 
 
-@pytest.mark.many
 def test_the_gap_is_rounded_up():
     assert bounds(1.1223742617402137, 0.05401366764557794).gap >= 1 - Fraction(
         0.05401366764557794

@@ -15,7 +15,6 @@ from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.checker import CLAIMS, Refused, check
 
 
-@pytest.mark.many
 def test_the_checker_and_the_library_agree():
     said = []
     genuine = max(len(MAKERS), len(cases(4_000)) // 5)

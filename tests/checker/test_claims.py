@@ -110,14 +110,12 @@ def truth(case, forged, signed):
     return is_true(case, forged)
 
 
-@pytest.mark.many
 def test_genuine_certificates_are_accepted():
     for seed in cases(10_000):
         _, data, proof = genuine(seed)
         assert check(json.loads(proof.to_json()), data)
 
 
-@pytest.mark.many
 def test_forged_certificates_are_refused():
     refused = seed = 0
     wanted = len(cases(10_000))

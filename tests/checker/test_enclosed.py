@@ -26,7 +26,6 @@ def below_zero(dice):
     )
 
 
-@pytest.mark.many
 def test_exp_encloses_an_interval_of_one_unit():
     dice, edges = random.Random(1), [0, -1, -ONE, -enclosed._ln2() >> 64, -5000 * ONE]
     for x in edges + [below_zero(dice) for _ in cases(3000)]:
@@ -44,7 +43,6 @@ def test_exp_far_below_zero_is_between_zero_and_a_tiny_number():
     assert arb(high) / arb(2) ** s > arb(-5000).exp()
 
 
-@pytest.mark.many
 def test_the_error_counted_is_not_far_from_the_error_there_is():
     """A bound a hundred times too wide would hide a mistake in the count."""
     dice, worst = random.Random(2), 0.0
@@ -56,7 +54,6 @@ def test_the_error_counted_is_not_far_from_the_error_there_is():
     assert enclosed._ERROR / 16 < worst < enclosed._ERROR / 2
 
 
-@pytest.mark.many
 def test_log_encloses_quotients_of_any_size():
     dice = random.Random(3)
     for _ in cases(3000):
@@ -79,7 +76,6 @@ def test_log_does_not_trust_the_guess(monkeypatch):
         log(3, 1)
 
 
-@pytest.mark.many
 def test_the_logistic_loss_from_above():
     dice = random.Random(4)
     for x in [0, -1] + [below_zero(dice) for _ in cases(2000)]:
@@ -89,7 +85,6 @@ def test_the_logistic_loss_from_above():
         assert float((top - exact) / exact) < 2.0**-60
 
 
-@pytest.mark.many
 def test_tanh_to_512_units():
     dice = random.Random(5)
     for _ in cases(2000):

@@ -8,7 +8,6 @@ from fuzz.reading import LABELS, SEEDS, mutate, npy_bytes, read_one
 from tests.amounts import cases
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("format_name", SEEDS)
 def test_a_table_or_one_data_error(tmp_path, format_name):
     draw = random.Random(format_name)

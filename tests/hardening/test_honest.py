@@ -217,6 +217,7 @@ def test_a_hard_margin_without_bound_is_refused():
         machine.fit(X, [1, 2, 0, 2, 1, 2])
 
 
+@pytest.mark.long
 def test_models_of_one_kernel_are_checked_alone_where_one_bound_for_all_is_too_wide():
     """Some were proved alone; `check` summed all of them at once, and refused the honest fit."""
     X = [

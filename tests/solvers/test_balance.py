@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from tests.amounts import cases
 
 from separatrix.solvers.balance import balanced
@@ -25,7 +24,6 @@ def drawn(seed):
     return np.where(at_bound, upper, np.minimum(alpha, upper)), signs, upper
 
 
-@pytest.mark.many
 def test_the_sum_is_exactly_zero_within_the_bounds():
     for seed in cases(4000):
         alpha, signs, upper = drawn(seed)

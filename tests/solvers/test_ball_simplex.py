@@ -54,7 +54,7 @@ def test_the_precision_of_others_is_left_alone():
     assert flint.ctx.prec == before
 
 
-@pytest.mark.parametrize("columns", [3, 10])
+@pytest.mark.parametrize("columns", [3, pytest.param(10, marks=pytest.mark.long)])
 def test_entries_over_all_floats_are_decided(columns):
     for seed in cases(6):
         rng = np.random.default_rng(seed)

@@ -12,7 +12,6 @@ from separatrix.solvers._drive import Status, solve
 PASSES = 3
 
 
-@pytest.mark.many
 def test_agrees_with_the_naive_rule_on_generated_problems():
     compared = ties = 0
     for seed in cases(10_000):

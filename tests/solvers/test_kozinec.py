@@ -28,7 +28,6 @@ def can_be_squared(Z):
     return 1e-280 < largest < np.inf
 
 
-@pytest.mark.many
 def test_agrees_with_the_naive_rule_on_generated_problems():
     same = 0
     for seed in cases(10_000):

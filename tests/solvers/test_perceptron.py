@@ -29,7 +29,6 @@ def naive_settings(settings, n):
     return {**given, "batch_size": sizes[settings.get("update", "single")]}
 
 
-@pytest.mark.many
 def test_agrees_with_the_naive_rule_on_generated_problems():
     same = 0
     for seed in cases(10_000):
@@ -50,7 +49,6 @@ def test_agrees_with_the_naive_rule_on_generated_problems():
     assert same >= 0.9 * len(cases(10_000))
 
 
-@pytest.mark.many
 def test_counts_visits_as_the_naive_rule_does():
     for seed in cases(1000):
         case = problem(seed, kind="separable_integers")
@@ -119,7 +117,6 @@ def test_random_order_is_seeded_and_separates():
         assert np.array_equal(one.w, two.w)
 
 
-@pytest.mark.many
 def test_a_clean_stretch_over_two_shuffles_is_not_taken_for_a_clean_pass():
     """The rows of two half passes need not be all rows."""
     for seed in cases(3000):

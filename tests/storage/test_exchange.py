@@ -190,7 +190,6 @@ LIBSVM = (
 )
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("text", [LIBLINEAR, LIBSVM], ids=["liblinear", "libsvm"])
 def test_mutated_files_of_peers_are_read_or_refused(text, tmp_path):
     path, draw = tmp_path / "m.model", random.Random(5)

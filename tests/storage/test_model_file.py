@@ -228,7 +228,6 @@ def mutated(rng, contents):
     return bytes(altered)
 
 
-@pytest.mark.many
 def test_a_thousand_mutations_are_refused(small):
     rng = np.random.default_rng(6)
     for _ in cases(1000):
@@ -243,7 +242,6 @@ def sealed_again(body):
     return model_file.MAGIC + hashlib.sha256(model_file.MAGIC + body).digest() + body
 
 
-@pytest.mark.many
 def test_mutations_with_their_hash_put_right_load_or_are_refused(small):
     rng = np.random.default_rng(7)
     refused = 0

@@ -93,12 +93,12 @@ def _gap(record: Any, claim: Claim, common: dict[str, Any], function: Any = None
     return found
 
 
-def _kernel(told: Claim, function: Any) -> Kernel:
+def _kernel(claim: Claim, function: Any) -> Kernel:
     require(
-        told.name != "callable" or function is not None,
+        claim.name != "callable" or function is not None,
         "the kernel was a function: hand it over to be able to check",
     )
-    return Kernel(**vars(told), function=function)
+    return Kernel(**vars(claim), function=function)
 
 
 def _kernel_separation(claim: Claim, common: dict[str, Any], function: Any) -> KernelSeparation:

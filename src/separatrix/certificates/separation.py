@@ -17,7 +17,6 @@ import numpy as np
 from separatrix import checker
 from separatrix.certificates.about_data import Written
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
-from separatrix.certificates.canonical import problem_from as problem_from
 from separatrix.certificates.enclosed_sums import products
 from separatrix.certificates.enclosure import Enclosure, enclosed
 

@@ -29,10 +29,10 @@ from separatrix.core.proving import (
     first_tolerance,
     solve_and_prove,
 )
-from separatrix.core.row_weights import LEAST_NORMAL, row_weights
+from separatrix.core.row_weights import costs_of, row_weights
 from separatrix.core.settings import seed_of
 from separatrix.core.watching import watching
-from separatrix.errors import DataError, DeviceError, UnfinishedWarning
+from separatrix.errors import DeviceError, UnfinishedWarning
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
@@ -131,13 +131,7 @@ class Machine(VotingModel):
     def _costs(self, weights: np.ndarray, loss: str) -> tuple[np.ndarray, float]:
         """Return what each row costs and what |w|^2 does, for the C asked for."""
         if not np.isinf(self.C):
-            with np.errstate(over="ignore", under="ignore"):
-                costs = self.C * weights
-            if not np.isfinite(costs).all():
-                raise DataError("C times a row's weight is beyond the largest number. Lower C.")
-            if ((weights > 0.0) & (costs < LEAST_NORMAL)).any():
-                raise DataError("C times a row's weight is below the least number. Raise C.")
-            return costs, 1.0
+            return costs_of(self.C, weights), 1.0
         if loss == "logistic":
             return weights, 0.0
         return np.where(weights > 0.0, np.inf, 0.0), 1.0

@@ -1,4 +1,4 @@
-"""The regularised machines: what they can be told, and how they predict, without scikit-learn.
+"""The regularised linear models: their settings, and how they predict, without scikit-learn.
 
 ``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))``. Model files and commands work with these;
 the estimators of the same names inherit from them and explain the settings.

@@ -8,10 +8,10 @@ import numpy as np
 
 from separatrix.errors import DataError
 
-__all__ = ["LEAST_NORMAL", "class_factors", "row_weights"]
+__all__ = ["class_factors", "costs_of", "row_weights"]
 
 # Below this a product loses digits: a cost would no longer be C times the weight.
-LEAST_NORMAL = float(np.finfo(np.float64).tiny)
+_LEAST_NORMAL = float(np.finfo(np.float64).tiny)
 
 
 def row_weights(
@@ -28,6 +28,23 @@ def row_weights(
             "every class it is to tell apart. Leave that class out, or weight its rows."
         )
     return np.asarray(weights * class_factors(classes, counts, class_weight)[codes])
+
+
+def costs_of(C: float, weights: np.ndarray) -> np.ndarray:
+    """Return C times every weight; refuse products that leave the range of float64.
+
+    >>> costs_of(2.0, np.array([0.0, 1.5])).tolist()
+    [0.0, 3.0]
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        costs = float(C) * weights
+    if not np.isfinite(costs).all():
+        raise DataError(
+            f"C = {C:g} times the weight of a row is beyond the largest number. Lower C."
+        )
+    if ((weights > 0.0) & (costs < _LEAST_NORMAL)).any():
+        raise DataError(f"C = {C:g} times the weight of a row is below the least number. Raise C.")
+    return np.asarray(costs)
 
 
 def class_factors(classes: np.ndarray, counts: np.ndarray, class_weight: Any) -> np.ndarray:

@@ -61,7 +61,7 @@ def separability_of(
 
 
 def verdict_on(problem: SignedProblem, classes: tuple[str, ...], places: Integers = ()) -> Verdict:
-    """Decide a signed problem; every claim is checked by ``certificates`` before it is told."""
+    """Decide a signed problem; ``certificates`` checks every claim before it is returned."""
     rows = SignedRows(problem.X, problem.signs, problem.fit_intercept)
     claim = decide(rows)
     about = _About(problem, classes, places)

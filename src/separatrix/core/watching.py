@@ -1,4 +1,4 @@
-"""Who is told how a fit is getting on: the terminal, and scikit-learn's callbacks.
+"""The progress of a fit, reported to the terminal and to scikit-learn's callbacks.
 
 A solver reports its state a few times a second. `Watch` passes the report on: as a line on stderr
 with the gap falling over time (`verbose=True`), and as one task of scikit-learn's callback protocol

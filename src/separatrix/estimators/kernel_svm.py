@@ -18,9 +18,8 @@ from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.core.one_or_all import one_or_all
-from separatrix.core.row_weights import LEAST_NORMAL
+from separatrix.core.row_weights import costs_of
 from separatrix.core.votes import tally
-from separatrix.errors import DataError
 from separatrix.estimators._frames import numbered
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
 from separatrix.estimators._kernel_direct import keep_direct, refuse_direct, solve_kernel_direct
@@ -193,13 +192,7 @@ class KernelSVM(KernelClassifier):
     def _costs(self, weights: np.ndarray) -> np.ndarray:
         if np.isinf(self.C):
             return np.where(weights > 0.0, np.inf, 0.0)
-        with np.errstate(over="ignore", under="ignore"):
-            costs = self.C * weights
-        if not np.isfinite(costs).all():
-            raise DataError("C times a row's weight is beyond the largest number. Lower C.")
-        if ((weights > 0.0) & (costs < LEAST_NORMAL)).any():
-            raise DataError("C times a row's weight is below the least number. Raise C.")
-        return costs
+        return costs_of(self.C, weights)
 
     def _pairs(self) -> list[tuple[int, int]]:
         """Return the machines as (class, class it is set against), -1 standing for the rest."""

@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.core.checks import refuse_huge, several_classes
-from separatrix.core.row_weights import LEAST_NORMAL
-from separatrix.errors import DataError
+from separatrix.core.row_weights import costs_of
 from separatrix.estimators._run import Run
 from separatrix.estimators._sgd_stream import GradientStream
 from separatrix.estimators._validate import training_data
@@ -198,10 +197,7 @@ class SGD(GradientStream):
         from separatrix.estimators._sgd_proof import Bounds  # the exact machines: not for streams
 
         begun = time.perf_counter()
-        with np.errstate(over="ignore", under="ignore"):
-            costs = float(self.C) * weights
-        if not np.isfinite(costs).all() or ((weights > 0.0) & (costs < LEAST_NORMAL)).any():
-            raise DataError("C times a row's weight leaves the range of numbers. Change C.")
+        costs = costs_of(self.C, weights)
         bounds, look = None, float(_FIRST_LOOK)
         while True:
             look = min(look, float(self.max_passes))

@@ -24,8 +24,7 @@ from separatrix.core.proving import (
     first_tolerance,
     solve_and_prove,
 )
-from separatrix.core.row_weights import LEAST_NORMAL, class_factors
-from separatrix.errors import DataError
+from separatrix.core.row_weights import class_factors, costs_of
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
@@ -69,16 +68,6 @@ class Setting:
         counts = np.bincount(self.codes, weights, minlength=len(self.classes))
         return weights * class_factors(self.classes, counts, self.class_weight)[self.codes]
 
-    def costs(self, C: float, weights: np.ndarray) -> np.ndarray:
-        """Return C times the weights, or say why that cannot be."""
-        with np.errstate(over="ignore", under="ignore"):
-            costs = C * weights
-        if not np.isfinite(costs).all():
-            raise DataError(f"C = {C:g} times a row's weight is beyond the largest number.")
-        if ((weights > 0.0) & (costs < LEAST_NORMAL)).any():
-            raise DataError(f"C = {C:g} times a row's weight is below the least number.")
-        return costs
-
     def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
         """Solve and prove the machines of one C on one fold."""
         return solve_cell(self, C, fold, first)
@@ -103,7 +92,7 @@ def solve_cell(setting: Setting, C: float, fold: int, first: Arrays | None) -> t
     """Solve and prove the machines of one C on one fold, from where another C ended."""
     begun = time.thread_time()
     weights = setting.fold_weights(fold)
-    costs = setting.costs(C, weights)
+    costs = costs_of(C, weights)
     fingerprint: Future[str] = Future()
     fingerprint.set_result("")  # what is proved here is not handed on, so it names no data
     names = tuple(str(name) for name in setting.classes)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.core.multinomial import SolvedSoftmax, solve_softmax
 from separatrix.core.proving import Effort, Fitted
-from separatrix.core.row_weights import row_weights
+from separatrix.core.row_weights import costs_of, row_weights
 from separatrix.estimators._machine import Machine
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
@@ -92,7 +92,7 @@ class PathMachine(Machine):
         told = loss, store, progress
         walked = self._walked(X, y, sample_weight, groups, *told)
         setting, start = walked.setting, walked.found.start
-        costs = setting.costs(self.C_, walked.weights)
+        costs = costs_of(self.C_, walked.weights)
         problems = [
             MachineProblem(rows, costs, CODES[loss], setting.bias_penalty) for rows in setting.rows
         ]

@@ -15,6 +15,7 @@ import numpy as np
 
 from separatrix.core.multinomial import SolvedSoftmax, solve_softmax
 from separatrix.core.one_or_all import told_apart
+from separatrix.core.row_weights import costs_of
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
@@ -34,7 +35,7 @@ class SoftmaxSetting(Setting):
 
     def problem(self, C: float, weights: np.ndarray) -> SoftmaxProblem:
         """Pose the machine of one C for rows that count so much."""
-        costs = self.costs(C, weights)
+        costs = costs_of(C, weights)
         problem = SoftmaxProblem(
             self.X, self.codes, len(self.classes), costs, self.fit_intercept, self.bias_penalty
         )

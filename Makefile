@@ -33,9 +33,10 @@ test-all: $(READY)  ## every test, the long ones too; then the loops again, inte
 test-measured: $(READY)
 	COVERAGE_FILE=.coverage.compiled $(BIN)/python -m pytest -q $(WORKERS) -m "not long" --cov --cov-report=
 
-# The long tests, and once more, with many cases, those that generate their problems.
+# The long tests, and once more, with many cases, those that generate their problems. A file of
+# long tests would keep one process busy after the other has ended: tests are taken over one by one.
 test-long: $(READY)
-	SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) -m "long or many"
+	SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --dist=worksteal -m "long or many"
 
 # Coverage sees inside the loops only when they are not compiled. Only these folders hold loops.
 test-interpreted: $(READY)

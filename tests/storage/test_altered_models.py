@@ -135,6 +135,6 @@ def test_probabilities_of_other_slopes_are_refused():
 @pytest.mark.long
 @pytest.mark.skipif(is_interpreted(), reason="as compiled, and many times slower")
 def test_every_kind_of_model_with_a_value_altered():
-    count, faults = altered_models.run(share=1 if ALL else 60)
+    count, faults = altered_models.run(share=1 if ALL else 120)
     assert count > 100
     assert faults == []

@@ -229,6 +229,19 @@ def test_a_stationary_point_must_be_feasible():
     assert replace(proof, violation=1e6).check(X, y)
 
 
+def test_the_objective_at_negative_multipliers_is_not_below_the_exact_one():
+    """|w|^2 was summed without them, though the scores were not."""
+    X, signs, costs = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.full(2, 0.125)
+    kernel, alpha = Kernel("linear"), np.array([-2.0, -2.0])
+    rows = KernelRowsInProof(kernel, X)
+    proof = KernelGap.proved(
+        kernel_scores(rows, (signs * alpha)[:, None]), signs, kernel=kernel, costs=costs,
+        multipliers=alpha, bias=0.0, n_features=1, slack=0.0, data_sha256="",
+    )  # fmt: skip
+    assert proof.primal >= 8.0 + 0.125 * (5.0 + 5.0)  # w = -4
+    assert proof.dual == -math.inf
+
+
 def test_several_machines_are_checked_together():
     X, _ = posed(0)
     y = np.digitize(X[:, 0], [-0.4, 0.4])

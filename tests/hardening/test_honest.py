@@ -252,3 +252,29 @@ def test_a_class_that_weighs_next_to_nothing_is_not_balanced():
     """Its factor was infinite, and so were the costs of its rows."""
     with pytest.raises(sx.DataError, match="balanced"):
         sx.LinearSVM(class_weight="balanced").fit([[0.0], [1.0]], [0, 1], [1e-300, 1e12])
+
+
+def test_single_precision_is_centred_in_double():
+    """`check` took the mean in the precision of the rows, and refused the honest direction."""
+    X = np.array(
+        [
+            [9.29038402e11, 6.77881119e11, 10.1477451, 13.2319775, 75.5136795, 312628960.0],
+            [9.29038533e11, 6.77881250e11, 10.1477451, 13.2319775, 75.5136871, 312628992.0],
+            [9.29038467e11, 6.77881184e11, 10.1477451, 13.2319784, 75.5136948, 312629024.0],
+            [9.29038533e11, 6.77881184e11, 10.1477432, 13.2319775, 75.5136871, 312628960.0],
+            [9.29038402e11, 6.77881184e11, 10.1477442, 13.2319775, 75.5136948, 312628960.0],
+            [9.29038467e11, 6.77881053e11, 10.1477442, 13.2319765, 75.5136795, 312629024.0],
+            [9.29038467e11, 6.77881119e11, 10.1477432, 13.2319765, 75.5137024, 312629024.0],
+            [9.29038402e11, 6.77881315e11, 10.1477442, 13.2319784, 75.5136871, 312628992.0],
+        ],
+        dtype=np.float32,
+    )
+    y, weights = [-1, -4, -1, -1, -1, -1, -1, -4], np.full(8, 1e280)
+    proof = sx.Fisher("gaussian").fit(X, y, weights).certificate_
+    assert proof.check(X, y, weights)
+
+
+def test_a_column_that_varies_where_rows_weigh_nothing_is_refused_in_words():
+    X = sp.csr_array([[23.0, 23.0], [-1.0, -1.0], [1.0, 1.0], [-1.0, -1.0]])
+    with pytest.raises(sx.DataError, match="sample weights differ too much"):
+        sx.Fisher(shrinkage=0.5).fit(X, [1, 0, 0, 0], [1e-312, 1e-312, 1.0, 1e-312])

@@ -128,7 +128,7 @@ def _ratios(
     masses = Enclosure.stacked([Enclosure.exact(s[targets == t]).sum() for t in np.unique(targets)])
     fitted, largest = np.array(squares.weights[0][1:]), int(np.argmax(abs(w)))
     with np.errstate(all="ignore"):
-        moved = X if sp.issparse(X) else X - X.mean(axis=0)
+        moved = X if sp.issparse(X) else _centred(X)
         away = Enclosure.exact(fitted[largest] / w[largest]) * w - fitted
         off = sum_of(lambda r, c: r.square() * c, products(moved, away, rounded=1), s).root()
     error = (Enclosure.exact(squares.objective).root() + off).square()
@@ -136,6 +136,11 @@ def _ratios(
     total = k * (Enclosure.exact(targets.max()) - targets.min()).square()
     ratio, bound = ((total / f - 1.0) / k for f in (error, Enclosure.exact(squares.least)))
     return max(0.0, float(ratio.low)), float(bound.high)
+
+
+def _centred(X: np.ndarray) -> np.ndarray:
+    """Return the rows less about their mean, each entry rounded once, in float64."""
+    return np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
 
 
 def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

@@ -92,8 +92,8 @@ class KernelGap(KernelClaim):
         mine = slice(None) if signs.all() else np.flatnonzero(signs)
         y, c, a, g = signs[mine], self.costs[mine], self.multipliers[mine], scores.enclosed(wide)
         g = g[:, 0][mine]
-        start, used = start_of("hinge", c), np.maximum(a, 0.0)
-        half, total = square_of(y * used, g).halved(), Enclosure.exact(used).sum()
+        start = start_of("hinge", c)
+        half, total = square_of(y * a, g).halved(), Enclosure.exact(a).sum()
         # start - y (g + b): the slack, or a margin with its sign turned.
         short = (g + self.bias - start * y).times_sign(-y)
         if start:

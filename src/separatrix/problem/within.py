@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from separatrix._sparse import sparse as sp
+from separatrix.errors import DataError
 from separatrix.problem.centred import column_slice, constant_columns, mean_of_rows
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 from separatrix.problem.signed import FloatArray, Matrix
@@ -21,6 +22,7 @@ from separatrix.problem.signed import FloatArray, Matrix
 __all__ = ["NO_SPREAD", "WithinRows", "within_rows"]
 
 NO_SPREAD = 2.0**-45
+_LEAST_SPREAD = 2.0**-480  # of values near 1: divided by less, their squares overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +143,11 @@ def within_rows(
         # A column that varies between classes alone is measured by its variance over all rows.
         spreads = np.sqrt(np.where(within > NO_SPREAD**2 * total, within, total))
         spreads[spreads == 0.0] = 1.0
+        if (spreads < _LEAST_SPREAD).any():
+            raise DataError(
+                "A column varies in rows of next to no weight alone: the sample weights differ too "
+                "much. Leave those rows out."
+            )
     if sp.issparse(rows):
         data = rows.data / spreads[rows.indices]
         rows = sp.csr_array((data, rows.indices, rows.indptr), rows.shape)

@@ -275,4 +275,5 @@ def averaged(slots: np.ndarray, sums: np.ndarray, totals: np.ndarray) -> np.ndar
     if time == 0.0:
         return np.asarray(slots[:, :, WEIGHT].copy())
     phase = 0.5 * time * time
-    return np.asarray((sums + slots[:, :, WEIGHT] * (phase - slots[:, :, SINCE])) / phase)
+    with np.errstate(all="ignore"):  # weights that overflowed are found by whoever asks for them
+        return np.asarray((sums + slots[:, :, WEIGHT] * (phase - slots[:, :, SINCE])) / phase)

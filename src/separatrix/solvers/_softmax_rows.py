@@ -122,6 +122,7 @@ class SoftmaxRows:
         loss, pull, excess = (sum(part[i] for part in done[1:]) + done[0][i] for i in (1, 2, 3))
         return float(loss), pull - self.xp.outer(self.centre, excess), excess
 
+    @np.errstate(all="ignore")  # threads of a pool have their own state
     def _slope(self, tile: slice, W: Any, shift: Any) -> tuple[Any, Any, Any, Any]:
         xp, X, own, costs = self.xp, self.rows(tile), self.codes[tile], self.costs[tile]
         at = self._numbers(len(own))
@@ -200,6 +201,7 @@ class SoftmaxRows:
             scatter = scatter - m * (2.0 * tilt - total * m)
         return scatter, classes
 
+    @np.errstate(all="ignore")  # threads of a pool have their own state
     def _scatter(self, X: Any, p: Any, costs: Any, dense: bool) -> tuple[Any, Any, Any, Any]:
         xp = self.xp
         curves = p * (1.0 - p)

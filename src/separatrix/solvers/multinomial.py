@@ -104,6 +104,8 @@ class MultinomialState:
         return _lacking(self, self.pull)
 
 
+# What overflows ends in an objective that is not finite: the run says so.
+@np.errstate(all="ignore")
 def start(
     problem: SoftmaxProblem,
     *,
@@ -145,14 +147,14 @@ def start(
     return state
 
 
+@np.errstate(all="ignore")
 def advance(state: MultinomialState, budget: int) -> Status | None:
     """Make at most `budget` updates."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        for _ in range(budget):
-            if (status := _ended(state)) is not None:
-                return status
-            _step(state)
-        return _ended(state)
+    for _ in range(budget):
+        if (status := _ended(state)) is not None:
+            return status
+        _step(state)
+    return _ended(state)
 
 
 def _ended(state: MultinomialState) -> Status | None:

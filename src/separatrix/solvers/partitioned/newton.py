@@ -298,7 +298,8 @@ class Run:
             gain += sums[GAIN + side] + off * sums[GAIN_SLOPE + side]
             gain -= 0.5 * off * off * sums[GAIN_BEND + side]
         u = factors[0] * at.by_class[0] + factors[1] * at.by_class[1]
-        dual = float(gain) - 0.5 * float(u @ u)
+        with np.errstate(over="ignore"):
+            dual = float(gain) - 0.5 * float(u @ u)
         if posed.intercept and posed.bias_penalty > 0.0:
             dual -= at.balance * at.balance / (2.0 * posed.bias_penalty)
         primal = self._penalty(at.w) + float(sums[LOSS])

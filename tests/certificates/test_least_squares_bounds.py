@@ -74,3 +74,35 @@ def test_what_fisher_reads_is_compared(field):
         "n_rows": 61,
     }
     assert not replace(proof, squares=replace(squares, **{field: moved[field]})).check(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        (sx.LeastSquares(), ("objective", "perturbation", "gap")),
+        (sx.LeastSquares(ridge=1.0), ("objective", "perturbation", "gap")),
+        (sx.GaussianPlugIn("full"), ("means", "covariances", "offsets")),
+        (sx.GaussianPlugIn(), ("means", "offsets")),
+    ],
+    ids=repr,
+)
+def test_a_claim_leaves_room_for_sums_in_another_order(model, names):
+    """On a processor that adds up otherwise, one in ten honest claims was refused."""
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(90, 12)) + 3.0, np.arange(90) % 2
+    proof = model.fit(X, y).certificate_
+    for name in names:
+        claimed = getattr(proof, name)
+        tighter = claimed * (1.0 - 1e-16) if name == "objective" else 0.7 * claimed
+        assert replace(proof, **{name: tighter}).check(X, y), name
+
+
+def test_the_ratio_of_scatters_leaves_room_too():
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(90, 12)) + 3.0, np.arange(90) % 2
+    proof = sx.Fisher().fit(X, y).certificate_
+    assert replace(proof, ratio=proof.ratio * (1.0 + 1e-15)).check(X, y)
+    assert replace(proof, bound=proof.bound * (1.0 - 1e-15)).check(X, y)
+    many = sx.Fisher().fit(X, np.arange(90) % 3)
+    proof = many.certificate_
+    assert replace(proof, moved=0.7 * proof.moved).check(X, np.arange(90) % 3)

@@ -26,6 +26,7 @@ from separatrix.certificates.enclosed_sums import products
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.json_form import named_json
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
+from separatrix.certificates.least_squares_bounds import ROOM
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["FisherDirection", "check_fisher"]
@@ -113,17 +114,22 @@ def check_fisher(
         task="regression",
         tolerance=tolerance,
     )
-    ratios, named = _ratios(X, targets, s, w, squares), named_rows(X, y, s)
+    ratios, named = _ratios(X, targets, s, w, squares, ROOM), named_rows(X, y, s)
     return FisherDirection(tuple(w.tolist()), *ratios, squares, *named)
 
 
 def _ratios(
-    X: Any, targets: np.ndarray, s: np.ndarray, w: np.ndarray, squares: LeastSquaresOptimality
+    X: Any,
+    targets: np.ndarray,
+    s: np.ndarray,
+    w: np.ndarray,
+    squares: LeastSquaresOptimality,
+    room: float = 1.0,
 ) -> tuple[float, float]:
     """Return a bound below J(w), and one above the largest J, from bounds on the squared error.
 
     The weights that were fitted are a multiple c w, rounded: its residuals are off by what the rows
-    make of that, less a mean, which the intercept takes up.
+    make of that, less a mean, which the intercept takes up. What rounding adds is taken `room` times.
     """
     masses = Enclosure.stacked([Enclosure.exact(s[targets == t]).sum() for t in np.unique(targets)])
     fitted, largest = np.array(squares.weights[0][1:]), int(np.argmax(abs(w)))
@@ -131,10 +137,12 @@ def _ratios(
         moved = X if sp.issparse(X) else _centred(X)
         away = Enclosure.exact(fitted[largest] / w[largest]) * w - fitted
         off = sum_of(lambda r, c: r.square() * c, products(moved, away, rounded=1), s).root()
-    error = (Enclosure.exact(squares.objective).root() + off).square()
+    error = (Enclosure.exact(squares.objective).root() + off * room).square()
     k = masses[0] / masses.sum() * masses[1]
     total = k * (Enclosure.exact(targets.max()) - targets.min()).square()
     ratio, bound = ((total / f - 1.0) / k for f in (error, Enclosure.exact(squares.least)))
+    if room > 1.0 and ratio.is_finite and bound.is_finite:
+        ratio, bound = (each + (each - each) for each in (ratio, bound))
     return max(0.0, float(ratio.low)), float(bound.high)
 
 

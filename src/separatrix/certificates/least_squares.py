@@ -15,7 +15,7 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import named_rows
 from separatrix.certificates.json_form import named_json
-from separatrix.certificates.least_squares_bounds import prove
+from separatrix.certificates.least_squares_bounds import ROOM, prove
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["LeastSquaresOptimality", "check_least_squares", "targets_of"]
@@ -120,7 +120,7 @@ def check_least_squares(
     """Compute both bounds from the data, rounding outwards."""
     X, T, s = _given(X, y, sample_weight, task)
     W = np.column_stack([intercept, coef])
-    objective, least, perturbation, gap = prove(X, T, s, W, ridge, fit_intercept)
+    objective, least, perturbation, gap = prove(X, T, s, W, ridge, fit_intercept, ROOM)
     rows_sha256, names = _named(X, y, s, task)
     return LeastSquaresOptimality(
         weights=tuple(tuple(row) for row in W.tolist()),

@@ -31,17 +31,28 @@ from separatrix.certificates.enclosed_sums import blocks, dot_error, products, r
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 
-__all__ = ["prove"]
+__all__ = ["ROOM", "prove"]
 
+# A claim is so many times as wide as what was found: sums in another order still find it.
+ROOM = 2.0
 _MOST_COLUMNS = 400
 _SMALL_EXCESS = 1e-12
 _ENTRIES_AT_A_TIME = 1 << 17
 
 
 def prove(
-    X: Any, T: np.ndarray, s: np.ndarray, W: np.ndarray, ridge: float, intercept: bool
+    X: Any,
+    T: np.ndarray,
+    s: np.ndarray,
+    W: np.ndarray,
+    ridge: float,
+    intercept: bool,
+    room: float = 1.0,
 ) -> tuple[float, float, float, float]:
-    """Return f rounded up, a bound below min f, the perturbation, and the gap."""
+    """Return f rounded up, a bound below min f, the perturbation, and the gap.
+
+    With more `room` than 1, f is enclosed a width further off, and the others so many times.
+    """
     with np.errstate(all="ignore"):
         # Weights near 1, by a power of two: products with them do not vanish.
         power = int(np.frexp(s.max(initial=1.0))[1])
@@ -53,16 +64,22 @@ def prove(
             return math.inf, 0.0, math.inf, 1.0
         bounds = _Bounds(divided, exponents, T, scaled, W, penalty, intercept)
         squares, least, perturbation, gap = bounds.squares.sum(), math.nan, math.inf, 1.0
+        if room > 1.0 and squares.is_finite:
+            squares = squares + (squares - squares)
         if not bounds.is_hidden:
-            excess = bounds.excess()
+            excess = _times(room, bounds.excess())
             least = float((squares - excess).scaled(power).low)
-            perturbation = bounds.perturbation(excess)
+            perturbation = _times(room, bounds.perturbation(excess))
             gap = float((Enclosure.exact(excess) / squares).high)
     # A comparison with NaN is false: what overflowed is no proof.
     perturbation = perturbation if 0.0 <= perturbation < math.inf else math.inf
     least = least if least >= 0.0 else 0.0
     gap = gap if 0.0 <= gap < 1.0 else 1.0
     return float(squares.scaled(power).high), least, perturbation, gap
+
+
+def _times(room: float, bound: float) -> float:
+    return float((Enclosure.exact(bound) * room).high)
 
 
 def _is_same(back: Any, X: Any) -> bool:

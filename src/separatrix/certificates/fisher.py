@@ -129,7 +129,7 @@ def _ratios(
     """Return a bound below J(w), and one above the largest J, from bounds on the squared error.
 
     The weights that were fitted are a multiple c w, rounded: its residuals are off by what the rows
-    make of that, less a mean, which the intercept takes up. What rounding adds is taken `room` times.
+    make of that, less a mean, which the intercept takes up. That is taken `room` times.
     """
     masses = Enclosure.stacked([Enclosure.exact(s[targets == t]).sum() for t in np.unique(targets)])
     fitted, largest = np.array(squares.weights[0][1:]), int(np.argmax(abs(w)))

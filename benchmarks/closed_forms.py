@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 import separatrix as sx
 from benchmarks.separability import libsvm, polarity, table
 from separatrix.certificates.least_squares import targets_of
-from separatrix.solvers.least_squares import solve_least_squares
+from separatrix.solvers.closed_forms.least_squares import solve_least_squares
 
 REPEATS = 3
 

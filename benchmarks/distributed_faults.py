@@ -132,8 +132,8 @@ def as_client(folder: str, here: str) -> None:
 
 def full_disk(here: Path) -> str:
     """Write a checkpoint on a device that is full; the old one must stand."""
-    from separatrix.solvers.partitioned import checkpoint
-    from separatrix.solvers.partitioned.newton import Point
+    from separatrix.solvers.linear.blocks import checkpoint
+    from separatrix.solvers.linear.blocks.newton import Point
 
     kept = checkpoint.Checkpoint(here / "full.npz", "key")
     kept.save(Point(np.arange(3.0), 0.0, 7, pace=(0.3, np.inf)))

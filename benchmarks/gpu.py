@@ -113,7 +113,7 @@ def steps(X, y, options, rate):
     from separatrix.certificates.softmax_gap import SoftmaxGap
     from separatrix.problem.device_rows import DeviceRows
     from separatrix.problem.softmax import SoftmaxProblem
-    from separatrix.solvers import multinomial
+    from separatrix.solvers.many_classes import multinomial
 
     n, d = X.shape
     K, codes = options.classes, y.cpu().numpy()

@@ -16,8 +16,8 @@ from benchmarks._report import header
 from benchmarks.kernels import synthetic
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
-from separatrix.solvers import chunking
-from separatrix.solvers.kernel_rows import kernel_rows
+from separatrix.solvers.kernels import chunking
+from separatrix.solvers.kernels.kernel_rows import kernel_rows
 
 CACHE = 1000 << 20
 

@@ -28,7 +28,7 @@ from separatrix.plots._style import ACCENT, CLASS_COLOURS, INK, RC
 from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.machine import MachineRun, choose
+from separatrix.solvers.linear.choose import MachineRun, choose
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 

@@ -23,8 +23,8 @@ from sklearn.linear_model import Perceptron, SGDClassifier
 from benchmarks._report import SHARED, bandwidth, header, seconds
 from separatrix.problem.packing import packed, packing_order
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import kozinec, perceptron
-from separatrix.solvers._drive import solve
+from separatrix.solvers.running.drive import solve
+from separatrix.solvers.updates import kozinec, perceptron
 
 warnings.simplefilter("ignore")
 

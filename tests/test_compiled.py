@@ -128,7 +128,7 @@ def test_edited_sources_have_another_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(_machine_code, "_PACKAGE", package)
     first = _machine_code.source_stamp()
     stamps = {first}
-    for name in ("problem/rows.py", "solvers/partitioned/passes.py"):
+    for name in ("problem/rows.py", "solvers/linear/blocks/passes.py"):
         edited = package / name
         edited.write_text(edited.read_text() + "\n# edited\n")
         stamps.add(_machine_code.source_stamp())

@@ -19,7 +19,7 @@ from separatrix.certificates.device_pass import sums_on_device
 from separatrix.certificates.later_name import LaterName
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import DeviceRows
-from separatrix.solvers.balance import balanced
+from separatrix.solvers.linear.balance import balanced
 
 
 def test_errors_hold_the_exact_sums():

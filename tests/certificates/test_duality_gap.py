@@ -18,7 +18,7 @@ from separatrix.certificates.duality_gap import DualityGap, DualityGaps
 from separatrix.certificates.objective_bounds import dual_of, primal_of, terms_of
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
-from separatrix.solvers.balance import balanced
+from separatrix.solvers.linear.balance import balanced
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 KINDS = [

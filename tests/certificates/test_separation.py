@@ -14,8 +14,8 @@ from separatrix.certificates.separation import check_separation, root_down, root
 from separatrix.checker import Refused
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import kozinec, perceptron
-from separatrix.solvers._drive import Status, solve
+from separatrix.solvers.running.drive import Status, solve
+from separatrix.solvers.updates import kozinec, perceptron
 
 
 def test_equals_fractions_on_random_and_near_weights():

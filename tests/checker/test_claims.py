@@ -18,8 +18,8 @@ from separatrix.checker.labels import same_label
 from separatrix.checker.reading import number
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import kozinec, perceptron
-from separatrix.solvers._drive import solve
+from separatrix.solvers.running.drive import solve
+from separatrix.solvers.updates import kozinec, perceptron
 
 
 def genuine(seed):

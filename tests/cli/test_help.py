@@ -78,8 +78,14 @@ def test_completion_can_be_installed(tmp_path):
 
 
 IN_WAIT = ("sklearn.model_selection", "sklearn.metrics", "matplotlib", "torch", "dask", "starlette")
-IN_WAIT += ("separatrix.solvers.accelerated.newton", "separatrix.solvers.crammer_singer")
-IN_WAIT += ("separatrix.solvers.partitioned.newton", "separatrix.solvers.multinomial")
+IN_WAIT += (
+    "separatrix.solvers.linear.device.newton",
+    "separatrix.solvers.many_classes.crammer_singer",
+)
+IN_WAIT += (
+    "separatrix.solvers.linear.blocks.newton",
+    "separatrix.solvers.many_classes.multinomial",
+)
 
 
 def loaded(*arguments):
@@ -107,7 +113,7 @@ def test_commands_load_what_they_need_and_no_more(tmp_path):
     path.write_text("1 1:1 2:2\n-1 1:-1 2:1\n1 1:2 2:0.5\n-1 1:-2\n")
     certificate = tmp_path / "certificate.json"
     fitted = loaded("fit", path, "--certificate", certificate, "-o", tmp_path / "model.sx")
-    assert "separatrix.solvers.interior_point" in fitted
+    assert "separatrix.solvers.linear.interior_point" in fitted
     assert not fitted & set(IN_WAIT)
     for light in (("info", path), ("verify", certificate, path)):
         assert "sklearn" not in loaded(*light)

@@ -196,7 +196,7 @@ assert not heavy, heavy
 def test_where_is_kozinec():
     home = Path(sx.__file__).parent
     found = sorted(str(path.relative_to(home)) for path in home.rglob("kozinec.py"))
-    assert found == ["estimators/kozinec.py", "solvers/kozinec.py"]
+    assert found == ["estimators/kozinec.py", "solvers/updates/kozinec.py"]
 
 
 def _raised(act):

@@ -11,9 +11,9 @@ import separatrix as sx
 from separatrix.errors import DeviceError
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.problem.within import within_rows
-from separatrix.solvers.accelerated.least_squares import least_squares_on
-from separatrix.solvers.accelerated.within import within_rows_on
-from separatrix.solvers.least_squares import solve_least_squares
+from separatrix.solvers.closed_forms.device_least_squares import least_squares_on
+from separatrix.solvers.closed_forms.device_within import within_rows_on
+from separatrix.solvers.closed_forms.least_squares import solve_least_squares
 
 
 def drawn(seed, n=60, d=5, classes=3):

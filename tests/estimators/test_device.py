@@ -21,7 +21,7 @@ import separatrix.estimators._on_device as placing
 from separatrix._compiled import is_interpreted
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem import device_rows
-from separatrix.solvers.accelerated.scaled import Scaled
+from separatrix.solvers.linear.device.scaled import Scaled
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
 

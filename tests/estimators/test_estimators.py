@@ -19,8 +19,8 @@ from separatrix._compiled import is_interpreted
 from separatrix.certificates.canonical import sha256
 from separatrix.problem.packing import packing_order
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import kozinec, perceptron
-from separatrix.solvers._drive import solve
+from separatrix.solvers.running.drive import solve
+from separatrix.solvers.updates import kozinec, perceptron
 
 BINARY = [sx.Kozinec, sx.DeltaRule]
 ALL = [*BINARY, sx.Perceptron]

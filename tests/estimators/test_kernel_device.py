@@ -14,8 +14,8 @@ from separatrix.certificates.device_scores import device_scores
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.errors import DeviceError
 from separatrix.problem.kernels import Kernel
-from separatrix.solvers.device_kernel import device_kernel_rows
-from separatrix.solvers.kernel_rows import WholeRows, spans_of
+from separatrix.solvers.kernels.device_kernel import device_kernel_rows
+from separatrix.solvers.kernels.kernel_rows import WholeRows, spans_of
 
 KERNELS = [
     Kernel("rbf", 0.5),
@@ -170,7 +170,7 @@ def test_what_cannot_be_done_there_is_said():
 
 
 def test_nothing_is_left_of_a_fit_that_ran_out_of_memory(monkeypatch):
-    from separatrix.solvers import device_kernel
+    from separatrix.solvers.kernels import device_kernel
 
     def full(*_):
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")

@@ -10,8 +10,8 @@ from tests.problems import problem
 
 import separatrix as sx
 from separatrix.problem.kernels import Kernel
-from separatrix.solvers import kernel_kozinec, kernel_perceptron
-from separatrix.solvers.kernel_rows import CachedRows, WholeRows
+from separatrix.solvers.kernels.kernel_rows import CachedRows, WholeRows
+from separatrix.solvers.updates import kernel_kozinec, kernel_perceptron
 
 
 def test_the_linear_kernel_gives_the_perceptron():

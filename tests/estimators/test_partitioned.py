@@ -17,7 +17,7 @@ import separatrix as sx
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.data.libsvm import write_libsvm
 from separatrix.estimators._partitioned import fingerprint_of
-from separatrix.solvers.partitioned import newton
+from separatrix.solvers.linear.blocks import newton
 
 
 def rows_of(seed, n=120, d=6, classes=2, sparse=False):

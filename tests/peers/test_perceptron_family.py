@@ -13,8 +13,8 @@ from tests.problems import problem
 import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import kozinec, perceptron
-from separatrix.solvers._drive import Status, solve
+from separatrix.solvers.running.drive import Status, solve
+from separatrix.solvers.updates import kozinec, perceptron
 
 
 def test_passes_equal_scikit_learns_to_the_bit_on_integers():

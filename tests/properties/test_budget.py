@@ -9,8 +9,9 @@ from tests.problems import as_sparse, problem
 
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import _drive, delta_rule, kozinec, perceptron, sgd
-from separatrix.solvers._drive import Status, replay, solve
+from separatrix.solvers.running import drive
+from separatrix.solvers.running.drive import Status, replay, solve
+from separatrix.solvers.updates import delta_rule, kozinec, perceptron, sgd
 
 RUNS = [
     *[(perceptron, {"order": order, "pocket": True}) for order in ("cyclic", "random", "worst")],
@@ -89,7 +90,7 @@ def test_seconds_end_a_run_and_progress_is_told(monkeypatch):
     case = problem(2, kind="opposite_duplicates")
     signed = SignedProblem(case.X, case.y_signs)
     clock = iter(np.arange(0.0, 1e6, 0.3))
-    monkeypatch.setattr(_drive.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(drive.time, "perf_counter", lambda: next(clock))
     seen = []
     _, status = solve(
         perceptron, signed, seconds=10.0, progress=lambda state: seen.append(state.updates)
@@ -100,7 +101,7 @@ def test_seconds_end_a_run_and_progress_is_told(monkeypatch):
 
 
 def test_clock_is_the_real_one():
-    assert _drive.time.perf_counter is time.perf_counter
+    assert drive.time.perf_counter is time.perf_counter
 
 
 def test_status_has_cause_and_remedy():

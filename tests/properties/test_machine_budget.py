@@ -8,7 +8,7 @@ from tests.problems import as_sparse, problem
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import dual_coordinate, interior_point, newton, newton_cg
+from separatrix.solvers.linear import dual_coordinate, interior_point, newton, newton_cg
 
 RUNS = [
     (interior_point, HINGE, {"tol": 1e-9}),

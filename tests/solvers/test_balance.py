@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 from tests.amounts import cases
 
-from separatrix.solvers.balance import balanced
+from separatrix.solvers.linear.balance import balanced
 
 
 def drawn(seed):

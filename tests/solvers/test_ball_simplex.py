@@ -6,9 +6,9 @@ from tests.amounts import cases
 from tests.naive.separability import kind
 
 import separatrix as sx
-from separatrix.solvers import ball_simplex
-from separatrix.solvers.ball_simplex import alternative_in_balls
-from separatrix.solvers.exact_simplex import alternative
+from separatrix.solvers.separability import ball_simplex
+from separatrix.solvers.separability.ball_simplex import alternative_in_balls
+from separatrix.solvers.separability.exact_simplex import alternative
 
 
 def spread(rng, rows, columns, bits=300):

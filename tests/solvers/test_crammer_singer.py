@@ -9,10 +9,10 @@ from tests.problems import as_sparse
 from tests.problems_many import many
 
 from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.solvers import crammer_singer, direct_interior_point
-from separatrix.solvers._drive import Status, go_on
-from separatrix.solvers._mass_claims import exactly_feasible, rebalance
-from separatrix.solvers._mass_pass import project
+from separatrix.solvers.many_classes import crammer_singer, direct_interior_point
+from separatrix.solvers.many_classes.mass_claims import exactly_feasible, rebalance
+from separatrix.solvers.many_classes.mass_pass import project
+from separatrix.solvers.running.drive import Status, go_on
 
 METHODS = [crammer_singer, direct_interior_point]
 BIASES = [(True, 0.0), (True, 1.0), (False, 0.0)]

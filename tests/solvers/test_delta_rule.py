@@ -6,8 +6,8 @@ from tests.naive import delta_rule as naive
 from tests.problems import as_sparse, problem
 
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import delta_rule
-from separatrix.solvers._drive import Status, solve
+from separatrix.solvers.running.drive import Status, solve
+from separatrix.solvers.updates import delta_rule
 
 PASSES = 3
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.amounts import cases
 
-from separatrix.solvers.dixon import PRIME, DigitSolver, inverse_modulo
-from separatrix.solvers.witness import Basis
+from separatrix.solvers.separability.dixon import PRIME, DigitSolver, inverse_modulo
+from separatrix.solvers.separability.witness import Basis
 
 
 def by_fractions(rows, right):

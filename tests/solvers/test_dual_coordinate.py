@@ -9,9 +9,9 @@ from tests.problems import as_sparse, problem
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import dual_coordinate, interior_point, newton
-from separatrix.solvers._drive import Status, solve
-from separatrix.solvers._primal_point import best_bias
+from separatrix.solvers.linear import dual_coordinate, interior_point, newton
+from separatrix.solvers.linear.primal_point import best_bias
+from separatrix.solvers.running.drive import Status, solve
 
 # Columns of 1e6 and more beside others of 1 are for another solver: each step moves along one row.
 WELL_SCALED = [

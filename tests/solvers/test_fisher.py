@@ -14,9 +14,9 @@ from tests.problems import as_sparse, problem
 from separatrix.certificates.fisher import check_fisher
 from separatrix.errors import DataError
 from separatrix.problem.within import within_rows
-from separatrix.solvers import scatter
-from separatrix.solvers.fisher import solve_fisher
-from separatrix.solvers.scatter import divide_by_covariance, ledoit_wolf
+from separatrix.solvers.closed_forms import scatter
+from separatrix.solvers.closed_forms.fisher import solve_fisher
+from separatrix.solvers.closed_forms.scatter import divide_by_covariance, ledoit_wolf
 
 KINDS = ["overlapping_gaussians", "comfortable_margin", "separable_integers", "mostly_zero"]
 

@@ -10,14 +10,14 @@ from tests.naive.least_squares import copies
 from tests.problems import as_sparse, problem
 
 from separatrix.errors import DataError
-from separatrix.solvers import gaussian
-from separatrix.solvers.gaussian import estimate_gaussians
-from separatrix.solvers.gaussian_tasks import (
+from separatrix.solvers.closed_forms import gaussian
+from separatrix.solvers.closed_forms.gaussian import estimate_gaussians
+from separatrix.solvers.closed_forms.gaussian_tasks import (
     minimax_threshold,
     neyman_pearson_threshold,
     ratio_law,
 )
-from separatrix.solvers.quadratic_form import QuadraticForm
+from separatrix.solvers.closed_forms.quadratic_form import QuadraticForm
 
 COVARIANCES = ["shared", "full", "diagonal"]
 EVEN = np.array([[0.0, 1.0], [1.0, 0.0]])

@@ -11,8 +11,8 @@ import separatrix as sx
 from separatrix.problem.losses import HINGE, LOGISTIC
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import gram, interior_point
-from separatrix.solvers._drive import Status, solve
+from separatrix.solvers.linear import gram, interior_point
+from separatrix.solvers.running.drive import Status, solve
 
 
 def wide_machine(seed, X, signs, loss=HINGE, cost=1.0):

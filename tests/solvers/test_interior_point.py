@@ -9,8 +9,8 @@ from tests.problems import as_sparse, problem
 from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import interior_point
-from separatrix.solvers._drive import Status, solve
+from separatrix.solvers.linear import interior_point
+from separatrix.solvers.running.drive import Status, solve
 
 TOL = 1e-6
 WEIGHTS = [0.0, 1e-6, 1.0, 2.0, 1e3]

@@ -10,8 +10,8 @@ from tests.solvers.runs import same_until_a_tie
 
 from separatrix.errors import DataError
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import kozinec
-from separatrix.solvers._drive import Status, replay, solve
+from separatrix.solvers.running.drive import Status, replay, solve
+from separatrix.solvers.updates import kozinec
 
 BUDGET = 25
 OUTCOMES = {

@@ -8,8 +8,8 @@ from tests.problems import as_sparse, problem
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import newton, newton_cg
-from separatrix.solvers._drive import Status, solve
+from separatrix.solvers.linear import newton, newton_cg
+from separatrix.solvers.running.drive import Status, solve
 
 METHODS = [newton, newton_cg]
 LOSSES = [SQUARED_HINGE, LOGISTIC]

@@ -12,8 +12,8 @@ from separatrix._compiled import is_interpreted
 from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import newton, newton_cg
-from separatrix.solvers._drive import Status, solve
+from separatrix.solvers.linear import newton, newton_cg
+from separatrix.solvers.running.drive import Status, solve
 
 
 def bag_of_words(seed, n=120, d=300):

@@ -8,8 +8,8 @@ from tests.solvers.runs import same_until_a_tie
 
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import perceptron
-from separatrix.solvers._drive import Status, go_on, replay, solve
+from separatrix.solvers.running.drive import Status, go_on, replay, solve
+from separatrix.solvers.updates import perceptron
 
 SETTINGS = [
     {},

@@ -11,14 +11,14 @@ from tests.naive.separability import feasible, kind
 
 import separatrix as sx
 from separatrix.problem.exact import SignedRows
-from separatrix.solvers import facial_reduction
-from separatrix.solvers.exact_simplex import alternative
-from separatrix.solvers.facial_reduction import partition, strictly_off
-from separatrix.solvers.infinite import row_space
-from separatrix.solvers.peeling import merge, peel
-from separatrix.solvers.separability import decide
-from separatrix.solvers.squared_hinge_newton import minimise
-from separatrix.solvers.witness import Basis, exact_multipliers, independent_rows
+from separatrix.solvers.separability import facial_reduction
+from separatrix.solvers.separability.decide import decide
+from separatrix.solvers.separability.exact_simplex import alternative
+from separatrix.solvers.separability.facial_reduction import partition, strictly_off
+from separatrix.solvers.separability.infinite import row_space
+from separatrix.solvers.separability.peeling import merge, peel
+from separatrix.solvers.separability.squared_hinge_newton import minimise
+from separatrix.solvers.separability.witness import Basis, exact_multipliers, independent_rows
 
 PER_KIND = 15
 
@@ -217,7 +217,7 @@ def test_partition_finds_every_row_that_can_be_off():
 
 def test_wide_problems_have_a_witness_too(monkeypatch):
     """Past a width no vertex is looked for: the witness is then the spanning set itself."""
-    from separatrix.solvers import facial_reduction
+    from separatrix.solvers.separability import facial_reduction
 
     monkeypatch.setattr(facial_reduction, "VERTEX_WIDTH", 0)
     monkeypatch.setattr(facial_reduction, "opposite_duplicates", lambda rows: None)

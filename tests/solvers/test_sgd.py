@@ -7,8 +7,8 @@ from tests.problems import as_sparse, problem
 
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import sgd
-from separatrix.solvers._sgd_rows import WEALTH, WEIGHT
+from separatrix.solvers.updates import sgd
+from separatrix.solvers.updates.sgd_rows import WEALTH, WEIGHT
 
 LOSSES = ["hinge", "squared_hinge", "logistic", "perceptron"]
 SENSIBLE = [

@@ -22,9 +22,9 @@ from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.checker import Refused
 from separatrix.estimators import _thin_cells
 from separatrix.problem.exact import SignedRows
-from separatrix.solvers.min_norm import SEPARATED, WITNESS, nearest_point
-from separatrix.solvers.separability import decide
-from separatrix.solvers.zero_one_cells import best_sides
+from separatrix.solvers.separability.decide import decide
+from separatrix.solvers.zero_one.cells import best_sides
+from separatrix.solvers.zero_one.min_norm import SEPARATED, WITNESS, nearest_point
 
 
 def weight_of(wrong, weights):

@@ -16,10 +16,10 @@ from separatrix.core.watching import watching
 from separatrix.errors import DeviceError
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.device_rows import on_device
-from separatrix.solvers import crammer_singer, direct_interior_point
-from separatrix.solvers._drive import NO_LIMIT, Status, go_on
-from separatrix.solvers._mass_claims import exactly_feasible
-from separatrix.solvers._threads import one_thread
+from separatrix.solvers.many_classes import crammer_singer, direct_interior_point
+from separatrix.solvers.many_classes.mass_claims import exactly_feasible
+from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
+from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["fit_direct"]
 

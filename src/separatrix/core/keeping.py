@@ -16,7 +16,7 @@ from separatrix.certificates.duality_gap import DualityGaps, PairGaps
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.one_or_all import one_or_all, told_apart
-from separatrix.solvers._drive import Status
+from separatrix.solvers.running.drive import Status
 
 if TYPE_CHECKING:
     from separatrix.core.proving import Fitted

@@ -16,7 +16,7 @@ from separatrix.core.proving import verdict_of
 from separatrix.core.verdict import Verdict
 from separatrix.errors import SeparationWarning
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers._drive import Status
+from separatrix.solvers.running.drive import Status
 
 __all__ = ["NEARLY_FREE", "LogisticRegression"]
 

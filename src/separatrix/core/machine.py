@@ -37,9 +37,9 @@ from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
-from separatrix.solvers._drive import Status
-from separatrix.solvers._threads import one_thread
-from separatrix.solvers.machine import ROADS
+from separatrix.solvers.linear.choose import ROADS
+from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.threads import one_thread
 
 
 class Machine(VotingModel):
@@ -156,7 +156,7 @@ class Machine(VotingModel):
     ) -> list[Fitted]:
         """Solve and prove every machine, a thread for each as far as there are cores."""
         if on_device(X) and len(problems) > 1:
-            from separatrix.solvers.accelerated.side_by_side import side_by_side
+            from separatrix.solvers.linear.device.side_by_side import side_by_side
 
             tol = first_tolerance(problems[0], effort)
             firsts = side_by_side(problems, tol, firsts, effort.deadline)

@@ -15,10 +15,10 @@ from separatrix.core.keeping import keep_softmax, warn_of_gap
 from separatrix.core.proving import Effort
 from separatrix.core.watching import watching
 from separatrix.problem.softmax import SoftmaxProblem
-from separatrix.solvers import multinomial
-from separatrix.solvers._drive import NO_LIMIT, Status, go_on
-from separatrix.solvers._threads import one_thread
-from separatrix.solvers._whitening import most_columns
+from separatrix.solvers.many_classes import multinomial
+from separatrix.solvers.many_classes.whitening import most_columns
+from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
+from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["SolvedSoftmax", "fit_multinomial", "keep_multinomial", "solve_softmax"]
 

@@ -12,7 +12,7 @@ from separatrix.core.keeping import keep_pairs, keep_support_of_pairs
 from separatrix.core.settings import fresh, settings_of
 from separatrix.core.votes import pairs_of
 from separatrix.problem.device_rows import on_device
-from separatrix.solvers._threads import one_thread
+from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["fit_pairs", "machine_of_a_pair"]
 

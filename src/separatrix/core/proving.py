@@ -15,8 +15,8 @@ from separatrix.certificates.later_name import LaterName
 from separatrix.errors import NotSeparableError
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers._drive import Status
-from separatrix.solvers.machine import MachineRun, choose, other_road
+from separatrix.solvers.linear.choose import MachineRun, choose, other_road
+from separatrix.solvers.running.drive import Status
 
 if TYPE_CHECKING:
     from separatrix.core.verdict import Verdict

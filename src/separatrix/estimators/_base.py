@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core.linear_model import LinearModel
 from separatrix.estimators._on_device import scores_on_device
 from separatrix.estimators._validate import new_data
-from separatrix.solvers._drive import Status
+from separatrix.solvers.running.drive import Status
 
 _WEIGHTS_SHOWN = 5
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators._run import Run
-from separatrix.solvers import _drive
-from separatrix.solvers._drive import Frame
+from separatrix.solvers.running import drive
+from separatrix.solvers.running.drive import Frame
 
 __all__ = ["frames_of", "numbered"]
 
@@ -26,7 +26,7 @@ def frames_of(estimator: Any, X: Any, y: Any) -> Iterator[Any]:
 
 
 def _as_given(run: Run) -> Iterator[Frame]:
-    frames = _drive.replay(run.method, run.problem, run.budget, **run.settings)
+    frames = drive.replay(run.method, run.problem, run.budget, **run.settings)
     as_given = run.problem is run.given and run.order is None and run.exponents is None
     if as_given and run.given.fit_intercept:
         yield from frames  # the weights are those of the columns as they were given already

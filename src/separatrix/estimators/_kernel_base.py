@@ -16,7 +16,7 @@ from separatrix.estimators._brought import brought
 from separatrix.estimators._validate import new_data, training_data
 from separatrix.problem.kernels import Kernel, check_gram, kernel_of
 from separatrix.problem.signed import as_matrix
-from separatrix.solvers.device_kernel import KERNELS_ON_DEVICE, device_kernel_scores
+from separatrix.solvers.kernels.device_kernel import KERNELS_ON_DEVICE, device_kernel_scores
 
 __all__ = ["KernelClassifier", "brought_for_kernel", "kernel_scores_of"]
 

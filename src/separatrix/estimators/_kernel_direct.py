@@ -23,12 +23,12 @@ from separatrix.estimators._kernel_effort import (
     is_small,
 )
 from separatrix.problem.kernel_direct import KernelDirect
-from separatrix.solvers import kernel_direct
-from separatrix.solvers._drive import Status, go_on
-from separatrix.solvers._mass_claims import all_at_home, exactly_feasible
-from separatrix.solvers.centred_rows import centred_rows
-from separatrix.solvers.factored_direct import solve_factored_direct
-from separatrix.solvers.kernel_rows import kernel_rows
+from separatrix.solvers.kernels import kernel_direct
+from separatrix.solvers.kernels.centred_rows import centred_rows
+from separatrix.solvers.kernels.factored_direct import solve_factored_direct
+from separatrix.solvers.kernels.kernel_rows import kernel_rows
+from separatrix.solvers.many_classes.mass_claims import all_at_home, exactly_feasible
+from separatrix.solvers.running.drive import Status, go_on
 
 __all__ = ["DirectFitted", "keep_direct", "refuse_direct", "solve_kernel_direct"]
 

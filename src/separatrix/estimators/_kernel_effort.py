@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.problem.kernels import Kernel
-from separatrix.solvers import factored_kernel
-from separatrix.solvers.device_kernel import device_kernel_rows
-from separatrix.solvers.kernel_rows import kernel_rows
-from separatrix.solvers.smo import pair_steps
+from separatrix.solvers.kernels import factored_kernel
+from separatrix.solvers.kernels.device_kernel import device_kernel_rows
+from separatrix.solvers.kernels.kernel_rows import kernel_rows
+from separatrix.solvers.kernels.smo import pair_steps
 
 __all__ = [
     "LEAST_FACTORED_TOL",

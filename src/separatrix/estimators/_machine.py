@@ -23,8 +23,8 @@ from separatrix.estimators._validate import training_data
 from separatrix.estimators._watch import CallbackSupport
 from separatrix.estimators._weights import checked_weights
 from separatrix.problem.device_rows import on_device
-from separatrix.solvers.machine import choose
-from separatrix.solvers.machine_replay import MachineFrame, replay_machine
+from separatrix.solvers.linear.choose import choose
+from separatrix.solvers.linear.replay import MachineFrame, replay_machine
 
 __all__ = ["Machine"]
 

@@ -23,12 +23,12 @@ from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed
 from separatrix.problem.losses import CODES, NAMES
-from separatrix.solvers._drive import Status
-from separatrix.solvers._threads import one_thread
-from separatrix.solvers.partitioned.checkpoint import Checkpoint
-from separatrix.solvers.partitioned.claims import RowFacts, claimed_alpha, row_facts
-from separatrix.solvers.partitioned.local import LocalEngine
-from separatrix.solvers.partitioned.newton import Point, Run
+from separatrix.solvers.linear.blocks.checkpoint import Checkpoint
+from separatrix.solvers.linear.blocks.claims import RowFacts, claimed_alpha, row_facts
+from separatrix.solvers.linear.blocks.local import LocalEngine
+from separatrix.solvers.linear.blocks.newton import Point, Run
+from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["Rows", "fit_partitions", "fit_rows", "local_rows"]
 

@@ -34,8 +34,8 @@ from separatrix.problem.blocks import Block, Posed, Sums, folds_of_rows
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.partitioned.newton import Run
-from separatrix.solvers.separability import Claim, decide
+from separatrix.solvers.linear.blocks.newton import Run
+from separatrix.solvers.separability.decide import Claim, decide
 
 __all__ = ["verdict_on_rows"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.core.checks import positive
 from separatrix.problem.equilibrate import weights_of_undivided
 from separatrix.problem.packing import packed, packed_weights, packing_order, unpacked_weights
-from separatrix.solvers._drive import NO_LIMIT
+from separatrix.solvers.running.drive import NO_LIMIT
 
 _SINGLE_UPDATES = 1_000_000
 _WHOLE_PASSES = 10_000

@@ -20,8 +20,8 @@ from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.losses import CODES, LOGISTIC, NAMES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.balance import balanced
-from separatrix.solvers.machine import MachineRun, choose
+from separatrix.solvers.linear.balance import balanced
+from separatrix.solvers.linear.choose import MachineRun, choose
 
 __all__ = ["Bounds"]
 

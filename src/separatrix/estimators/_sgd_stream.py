@@ -19,8 +19,8 @@ from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import training_data
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import sgd
-from separatrix.solvers._drive import Status
+from separatrix.solvers.running.drive import Status
+from separatrix.solvers.updates import sgd
 
 __all__ = ["GradientStream"]
 

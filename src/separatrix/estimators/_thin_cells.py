@@ -19,7 +19,7 @@ import numpy as np
 from separatrix.certificates.errors import errors_of
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.separability import decide
+from separatrix.solvers.separability.decide import decide
 
 __all__ = ["ExactWeights", "predicted_errors", "through_thin_cell"]
 

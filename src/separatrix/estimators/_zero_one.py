@@ -14,7 +14,7 @@ from separatrix.certificates.errors import LowerBound, errors_of
 from separatrix.certificates.row_weights import equal_rows
 from separatrix.core.separability import verdict_on
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.zero_one import Found
+from separatrix.solvers.zero_one.fewest_errors import Found
 
 __all__ = ["Reduced", "Solved", "best_weights", "cell_of", "lower_bound", "thinnest_cell"]
 

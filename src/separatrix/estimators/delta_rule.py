@@ -15,8 +15,8 @@ from separatrix.estimators._run import Run
 from separatrix.estimators._start import first_weights
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import delta_rule
-from separatrix.solvers._drive import Status, solve
+from separatrix.solvers.running.drive import Status, solve
+from separatrix.solvers.updates import delta_rule
 
 
 class DeltaRule(LinearClassifier):

@@ -19,9 +19,9 @@ from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import new_data, training_data
 from separatrix.estimators._weights import weighted_rows
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
-from separatrix.solvers._drive import Status
-from separatrix.solvers.fisher import Discriminant, solve_fisher
-from separatrix.solvers.scatter import FORMED
+from separatrix.solvers.closed_forms.fisher import Discriminant, solve_fisher
+from separatrix.solvers.closed_forms.scatter import FORMED
+from separatrix.solvers.running.drive import Status
 
 _NAMED_SHRINKAGES = ("auto", "ledoit-wolf", "pseudo-inverse")
 
@@ -31,7 +31,7 @@ def _laid_out(place: Any, X: Any, codes: Any, weights: Any, n_classes: int) -> A
     if place is None or not X.shape[1] <= min(X.shape[0], FORMED):
         return None
     from separatrix.problem.device_rows import DeviceRows
-    from separatrix.solvers.accelerated.within import within_rows_on
+    from separatrix.solvers.closed_forms.device_within import within_rows_on
 
     return within_rows_on(DeviceRows(X, place), codes, weights, n_classes)
 

@@ -19,14 +19,14 @@ from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import new_data, training_data
 from separatrix.estimators._weights import weighted_rows
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
-from separatrix.solvers._drive import Status
-from separatrix.solvers.gaussian import Gaussians, estimate_gaussians
-from separatrix.solvers.gaussian_tasks import (
+from separatrix.solvers.closed_forms.gaussian import Gaussians, estimate_gaussians
+from separatrix.solvers.closed_forms.gaussian_tasks import (
     bayes_threshold,
     minimax_threshold,
     neyman_pearson_threshold,
     ratio_law,
 )
+from separatrix.solvers.running.drive import Status
 
 _TASKS = ("bayes", "minimax", "neyman-pearson")
 

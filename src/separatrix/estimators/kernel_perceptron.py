@@ -11,11 +11,11 @@ from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.kernel_separation import KernelSeparation, prove_kernel_separation
 from separatrix.core.checks import positive, two_classes
 from separatrix.estimators._kernel_base import KernelClassifier
-from separatrix.solvers import kernel_kozinec, kernel_perceptron
-from separatrix.solvers._drive import Status, go_on
-from separatrix.solvers._threads import one_thread
-from separatrix.solvers.kernel_replay import KernelFrame, replay_rule
-from separatrix.solvers.kernel_rows import kernel_rows
+from separatrix.solvers.kernels.kernel_rows import kernel_rows
+from separatrix.solvers.running.drive import Status, go_on
+from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.updates import kernel_kozinec, kernel_perceptron
+from separatrix.solvers.updates.kernel_replay import KernelFrame, replay_rule
 
 __all__ = ["KernelKozinec", "KernelPerceptron"]
 

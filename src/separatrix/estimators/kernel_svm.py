@@ -34,10 +34,10 @@ from separatrix.estimators._no_kernel_margin import no_kernel_margin
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._weights import row_weights
 from separatrix.problem.kernel_direct import KernelDirect
-from separatrix.solvers import pair_replay
-from separatrix.solvers._drive import Status
-from separatrix.solvers._threads import one_thread
-from separatrix.solvers.kernel_rows import kernel_rows
+from separatrix.solvers.kernels import pair_replay
+from separatrix.solvers.kernels.kernel_rows import kernel_rows
+from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["KernelSVM"]
 

@@ -14,8 +14,8 @@ from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import kozinec
-from separatrix.solvers._drive import Status, solve
+from separatrix.solvers.running.drive import Status, solve
+from separatrix.solvers.updates import kozinec
 
 
 class Kozinec(LinearClassifier):

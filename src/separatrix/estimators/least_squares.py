@@ -18,9 +18,9 @@ from separatrix.estimators._brought import brought
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._validate import new_data, regression_data, training_data
 from separatrix.estimators._weights import weighted_rows
-from separatrix.solvers._drive import Status
-from separatrix.solvers.least_squares import Solution, solve_least_squares
-from separatrix.solvers.leave_one_out import leave_one_out
+from separatrix.solvers.closed_forms.least_squares import Solution, solve_least_squares
+from separatrix.solvers.closed_forms.leave_one_out import leave_one_out
+from separatrix.solvers.running.drive import Status
 
 
 def _without_classes(machine: LeastSquares) -> str | None:
@@ -147,7 +147,7 @@ class LeastSquares(LinearClassifier):
     def _found_on(self, place: Any, X: Any, T: np.ndarray, weights: np.ndarray) -> Solution | None:
         """Solve on a device, or return None where its method does not do."""
         from separatrix.problem.device_rows import DeviceRows
-        from separatrix.solvers.accelerated.least_squares import least_squares_on
+        from separatrix.solvers.closed_forms.device_least_squares import least_squares_on
 
         rows = DeviceRows(X, place)
         return least_squares_on(rows, T, weights, self.ridge_, self.fit_intercept)

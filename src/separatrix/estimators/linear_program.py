@@ -13,8 +13,8 @@ from separatrix.core.verdict import Verdict, Witness
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers._drive import Status
-from separatrix.solvers.linear_program import Solution, solve_feasibility, solve_robust
+from separatrix.solvers.running.drive import Status
+from separatrix.solvers.separability.linear_program import Solution, solve_feasibility, solve_robust
 
 _APART = 1e-6
 

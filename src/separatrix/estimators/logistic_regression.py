@@ -11,8 +11,8 @@ from separatrix.estimators._machine import Machine
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._pair_replay import replay_each_pair
 from separatrix.estimators._watch import with_callbacks
-from separatrix.solvers._drive import Status
-from separatrix.solvers.machine_replay import MachineFrame
+from separatrix.solvers.linear.replay import MachineFrame
+from separatrix.solvers.running.drive import Status
 
 __all__ = ["LogisticRegression"]
 

@@ -19,8 +19,8 @@ from separatrix.estimators._validate import training_data
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers import perceptron
-from separatrix.solvers._drive import Status, solve
+from separatrix.solvers.running.drive import Status, solve
+from separatrix.solvers.updates import perceptron
 
 
 def _without_a_stream(estimator: Any) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import clone
 
 from separatrix.estimators._frames import frames_of
-from separatrix.solvers._drive import Frame
+from separatrix.solvers.running.drive import Frame
 
 __all__ = ["replay"]
 

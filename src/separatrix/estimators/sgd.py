@@ -20,9 +20,9 @@ from separatrix.estimators._validate import training_data
 from separatrix.estimators._weights import row_weights
 from separatrix.problem.medians import medians
 from separatrix.problem.signed import as_matrix
-from separatrix.solvers import sgd
-from separatrix.solvers._drive import NO_LIMIT, Status, go_on
-from separatrix.solvers._sgd_rows import SCALE
+from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
+from separatrix.solvers.updates import sgd
+from separatrix.solvers.updates.sgd_rows import SCALE
 
 if TYPE_CHECKING:
     from separatrix.estimators._sgd_proof import Bounds

@@ -17,9 +17,9 @@ from separatrix.errors import DataError
 from separatrix.estimators.sgd import SGD
 from separatrix.problem.medians import medians
 from separatrix.problem.rows import SignedRows, base_rows
-from separatrix.solvers import page_hinkley, sgd
-from separatrix.solvers._drive import OWN, Status
-from separatrix.solvers._sgd_rows import TIME, Rule
+from separatrix.solvers.running.drive import OWN, Status
+from separatrix.solvers.updates import page_hinkley, sgd
+from separatrix.solvers.updates.sgd_rows import TIME, Rule
 
 __all__ = ["Progressive", "StreamLearner", "UnknownClass"]
 

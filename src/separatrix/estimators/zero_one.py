@@ -33,8 +33,8 @@ from separatrix.estimators._zero_one import (
     thinnest_cell,
 )
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers._drive import Status
-from separatrix.solvers.zero_one import fewest_errors
+from separatrix.solvers.running.drive import Status
+from separatrix.solvers.zero_one.fewest_errors import fewest_errors
 
 _MOST_ENTRIES = 20_000_000
 

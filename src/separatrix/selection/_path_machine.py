@@ -32,7 +32,7 @@ from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import RULES, FoundPath, Progress, Store, cross_validate
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import grid
-from separatrix.solvers._threads import one_thread
+from separatrix.solvers.running.threads import one_thread
 
 # Of the seconds allowed, the share that the path may use; the rest is for the last fit.
 _FOR_THE_PATH = 0.8

@@ -28,10 +28,10 @@ from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import kernel_of
 from separatrix.selection.folds import Fold, folds_of
-from separatrix.solvers import chunking, kernel_direct
-from separatrix.solvers._drive import go_on
-from separatrix.solvers._threads import one_thread
-from separatrix.solvers.centred_rows import centred_rows
+from separatrix.solvers.kernels import chunking, kernel_direct
+from separatrix.solvers.kernels.centred_rows import centred_rows
+from separatrix.solvers.running.drive import go_on
+from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["KernelSVMCV"]
 

@@ -37,7 +37,7 @@ from separatrix.selection.refinement import (
     least_within_one_error,
     refined,
 )
-from separatrix.solvers._threads import one_thread
+from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["RULES", "FoundPath", "Store", "cross_validate"]
 

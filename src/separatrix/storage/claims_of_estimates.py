@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.core.settings import fresh
 from separatrix.problem.decision import as_loss_matrix, as_priors
-from separatrix.solvers._drive import Status
+from separatrix.solvers.running.drive import Status
 from separatrix.storage.fitted_values import Mismatch, Values, are_same
 from separatrix.storage.training_rows import TrainingRows
 

@@ -23,7 +23,7 @@ from separatrix.certificates.separation import (
 from separatrix.core.settings import fresh
 from separatrix.problem.packing import packed_weights
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers._drive import Status
+from separatrix.solvers.running.drive import Status
 from separatrix.storage.fitted_values import Mismatch, Values, are_same
 from separatrix.storage.training_rows import TrainingRows
 

@@ -11,7 +11,7 @@ from separatrix.certificates.kernel_gap import KernelGap, KernelGaps
 from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
 from separatrix.core.settings import fresh
 from separatrix.problem.kernels import kernel_of
-from separatrix.solvers._drive import Status
+from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_machines import ROW_WEIGHTS, require_status
 from separatrix.storage.fitted_values import Mismatch, Values
 from separatrix.storage.training_rows import TrainingRows

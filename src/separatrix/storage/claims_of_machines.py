@@ -25,7 +25,7 @@ from separatrix.core.linear_model import VotingModel
 from separatrix.core.pairs import machine_of_a_pair
 from separatrix.core.settings import fresh
 from separatrix.problem.equilibrate import divided_columns
-from separatrix.solvers._drive import Status
+from separatrix.solvers.running.drive import Status
 from separatrix.storage.fitted_values import Mismatch, Values, are_same
 from separatrix.storage.training_rows import TrainingRows
 

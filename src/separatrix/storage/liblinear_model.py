@@ -71,7 +71,7 @@ def _size(head: Head) -> int:
 def _machine(
     kind: str, classes: np.ndarray, coef: np.ndarray, intercepts: np.ndarray, plain: bool
 ) -> Any:
-    from separatrix.solvers._drive import Status
+    from separatrix.solvers.running.drive import Status
 
     machine: Any
     if kind in _LOGISTIC:

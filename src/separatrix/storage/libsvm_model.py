@@ -115,7 +115,7 @@ def _shares(columns: np.ndarray, counts: list[int]) -> np.ndarray:
 def _machine(
     kernel: Any, labels: np.ndarray, rho: np.ndarray, shares: np.ndarray, vectors: Any, counts: Any
 ) -> Any:
-    from separatrix.solvers._drive import Status
+    from separatrix.solvers.running.drive import Status
     from separatrix.storage.libsvm_machine import LibsvmMachine
 
     machine: Any = LibsvmMachine(

@@ -34,7 +34,7 @@ RECORDS = {
     "FisherDirection": "separatrix.certificates.fisher",
     "FisherDirections": "separatrix.certificates.fisher_classes",
     "GaussianEstimates": "separatrix.certificates.gaussian_estimates",
-    "Gaussians": "separatrix.solvers.gaussian",
+    "Gaussians": "separatrix.solvers.closed_forms.gaussian",
     "Kernel": "separatrix.problem.kernels",
     "KernelGap": "separatrix.certificates.kernel_gap",
     "KernelGaps": "separatrix.certificates.kernel_gap",
@@ -90,7 +90,7 @@ class Packer:
 
     def _pack_whole(self, value: Any, where: str) -> Any:
         from separatrix.core.verdict import Verdict
-        from separatrix.solvers._drive import Status
+        from separatrix.solvers.running.drive import Status
 
         if isinstance(value, Status):
             return {"is": "status", "name": value.name}
@@ -238,7 +238,7 @@ class Unpacker:
         return record
 
     def _status(self, plain: Any) -> Any:
-        from separatrix.solvers._drive import Status
+        from separatrix.solvers.running.drive import Status
 
         return Status[plain["name"]]
 

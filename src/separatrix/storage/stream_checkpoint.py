@@ -17,7 +17,7 @@ from separatrix.data.stream_rows import Parser, parser_of
 from separatrix.data.words import TextEncoding
 from separatrix.errors import DataError, ModelFileError
 from separatrix.estimators.stream_learner import Progressive, StreamLearner
-from separatrix.solvers import page_hinkley
+from separatrix.solvers.updates import page_hinkley
 from separatrix.storage.model_file import ModelFile, read_model, save
 
 __all__ = ["Checkpoint", "checkpoint_of", "read_checkpoint", "write_checkpoint"]

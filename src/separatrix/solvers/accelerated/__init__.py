@@ -1,1 +1,0 @@
-"""The machines on dense rows that are on a device: the same objective and claims, in torch."""

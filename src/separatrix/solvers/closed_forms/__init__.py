@@ -1,0 +1,1 @@
+"""Least squares, Fisher and Gaussian classes."""

@@ -1,0 +1,242 @@
+"""Least squares with a free intercept, by the factorisation that fits the shape and conditioning.
+
+    min over W, b    sum_i s_i |W x_i + b - t_i|^2  +  ridge |W|^2
+
+and among several minimisers (ridge = 0, dependent columns) the W of least length. Targets t_i are
+vectors: 1-of-K codes, signs, or values to be predicted. The closed form (X'X)^-1 X'T of the
+lecture is never computed as it stands:
+
+    tall, well conditioned      Cholesky of the normal equations with unit columns, then refined by
+                                residuals computed from the rows (corrected seminormal equations)
+    tall, ill conditioned       QR with column pivoting, which also shows the rank
+    dependent columns           QR again, of the rows that are left (complete orthogonal form)
+    wide, ridge > 0             Cholesky of the n x n dual, or the singular value decomposition
+    sparse                      Cholesky where the Gram matrix is small and well conditioned, LSMR
+                                otherwise (`least_squares_sparse`)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sl
+from scipy.linalg import lapack
+
+from separatrix.problem.centred import CentredRows, centred_rows
+from separatrix.problem.signed import FloatArray, Matrix
+from separatrix.solvers.closed_forms.least_squares_sparse import solve_sparse
+
+__all__ = ["REFINEMENTS", "WELL_CONDITIONED", "Solution", "solve_least_squares"]
+
+_EPS = 2.0**-52
+# Below this the Gram matrix, which squares the condition number, leaves too few digits to refine.
+WELL_CONDITIONED = 1e-8
+_MODERATE_SPREAD = 2.0**40
+_MODERATE_EXPONENTS = 100
+_LARGEST_PENALTY = 2.0**1000
+REFINEMENTS = 2
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights of every output, and how they were found.
+
+    `rank` is that of the centred columns, None where the method does not show it.
+    """
+
+    W: FloatArray
+    b: FloatArray
+    method: str
+    rank: int | None
+    n_columns: int
+    iterations: int
+    passes: float
+    converged: bool = True
+
+    @property
+    def deficient(self) -> bool:
+        """Whether several W fit equally well, so that the shortest was taken."""
+        return self.rank is not None and self.rank < self.n_columns
+
+
+def solve_least_squares(
+    X: Matrix,
+    T: FloatArray,
+    weights: FloatArray,
+    ridge: float = 0.0,
+    fit_intercept: bool = True,
+    tol: float = 1e-9,
+    max_passes: float = np.inf,
+) -> Solution:
+    """Solve for all outputs (columns of T) at once.
+
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> found = solve_least_squares(X, 3.0 * X + 1.0, np.ones(3))
+    >>> found.W.round(12).tolist(), found.b.round(12).tolist()
+    ([[3.0]], [1.0])
+    """
+    A = centred_rows(X, weights, fit_intercept)
+    scale = np.exp2(-2.0 * A.weight_exponent)
+    offset = (A.roots**2 @ T) / A.mass if fit_intercept else np.zeros(T.shape[1])
+    B = A.roots[:, None] * (T - offset)
+    ridge = ridge * scale
+    if A.shape[1] == 0:
+        found = _Found(np.zeros((0, T.shape[1])), "constant columns only", 0, 0, 1.0)
+    elif A.is_sparse:
+        found = _Found(*solve_sparse(A, B, ridge, tol, max_passes))
+    elif ridge > 0.0 and A.shape[0] < A.shape[1] and np.ptp(A.exponents) < _MODERATE_EXPONENTS:
+        found = _wide_ridge(A, B, ridge)
+    else:
+        found = _tall(A, B, ridge)
+    coef = A.scatter(found.V)
+    b = offset - A.mean @ found.V
+    n_columns = int(X.shape[1])
+    rank = found.rank if ridge == 0.0 else None
+    return Solution(
+        np.ascontiguousarray(coef.T),
+        np.asarray(b if fit_intercept else np.zeros(T.shape[1])),
+        found.method,
+        rank,
+        n_columns,
+        found.iterations,
+        found.passes,
+        found.converged,
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    V: FloatArray
+    method: str
+    rank: int | None
+    iterations: int
+    passes: float
+    converged: bool = True
+
+
+def penalty_of_columns(A: CentredRows, ridge: float) -> FloatArray:
+    """Return the ridge of every column in the units of A: ridge / 4^e."""
+    with np.errstate(over="ignore"):
+        return np.ldexp(np.full(A.shape[1], ridge), -2 * A.exponents)
+
+
+def _tall(A: CentredRows, B: FloatArray, ridge: float) -> _Found:
+    penalty = penalty_of_columns(A, ridge)
+    # A ridge beyond all bounds leaves a column a weight of 0, to within the least float.
+    penalty = np.minimum(penalty, _LARGEST_PENALTY)
+    norms = np.sqrt(A.square_norms() + penalty)
+    norms[norms == 0.0] = 1.0
+    unit = A.rows / norms
+    penalty = penalty / norms**2
+    if A.shape[0] >= A.shape[1]:
+        V = _by_cholesky(unit, B, penalty)
+        if V is not None:
+            return _Found(
+                V / norms[:, None], "Cholesky, refined", A.shape[1], REFINEMENTS, 1.0 + 4.0
+            )
+    if ridge > 0.0:
+        unit = np.vstack([unit, np.diag(np.sqrt(penalty))])
+        B = np.vstack([B, np.zeros((A.shape[1], B.shape[1]))])
+    V, rank = _by_orthogonal(unit, B, norms, A.exponents)
+    return _Found(V, "QR with pivoting", rank, 1, 1.0)
+
+
+def _by_cholesky(unit: FloatArray, B: FloatArray, penalty: FloatArray) -> FloatArray | None:
+    gram = unit.T @ unit
+    gram[np.diag_indices_from(gram)] += penalty
+    size = float(np.abs(gram).sum(axis=0).max())
+    factor, failed = lapack.dpotrf(gram, lower=1)
+    if failed:
+        return None
+    reciprocal, _ = lapack.dpocon(factor, size, uplo="L")
+    if not reciprocal > WELL_CONDITIONED:
+        return None
+    V = sl.cho_solve((factor, True), unit.T @ B, check_finite=False)
+    for _ in range(REFINEMENTS):
+        gradient = unit.T @ (B - unit @ V) - penalty[:, None] * V
+        V = V + sl.cho_solve((factor, True), gradient, check_finite=False)
+    return np.asarray(V)
+
+
+def _by_orthogonal(
+    unit: FloatArray, B: FloatArray, norms: FloatArray, exponents: np.ndarray
+) -> tuple[FloatArray, int]:
+    """Solve by QR with pivoting: weights in the units of A, and the rank of the unit columns."""
+    Q, R, order = sl.qr(unit, mode="economic", pivoting=True, check_finite=False)
+    diagonal = np.abs(np.diag(R))
+    rank = int((diagonal > max(unit.shape) * _EPS * diagonal[0]).sum())
+    rotated = Q[:, :rank].T @ B
+    if rank == unit.shape[1]:
+        V = np.empty((rank, B.shape[1]))
+        V[order] = sl.solve_triangular(R, rotated, check_finite=False)
+        return V / norms[:, None], rank
+    lengths = np.log2(norms) + exponents  # of the columns as given, which say what is short
+    with np.errstate(over="ignore", under="ignore"):
+        scale = np.exp2(lengths - lengths.max())[order]
+    if scale.min() * _MODERATE_SPREAD >= 1.0:
+        short = _shortest(R[:rank] * scale, rotated)
+        pivoted = short * scale[:, None]
+    else:
+        pivoted = _shortest_of_spread(R, rank, rotated, lengths[order])
+    V = np.empty_like(pivoted)
+    V[order] = pivoted
+    return V / norms[:, None], rank
+
+
+def _shortest(R: FloatArray, rotated: FloatArray) -> FloatArray:
+    """Return the shortest w with R w = rotated, R having independent rows."""
+    Q, L = sl.qr(R.T, mode="economic", check_finite=False)
+    return np.asarray(Q @ sl.solve_triangular(L, rotated, trans="T", check_finite=False))
+
+
+def _shortest_of_spread(
+    R: FloatArray, rank: int, rotated: FloatArray, lengths: FloatArray
+) -> FloatArray:
+    """Do the same where the lengths of columns (as powers of two) differ beyond all precision.
+
+    All solutions are y + N z; z makes them short in the units of the columns as given. Rows are
+    sorted by size, which keeps every row accurate in a QR of rows so unlike each other.
+    """
+    square = R[:rank, :rank]
+    some = sl.solve_triangular(square, rotated, check_finite=False)
+    rest = sl.solve_triangular(square, R[:rank, rank:], check_finite=False)
+    free = R.shape[1] - rank
+    y = np.vstack([some, np.zeros((free, rotated.shape[1]))])
+    N = np.vstack([-rest, np.eye(free)])
+    with np.errstate(under="ignore"):
+        weigh = np.exp2(lengths.min() - lengths)[:, None]  # a long column needs a small weight
+    rows = np.argsort(-weigh[:, 0], kind="stable")
+    matrix = (weigh * N)[rows]
+    unit = np.linalg.norm(matrix, axis=0)
+    unit[unit == 0.0] = 1.0
+    z, *_ = sl.lstsq(matrix / unit, -(weigh * y)[rows], cond=_EPS, lapack_driver="gelsy")
+    return np.asarray(y + N @ (z / unit[:, None]))
+
+
+def _wide_ridge(A: CentredRows, B: FloatArray, ridge: float) -> _Found:
+    """Solve (A A' + ridge I) a = B in the units of the columns as given; then w = A'a."""
+    top = A.top
+    with np.errstate(under="ignore"):
+        rows = np.ldexp(A.rows, A.exponents - top)
+        scaled_ridge = float(np.ldexp(ridge, -2 * top))
+    gram = rows @ rows.T
+    gram[np.diag_indices_from(gram)] += scaled_ridge
+    size = float(np.abs(gram).sum(axis=0).max())
+    factor, failed = lapack.dpotrf(gram, lower=1)
+    reciprocal = 0.0 if failed else lapack.dpocon(factor, size, uplo="L")[0]
+    if reciprocal > WELL_CONDITIONED:
+        dual = sl.cho_solve((factor, True), B, check_finite=False)
+        for _ in range(REFINEMENTS):
+            missing = B - rows @ (rows.T @ dual) - scaled_ridge * dual
+            dual = dual + sl.cho_solve((factor, True), missing, check_finite=False)
+        V, method, steps = rows.T @ dual, "Cholesky of the dual, refined", REFINEMENTS
+    else:
+        U, sigma, Vt = sl.svd(rows, full_matrices=False, check_finite=False)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shrunk = np.where(sigma > 0.0, sigma / (sigma**2 + scaled_ridge), 0.0)
+        V, method, steps = Vt.T @ (shrunk[:, None] * (U.T @ B)), "singular values", 1
+    # rows v = A w 2^-top: the weights in the units of A.
+    with np.errstate(under="ignore"):
+        V = np.ldexp(V, (A.exponents - top)[:, None])
+    return _Found(V, method, None, steps, 1.0 + 2.0 * steps)

@@ -1,0 +1,1 @@
+"""Kernel models: rows of the kernel, chunking, SMO, Crammer-Singer."""

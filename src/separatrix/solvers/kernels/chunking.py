@@ -1,0 +1,279 @@
+"""Chunking: the kernel machine, a working set of rows at a time.
+
+    max over a   sum_i a_i - 1/2 sum_ij a_i y_i a_j y_j K_ij
+    subject to   0 <= a_i <= c_i,   sum_i y_i a_i = 0
+
+The outer loop of the lectures: take about a thousand rows that violate optimality most, solve
+their part of the problem with the rest held still (`smo`), bring f up to date from the rows whose
+multipliers changed, and stop when the gap between the two objectives is small enough.
+
+One update is one pair of `smo`. Kernel values may be float32; a and f are float64 always. What
+float32 hides, `resume` repairs from an f computed otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from separatrix.problem.kernel_machine import KernelMachine
+from separatrix.solvers.kernels.kernel_rows import spans_of
+from separatrix.solvers.kernels.smo import CURVED, FIRST, SECOND, STEPS, array_steps, pair_steps
+from separatrix.solvers.kernels.working_set import CHUNK, choose_rows, violation
+from separatrix.solvers.linear.bias import hinge_bias_interval
+from separatrix.solvers.running.drive import Status
+
+__all__ = ["State", "advance", "current", "pair_of", "resume", "start", "violation"]
+
+_SHARE = 0.1  # how far a chunk lowers its violation
+_SHARE_OF_ALL = 0.001  # and one that holds all rows
+_STEPS_A_ROW = 20
+_BIAS_NEAR = 30.0  # the best bias is sought when the gap is within so many tolerances
+_LEAST_VIOLATION = 1e-14
+_NO_MARGIN = 1e-7  # of the longest row; |w|, a root, is known to about 1e-8
+_FURTHEST = 1e3
+_FLATTEST = {np.dtype(np.float32): 2e-7, np.dtype(np.float64): 1e-14}
+
+
+@dataclass
+class Chunk:
+    """The part of the problem being solved: its rows, their kernel values, and where it stands."""
+
+    rows: np.ndarray
+    K: np.ndarray
+    diagonal: np.ndarray
+    signs: np.ndarray
+    costs: np.ndarray
+    alpha: np.ndarray
+    f: np.ndarray
+    first_alpha: np.ndarray
+    target: float
+    steps_left: int
+
+
+@dataclass
+class State:
+    """A run in progress: multipliers, f = K(a y) - y, and the objectives that bracket the best."""
+
+    machine: KernelMachine
+    kernel_rows: Any
+    tol: float
+    size: int
+    alpha: np.ndarray
+    f: np.ndarray
+    bias: float = 0.0
+    primal: float = np.inf
+    dual: float = 0.0
+    updates: int = 0
+    rounds: int = 0
+    status: Status | None = None
+    chunk: Chunk | None = field(default=None, repr=False)
+    last: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    counts: np.ndarray = field(default_factory=lambda: np.zeros(4, dtype=np.int64), repr=False)
+    before: np.ndarray = field(default_factory=lambda: np.zeros(2), repr=False)
+    kept: Any = field(default=None, repr=False)  # the last chunk's rows and kernel values
+    steps: Callable[..., bool] = field(default=pair_steps, repr=False)
+    scores: np.ndarray | None = field(default=None, repr=False)  # K(a y) as a proof computed it
+
+    @property
+    def w(self) -> np.ndarray:
+        """The multipliers: `drive` looks whether they are finite."""
+        return self.alpha
+
+    @property
+    def passes(self) -> float:
+        """How many chunks were solved."""
+        return float(self.rounds)
+
+    @property
+    def gap(self) -> float:
+        """(primal - dual) / primal at the end of the last chunk."""
+        if self.primal == 0.0:
+            return 0.0
+        return (self.primal - self.dual) / self.primal if np.isfinite(self.primal) else np.inf
+
+    @property
+    def negative_curvature(self) -> bool:
+        """Whether some pair showed that the kernel is not positive."""
+        return bool(self.counts[CURVED] > 0)
+
+
+def start(
+    machine: KernelMachine,
+    *,
+    kernel_rows: Any,
+    tol: float = 1e-3,
+    size: int = CHUNK,
+    first: np.ndarray | None = None,
+    by_arrays: bool = False,
+) -> State:
+    """Begin at zero, or at the feasible multipliers `first`; step loop by loop, or by arrays."""
+    n = len(machine.signs)
+    alpha = np.zeros(n) if first is None else np.array(first, dtype=np.float64)
+    state = State(
+        machine, kernel_rows, tol, min(size, kernel_rows.capacity), alpha, -machine.signs.copy()
+    )
+    state.steps = array_steps if by_arrays else pair_steps
+    used = np.flatnonzero(alpha)
+    for begin in range(0, len(used), state.size):
+        part = used[begin : begin + state.size]
+        _add(state, part, (machine.signs * alpha)[part])
+    _measure(state)
+    return state
+
+
+def resume(state: State, alpha: np.ndarray, scores: np.ndarray, tol: float) -> None:
+    """Go on from multipliers whose scores K(a y) were computed in float64."""
+    state.alpha, state.f = alpha.copy(), scores - state.machine.signs
+    state.tol, state.status, state.chunk = tol, None, None
+    _measure(state)
+
+
+def advance(state: State, budget: int) -> Status | None:
+    """Make at most `budget` pair steps."""
+    while state.status is None:
+        if state.chunk is None:
+            _open(state)
+            if state.chunk is None:
+                break
+        chunk = state.chunk
+        made = state.counts[STEPS]
+        done = state.steps(
+            chunk.K,
+            _FLATTEST[chunk.K.dtype],
+            chunk.diagonal,
+            chunk.signs,
+            chunk.costs,
+            chunk.alpha,
+            chunk.f,
+            chunk.target,
+            min(budget, chunk.steps_left),
+            state.counts,
+            state.before,
+        )
+        made = int(state.counts[STEPS] - made)
+        chunk.steps_left -= made
+        state.updates += made
+        budget -= made
+        if done or chunk.steps_left == 0:
+            _close(state)
+        else:
+            return None
+    return state.status
+
+
+def pair_of(state: State) -> tuple[int, int]:
+    """Return the rows of the last pair, -1 before the first."""
+    rows = state.last if state.chunk is None else state.chunk.rows
+    if state.updates == 0:
+        return -1, -1
+    return int(rows[state.counts[FIRST]]), int(rows[state.counts[SECOND]])
+
+
+def current(state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Return the multipliers and f of this moment, inside a chunk too."""
+    chunk = state.chunk
+    if chunk is None:
+        return state.alpha.copy(), state.f.copy()
+    alpha, f = state.alpha.copy(), state.f.copy()
+    alpha[chunk.rows] = chunk.alpha
+    rows, steps = _changes(chunk)
+    machine = state.machine
+    state.kernel_rows.add(machine.members[rows], steps, spans_of(machine.members), f)
+    return alpha, f
+
+
+def _open(state: State) -> None:
+    """Choose the rows of the next chunk, or see that nothing is left to do."""
+    machine = state.machine
+    low, high = violation(machine, state.alpha, state.f)
+    least = _LEAST_VIOLATION * (1.0 + float(abs(state.f).max(initial=0.0)))
+    if not high - low > least:
+        state.status = Status.SETTLED
+        return
+    rows = choose_rows(machine, state.alpha, state.f, state.last, state.size)
+    if state.kept is not None and np.array_equal(state.kept[0], rows):
+        K = state.kept[1]
+    else:
+        K = state.kernel_rows.block(machine.members[rows])
+        state.kept = (rows, K)
+    state.last = rows
+    f, alpha = state.f[rows], state.alpha[rows]
+    state.chunk = Chunk(
+        rows=rows,
+        K=K,
+        diagonal=state.kernel_rows.diagonal[machine.members[rows]],
+        signs=machine.signs[rows],
+        costs=machine.costs[rows],
+        alpha=alpha.copy(),
+        f=f,
+        first_alpha=alpha,
+        target=(_SHARE if len(state.f) > state.size else _SHARE_OF_ALL) * (high - low),
+        steps_left=_STEPS_A_ROW * len(rows),
+    )
+
+
+def _changes(chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
+    moved = np.flatnonzero(chunk.alpha != chunk.first_alpha)
+    return chunk.rows[moved], (chunk.signs * (chunk.alpha - chunk.first_alpha))[moved]
+
+
+def _close(state: State) -> None:
+    """Bring f up to date and look how far the run has come."""
+    chunk = state.chunk
+    assert chunk is not None
+    rows, steps = _changes(chunk)
+    state.alpha[chunk.rows] = chunk.alpha
+    state.chunk = None
+    state.rounds += 1
+    if len(rows) == 0:
+        state.status = Status.SETTLED
+        return
+    _add(state, rows, steps)
+    if state.machine.is_hard:
+        _stretch(state)
+    _measure(state)
+
+
+def _stretch(state: State) -> None:
+    """Go to the best point of the ray through alpha, which nothing bounds: far, if it has none."""
+    square, total = state.machine.square(state.alpha, state.f), float(state.alpha.sum())
+    factor = min(total / square, _FURTHEST) if square > 0.0 else _FURTHEST
+    if factor > 1.0:
+        state.alpha *= factor
+        state.f = factor * (state.f + state.machine.signs) - state.machine.signs
+
+
+def _add(state: State, rows: np.ndarray, steps: np.ndarray) -> None:
+    members = state.machine.members
+    state.kernel_rows.add(members[rows], steps, spans_of(members), state.f)
+
+
+def _measure(state: State) -> None:
+    """Compute both objectives, and end the run where they are close enough."""
+    machine, alpha, f = state.machine, state.alpha, state.f
+    low, high = violation(machine, alpha, f)
+    ends = [end for end in (low, high) if np.isfinite(end)]
+    state.bias = -float(np.mean(ends)) if ends else 0.0
+    state.primal, state.dual = machine.primal(alpha, f, state.bias), machine.dual(alpha, f)
+    if machine.is_hard:
+        if _has_no_margin(state):
+            state.status = Status.NOT_SEPARABLE
+            return
+    elif state.tol < state.gap <= _BIAS_NEAR * state.tol:
+        least, most = hinge_bias_interval(f + machine.signs, machine.signs, machine.costs)
+        best = min(max(state.bias, least), most)
+        state.bias, state.primal = best, machine.primal(alpha, f, best)
+    if state.gap <= state.tol:
+        state.status = Status.OPTIMAL
+
+
+def _has_no_margin(state: State) -> bool:
+    """Whether |w| / sum a, which no margin exceeds, is down to rounding."""
+    total = float(state.alpha.sum())
+    size = float(np.sqrt(abs(state.kernel_rows.diagonal).max(initial=0.0)))
+    length = float(np.sqrt(state.machine.square(state.alpha, state.f)))
+    return total > 0.0 and length <= _NO_MARGIN * size * total

@@ -1,0 +1,1 @@
+"""The same models where rows come in blocks."""

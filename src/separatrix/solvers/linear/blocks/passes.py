@@ -1,0 +1,233 @@
+"""The passes over one block: pure functions, so that a lost result is simply computed again.
+
+    gradient_and_diagonal   sums of rows by class, X^T d and the diagonal of X^T D X
+    gradient_and_matrix     sums of rows by class and the matrix [1 V]^T D [1 V]
+    curved                  X^T D X v
+    along                   the loss at several steps along a direction
+    spread_of               means, squares and sizes of the columns
+    multipliers             alpha of every row
+
+Margins are a function of w alone. The last ones are remembered with the block; where the block was
+lost they are computed again from the w that every task carries, to the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from separatrix._compiled import compiled
+from separatrix.problem.blocks import Block, Posed, Sums
+from separatrix.problem.products import combined, moments, scores
+from separatrix.problem.rows import DenseRows, base_rows
+from separatrix.solvers.linear.blocks.row_terms import row_terms, values_along
+from separatrix.solvers.linear.newton import (
+    dense_spread,
+    fill_dense,
+    fill_sparse,
+    sparse_spread,
+    sparse_squares,
+)
+
+__all__ = [
+    "along",
+    "curved",
+    "gradient_and_diagonal",
+    "gradient_and_matrix",
+    "multipliers",
+    "spread_of",
+]
+
+_BLOCK_BYTES = 1 << 20
+
+# The width of the hinge's band, and the width by which rows count as in it.
+Smoothing = tuple[float, float]
+Centre = np.ndarray | None  # about which each row's band lies; None: about 1/2
+_MIDDLE = np.array([0.5])
+
+
+def scores_of(block: Block, w: np.ndarray) -> np.ndarray:
+    """Return w.x + b of every row; the last two are remembered."""
+    key, kept = w.tobytes(), block.memo.setdefault("scores", [])
+    for name, values in kept:
+        if name == key:
+            return np.asarray(values)
+    found = scores(base_rows(block.X), w[1:])
+    found += w[0]
+    if block.memo.get("remember", True):
+        block.memo["scores"] = [*kept[-1:], (key, found)]
+    return found
+
+
+def _about(centre: Centre) -> np.ndarray:
+    """Return the centres in the one form that the loops know."""
+    if centre is None:
+        return _MIDDLE
+    centre = np.ascontiguousarray(centre, dtype=np.float64)
+    return centre if centre.flags.writeable else centre.copy()
+
+
+def _terms(
+    block: Block, centre: Centre, posed: Posed, w: np.ndarray, smoothing: Smoothing
+) -> tuple[np.ndarray, ...]:
+    signs, costs = block.signs(posed), block.costs(posed)
+    shares, bends = np.empty(len(signs)), np.empty(len(signs))
+    margins = signs * scores_of(block, w)
+    with np.errstate(all="ignore"):
+        sums = row_terms(
+            posed.loss, *smoothing, _about(centre), margins, signs, costs, shares, bends
+        )
+    return sums, shares, bends
+
+
+def gradient_and_diagonal(
+    block: Block, centre: Centre, posed: Posed, w: np.ndarray, smoothing: Smoothing
+) -> Sums:
+    """Return the sums of `row_terms` and, by column, X^T alpha y of each class, X^T d, x^T D x."""
+    sums, shares, bends = _terms(block, centre, posed, w, smoothing)
+    with np.errstate(all="ignore"):
+        return sums, moments(base_rows(block.X), shares, bends, block.X.shape[1])
+
+
+def gradient_and_matrix(
+    block: Block,
+    centre: Centre,
+    posed: Posed,
+    w: np.ndarray,
+    smoothing: Smoothing,
+    mean: np.ndarray,
+    spread: np.ndarray,
+    in_blocks: bool,
+) -> Sums:
+    """Return the sums of `row_terms`, X^T alpha y by class, and the upper triangle of the matrix.
+
+    V = (X - mean) / spread where rows are laid out densely, X / spread where they are not.
+    """
+    sums, shares, bends = _terms(block, centre, posed, w, smoothing)
+    base: Any = base_rows(block.X)
+    size = len(mean) + 1
+    with np.errstate(all="ignore"):
+        by_class = combined(base, shares, size - 1)
+        if in_blocks:
+            matrix = _laid_out(base, bends, mean, spread)
+        else:
+            matrix = np.zeros((size, size))
+            sparse_squares(base.values, base.indices, base.starts, bends, matrix)
+            matrix[1:] /= spread[:, None]
+            matrix[:, 1:] /= spread
+    return sums, by_class, np.ascontiguousarray(matrix)
+
+
+def _laid_out(base: Any, bends: np.ndarray, centre: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Sum the matrix over pieces that fit the cache; rows without curvature are left out."""
+    n, size = len(bends), len(centre) + 1
+    inverse, row = 1.0 / spread, 0
+    piece = np.empty((max(16, min(n, _BLOCK_BYTES // (8 * size))), size))
+    matrix = np.zeros((size, size), order="F")
+    while row < n:
+        if isinstance(base, DenseRows):
+            row, filled = fill_dense(base.values, bends, centre, inverse, row, piece)
+        else:
+            row, filled = fill_sparse(
+                base.values, base.indices, base.starts, bends, centre, inverse, row, piece
+            )
+        if filled:
+            matrix = dsyrk(1.0, piece[:filled].T, 1.0, matrix, overwrite_c=1)
+    return matrix
+
+
+def curved(
+    block: Block, centre: Centre, posed: Posed, w: np.ndarray, smoothing: Smoothing, v: np.ndarray
+) -> Sums:
+    """Return X^T D X v and the sum of D X v; rows without curvature are not read."""
+    key, kept = (w.tobytes(), smoothing), block.memo.get("bends")
+    if kept is not None and kept[0] == key:
+        places, bends = kept[1:]
+    else:
+        _, _, all_bends = _terms(block, centre, posed, w, smoothing)
+        places = np.flatnonzero(all_bends)
+        bends = all_bends[places]
+        if block.memo.get("remember", True):
+            block.memo["bends"] = key, places, bends
+    base, result = base_rows(block.X), np.zeros(len(v))
+    with np.errstate(all="ignore"):
+        if isinstance(base, DenseRows):
+            pushes = _dense_curved(base.values, places, bends, v, result)
+        else:
+            pushes = _sparse_curved(
+                base.values, base.indices, base.starts, places, bends, v, result
+            )
+    return result, float(pushes)
+
+
+def along(
+    block: Block,
+    centre: Centre,
+    posed: Posed,
+    w: np.ndarray,
+    smoothing: Smoothing,
+    direction: np.ndarray,
+    steps: np.ndarray,
+) -> Sums:
+    """Return the sum of losses at w + t direction for every step t."""
+    signs, costs = block.signs(posed), block.costs(posed)
+    gains = signs * (scores(base_rows(block.X), direction[1:]) + direction[0])
+    margins = signs * scores_of(block, w)
+    with np.errstate(all="ignore"):
+        return (
+            values_along(posed.loss, smoothing[0], _about(centre), margins, gains, costs, steps),
+        )
+
+
+def multipliers(
+    block: Block, centre: Centre, posed: Posed, w: np.ndarray, smoothing: Smoothing
+) -> Sums:
+    """Return alpha / c of every row, in a list of one."""
+    _, shares, _ = _terms(block, centre, posed, w, smoothing)
+    costs = block.costs(posed)
+    return ([np.divide(abs(shares), costs, out=np.zeros(len(costs)), where=costs > 0.0)],)
+
+
+def spread_of(block: Block) -> Sums:
+    """Return [count, mean, squares about it, largest, times seen] of the columns, in a list."""
+    base, n = base_rows(block.X), block.X.shape[0]
+    used = np.ones(n, dtype=bool) if block.weights is None else block.weights > 0.0
+    with np.errstate(all="ignore"):
+        if isinstance(base, DenseRows):
+            found = dense_spread(base.values, used)
+            found = (*found, np.full(block.X.shape[1], float(found[0])))
+        else:
+            found = sparse_spread(base.values, base.indices, base.starts, used, block.X.shape[1])
+    return ([found],)
+
+
+@compiled
+def _dense_curved(values, places, bends, v, result):  # type: ignore[no-untyped-def]
+    pushes = 0.0
+    for k in range(places.shape[0]):
+        row = values[places[k]]
+        total = 0.0
+        for j in range(v.shape[0]):
+            total += row[j] * v[j]
+        push = bends[k] * total
+        pushes += push
+        for j in range(v.shape[0]):
+            result[j] += push * row[j]
+    return pushes
+
+
+@compiled
+def _sparse_curved(values, indices, starts, places, bends, v, result):  # type: ignore[no-untyped-def]
+    pushes = 0.0
+    for k in range(places.shape[0]):
+        i = places[k]
+        total = 0.0
+        for p in range(starts[i], starts[i + 1]):
+            total += values[p] * v[indices[p]]
+        push = bends[k] * total
+        pushes += push
+        for p in range(starts[i], starts[i + 1]):
+            result[indices[p]] += push * values[p]
+    return pushes

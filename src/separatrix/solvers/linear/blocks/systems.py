@@ -1,0 +1,203 @@
+"""Newton's system on rows in blocks: measured and solved exactly, or by conjugate gradients.
+
+    (R + X^T D X - t t^T / (p + sum d)) s = -gradient ,     t = X^T d        (b eliminated)
+
+`ExactSystem` has the (d + 1) x (d + 1) matrix summed over blocks, in columns that are centred and
+scaled inside: one pass an update. `RoundsSystem` never forms it: one pass for the gradient and the
+diagonal, and one for each round of conjugate gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.problem.blocks import Engine, Posed
+from separatrix.problem.products import MINUS, PLUS, SPREAD, TILT
+from separatrix.solvers.linear.blocks import passes
+from separatrix.solvers.linear.blocks.row_terms import ALPHA, BEND
+from separatrix.solvers.linear.newton import Coordinates, solve
+
+__all__ = ["ExactSystem", "Measured", "RoundsSystem", "system_for"]
+
+_SHARE, _ROUNDS, _OF_DIAGONAL = 0.15, 250, 0.2
+_NARROW, _MODEST = 60, 2_000
+_PRODUCT, _ENTRY = 2.5e-10, 3e-9
+_FULL, _FEW_ENTRIES, _FAR_FROM_ZERO = 0.25, 1 << 17, 100.0
+_CONSTANT, _NOTHING = 1e-13, 1e-140
+
+
+class Measured(NamedTuple):
+    """What one pass tells of a point."""
+
+    w: np.ndarray
+    width: float
+    band: float
+    sums: np.ndarray  # of `row_terms`
+    by_class: np.ndarray  # X^T alpha y of each class
+    more: Any  # what the system keeps
+
+    @property
+    def u(self) -> np.ndarray:
+        """X^T (y alpha)."""
+        return np.asarray(self.by_class[PLUS] + self.by_class[MINUS])
+
+    @property
+    def balance(self) -> float:
+        """The sum of y alpha."""
+        return float(self.sums[ALPHA] - self.sums[ALPHA + 1])
+
+
+class System:
+    """What both have in common."""
+
+    def __init__(self, engine: Engine, posed: Posed) -> None:
+        self.engine, self.posed, self.passes = engine, posed, 0.0
+        self.centre: np.ndarray | None = None
+        self._kept: Any = None
+
+    def recentre(self, centre: np.ndarray) -> None:
+        """Put the band of every row about its own p."""
+        self.centre, self._kept = centre, self.engine.keep(centre)
+
+    def reduce(self, function: Any, *told: Any) -> Any:
+        """Ask the blocks, each with the centres of its rows."""
+        return self.engine.reduce_each(function, self._kept, *told)
+
+    def slopes(self, at: Measured) -> tuple[float, np.ndarray]:
+        """Return the gradient in b and in w."""
+        in_bias = self.posed.bias_penalty * at.w[0] - at.balance if self.posed.intercept else 0.0
+        return in_bias, at.w[1:] - at.u
+
+
+class ExactSystem(System):
+    """The matrix itself, for narrow data."""
+
+    def __init__(self, engine: Engine, posed: Posed) -> None:
+        super().__init__(engine, posed)
+        self.columns = coordinates(engine, posed)
+        self.passes += 1.0
+
+    def measure(self, w: np.ndarray, width: float, band: float) -> Measured:
+        """Evaluate the problem at w."""
+        centre, spread, in_blocks, _ = self.columns
+        told = self.posed, w, (width, band), centre, spread, in_blocks
+        sums, by_class, matrix = self.reduce(passes.gradient_and_matrix, *told)
+        self.passes += 2.0
+        return Measured(w, width, band, sums, by_class, matrix)
+
+    def direction(self, at: Measured) -> np.ndarray:
+        """Return Newton's step [b, w]."""
+        centre, spread, _, constant = self.columns
+        posed, size = self.posed, len(centre) + 1
+        in_bias, in_w = self.slopes(at)
+        right = np.concatenate([[in_bias], (in_w - centre * in_bias) / spread])
+        # Known without summing the rows, whose rounding a column of 1e13 would make the larger.
+        right[1:][constant] = at.w[1:][constant] / spread[constant]
+        matrix = np.array(at.more)
+        place = np.arange(1, size)
+        matrix[place, place] += 1.0 / spread**2
+        if posed.intercept and posed.bias_penalty > 0.0:
+            bias = np.concatenate([[1.0], -centre / spread])
+            matrix += posed.bias_penalty * np.outer(bias, bias)
+        elif posed.intercept:
+            matrix[0, 0] += _least_weight(at, posed)
+        begin = 0 if posed.intercept else 1
+        direction = np.zeros(size)
+        direction[begin:] = solve(matrix[begin:, begin:], -right[begin:])
+        direction[1:] /= spread
+        direction[0] -= float(centre @ direction[1:]) if posed.intercept else 0.0
+        return direction
+
+
+class RoundsSystem(System):
+    """Conjugate gradients, for wide data."""
+
+    def measure(self, w: np.ndarray, width: float, band: float) -> Measured:
+        """Evaluate the problem at w."""
+        told = self.posed, w, (width, band)
+        sums, table = self.reduce(passes.gradient_and_diagonal, *told)
+        self.passes += 2.0
+        return Measured(w, width, band, sums, table[[PLUS, MINUS]], (table[TILT], table[SPREAD]))
+
+    def direction(self, at: Measured) -> np.ndarray:
+        """Return Newton's step [b, w], as exact as it deserves to be."""
+        tilt, squares = at.more
+        weight = np.inf
+        if self.posed.intercept:
+            weight = self.posed.bias_penalty + float(at.sums[BEND]) + _least_weight(at, self.posed)
+        scale = 1.0 + _OF_DIAGONAL * np.maximum(squares - tilt**2 / weight, 0.0)
+        in_bias, in_w = self.slopes(at)
+        right = tilt * (in_bias / weight) - in_w
+        solution = self._rounds(at, right, tilt, weight, scale)
+        lift = -(in_bias + float(tilt @ solution)) / weight if self.posed.intercept else 0.0
+        return np.concatenate([[lift], solution])
+
+    def _rounds(
+        self, at: Measured, right: np.ndarray, tilt: np.ndarray, weight: float, scale: np.ndarray
+    ) -> np.ndarray:
+        solution, residual = np.zeros_like(right), right.copy()
+        scaled = residual / scale
+        towards = scaled.copy()
+        size = first = float(residual @ scaled)
+        for _ in range(_ROUNDS):
+            if not size > _SHARE**2 * first:
+                break
+            bent, pushes = self.reduce(
+                passes.curved, self.posed, at.w, (at.width, at.band), towards
+            )
+            self.passes += 1.0
+            bent = bent + towards - tilt * (pushes / weight)
+            length = float(towards @ bent)
+            if not length > 0.5 * float(towards @ towards):
+                break
+            share = size / length
+            solution += share * towards
+            residual -= share * bent
+            np.divide(residual, scale, out=scaled)
+            following = float(residual @ scaled)
+            towards = scaled + (following / size) * towards
+            size = following
+        return solution
+
+
+def _least_weight(at: Measured, posed: Posed) -> float:
+    """Return a curvature for b where there is next to none: then only a step search is left."""
+    if at.sums[BEND] > 0.0:
+        return 0.0
+    return max(float(at.sums[ALPHA] + at.sums[ALPHA + 1]), 1e-300)
+
+
+def system_for(engine: Engine, posed: Posed) -> ExactSystem | RoundsSystem:
+    """Choose by the shape of the data, as one machine does."""
+    n, d = engine.n_rows, engine.n_features
+    in_a_row = engine.n_entries / max(n, 1)
+    products = 0.5 * n * d * d if in_a_row >= 0.9 * d else 4.0 * n * in_a_row**2
+    by_matrix = _PRODUCT * (products + d**3 / 3.0)
+    narrow = d <= _NARROW or (d <= _MODEST and by_matrix < 20.0 * engine.n_entries * _ENTRY)
+    return ExactSystem(engine, posed) if narrow else RoundsSystem(engine, posed)
+
+
+def coordinates(engine: Engine, posed: Posed) -> Coordinates:
+    """Return where to centre each column and what to divide it by: those of all blocks joined."""
+    (blocks,) = engine.reduce(passes.spread_of)
+    count, centre, squares, largest, seen = blocks[0]
+    with np.errstate(all="ignore"):
+        for more, mean, about, most, often in blocks[1:]:
+            both = max(count + more, 1)
+            off = mean - centre
+            squares = squares + about + off**2 * (count * more / both)
+            centre = centre + off * (more / both)
+            largest, seen, count = np.maximum(largest, most), seen + often, count + more
+        n, d = engine.n_rows, engine.n_features
+        offset = (seen == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
+        in_blocks = engine.n_entries > _FULL * n * d or n * d <= _FEW_ENTRIES or bool(offset.any())
+        if not (posed.intercept and in_blocks):
+            squares, centre = squares + count * centre**2, np.zeros(d)
+        constant = (squares == 0.0) & (posed.has_free_bias and in_blocks)
+        spread = np.sqrt(squares / max(count, 1))
+    flat = ~(spread > _CONSTANT * largest)
+    spread[flat] = largest[flat]
+    spread[~(spread > _NOTHING)] = 1.0
+    return Coordinates(centre, spread, in_blocks, constant)

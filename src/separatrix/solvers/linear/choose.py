@@ -1,0 +1,287 @@
+"""Solves a regularised machine by the road that suits it, and hands over claims fit for proof.
+
+    interior_point   hinge and hard margin, narrow data
+    newton           squared hinge and logistic (newton_cg where a d x d matrix is too large)
+    dual_coordinate  hinge and squared hinge, wide sparse data
+    gram             few rows, many columns: the same in the n x n Gram form
+
+Rows on a device are solved there (`accelerated`, imported when there are such rows), by the first
+two of these.
+
+`choose` names the road; the figures behind it are those of benchmarks/machines.py.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.problem.device_rows import on_device
+from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
+from separatrix.solvers.linear import (
+    dual_coordinate,
+    gram,
+    growing_cost,
+    interior_point,
+    newton,
+    newton_cg,
+)
+from separatrix.solvers.linear.balance import balanced
+from separatrix.solvers.linear.bias import hinge_bias_interval
+from separatrix.solvers.linear.claims import hard_claim
+from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.crossover import on_the_faces
+from separatrix.solvers.linear.face_solution import on_this_face
+from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
+from separatrix.solvers.running.threads import one_thread
+
+__all__ = ["ROADS", "MachineRun", "choose", "other_road"]
+
+ROADS = ("newton", "interior_point", "dual_coordinate", "gram")
+
+_FEW_ROWS, _VERY_FEW_ROWS, _THIN = 2_000, 100, 0.1
+_NARROW, _MODEST = 60, 2_000
+# Seconds for one multiplication of a d x d product, and for one entry of a coordinate pass.
+_PRODUCT, _ENTRY = 2.5e-10, 3e-9
+_ITERATIONS, _PASSES = 25, 60
+# Below this reach coordinate descent needs few passes: 5 to 30 on a9a, half the time of the matrix.
+_SHORT_REACH = 0.5
+
+
+def choose(problem: MachineProblem) -> str:
+    """Return the road for a problem, by its shape and loss."""
+    n, d = problem.X.shape
+    if on_device(problem.X):
+        return "interior_point" if problem.loss == HINGE else "newton"
+    entries = problem.X.nnz if sp.issparse(problem.X) else n * d
+    if _is_short(problem) and (problem.is_hard or entries > _THIN * n * d):
+        # Of thin rows it would cost ten times and more what passes do. And where rows can all be
+        # fitted, Newton's steps for the squared hinge change few rows at a time.
+        by_passes = problem.loss == SQUARED_HINGE and not problem.is_hard and n > _VERY_FEW_ROWS
+        return "dual_coordinate" if by_passes else "gram"
+    if problem.loss == LOGISTIC:
+        return "newton"
+    by_matrix_alone = "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
+    if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
+        # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
+        return by_matrix_alone
+    by_matrix = _ITERATIONS * _PRODUCT * (_products(problem) + d**3 / 3.0)
+    by_passes = _PASSES * _ENTRY * entries
+    # Narrow data are hard for coordinate descent at large C: the matrix may cost a good deal more.
+    few_passes = problem.loss == HINGE and not problem.is_hard and _reach(problem) <= _SHORT_REACH
+    return by_matrix_alone if by_matrix < 4.0 * by_passes and not few_passes else "dual_coordinate"
+
+
+def _reach(problem: MachineProblem) -> float:
+    """Return how far one row can move its own margin, C |x|^2, in the mean."""
+    entries = problem.X.data if sp.issparse(problem.X) else problem.X.ravel()
+    return float(problem.costs.mean()) * float(entries @ entries) / problem.X.shape[0]
+
+
+def other_road(problem: MachineProblem, road: str) -> str | None:
+    """Return the road to take where passes over the rows get nowhere; None if there is none."""
+    if road != "dual_coordinate":
+        return None
+    if _is_short(problem):
+        return "gram"
+    if problem.X.shape[1] > _MODEST:
+        return None
+    return "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
+
+
+def _is_short(problem: MachineProblem) -> bool:
+    """Whether there are few rows and many more columns."""
+    n, d = problem.X.shape
+    return n <= _FEW_ROWS and 2 * n < d
+
+
+def _products(problem: MachineProblem) -> float:
+    """Return how many products a d x d matrix of the rows takes."""
+    n, d = problem.X.shape
+    if not sp.issparse(problem.X):
+        return 0.5 * n * d * d
+    lengths = np.diff(problem.X.indptr).astype(np.float64)
+    return 4.0 * float(lengths @ lengths)  # no vector instructions there
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """What a run hands over: w = [b, w_1 ... w_d], a feasible alpha, and the best biases.
+
+    Where it is not settled which rows support the hyperplane, a few more iterations will tell.
+    """
+
+    w: np.ndarray
+    alpha: np.ndarray
+    bias_interval: tuple[float, float]
+    is_settled: bool = True
+
+
+class MachineRun:
+    """One machine being solved; it can be asked to go further."""
+
+    def __init__(
+        self,
+        problem: MachineProblem,
+        road: str,
+        *,
+        tol: float,
+        seed: int = 0,
+        max_passes: float = np.inf,
+        first: tuple[np.ndarray | None, np.ndarray | None] | None = None,
+    ) -> None:
+        self.problem, self.road = problem, road
+        self._back: Callable[[np.ndarray], np.ndarray] = np.copy
+        inner = problem
+        if road == "gram":
+            inner, self._back = gram.reduced(problem)
+            first = None if first is None else (None, first[1])
+        self.method = _method(inner, road)
+        self.state: MachineState = self.method.start(
+            inner, tol=tol, first=first, seed=seed, max_passes=max_passes
+        )
+        self.status = Status.BUDGET
+
+    def go_on(
+        self,
+        tol: float,
+        deadline: float = np.inf,
+        progress: Callable[[MachineState], None] | None = None,
+    ) -> Status:
+        """Solve to a relative gap, or to the deadline (of `time.perf_counter`)."""
+        self.state.tol = tol
+        left = max(0.0, deadline - time.perf_counter())
+        with one_thread():
+            self.status = go_on(self.method, self.state, NO_LIMIT, left, progress, slice_size=1)
+        return self.status
+
+    def as_given(self, w: np.ndarray) -> np.ndarray:
+        """Return weights of the state for the columns as they were given."""
+        return self._back(w)
+
+    def claims(self) -> Claims:
+        """Return the points that bracket the optimum, made exactly feasible."""
+        with one_thread():
+            return self._claims()
+
+    def _claims(self) -> Claims:
+        problem, state = self.problem, self.state
+        if on_device(problem.X):
+            from separatrix.solvers.linear.device.claims import claimed
+
+            return Claims(*claimed(state))
+        w, alpha = self._back(state.w), state.alpha
+        if problem.has_free_bias:
+            alpha = balanced(alpha, problem.signs, problem.upper)
+        if problem.ridge > 0.0 and not (state.dual > 0.0 or problem.dual(alpha) >= 0.0):
+            alpha = np.zeros_like(alpha)  # always feasible, with the value 0
+        interval = (float(w[0]), float(w[0]))
+        if problem.is_hard:
+            w = hard_claim(problem, w, problem.X @ w[1:])
+            interval = (float(w[0]), float(w[0]))
+        elif problem.loss == HINGE and problem.has_free_bias:
+            w, interval = _with_best_bias(problem, w, alpha, state.tol)
+        if self.method is interior_point:
+            margins = problem.rows.margins(w)
+            least = problem.primal(w, margins) * (1.0 - 0.9 * state.tol)
+            on_faces = on_the_faces(problem, w, margins, alpha, least)
+            if on_faces is None:
+                return Claims(w, alpha, interval, is_settled=False)
+            alpha = on_faces
+        claims = Claims(w, alpha, interval)
+        if problem.loss == HINGE or problem.is_hard:
+            claims = _finished(problem, claims)
+        if problem.loss == HINGE and not problem.is_hard:
+            claims = _clear_of_rounding(problem, claims, state.tol, state.primal)
+        return claims
+
+
+def _method(problem: MachineProblem, road: str) -> Any:
+    if on_device(problem.X):
+        from separatrix.solvers.linear.device import interior_point as hinge_there
+        from separatrix.solvers.linear.device import newton as smooth_there
+
+        return hinge_there if problem.loss == HINGE else smooth_there
+    if problem.loss == HINGE or problem.is_hard:
+        by_passes = growing_cost if problem.is_hard else dual_coordinate
+        return by_passes if road == "dual_coordinate" else interior_point
+    if road == "dual_coordinate":
+        return dual_coordinate
+    d = problem.X.shape[1]
+    by_matrix = _products(problem) + d**3 / 3.0
+    entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    return newton if d <= _NARROW or by_matrix * _PRODUCT < 20 * entries * _ENTRY else newton_cg
+
+
+def _finished(problem: MachineProblem, claims: Claims) -> Claims:
+    """Put the last digits right, where the face of the box is known."""
+    found = on_this_face(problem, claims.alpha)
+    if found is None:
+        return claims
+    w, alpha = found
+    if problem.is_hard:
+        w = hard_claim(problem, w, problem.X @ w[1:])
+    if problem.has_free_bias:
+        alpha = balanced(alpha, problem.signs, problem.upper)
+    better = problem.primal(w) <= problem.primal(claims.w) * (1.0 + 1e-12)
+    least = problem.dual(claims.alpha)
+    if not (better and problem.dual(alpha) >= least - 1e-12 * abs(least)):
+        return claims
+    return Claims(w, alpha, _interval_for(problem, w, claims.bias_interval))
+
+
+def _interval_for(
+    problem: MachineProblem, w: np.ndarray, before: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the interval of best biases of new weights, with the one that they have."""
+    if problem.loss == HINGE and problem.has_free_bias and not problem.is_hard:
+        before = hinge_bias_interval(problem.X @ w[1:], problem.signs, problem.costs)
+    return min(before[0], float(w[0])), max(before[1], float(w[0]))
+
+
+def _clear_of_rounding(
+    problem: MachineProblem, claims: Claims, tol: float, primal: float
+) -> Claims:
+    """Lengthen w by the rounding of its margins, where the costs of that would be seen.
+
+    Rows whose margin is 1 are then beyond it, whatever the rounding. It costs next to nothing: the
+    objective grows by no more than twice itself times the share added.
+    """
+    w, alpha = claims.w, claims.alpha
+    free = np.flatnonzero((alpha > 0.0) & (alpha < problem.costs))
+    if not 0 < len(free) <= _FEW_ROWS:
+        return claims
+    rows = problem.X[free]
+    sizes = abs(rows) @ abs(w[1:]) + abs(w[0])
+    share = 4.0 * float(np.finfo(np.float64).eps) * max(1.0, float(sizes.max()))
+    seen = share * float(problem.costs[free].sum()) > 0.01 * tol * primal
+    if not seen or share > 0.1 * tol:
+        return claims
+    longer = w * (1.0 + share)
+    return replace(
+        claims, w=longer, bias_interval=_interval_for(problem, longer, claims.bias_interval)
+    )
+
+
+def _with_best_bias(
+    problem: MachineProblem, w: np.ndarray, alpha: np.ndarray, tol: float
+) -> tuple[np.ndarray, tuple[float, float]]:
+    """Take the bias that the free support vectors agree on, if it is as good as the best for w."""
+    scores = problem.X @ w[1:]
+    low, high = hinge_bias_interval(scores, problem.signs, problem.costs)
+    ends = [end for end in (low, high) if np.isfinite(end)]
+    best = np.concatenate([[sum(ends) / len(ends)], w[1:]])
+    free = (alpha > 0.0) & (alpha < (1.0 - 1e-12) * problem.costs)
+    if free.any():
+        mean = np.concatenate([[float((problem.signs - scores)[free].mean())], w[1:]])
+        signs = problem.signs
+        least = problem.primal(best, signs * (scores + best[0]))
+        if problem.primal(mean, signs * (scores + mean[0])) <= least * (1.0 + 0.1 * tol):
+            return mean, (low, high)
+    return best, (low, high)

@@ -1,0 +1,1 @@
+"""The same solvers on a device, in torch."""

@@ -1,0 +1,228 @@
+"""Newton's method for the smooth machines on dense rows that are on a device.
+
+    minimise over w, b    1/2 |w|^2 + p/2 b^2 + sum_i c_i loss(y_i (w.x_i + b))
+
+loss: squared hinge or logistic; b is free (p = 0) unless asked otherwise. Each update solves
+
+    (R + [V 1]^T D [V 1]) s = -gradient ,     D = diag(c_i loss''(m_i)) ,    V = (X - mean) / scale
+
+by Cholesky (`newton_cg`: by rounds, where d x d is too large or machines are many) and takes the
+best step along s. Machines on the same rows, each class against the rest, are solved side by side:
+margins and gradients of all are one product each, and a machine that is done is left alone.
+
+Gradients, objectives and the gap are float64. The matrix may be made in float32 while the gap is
+wide, with TF32 while it is very wide: that bends the way, never the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix._device import torch_module
+from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
+from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.device import newton_cg
+from separatrix.solvers.linear.device.point import (
+    PATIENCE,
+    Point,
+    centre_bias,
+    claim,
+    dual_of,
+    evaluate,
+    factors_of,
+    placed,
+    primal_of,
+    refresh,
+)
+from separatrix.solvers.linear.device.row_terms import best_step
+from separatrix.solvers.linear.device.scaled import DOUBLE, ROUGH, SINGLE
+from separatrix.solvers.linear.device.systems import solved
+from separatrix.solvers.running.drive import Status
+
+__all__ = ["MANY_MACHINES", "WIDEST_MATRIX", "Begun", "advance", "start", "update"]
+
+# Beyond so many columns the matrix costs more than rounds of products with the rows.
+WIDEST_MATRIX = 4096
+# While the gap is above these, the matrix may be made of TF32 and of float32 products.
+_ROUGH, _SINGLE = 0.1, 1e-5
+# So many machines are served by rounds in less time than it takes to make a matrix for each.
+MANY_MACHINES = 4
+# exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
+_FAR = 750.0
+
+
+class Begun(NamedTuple):
+    """Where a run that went before ended: a start that counts its work."""
+
+    w: np.ndarray
+    alpha: np.ndarray
+    updates: int
+    passes: float
+
+
+def start(
+    problem: MachineProblem,
+    *,
+    tol: float,
+    first: Any = None,
+    seed: int = 0,
+    max_passes: float = np.inf,
+) -> MachineState:
+    """Lay out a run. Nothing is random here: `seed` is ignored."""
+    n, width = problem.X.shape
+    state = MachineState(problem, tol, np.zeros(width + 1), np.zeros(n))
+    state.dual = -np.inf
+    if _is_solved_at_once(state):
+        return state
+    weights = None if first is None or first[0] is None else np.asarray(first[0])[:, None]
+    point = placed([problem], tol, weights)
+    if first is not None and first[1] is not None and bool((point.gap > tol).any()):
+        # A neighbour's alpha is rarely enough, but that of a run side by side is.
+        alpha = problem.X.tensor(np.clip(first[1], 0.0, problem.upper))
+        claim(point, alpha[:, None])
+    if isinstance(first, Begun):
+        point.updates, point.passes = first.updates, point.passes + first.passes
+    state.memory = point, max_passes
+    _report(state)
+    return state
+
+
+def advance(state: MachineState, budget: int) -> Status | None:
+    """Make at most `budget` updates."""
+    if state.memory is None:
+        return Status.OPTIMAL
+    point, max_passes = state.memory
+    point.tol = state.tol
+    for made in range(budget + 1):
+        if bool(point.is_done.all()):
+            return Status.OPTIMAL if state.gap <= state.tol else Status.UNPROVED
+        if point.passes >= max_passes:
+            return Status.BUDGET
+        if made < budget:
+            update(point)
+            _report(state)
+    return None
+
+
+def _report(state: MachineState) -> None:
+    """Tell the state what its drivers and watchers ask; alpha stays on the device."""
+    point: Point = state.memory[0]
+    w, b = point.scaled.plain(point.v, point.bias)
+    state.w = np.concatenate([b.cpu().numpy(), w[:, 0].cpu().numpy()])
+    state.primal, state.dual = float(point.primal[0]), float(point.dual[0])
+    state.updates, state.passes = point.updates, point.passes
+
+
+def _is_solved_at_once(state: MachineState) -> bool:
+    """Rows of one class need nothing but a bias that is free; no rows need nothing."""
+    problem = state.problem
+    signs = problem.signs[problem.costs > 0.0]
+    alone = signs.size > 0 and bool((signs == signs[0]).all())
+    if signs.size and not (alone and problem.has_free_bias):
+        return False
+    if signs.size:
+        state.w[0] = signs[0] * (1.0 if problem.loss == SQUARED_HINGE else _FAR)
+    state.primal = state.dual = 0.0
+    return True
+
+
+# ---- one update
+
+
+def update(point: Point) -> None:
+    """Make one Newton step of every machine that is not done."""
+    torch = torch_module()
+    if not point.current:
+        evaluate(point)
+    going = ~point.is_done
+    dv, db = direction(point, going)
+    gains = point.signs * (point.scaled.dots(dv) + db)
+    point.passes += 1.0
+    point.updates += 1
+    sound = going & dv.isfinite().all(dim=0) & db.isfinite() & gains.isfinite().all(dim=0)
+    dv, db = torch.where(sound, dv, 0.0), torch.where(sound, db, 0.0)
+    gains = torch.where(sound, gains, 0.0)
+    step = torch.where(sound, best_along(point, dv, db, gains), 0.0)
+    ahead = point.alpha - point.bends * gains
+    feasible = (ahead >= 0.0).all(dim=0)
+    if point.loss == LOGISTIC:
+        feasible &= (ahead <= point.costs).all(dim=0)
+    v_ahead = point.v + dv
+    point.v, point.bias = point.v + step * dv, point.bias + step * db
+    point.margins = point.margins + step * gains
+    point.fresh = point.current = False
+    if point.loss == LOGISTIC:
+        centre_bias(point)
+    _claim_ahead(point, ahead, v_ahead, feasible & sound)
+    if not bool(((point.gap <= point.tol) | ~going).all()):
+        evaluate(point)
+    if not point.fresh and bool((point.gap <= point.tol).all()):
+        refresh(point)
+        point.primal = primal_of(point)
+        if bool((point.gap > point.tol).any()):
+            evaluate(point)
+
+
+def _claim_ahead(point: Point, ahead: Any, v_ahead: Any, worth: Any) -> None:
+    """Claim the alpha that Newton's step itself leads to, if that would end the run.
+
+    It lies nearer the best one than the alpha of the new margins, which are 1 less a little where
+    costs are high; and it saves the gradient there.
+    """
+    torch = torch_module()
+    primal = primal_of(point)
+    factors = factors_of(point, ahead)
+    positive = point.signs > 0.0
+    balanced = ahead.clamp(min=0.0) * torch.where(positive, factors[0], factors[1])
+    dual = dual_of(point, balanced, point.penalties * v_ahead)
+    settled = point.gap <= point.tol
+    hopeful = worth & (primal - dual <= point.tol * primal)
+    if bool((hopeful | settled | (point.stalled >= PATIENCE)).all()) and bool(hopeful.any()):
+        claim(point, torch.where(hopeful, ahead, point.claimed))
+        point.primal = torch.where(hopeful, primal, point.primal)
+
+
+def best_along(point: Point, dv: Any, db: Any, gains: Any) -> Any:
+    """Return the best step of each machine."""
+    penalty = point.bias_penalty if point.has_bias else 0.0
+    first = (point.penalties * point.v * dv).sum(dim=0) + penalty * point.bias * db
+    second = (point.penalties * dv.square()).sum(dim=0) + penalty * db.square()
+    in_bias = penalty * point.bias - point.balance if point.has_bias else 0.0
+    slope = ((point.slope * dv).sum(dim=0) + in_bias * db).abs()
+    enough = (1e-2 if point.loss == LOGISTIC else 1e-9) * slope
+    return best_step(point.loss, point.margins, gains, point.costs, first, second, 1.0, enough)
+
+
+def _precision(gap: float) -> str:
+    """Return how exact the matrix is to be: early ones need little."""
+    if gap > _ROUGH:
+        return ROUGH
+    return SINGLE if gap > _SINGLE else DOUBLE
+
+
+def direction(point: Point, going: Any) -> tuple[Any, Any]:
+    """Return Newton's direction of the machines that are going; 0 for the others."""
+    torch = torch_module()
+    in_bias = point.bias_penalty * point.bias - point.balance
+    if not point.has_bias:
+        in_bias = torch.zeros_like(in_bias)
+    if point.scaled.width > WIDEST_MATRIX or int(going.sum()) >= MANY_MACHINES:
+        return newton_cg.direction(point, in_bias, going)
+    dv, db = torch.zeros_like(point.v), torch.zeros_like(point.bias)
+    gaps = point.gap.tolist()
+    for k in going.nonzero().squeeze(1).tolist():
+        matrix = point.scaled.squares(point.bends[:, k], _precision(gaps[k]))
+        point.passes += 1.0 / len(gaps)
+        places = torch.arange(len(matrix) - 1, device=matrix.device)
+        matrix[places, places] += point.penalties[:, 0]
+        matrix[-1, -1] += point.bias_penalty
+        if not point.has_bias:
+            matrix[-1, :] = 0.0
+            matrix[:, -1] = 0.0
+            matrix[-1, -1] = 1.0
+        found = solved(matrix, -torch.cat([point.slope[:, k], in_bias[k : k + 1]]))
+        dv[:, k], db[k] = found[:-1], found[-1]
+    return dv, db

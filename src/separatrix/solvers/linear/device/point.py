@@ -1,0 +1,187 @@
+"""Where smooth machines on a device stand, and what may be claimed there; a column a machine.
+
+At (w, b) with margins m every row has alpha_i = -c_i loss'(m_i). One product with the rows gives
+the slope of the objective and, with the same alpha, the dual bound. A free bias asks for a balanced
+alpha: the heavier class is scaled down to the lighter one, which keeps alpha feasible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix._device import torch_module
+from separatrix.problem.losses import LOGISTIC
+from separatrix.problem.machine import MachineProblem
+from separatrix.solvers.linear.device.row_terms import best_step, derivatives, gain_of, loss_of
+from separatrix.solvers.linear.device.scaled import Scaled, scaled_on
+
+__all__ = ["PATIENCE", "Point", "centre_bias", "claim", "evaluate", "placed", "refresh"]
+
+# So many updates without a better primal or dual: what is left is rounding.
+PATIENCE = 4
+_DIGIT, _BALANCED = 1e-15, 1e-14
+
+
+@dataclass
+class Point:
+    """Where machines on the same rows stand, a column each: all of it on the device."""
+
+    scaled: Scaled
+    signs: Any
+    costs: Any  # one column for all, or one each
+    loss: int
+    has_bias: bool
+    bias_penalty: float
+    tol: float
+    v: Any
+    bias: Any
+    margins: Any
+    alpha: Any  # -c loss'(m), not balanced
+    bends: Any
+    slope: Any  # of the objective in v
+    balance: Any  # the sum of y alpha
+    primal: Any
+    least: Any
+    dual: Any  # of `claimed`
+    claimed: Any  # the alpha of the greatest dual so far, balanced to rounding
+    stalled: Any
+    fresh: bool = True  # whether the margins were computed from the weights, not carried along
+    current: bool = False  # whether alpha, curvatures and slopes are those of the margins
+    passes: float = 0.0
+    updates: int = 0
+
+    @property
+    def has_free_bias(self) -> bool:
+        """Whether b costs nothing, so that alpha must balance."""
+        return self.has_bias and self.bias_penalty == 0.0
+
+    @property
+    def gap(self) -> Any:
+        """(primal - dual) / primal, one a machine."""
+        return (self.primal - self.dual) / self.primal.clamp(min=1e-300)
+
+    @property
+    def penalties(self) -> Any:
+        """What v_j^2 / 2 costs."""
+        return (1.0 / self.scaled.scale.square())[:, None]
+
+    @property
+    def is_done(self) -> Any:
+        """Which machines are solved, or get no further."""
+        return (self.gap <= self.tol) | (self.stalled >= PATIENCE)
+
+
+def placed(problems: list[MachineProblem], tol: float, weights: Any) -> Point:
+    """Return the machines at these weights, [b, w] a column each, or at 0."""
+    torch = torch_module()
+    one = problems[0]
+    rows, count = one.X, len(problems)
+    scaled = scaled_on(rows, one.has_free_bias)
+    costs = [problem.costs for problem in problems]
+    same = all(each is costs[0] for each in costs)
+    signs = rows.tensor(np.column_stack([problem.signs for problem in problems]))
+    v, bias = signs.new_zeros((rows.shape[1], count)), signs.new_zeros(count)
+    if weights is not None:
+        given = rows.tensor(weights)
+        v, bias = scaled.inner(given[1:], given[0] if one.rows.fit_intercept else bias)
+    zeros = torch.zeros_like(signs)
+    nothing = torch.full_like(bias, -torch.inf)
+    point = Point(
+        scaled, signs, rows.tensor(costs[0][:, None] if same else np.column_stack(costs)),
+        one.loss, one.rows.fit_intercept, one.bias_penalty, tol, v, bias, zeros, zeros, zeros,
+        v, bias, -nothing, -nothing, nothing, zeros.clone(), torch.zeros_like(bias),
+    )  # fmt: skip
+    refresh(point)
+    if weights is None or point.loss == LOGISTIC:
+        centre_bias(point)
+    evaluate(point)
+    return point
+
+
+def refresh(point: Point) -> None:
+    """Compute the margins from the weights; one pass, or none where these are 0."""
+    scores = torch_module().zeros_like(point.signs)
+    if bool(point.v.any()):
+        scores = point.scaled.dots(point.v)
+        point.passes += 1.0
+    point.margins = point.signs * (scores + point.bias)
+    point.fresh = True
+
+
+def centre_bias(point: Point) -> None:
+    """Set each b to its best value for these weights: no pass over X."""
+    torch = torch_module()
+    if not point.has_bias:
+        return
+    alpha, _ = derivatives(point.loss, point.margins, point.costs)
+    penalty = torch.full_like(point.bias, point.bias_penalty)
+    shift = best_step(
+        point.loss, point.margins, point.signs, point.costs,
+        penalty * point.bias, penalty, 0.0, _BALANCED * alpha.sum(dim=0),
+    )  # fmt: skip
+    point.bias = point.bias + shift
+    point.margins = point.margins + shift * point.signs
+
+
+def evaluate(point: Point) -> None:
+    """Compute both objectives, alpha, the slope and the curvatures; one pass."""
+    point.alpha, point.bends = derivatives(point.loss, point.margins, point.costs)
+    point.primal = primal_of(point)
+    better = point.primal < point.least * (1.0 - _DIGIT)
+    point.least = point.primal.minimum(point.least)
+    pulled, better_dual = claim(point, point.alpha)
+    point.slope = point.penalties * point.v - pulled
+    point.balance = (point.signs * point.alpha).sum(dim=0)
+    point.stalled = (point.stalled + 1.0) * ~(better | better_dual)
+    point.current = True
+
+
+def primal_of(point: Point) -> Any:
+    """Return the objectives at the present margins."""
+    bias = point.bias_penalty * point.bias.square() if point.has_bias else 0.0
+    loss = loss_of(point.loss, point.margins, point.costs)
+    return 0.5 * ((point.penalties * point.v.square()).sum(dim=0) + bias) + loss
+
+
+def claim(point: Point, alpha: Any) -> tuple[Any, Any]:
+    """Balance alpha, and keep it where its dual is the best so far; return V^T y alpha as it was.
+
+    The heavier class is scaled down to the lighter one, which keeps alpha feasible.
+    """
+    torch = torch_module()
+    positive = point.signs > 0.0
+    sides = torch.cat([alpha * positive, alpha * ~positive], dim=1)
+    count = alpha.shape[1]
+    pulled = point.scaled.sums(sides)
+    point.passes += 1.0
+    heavy, light = pulled[:, :count], pulled[:, count:]
+    factors = factors_of(point, alpha)
+    balanced = alpha * torch.where(positive, factors[0], factors[1])
+    dual = dual_of(point, balanced, factors[0] * heavy - factors[1] * light)
+    better = dual > point.dual + _DIGIT * dual.abs()
+    kept = dual >= point.dual
+    point.dual = torch.where(kept, dual, point.dual)
+    point.claimed = torch.where(kept, balanced, point.claimed)
+    return heavy - light, better
+
+
+def factors_of(point: Point, alpha: Any) -> Any:
+    """Return what brings the heavier class down to the lighter one, where b is free."""
+    torch = torch_module()
+    positive = point.signs > 0.0
+    sums = torch.stack([(alpha * positive).sum(dim=0), (alpha * ~positive).sum(dim=0)])
+    if not point.has_free_bias:
+        return torch.ones_like(sums)
+    least = sums.amin(dim=0)
+    return torch.where(sums > least, least / sums, torch.ones_like(sums))
+
+
+def dual_of(point: Point, alpha: Any, pulled: Any) -> Any:
+    """Return the dual objectives of alpha, whose V^T y alpha is `pulled`."""
+    penalty = 0.5 * (pulled.square() / point.penalties).sum(dim=0)
+    if point.has_bias and point.bias_penalty > 0.0:
+        penalty = penalty + (point.signs * alpha).sum(dim=0).square() / (2.0 * point.bias_penalty)
+    return gain_of(point.loss, alpha, point.costs) - penalty

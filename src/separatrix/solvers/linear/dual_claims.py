@@ -1,0 +1,126 @@
+"""What a run of dual coordinate descent claims: its best primal point and its best dual.
+
+    primal   1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b)), at a (w, b) as good as can be
+    dual     sum_i a_i - 1/2 D_i a_i^2 - 1/2 |u|^2 [- (y.a)^2 / (2p)],  u = sum_i a_i y_i x_i
+
+Neither falls behind: a new claim replaces the last one only where it is better. All sums are made
+by our own loops, since those of the library of linear algebra depend on its number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix._compiled import compiled
+from separatrix.problem.machine import MachineProblem
+from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.coordinate_pass import (
+    BALANCE,
+    MULTIPLIER,
+    WEIGHT,
+    scatter,
+    scores_of,
+)
+from separatrix.solvers.linear.primal_point import (
+    best_bias,
+    best_share,
+    dual_value,
+    inner,
+    total_loss,
+)
+
+__all__ = ["measure_primal", "rebalance", "take_dual", "take_primal"]
+
+
+def take_primal(state: MachineState, w: np.ndarray, scores: np.ndarray) -> bool:
+    """Move the best primal point to the best of the segment to (w, its best bias).
+
+    Returns whether it is now that end, whose margins were computed afresh.
+    """
+    problem, memory = state.problem, state.memory.memory
+    if problem.has_free_bias:
+        b = float(best_bias(scores, problem.signs, problem.costs, problem.loss))
+    else:
+        numbers = memory.numbers
+        b = float(numbers[MULTIPLIER] + numbers[WEIGHT] * numbers[BALANCE])
+    point = np.concatenate([[b], w])
+    margins = problem.signs * (scores + b)
+    candidates = [(point, margins)]
+    if np.isfinite(state.primal):
+        penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
+        t = best_share(
+            memory.margins,
+            margins,
+            problem.costs,
+            problem.loss,
+            inner(state.w, state.w, penalty),
+            inner(state.w, point, penalty),
+            inner(point, point, penalty),
+        )
+        if t < 1.0:
+            between = memory.margins + t * (margins - memory.margins)
+            candidates.append((state.w + t * (point - state.w), between))
+    best = memory.margins
+    for candidate, its_margins in candidates:
+        primal = _objective(problem, candidate, its_margins)
+        if primal < state.primal:
+            state.primal, state.w, best = primal, candidate, its_margins
+    is_fresh = best is margins
+    memory.margins[:] = best
+    return is_fresh
+
+
+def measure_primal(state: MachineState) -> None:
+    """Compute the objective at the best point afresh: along segments rounding adds up."""
+    problem, memory = state.problem, state.memory.memory
+    scores = scores_of(state.memory.setup.given, state.w[1:], len(memory.alpha))
+    memory.margins[:] = problem.signs * (scores + state.w[0])
+    state.primal = _objective(problem, state.w, memory.margins)
+
+
+def _objective(problem: MachineProblem, w: np.ndarray, margins: np.ndarray) -> float:
+    penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
+    return float(0.5 * inner(w, w, penalty) + total_loss(margins, problem.costs, problem.loss))
+
+
+def take_dual(state: MachineState) -> None:
+    """Repair the balance on a copy, and keep it if its dual objective is the best so far."""
+    problem, setup, memory = state.problem, state.memory.setup, state.memory.memory
+    alpha = memory.alpha.copy()
+    if problem.has_free_bias:
+        rebalance(alpha, problem.signs, setup.upper)
+    u = np.empty_like(memory.w)
+    scatter(setup.base, problem.signs, alpha, u)
+    dual = float(dual_value(alpha, setup.diagonal, u))
+    if problem.rows.fit_intercept and not problem.has_free_bias:
+        balance = inner(problem.signs, alpha, 1.0)
+        dual -= float(0.5 * balance * balance / problem.bias_penalty)
+    if dual > state.dual:
+        state.dual, state.alpha = dual, alpha
+
+
+@compiled
+def rebalance(alpha, signs, upper):  # type: ignore[no-untyped-def]
+    """Make y.a = 0 up to rounding: move the free rows alike, then shrink the heavier class."""
+    for _ in range(10):
+        excess, total, free = 0.0, 0.0, 0
+        for i in range(alpha.shape[0]):
+            excess += signs[i] * alpha[i]
+            total += alpha[i]
+            free += alpha[i] > 0.0 and alpha[i] < upper[i]
+        if abs(excess) <= 1e-15 * total:
+            return
+        if free == 0:
+            break
+        step = excess / free
+        for i in range(alpha.shape[0]):
+            if alpha[i] > 0.0 and alpha[i] < upper[i]:
+                alpha[i] = min(max(alpha[i] - signs[i] * step, 0.0), upper[i])
+    heavier = 1.0 if excess > 0.0 else -1.0
+    total = 0.0
+    for i in range(alpha.shape[0]):
+        if signs[i] == heavier:
+            total += alpha[i]
+    for i in range(alpha.shape[0]):
+        if signs[i] == heavier:
+            alpha[i] *= max(0.0, (total - abs(excess)) / total)

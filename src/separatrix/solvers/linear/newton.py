@@ -1,0 +1,305 @@
+"""Newton's method for the smooth machines on narrow data.
+
+    minimise over w, b    r/2 |w|^2 + p/2 b^2 + sum_i c_i loss(y_i (w.x_i + b))
+
+loss: squared hinge or logistic; b is free (p = 0) unless asked otherwise. Each update solves
+
+    (R + V^T D V) s = -gradient ,     D = diag(c_i loss''(m_i)) ,     V = [1, (X - mean) / spread]
+
+and takes the best step along s. V is never stored: the d x d matrix is summed over blocks of rows
+that fit the cache, and rows without curvature are left out. Centring and scaling change the
+coordinates in which the system is solved, and not the objective: R is the penalty as it looks in
+those coordinates. That is why raw columns of any size cost no further updates.
+
+With ridge r = 0 (maximum likelihood) there is no dual bound: `dual` is then the estimate
+primal - decrement, from the last Newton decrement, and `gap` is no proof. Where no maximum exists
+(the classes separate) the weights grow until the loss stops falling: ask `separability` first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix._compiled import compiled
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.products import scores
+from separatrix.problem.rows import DenseRows
+from separatrix.solvers.linear import smooth
+from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.threads import one_thread
+
+__all__ = ["advance", "start"]
+
+_BLOCK_BYTES = 1 << 20
+# Sparse rows fuller than this, or so few, are laid out densely, block by block.
+_FULL, _FEW_ENTRIES = 0.25, 1 << 17
+# So are columns without a zero whose mean is so many times their spread: they need centring.
+_FAR_FROM_ZERO = 100.0
+# A column whose spread is below this share of its size is a constant, up to rounding.
+_CONSTANT = 1e-13
+# Columns smaller than this add nothing to any margin, and their squares are 0.
+_NOTHING = 1e-140
+_SINGULAR = 1e-14
+
+
+class Coordinates(NamedTuple):
+    """Where each column is centred, what it is divided by, and whether blocks are laid out."""
+
+    centre: np.ndarray
+    spread: np.ndarray
+    in_blocks: bool
+    constant: np.ndarray  # columns that a free bias makes superfluous
+
+
+def start(
+    problem: MachineProblem,
+    *,
+    tol: float,
+    first: Any = None,
+    seed: int = 0,
+    max_passes: float = np.inf,
+) -> MachineState:
+    """Lay out a run. Nothing is random here: `seed` is ignored."""
+    state = smooth.begin(problem, tol, first, max_passes)
+    if not state.memory.solved:
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            state.memory.own = coordinates(state)
+            state.memory.superfluous = state.memory.own.constant
+        state.passes += 1.0
+    return state
+
+
+def advance(state: MachineState, budget: int) -> Status | None:
+    """Make at most `budget` updates."""
+    with one_thread():
+        return smooth.go(state, budget, step)
+
+
+def step(state: MachineState) -> None:
+    """Make one update."""
+    problem, point = state.problem, state.memory
+    centre, spread, _, constant = point.own
+    in_bias, in_w = smooth.gradient(state)
+    right = np.concatenate([[in_bias], (in_w - centre * in_bias) / spread])
+    # Known without summing the rows, whose rounding a column of 1e13 would make the larger part.
+    right[1:][constant] = problem.ridge * state.w[1:][constant] / spread[constant]
+    matrix = curvature_matrix(state)
+    begin = 0 if problem.rows.fit_intercept else 1
+    solution = np.zeros_like(right)
+    solution[begin:] = solve(matrix[begin:, begin:], -right[begin:])
+    decrement = -float(right @ solution)
+    direction = solution
+    direction[1:] /= spread
+    direction[0] -= float(centre @ direction[1:])
+    state.passes += 2.0
+    if problem.ridge <= 0.0:
+        state.dual = state.primal - max(decrement, 0.0)
+    u_ahead = problem.ridge * (state.w[1:] + direction[1:])
+    gains = scores(point.base, direction[1:])
+    gains += direction[0]
+    smooth.move(state, direction, gains, u_ahead)
+
+
+def curvature_matrix(state: MachineState) -> np.ndarray:
+    """Return the second derivatives in the inner coordinates; the upper triangle counts."""
+    problem, point = state.problem, state.memory
+    centre, spread, in_blocks, _ = point.own
+    size = centre.shape[0] + 1
+    if not in_blocks:
+        matrix = np.zeros((size, size))
+        base = point.base
+        sparse_squares(base.values, base.indices, base.starts, point.curvatures, matrix)
+        matrix[1:] /= spread[:, None]
+        matrix[:, 1:] /= spread
+    else:
+        matrix = blocked_squares(state)
+    place = np.arange(1, size)
+    matrix[place, place] += problem.ridge / spread**2
+    if problem.rows.fit_intercept and problem.bias_penalty > 0.0:
+        bias = np.concatenate([[1.0], -centre / spread])
+        matrix += problem.bias_penalty * np.outer(bias, bias)
+    return matrix
+
+
+def blocked_squares(state: MachineState) -> np.ndarray:
+    """Return V^T D V, block by block."""
+    problem, point = state.problem, state.memory
+    n, width = problem.X.shape
+    height = max(16, min(n, _BLOCK_BYTES // (8 * (width + 1))))
+    block = np.empty((height, width + 1))
+    matrix = np.zeros((width + 1, width + 1))
+    row = 0
+    while row < n:
+        row, filled = fill(point, row, block)
+        # NumPy's product of a matrix with itself lets other threads work; SciPy's own does not.
+        matrix += block[:filled].T @ block[:filled]
+    return matrix
+
+
+def fill(point: smooth.Point, row: int, block: np.ndarray) -> tuple[int, int]:
+    """Write the next rows that have curvature to the block; return where to go on and how many."""
+    centre, spread, *_ = point.own
+    base = point.base
+    if isinstance(base, DenseRows):
+        return fill_dense(base.values, point.curvatures, centre, 1.0 / spread, row, block)
+    return fill_sparse(
+        base.values, base.indices, base.starts, point.curvatures, centre, 1.0 / spread, row, block
+    )
+
+
+def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve a positive system (upper triangle); where it is singular, the shortest solution."""
+    from scipy.linalg import LinAlgError, cho_solve, cholesky
+
+    sizes = np.sqrt(np.diagonal(matrix).copy())
+    sizes[~(sizes > 0.0)] = 1.0
+    scaled = matrix / sizes[:, None] / sizes
+    right = right / sizes
+    try:
+        factor = cholesky(scaled, check_finite=False)
+        if np.diagonal(factor).min(initial=1.0) ** 2 > _SINGULAR * len(sizes):
+            solution = np.asarray(cho_solve((factor, False), right, check_finite=False))
+            return np.asarray(solution / sizes)
+    except LinAlgError:
+        pass
+    return shortest(scaled, right) / sizes
+
+
+def shortest(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the solution of least norm, directions without curvature left out."""
+    from scipy.linalg import eigh
+
+    if not np.isfinite(matrix).all():
+        return np.zeros_like(right)
+    values, vectors = eigh(matrix, lower=False, check_finite=False)
+    known = values > _SINGULAR * len(values) * max(values[-1], 0.0)
+    return np.asarray(vectors[:, known] @ ((vectors[:, known].T @ right) / values[known]))
+
+
+def coordinates(state: MachineState) -> Coordinates:
+    """Return where to centre each column and what to divide it by; one pass over X."""
+    problem = state.problem
+    n, width = problem.X.shape
+    used = problem.costs > 0.0
+    base = state.memory.base
+    in_blocks = True
+    if isinstance(base, DenseRows):
+        count, centre, squares, largest = dense_spread(base.values, used)
+    else:
+        count, centre, squares, largest, seen = sparse_spread(
+            base.values, base.indices, base.starts, used, width
+        )
+        offset = (seen == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
+        in_blocks = (
+            problem.X.nnz > _FULL * n * width or n * width <= _FEW_ENTRIES or bool(offset.any())
+        )
+    centred = problem.rows.fit_intercept and in_blocks
+    if not centred:
+        squares = squares + count * centre**2
+        centre = np.zeros(width)
+    constant = (squares == 0.0) & (problem.has_free_bias and in_blocks)
+    spread = np.sqrt(squares / max(count, 1))
+    flat = ~(spread > _CONSTANT * largest)
+    spread[flat] = largest[flat]
+    spread[~(spread > _NOTHING)] = 1.0
+    return Coordinates(centre, spread, in_blocks, constant)
+
+
+@compiled
+def dense_spread(values, used):  # type: ignore[no-untyped-def]
+    """Count the rows used; return each column's mean, squares about it, and largest entry."""
+    n, width = values.shape
+    count = 0
+    mean = np.zeros(width)
+    squares = np.zeros(width)
+    largest = np.zeros(width)
+    for i in range(n):
+        if used[i]:
+            count += 1
+            share = 1.0 / count
+            for j in range(width):
+                value = np.float64(values[i, j])
+                off = value - mean[j]
+                mean[j] += off * share
+                squares[j] += off * (value - mean[j])
+                largest[j] = max(largest[j], abs(value))
+    return count, mean, squares, largest
+
+
+@compiled
+def sparse_spread(values, indices, starts, used, width):  # type: ignore[no-untyped-def]
+    """Do the same for sparse rows: the zeros are merged in at the end."""
+    count = 0
+    seen = np.zeros(width)
+    mean = np.zeros(width)
+    squares = np.zeros(width)
+    largest = np.zeros(width)
+    for i in range(starts.shape[0] - 1):
+        if used[i]:
+            count += 1
+            for k in range(starts[i], starts[i + 1]):
+                j = np.intp(indices[k])
+                value = np.float64(values[k])
+                seen[j] += 1.0
+                off = value - mean[j]
+                mean[j] += off / seen[j]
+                squares[j] += off * (value - mean[j])
+                largest[j] = max(largest[j], abs(value))
+    for j in range(width):
+        share = seen[j] / max(count, 1)
+        squares[j] += mean[j] * mean[j] * seen[j] * (1.0 - share)
+        mean[j] *= share
+    return count, mean, squares, largest, seen
+
+
+@compiled
+def fill_dense(values, curvatures, centre, inverse, row, block):  # type: ignore[no-untyped-def]
+    """Write sqrt(d_i) [1, (x_i - centre) / spread] of the next rows with curvature."""
+    n, width = values.shape
+    filled = 0
+    while row < n and filled < block.shape[0]:
+        if curvatures[row] > 0.0:
+            root = np.sqrt(curvatures[row])
+            block[filled, 0] = root
+            for j in range(width):
+                block[filled, j + 1] = root * ((values[row, j] - centre[j]) * inverse[j])
+            filled += 1
+        row += 1
+    return row, filled
+
+
+@compiled
+def fill_sparse(values, indices, starts, curvatures, centre, inverse, row, block):  # type: ignore[no-untyped-def]
+    """Do the same for sparse rows."""
+    n, width = starts.shape[0] - 1, centre.shape[0]
+    filled = 0
+    while row < n and filled < block.shape[0]:
+        if curvatures[row] > 0.0:
+            root = np.sqrt(curvatures[row])
+            block[filled, 0] = root
+            for j in range(width):
+                block[filled, j + 1] = -root * centre[j] * inverse[j]
+            for k in range(starts[row], starts[row + 1]):
+                j = np.intp(indices[k])
+                block[filled, j + 1] = root * ((values[k] - centre[j]) * inverse[j])
+            filled += 1
+        row += 1
+    return row, filled
+
+
+@compiled
+def sparse_squares(values, indices, starts, curvatures, matrix):  # type: ignore[no-untyped-def]
+    """Add d_i z_i z_i^T of every row to the upper triangle, z_i = [1, x_i]."""
+    for i in range(starts.shape[0] - 1):
+        bend = curvatures[i]
+        if bend > 0.0:
+            matrix[0, 0] += bend
+            for k in range(starts[i], starts[i + 1]):
+                j = np.intp(indices[k]) + 1
+                push = bend * values[k]
+                matrix[0, j] += push
+                for other in range(k, starts[i + 1]):
+                    matrix[j, np.intp(indices[other]) + 1] += push * values[other]

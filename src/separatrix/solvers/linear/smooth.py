@@ -1,0 +1,311 @@
+"""What Newton's method and its version by conjugate gradients share: a point, and its claims.
+
+At (w, b) with margins m every row has alpha_i = -c_i loss'(m_i). The gradient in w is r w - u with
+u = sum_i y_i alpha_i x_i: the one product gives the gradient and, with the same alpha, the dual
+bound. A free bias asks for a balanced alpha: the heavier class is scaled down to the lighter one,
+which keeps alpha feasible, and u is summed by class, so that scaling it takes no pass. Near the
+optimum the balance costs nothing and primal - dual = |r w - u|^2 / (2r).
+
+Margins are carried along from step to step. Before a run ends they are computed from w afresh.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.products import MINUS, PLUS, Rows, combined, scores
+from separatrix.problem.rows import rows_of
+from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.line_search import best_step
+from separatrix.solvers.linear.row_terms import (
+    derivatives,
+    pull_of_all,
+    scale_shares,
+    shares_ahead,
+)
+from separatrix.solvers.linear.smooth_claims import claim, dual_value, polish, scales
+from separatrix.solvers.running.drive import Status
+
+__all__ = ["Point", "begin", "go", "move", "outcome"]
+
+# exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
+_FAR = 750.0
+# So many updates without a better primal or dual: what is left is rounding.
+_PATIENCE = 4
+_BALANCED = 1e-14
+_EVEN = 1e-12
+_DIGIT = 1e-15
+
+
+@dataclass
+class Point:
+    """Where a run stands, row by row."""
+
+    base: Rows
+    margins: np.ndarray
+    shares: np.ndarray  # y_i alpha_i of this point, not balanced
+    curvatures: np.ndarray  # c_i loss''(m_i)
+    u: np.ndarray  # X^T shares
+    balance: float  # the sum of the shares
+    even: bool  # whether the shares are balanced as they are, or need not be
+    fresh: bool  # whether the margins were computed from w, not carried along
+    least: float  # the least objective so far
+    stalled: int  # updates since the claims last became better
+    last_pass: float
+    solved: bool  # nothing to do: one class, or no rows
+    own: Any  # what one of the two methods keeps
+    multiply: Any  # computes u by class
+    superfluous: np.ndarray | None = None  # constant columns behind a free bias: their u is 0
+
+
+def begin(
+    problem: MachineProblem, tol: float, first: Any, max_passes: float, multiply: Any = None
+) -> MachineState:
+    """Lay out a run at `first`, or at w = 0."""
+    if problem.loss not in (SQUARED_HINGE, LOGISTIC):
+        raise ValueError("Newton's method needs a loss with a slope: squared hinge or logistic.")
+    if problem.is_hard:
+        raise ValueError("Newton's method needs finite costs; for maximum likelihood set ridge=0.")
+    n, width = problem.X.shape
+    w, alpha = (None, None) if first is None else first
+    base = rows_of(problem.rows).base
+    point = Point(
+        base=base,
+        margins=np.zeros(n),
+        shares=np.zeros(n),
+        curvatures=np.zeros(n),
+        u=np.zeros(width),
+        balance=0.0,
+        even=False,
+        fresh=True,
+        least=np.inf,
+        stalled=0,
+        last_pass=max_passes,
+        solved=False,
+        own=None,
+        multiply=multiply or _combine,
+    )
+    state = MachineState(problem, tol, np.zeros(width + 1), np.zeros(n), memory=point)
+    state.dual = -np.inf
+    if _is_solved_at_once(state):
+        return state
+    if w is not None:
+        state.w[:] = w
+    elif alpha is not None and problem.ridge > 0.0:
+        state.w[1:] = combined(base, problem.signs * alpha, width).sum(axis=0) / problem.ridge
+        state.passes += 1.0
+    if not problem.rows.fit_intercept:
+        state.w[0] = 0.0
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        refresh(state)
+        if w is None or problem.loss == LOGISTIC:
+            centre_bias(state)
+        evaluate(state)
+    return state
+
+
+def _is_solved_at_once(state: MachineState) -> bool:
+    """Rows of one class need nothing but a bias that is free; no rows need nothing."""
+    problem, point = state.problem, state.memory
+    signs = problem.signs[problem.costs > 0.0]
+    alone = signs.size > 0 and bool((signs == signs[0]).all())
+    if signs.size and not (alone and problem.has_free_bias):
+        return False
+    if signs.size:
+        # The logistic loss has no minimum here, only the infimum 0: the nearest b that has it.
+        state.w[0] = signs[0] * (1.0 if problem.loss == SQUARED_HINGE else _FAR)
+    state.primal = state.dual = 0.0
+    point.margins[:] = problem.signs * state.w[0]
+    point.solved = True
+    return True
+
+
+def refresh(state: MachineState) -> None:
+    """Compute the margins from w; one pass, or none where w = 0."""
+    problem, point = state.problem, state.memory
+    point.margins[:] = 0.0
+    if state.w[1:].any():
+        point.margins[:] = scores(point.base, state.w[1:])
+        state.passes += 1.0
+    point.margins += state.w[0]
+    point.margins *= problem.signs
+    point.fresh = True
+
+
+def centre_bias(state: MachineState) -> None:
+    """Set b to its best value for this w: no pass over X.
+
+    Not between the steps of the squared hinge: where few rows are short of their margin a new b
+    alone can leave none, and Newton's method then has lost what it knew of the curvature.
+    """
+    problem, point, b = state.problem, state.memory, state.w[0]
+    if not problem.rows.fit_intercept:
+        return
+    penalty = problem.bias_penalty
+    size = pull_of_all(problem.loss, point.margins, problem.costs)
+    shift, _ = best_step(
+        problem.loss,
+        point.margins,
+        problem.signs,
+        problem.costs,
+        penalty * b,
+        penalty,
+        0.0,
+        _BALANCED * size,
+    )
+    if shift != 0.0:
+        state.w[0] += shift
+        point.margins += shift * problem.signs
+
+
+def evaluate(state: MachineState) -> None:
+    """Compute both objectives, alpha, u and the curvatures at the point; one pass."""
+    problem, point = state.problem, state.memory
+    primal, plus, minus = _differentiate(state)
+    point.even = not problem.has_free_bias or abs(plus - minus) <= _EVEN * (plus + minus)
+    if point.even and problem.has_free_bias and plus != minus:
+        # So little that the gradient does not feel it: then u need not be summed by class.
+        scale_shares(point.shares, *scales(problem, plus, minus))
+        plus = minus = min(plus, minus)
+    by_class = point.multiply(state)
+    state.passes += 1.0
+    point.u = by_class[PLUS] + by_class[MINUS]
+    point.balance = plus - minus
+    better = primal < point.least * (1.0 - _DIGIT)
+    state.primal = primal
+    point.least = min(primal, point.least)
+    if problem.ridge > 0.0:
+        better |= claim(state, point.shares, by_class, plus, minus)
+    else:
+        np.multiply(point.shares, problem.signs, out=state.alpha)
+    point.stalled = 0 if better else point.stalled + 1
+
+
+def _differentiate(state: MachineState) -> tuple[float, float, float]:
+    """Compute alpha and the curvatures; return the objective and the sum of alpha by class."""
+    problem, point, w = state.problem, state.memory, state.w
+    loss, plus, minus = derivatives(
+        problem.loss, point.margins, problem.signs, problem.costs, point.shares, point.curvatures
+    )
+    penalty = problem.ridge * float(w[1:] @ w[1:])
+    if problem.rows.fit_intercept:
+        penalty += problem.bias_penalty * float(w[0]) ** 2
+    return 0.5 * penalty + float(loss), float(plus), float(minus)
+
+
+def _combine(state: MachineState) -> np.ndarray:
+    return _summed(state, state.memory.shares)
+
+
+def _summed(state: MachineState, shares: np.ndarray) -> np.ndarray:
+    """Return u by class; where balanced shares leave exactly 0, not the rounding of it."""
+    by_class = combined(state.memory.base, shares, state.problem.X.shape[1])
+    if state.memory.superfluous is not None:
+        by_class[:, state.memory.superfluous] = 0.0
+    return by_class
+
+
+def gradient(state: MachineState) -> tuple[float, np.ndarray]:
+    """Return the slopes in b and in w."""
+    problem, point, w = state.problem, state.memory, state.w
+    in_bias = problem.bias_penalty * w[0] - point.balance if problem.rows.fit_intercept else 0.0
+    return in_bias, problem.ridge * w[1:] - point.u
+
+
+def move(
+    state: MachineState, direction: np.ndarray, gains: np.ndarray, u_ahead: np.ndarray
+) -> None:
+    """Go along [b, w] + t direction to the best t; `gains` is what that adds to the scores.
+
+    `u_ahead` is what u becomes when alpha goes as the margins do, to first order.
+    """
+    problem, point, w = state.problem, state.memory, state.w
+    state.updates += 1
+    if not (np.isfinite(direction).all() and np.isfinite(gains).all()):
+        point.stalled = _PATIENCE
+        return
+    gains *= problem.signs
+    step = _best_along(state, direction, gains)
+    ahead = np.empty_like(gains)
+    plus, minus, feasible = shares_ahead(
+        problem.loss, point.shares, point.curvatures, gains, problem.signs, problem.costs, ahead
+    )
+    w += step * direction
+    point.margins += step * gains
+    point.fresh = False
+    if problem.loss == LOGISTIC:
+        centre_bias(state)
+    if problem.ridge > 0.0 and feasible:
+        _claim_ahead(state, ahead, plus, minus, u_ahead)
+        if state.gap <= state.tol:
+            return
+    evaluate(state)
+    if not point.fresh and (state.gap <= state.tol or point.stalled):
+        refresh(state)
+        # The dual stands by itself: alpha and u do not depend on how exact the margins were.
+        state.primal, *_ = _differentiate(state)
+        if state.gap > state.tol:
+            evaluate(state)
+
+
+def _best_along(state: MachineState, direction: np.ndarray, gains: np.ndarray) -> float:
+    problem, point, w = state.problem, state.memory, state.w
+    penalty = problem.bias_penalty if problem.rows.fit_intercept else 0.0
+    first = problem.ridge * float(w[1:] @ direction[1:]) + penalty * w[0] * direction[0]
+    second = problem.ridge * float(direction[1:] @ direction[1:]) + penalty * direction[0] ** 2
+    in_bias, in_w = gradient(state)
+    slope = abs(float(in_w @ direction[1:]) + in_bias * direction[0])
+    # The squared hinge is searched to its end, which takes no exponentials.
+    enough = (1e-2 if problem.loss == LOGISTIC else 1e-9) * slope
+    step, _ = best_step(
+        problem.loss, point.margins, gains, problem.costs, first, second, 1.0, enough
+    )
+    return float(step)
+
+
+def _claim_ahead(
+    state: MachineState, ahead: np.ndarray, plus: float, minus: float, u_ahead: np.ndarray
+) -> None:
+    """Claim the alpha that Newton's step itself leads to, if that would end the run.
+
+    It lies nearer the best one than the alpha of the new margins, which are 1 less a little where
+    costs are high; and it saves the gradient there.
+    """
+    problem, point = state.problem, state.memory
+    factors = scales(problem, plus, minus)
+    primal, *_ = _differentiate(state)
+    if primal - dual_value(problem, ahead, factors, u_ahead, plus - minus) > state.tol * primal:
+        return
+    refresh(state)
+    state.primal, *_ = _differentiate(state)
+    by_class = _summed(state, ahead)
+    state.passes += 1.0
+    if claim(state, ahead, by_class, plus, minus):
+        point.stalled = -1
+
+
+def outcome(state: MachineState) -> Status | None:
+    """Say whether the run is over."""
+    point = state.memory
+    if point.solved or (point.fresh and state.gap <= state.tol):
+        return Status.OPTIMAL
+    if point.stalled >= _PATIENCE:
+        return Status.UNPROVED
+    return Status.BUDGET if state.passes >= point.last_pass else None
+
+
+def go(state: MachineState, budget: int, step: Any) -> Status | None:
+    """Make at most `budget` steps."""
+    made = 0
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        while (status := outcome(state)) is None and made < budget:
+            step(state)
+            made += 1
+            if state.memory.stalled >= _PATIENCE and state.gap > state.tol:
+                polish(state)
+    return status

@@ -1,0 +1,1 @@
+"""Linear models of all classes at once: Crammer-Singer and multinomial."""

@@ -1,0 +1,100 @@
+"""The whole system of a multinomial step, for few unknowns: solved at once, whatever its condition.
+
+    sum_i c_i (diag p_i - p_i p_i^T) (x) [1, x_i - m][1, x_i - m]^T  +  penalties
+
+Rounds of conjugate gradients grow with the condition, which a large C makes bad; this does not.
+Adding one vector to all classes changes no probability: that direction the penalty alone holds, and
+for biases that cost nothing a share of the mean curvature does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from separatrix.solvers.many_classes.softmax_rows import SoftmaxRows
+
+__all__ = ["exact_step", "is_small"]
+
+_MOST_UNKNOWN = 1200
+_MOST_WORK = 2e10
+_MOST_ENTRIES = 1 << 24
+
+
+def is_small(reader: SoftmaxRows) -> bool:
+    """Whether the system is small enough to be worth its making."""
+    unknown = reader.K * (reader.d + 1)
+    work = reader.n * float(unknown) ** 2
+    small = unknown <= _MOST_UNKNOWN and work <= _MOST_WORK
+    return small and reader.n * reader.d <= _MOST_ENTRIES
+
+
+def exact_step(
+    reader: SoftmaxRows, slope: Any, pull: Any, intercept: bool, penalty: float
+) -> tuple[Any, Any]:
+    """Return the Newton step in W and in the biases."""
+    xp, d, K = reader.xp, reader.d, reader.K
+    matrix = _assembled(reader)
+    places = np.arange(K * (d + 1)).reshape(K, d + 1)
+    ridge = np.ones((K, d + 1))
+    ridge[:, 0] = penalty
+    matrix[reader.told(places.ravel()), reader.told(places.ravel())] += reader.told(ridge.ravel())
+    firsts = reader.told(places[:, 0])
+    if intercept and penalty == 0.0:
+        share = xp.mean(xp.diagonal(matrix)[firsts]) / K
+        matrix[firsts[:, None], firsts[None, :]] += share
+    right = -xp.concatenate([pull[None, :], slope]).T.reshape(-1)
+    kept = reader.told(places.ravel() if intercept else places[:, 1:].ravel())
+    step = xp.zeros_like(right)
+    step[kept] = _solved(xp, matrix[kept[:, None], kept[None, :]], right[kept])
+    table = step.reshape(K, d + 1)
+    return table[:, 1:].T, table[:, 0]
+
+
+def _assembled(reader: SoftmaxRows) -> Any:
+    """Return the curvature of the losses, class after class, each with its bias first."""
+    xp, d, K = reader.xp, reader.d, reader.K
+    matrix = reader.zeros(K * (d + 1), K * (d + 1))
+    for tile in reader.tiles:
+        rows, p = reader.rows(tile), reader.probabilities(tile)
+        if sp.issparse(rows):
+            rows = rows.toarray()
+        rows = reader.in_double(rows) - reader.centre
+        rows = xp.concatenate([xp.ones_like(rows[:, :1]), rows], axis=1)
+        p, costs = reader.in_double(p), reader.in_double(reader.costs[tile])
+        for k in range(K):
+            own = slice(k * (d + 1), (k + 1) * (d + 1))
+            for j in range(k + 1):
+                curves = costs * p[:, k] * (float(j == k) - p[:, j])
+                part = (rows * curves[:, None]).T @ rows
+                other = slice(j * (d + 1), (j + 1) * (d + 1))
+                matrix[own, other] += part
+                if j != k:
+                    matrix[other, own] += part.T
+    return matrix
+
+
+def _solved(xp: Any, matrix: Any, right: Any) -> Any:
+    """Solve a positive system, scaled to a diagonal of ones; a little more of it if need be."""
+    scale = 1.0 / xp.sqrt(xp.diagonal(matrix))
+    matrix = matrix * scale[:, None] * scale[None, :]
+    more = 1e-15
+    while more < 1.0:
+        matrix[range(len(right)), range(len(right))] += more
+        try:
+            lower = xp.linalg.cholesky(matrix)
+        except (RuntimeError, np.linalg.LinAlgError):
+            more *= 100.0
+            continue
+        return scale * _twice(xp, lower, scale * right)
+    return scale * scale * right
+
+
+def _twice(xp: Any, lower: Any, right: Any) -> Any:
+    if xp is np:
+        from scipy.linalg import cho_solve
+
+        return cho_solve((lower, True), right)
+    return xp.cholesky_solve(right[:, None], lower)[:, 0]

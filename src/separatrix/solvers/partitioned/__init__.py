@@ -1,1 +1,0 @@
-"""The machines on rows that come in blocks: from disk, or on the workers of a cluster."""

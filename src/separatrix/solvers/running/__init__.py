@@ -1,0 +1,1 @@
+"""What runs any solver: slices, status, threads, the order of rows."""

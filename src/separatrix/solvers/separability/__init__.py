@@ -1,0 +1,1 @@
+"""Whether a hyperplane separates the classes, with what proves it."""

@@ -1,0 +1,134 @@
+"""Can a hyperplane separate the signed rows? The order of attack.
+
+    separable        some w has  z_i.w > 0  for all i
+    quasi-separable  none has, but some w has  z_i.w >= 0  for all i, and > 0 for some
+    overlapping      z_i.w >= 0 for all i  only where  z_i.w = 0  for all i
+
+1. A sample: overlap of full rank on few rows is overlap of all. 2. Peel, column by column. 3. What
+remains goes to the engine and to facial reduction. 4. Equal rows of opposite signs, if there are
+any, are the witness to show. Every claim made here is exact, and is checked
+again from the data by ``certificates``, which share nothing with this file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from separatrix.problem.exact import SignedRows
+from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.separability.duplicates import opposite_duplicates
+from separatrix.solvers.separability.facial_reduction import (
+    Partition,
+    full_rank_overlap,
+    partition,
+    smaller_witness,
+)
+from separatrix.solvers.separability.peeling import Level, merge, peel
+from separatrix.solvers.separability.row_generation import RawView, propose, working_size
+from separatrix.solvers.separability.tight import Undecided
+
+__all__ = ["Claim", "decide"]
+
+SAMPLE = 1000
+ENTRIES = 100_000
+MANY_THREADS = 300  # columns
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What was found, in Python integers, over [intercept, features] and row numbers.
+
+    ``direction`` (up to a positive factor) has no negative margin. ``multipliers`` on ``rows`` and
+    the multiplier ``others`` on every other row with margin 0 sum to exactly zero. ``witness`` is
+    a small Gordan witness. With ``others == 0`` the listed rows have full rank. ``basis`` names
+    rows that span those of margin 0.
+    """
+
+    kind: str
+    direction: list[Fraction] | None = None
+    rows: list[int] | None = None
+    multipliers: list[int] | None = None
+    others: int = 0
+    witness: tuple[list[int], list[int]] | None = None
+    basis: list[int] = field(default_factory=list)
+    bound: float | None = None
+
+
+def decide(rows: SignedRows, seed: int = 0) -> Claim:
+    """Decide separability of signed rows, or say honestly that no proof was found."""
+    if rows.width > MANY_THREADS:
+        return _decide(rows, seed)
+    with one_thread():
+        return _decide(rows, seed)
+
+
+def _decide(rows: SignedRows, seed: int) -> Claim:
+    claim = _from_sample(rows, seed)
+    if claim is None:
+        levels, live = peel(rows)
+        try:
+            claim = _settle(rows, levels, live, seed)
+        except Undecided as reached:
+            small = reached.witness
+            if small is not None:
+                small = (live[small[0]].tolist(), small[1])
+            claim = Claim("undecided", bound=reached.bound, witness=small)
+    if claim.witness is not None and len(claim.witness[0]) > 2:
+        pair = opposite_duplicates(rows)
+        if pair is not None:
+            claim = replace(claim, witness=(list(pair), [1, 1]))
+    return claim
+
+
+def _from_sample(rows: SignedRows, seed: int) -> Claim | None:
+    size = max(SAMPLE, working_size(rows.width))
+    if len(rows) <= 3 * size or len(rows) * rows.width <= ENTRIES:
+        return None
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(rows))[:size])
+    sample = rows.take(chosen)
+    if peel(sample)[0]:  # some direction helps: no overlap of full rank in these rows
+        return None
+    proposal = propose(RawView(sample), seed)
+    found = None if proposal.separated else full_rank_overlap(sample, proposal)
+    return None if found is None else _tight("overlapping", found, chosen, None, 0)
+
+
+def _settle(rows: SignedRows, levels: list[Level], live: np.ndarray, seed: int) -> Claim:
+    if live.size == 0:
+        return Claim("separable", _dense(merge(rows, levels, {}), rows.width))
+    found = partition(rows.take(live) if live.size < len(rows) else rows, seed)
+    if found.spans_all and not levels:
+        return _tight("overlapping", found, live, None, 0)
+    core = {} if found.direction is None else dict(enumerate(found.direction))
+    direction = _dense(merge(rows, levels, core), rows.width) if levels or core else None
+    if found.tight_rows.size == 0:
+        return Claim("separable", direction)
+    # The witness first: covering the other rows changes the multipliers it may be read from.
+    small = found.small or smaller_witness(found.tight)
+    others = found.tight.cover(found.tight_rows)
+    kind = "overlapping" if direction is None else "quasi-separable"
+    return _tight(kind, replace(found, small=small), live, direction, others)
+
+
+def _tight(
+    kind: str, found: Partition, numbers: np.ndarray, direction: list[Fraction] | None, others: int
+) -> Claim:
+    """Claim what a partition found, in the numbers of the original rows."""
+    tight = found.tight
+    small, multipliers = found.small or smaller_witness(tight)
+    return Claim(
+        kind,
+        direction,
+        numbers[tight.rows].tolist(),
+        tight.multipliers,
+        others,
+        (numbers[small].tolist(), multipliers),
+        numbers[tight.basis_rows].tolist(),
+    )
+
+
+def _dense(direction: dict[int, Fraction], width: int) -> list[Fraction]:
+    return [direction.get(j, Fraction(0)) for j in range(width)]

@@ -1,0 +1,281 @@
+"""Kozinec's algorithm (1973): walk to the point of the convex hull that is nearest the origin.
+
+    minimise |w|   subject to   w in the convex hull of the signed rows z_r
+
+Start at a row. Where a row has ``w.z_r <= 0``, move w to the point of the segment [w, z_r] nearest
+the origin. The first w without such a row separates. For the epsilon-solution also move where
+``|w| - w.z_r / |w| >= epsilon``; at the end the largest possible margin m is squeezed between
+
+    min_r w.z_r / |w|  <=  m  <=  |w|        (a gap below epsilon)
+
+Every w is a known convex combination of rows, so |w| bounds the margin of *any* hyperplane, proved
+by its coefficients; on data that cannot be separated it shrinks towards 0. Each update adds at
+least 1/R^2 to 1/|w|^2, so with a margin m there are at most (R/m)^2 updates, as for the perceptron.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix._compiled import compiled, inlined
+from separatrix.errors import DataError
+from separatrix.problem.rows import (
+    least_margin,
+    margin,
+    push,
+    row_count,
+    rows_of,
+    square_norms,
+)
+from separatrix.solvers.running import drive, row_order
+from separatrix.solvers.running.drive import (
+    CLEAN,
+    CURSOR,
+    OWN,
+    ROW,
+    UPDATES,
+    VISITS,
+    Status,
+    last_visit,
+)
+from separatrix.solvers.running.row_order import shuffle
+
+RUNNING, CLEAN_PASS, ORIGIN, PASSES = range(4)
+
+# A place in `Memory.counts`, after those that every run has.
+REFRESHED_AT = OWN
+# Places in `Memory.sums`.
+SCALE, SQUARE, REFRESHED_SQUARE, REACH = range(4)
+
+# Below this share of the rows it is made of, w is nothing but rounding: the origin is reached.
+_AT_ORIGIN = 1e-13
+_SMALLEST_SCALE = 1e-100
+# Squares below this have lost digits to underflow (and all of them, unless every row is zero).
+_SMALLEST_SQUARE = 1e-280
+
+
+class Settings(NamedTuple):
+    """How to run, as plain numbers."""
+
+    order: int
+    epsilon: float
+    last_visit: int
+
+
+class Memory(NamedTuple):
+    """What a run remembers between calls. w is `sums[SCALE] * direction`, the convex coefficients
+    are `sums[SCALE] * shares`: shrinking both costs one multiplication."""
+
+    direction: np.ndarray
+    shares: np.ndarray
+    squares: np.ndarray  # z_r.z_r of every row
+    order: np.ndarray
+    counts: np.ndarray
+    sums: np.ndarray
+    dice: np.ndarray
+
+
+class State(drive.State):
+    """A run in progress."""
+
+    @property
+    def w(self) -> np.ndarray:
+        """The current weights, a point of the convex hull."""
+        return np.asarray(self.memory.sums[SCALE] * self.memory.direction)
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """The convex coefficients of w, one for each signed row."""
+        return np.asarray(self.memory.sums[SCALE] * self.memory.shares)
+
+    @property
+    def bound(self) -> float:
+        """No hyperplane has a margin larger than |w|."""
+        return float(np.linalg.norm(self.w))
+
+
+def start(
+    problem: Any,
+    epsilon: float | None = None,
+    order: str = "cyclic",
+    max_passes: float = np.inf,
+    seed: int = 0,
+) -> State:
+    """Lay out a run at the first row, or at a random one when the order is random."""
+    rows, n = rows_of(problem), problem.n_rows
+    with np.errstate(over="ignore"):
+        squares = square_norms(rows)
+    longest = float(squares.max())
+    if not _SMALLEST_SQUARE < longest < np.inf:
+        raise DataError(
+            f"Kozinec squares the lengths of the rows, and the largest square comes out as "
+            f"{longest:g}. Divide the columns so that their values lie between 1e-140 and 1e150."
+        )
+    settings = Settings(
+        order=row_order.CODES[order],
+        epsilon=np.inf if epsilon is None else float(epsilon),
+        last_visit=last_visit(max_passes, n),
+    )
+    memory = Memory(
+        direction=np.zeros(problem.dimension),
+        shares=np.zeros(n),
+        squares=squares,
+        order=np.arange(n if settings.order == row_order.RANDOM else 0),
+        counts=np.zeros(OWN + 1, dtype=np.int64),
+        sums=np.ones(4),
+        dice=row_order.seeded_dice(seed),
+    )
+    first = 0
+    if settings.order == row_order.RANDOM:
+        shuffle(memory.order, memory.dice)
+        first = int(memory.order[0])
+    move_onto_row(rows, memory.direction, memory.shares, memory.counts, memory.sums, first)
+    return State(rows, settings, memory)
+
+
+def advance(state: State, budget: int) -> Status | None:
+    """Make at most `budget` updates."""
+    outcome = advance_loop(state.rows, state.settings, state.memory, budget)
+    if outcome == CLEAN_PASS:
+        return Status.SEPARATED if state.settings.epsilon == np.inf else Status.EPSILON
+    return {RUNNING: None, ORIGIN: Status.ORIGIN, PASSES: Status.BUDGET}[outcome]
+
+
+@compiled
+def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def]
+    """Move w towards rows that are not far enough on their side, at most `budget` times."""
+    counts, sums = memory.counts, memory.sums
+    shuffled = settings.order == row_order.RANDOM
+    n = row_count(rows)
+    made = 0
+    while True:
+        if not sums[SQUARE] > (_AT_ORIGIN * sums[REACH]) ** 2:
+            return ORIGIN
+        if counts[CLEAN] >= n and (not shuffled or counts[CURSOR] == 0):
+            return CLEAN_PASS
+        if counts[VISITS] >= settings.last_visit:
+            return PASSES
+        # A row violates when scale * direction.z_r <= enough.
+        enough = enough_margin(sums[SQUARE], settings.epsilon) / sums[SCALE]
+        if settings.order == row_order.WORST:
+            row, product = least_margin(rows, memory.direction)
+            visited, found = n, not product > enough
+        else:
+            begin = counts[CURSOR]
+            wanted = settings.last_visit - counts[VISITS]
+            if not shuffled:
+                wanted = min(wanted, n - counts[CLEAN])
+            end = begin + min(wanted, n - begin)
+            place, product = next_violator(rows, memory.direction, enough, memory.order, begin, end)
+            visited, found = place - begin, place < end
+            row = 0
+            if found:
+                row = memory.order[place] if shuffled else place
+            counts[CURSOR] = place
+        if not found:
+            counts[CLEAN] += visited
+            counts[VISITS] += visited
+        elif made == budget:
+            if settings.order != row_order.WORST:
+                counts[CLEAN] += visited
+                counts[VISITS] += visited
+            return RUNNING
+        else:
+            step_towards(
+                rows,
+                memory.direction,
+                memory.shares,
+                counts,
+                sums,
+                row,
+                sums[SCALE] * product,
+                memory.squares[row],
+            )
+            made += 1
+            counts[CLEAN] = 0
+            counts[VISITS] += visited
+            if settings.order != row_order.WORST:
+                counts[VISITS] += 1
+                counts[CURSOR] += 1
+        if counts[CURSOR] == n:
+            counts[CURSOR] = 0
+            if shuffled:
+                shuffle(memory.order, memory.dice)
+
+
+@compiled
+def enough_margin(square, epsilon):  # type: ignore[no-untyped-def]
+    """Rows must have w.z above this: 0, and |w| (|w| - epsilon) for the epsilon-solution."""
+    if epsilon == np.inf:
+        return 0.0
+    return max(0.0, square - epsilon * math.sqrt(square))
+
+
+@compiled
+def next_violator(rows, direction, enough, order, begin, end):  # type: ignore[no-untyped-def]
+    """Return the first place from `begin` on whose row violates and its product, or `end`."""
+    shuffled = order.shape[0] > 0
+    for place in range(begin, end):
+        row = order[place] if shuffled else place
+        product = margin(rows, row, direction)
+        if not product > enough:
+            return place, product
+    return end, 0.0
+
+
+@inlined
+def step_towards(rows, direction, shares, counts, sums, row, product, row_square):  # type: ignore[no-untyped-def]
+    """Move w to the point of the segment [w, z] nearest the origin; `product` is w.z."""
+    square = sums[SQUARE]
+    # |w + k (z - w)|^2 is least at k = w.(w - z) / |w - z|^2.
+    distance = square - 2.0 * product + row_square
+    step = (square - product) / distance if distance > 0.0 else 1.0
+    if not step < 1.0:
+        updates = counts[UPDATES]
+        move_onto_row(rows, direction, shares, counts, sums, row)
+        counts[UPDATES] = updates + 1
+        return
+    scale = sums[SCALE] * (1.0 - step)
+    push(rows, row, step / scale, direction)
+    shares[row] += step / scale
+    sums[SCALE] = scale
+    sums[SQUARE] = (1.0 - step) ** 2 * square + step * (
+        2.0 * (1.0 - step) * product + step * row_square
+    )
+    sums[REACH] = (1.0 - step) * sums[REACH] + step * math.sqrt(row_square)
+    counts[UPDATES] += 1
+    counts[ROW] = row
+    # The running |w|^2 loses digits as w shrinks and as updates add up.
+    stale = counts[UPDATES] - counts[REFRESHED_AT] >= 256 + direction.shape[0] + shares.shape[0]
+    if stale or sums[SQUARE] < 1e-3 * sums[REFRESHED_SQUARE] or scale < _SMALLEST_SCALE:
+        refresh(direction, shares, counts, sums)
+
+
+@compiled
+def move_onto_row(rows, direction, shares, counts, sums, row):  # type: ignore[no-untyped-def]
+    """Set w = z."""
+    direction[:] = 0.0
+    shares[:] = 0.0
+    sums[SCALE] = 1.0
+    push(rows, row, 1.0, direction)
+    shares[row] = 1.0
+    counts[ROW] = row
+    refresh(direction, shares, counts, sums)
+    sums[REACH] = math.sqrt(sums[SQUARE])
+
+
+@compiled
+def refresh(direction, shares, counts, sums):  # type: ignore[no-untyped-def]
+    """Take the scale into the vectors and compute |w|^2 afresh."""
+    square = 0.0
+    for j in range(direction.shape[0]):
+        direction[j] *= sums[SCALE]
+        square += direction[j] * direction[j]
+    for r in range(shares.shape[0]):
+        shares[r] *= sums[SCALE]
+    sums[SCALE] = 1.0
+    sums[SQUARE] = sums[REFRESHED_SQUARE] = square
+    counts[REFRESHED_AT] = counts[UPDATES]

@@ -1,0 +1,1 @@
+"""The fewest training errors of any hyperplane."""

@@ -32,11 +32,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import separatrix as sx
 from benchmarks._report import SHARED
-from separatrix.data.class_files import read_classes
-from separatrix.data.delimited import parse_delimited
-from separatrix.data.libsvm import parse_libsvm, write_libsvm
-from separatrix.data.streams import Source, open_source
-from separatrix.data.words import TextEncoding, fit_text
+from separatrix.data.encodings.words import TextEncoding, fit_text
+from separatrix.data.readers.class_files import read_classes
+from separatrix.data.readers.delimited import parse_delimited
+from separatrix.data.readers.libsvm import parse_libsvm, write_libsvm
+from separatrix.data.sources.streams import Source, open_source
 
 REPEATS = 5
 

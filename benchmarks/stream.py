@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks import _text_sets as sets
 from benchmarks._report import SHARED, header
-from separatrix.data.libsvm import write_libsvm
+from separatrix.data.readers.libsvm import write_libsvm
 
 _OURS = """
 import os, sys, time

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from separatrix.data.libsvm import write_libsvm
+from separatrix.data.readers.libsvm import write_libsvm
 from separatrix.storage.model_file import read_model
 
 

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 import separatrix as sx
-from separatrix.data.line_feed import LineFeed
+from separatrix.data.sources.line_feed import LineFeed
 from separatrix.storage.model_file import read_model
 
 __all__ = ["COMMANDS", "run"]
@@ -89,7 +89,7 @@ def stream(folder: Path) -> None:
 
     The model names its file: so by the same words, wherever the folder is.
     """
-    from separatrix.data import line_feed
+    from separatrix.data.sources import line_feed
 
     line_feed.LineFeed = partial(LineFeed, size=1 << 13)  # type: ignore[misc]
     with contextlib.chdir(folder):

@@ -194,9 +194,9 @@ def test_little_work_is_done_in_python():
     told = """
 import sys
 import numpy as np
-from separatrix.data.streams import Source
-from separatrix.data.grid import read_grid
-from separatrix.data.libsvm import parse_libsvm
+from separatrix.data.sources.streams import Source
+from separatrix.data.readers.grid import read_grid
+from separatrix.data.readers.libsvm import parse_libsvm
 {before}
 rng = np.random.default_rng(0)
 values = rng.normal(size=(60, 3)) * 10.0 ** rng.integers(-300, 300, size=(60, 3))

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from typer.testing import CliRunner
 
 from separatrix.cli.main import app
-from separatrix.data.libsvm import write_libsvm
+from separatrix.data.readers.libsvm import write_libsvm
 
 
 def folder_of(path, seed=0):

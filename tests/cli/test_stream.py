@@ -15,7 +15,7 @@ from benchmarks import stream_kills
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
-from separatrix.data.libsvm import write_libsvm
+from separatrix.data.readers.libsvm import write_libsvm
 from separatrix.storage.model_file import read_model
 from tests.cli.command import separatrix as run
 from tests.naive import sgd as naive

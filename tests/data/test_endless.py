@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import separatrix as sx
-from separatrix.data import byte_stream, streams
+from separatrix.data.sources import byte_stream, streams
 from tests.cli.command import separatrix as run
 
 ROWS = b"x,class\n0,a\n1,a\n2,b\n3,b\n"

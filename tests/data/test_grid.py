@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import separatrix as sx
-from separatrix.data import grid
-from separatrix.data.columns import is_number
-from separatrix.data.grid import read_grid
-from separatrix.data.streams import Source
+from separatrix.data.encodings.columns import is_number
+from separatrix.data.readers import grid
+from separatrix.data.readers.grid import read_grid
+from separatrix.data.sources.streams import Source
 
 numbers = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),

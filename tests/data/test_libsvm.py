@@ -8,9 +8,9 @@ from sklearn.datasets import load_svmlight_file
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
-from separatrix.data import libsvm
-from separatrix.data.libsvm import parse_libsvm, write_libsvm
-from separatrix.data.streams import Source, open_source
+from separatrix.data.readers import libsvm
+from separatrix.data.readers.libsvm import parse_libsvm, write_libsvm
+from separatrix.data.sources.streams import Source, open_source
 from tests.naive.libsvm import read_libsvm
 from tests.optional import shared_file
 
@@ -119,7 +119,7 @@ def test_any_number_of_threads_and_chunks_gives_the_same_bits(monkeypatch):
 
 
 def libsvm_text(X, y):
-    from separatrix.data.libsvm_text import libsvm_text
+    from separatrix.data.readers.libsvm_text import libsvm_text
 
     return libsvm_text(X, y)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix._compiled import is_interpreted
-from separatrix.data.numbers import parse_numbers
+from separatrix.data.readers.numbers import parse_numbers
 
 
 def parse(tokens):

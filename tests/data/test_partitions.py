@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 import separatrix as sx
 from separatrix.data import partitions
-from separatrix.data.libsvm import write_libsvm
 from separatrix.data.partitions import bytes_of, open_partitions
+from separatrix.data.readers.libsvm import write_libsvm
 
 
 def rows(n=120, d=30, seed=0):

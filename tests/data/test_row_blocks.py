@@ -60,7 +60,7 @@ def test_blocks_are_the_whole(name, contents, options, size, tmp_path):
     ],
 )
 def test_words_are_looked_up_once_and_counted_as_ever(options, tmp_path, monkeypatch):
-    monkeypatch.setattr("separatrix.data.words._MOST_REMEMBERED", 3)
+    monkeypatch.setattr("separatrix.data.encodings.words._MOST_REMEMBERED", 3)
     path = tmp_path / "data.txt"
     path.write_text(TEXTS)
     encoding = sx.read(path, **options).encoding

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import separatrix as sx
-from separatrix.data.scaling import METHODS, Scaling, deviations, fit_scaling
+from separatrix.data.encodings.scaling import METHODS, Scaling, deviations, fit_scaling
 
 matrices = arrays(
     float, st.tuples(st.integers(1, 8), st.integers(1, 4)), elements=st.integers(-50, 50)
@@ -65,7 +65,7 @@ def test_what_makes_no_sense_is_refused():
 
 
 def test_deviations_of_large_data_are_added_up(monkeypatch):
-    from separatrix.data import scaling
+    from separatrix.data.encodings import scaling
 
     X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32) + 100.0
     X[:, 2] = 7.0

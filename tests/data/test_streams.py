@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import separatrix as sx
 from separatrix._write_aside import write_whole
-from separatrix.data import progress, streams
-from separatrix.data.streams import line_and_column, open_source
+from separatrix.data.sources import progress, streams
+from separatrix.data.sources.streams import line_and_column, open_source
 
 ROWS = b"".join(b"%+d 1:%d 2:0.5\n" % (1 - 2 * (row % 2), row) for row in range(200))
 

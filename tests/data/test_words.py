@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 import separatrix as sx
-from separatrix.data import tokens
-from separatrix.data.tokens import tokenise
-from separatrix.data.words import TextEncoding, fit_text
+from separatrix.data.encodings import tokens
+from separatrix.data.encodings.tokens import tokenise
+from separatrix.data.encodings.words import TextEncoding, fit_text
 from tests.naive import words as naive
 
 any_text = st.text(max_size=40)

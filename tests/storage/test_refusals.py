@@ -13,8 +13,8 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
-from separatrix.data.encoding import TableEncoding
-from separatrix.data.readers import IndexEncoding
+from separatrix.data.encodings.encoding import TableEncoding
+from separatrix.data.readers.by_kind import IndexEncoding
 from separatrix.storage import peer_text
 from separatrix.storage.model_checks import require_spreads
 from separatrix.storage.model_file import MAGIC, ModelFile, from_bytes, to_bytes

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from separatrix.data.line_feed import Chunk
+    from separatrix.data.sources.line_feed import Chunk
     from separatrix.data.stream_rows import Batch, Parser
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from separatrix.cli._stream_telling import Teller
-    from separatrix.data.line_feed import Chunk, LineFeed
+    from separatrix.data.sources.line_feed import Chunk, LineFeed
     from separatrix.storage.stream_checkpoint import Checkpoint
 
 _WARM_UP_LINES = 1000
@@ -113,10 +113,10 @@ class StreamRun:
         """Settle how to read and which classes there are; return the chunk without a header."""
         import numpy as np
 
-        from separatrix.data.labels import tidy_labels
-        from separatrix.data.line_feed import passed
+        from separatrix.data.encodings.labels import tidy_labels
+        from separatrix.data.encodings.target import refuse_amounts
+        from separatrix.data.sources.line_feed import passed
         from separatrix.data.stream_rows import parser_for
-        from separatrix.data.target import refuse_amounts
         from separatrix.estimators.sgd import SGD
         from separatrix.estimators.stream_learner import Progressive, StreamLearner
         from separatrix.storage.stream_checkpoint import Checkpoint
@@ -146,7 +146,7 @@ class StreamRun:
 
     def _digest(self, chunk: Chunk) -> None:
         """Learn all lines of a chunk; a bad one is left out, or ends the run after those before."""
-        from separatrix.data.line_feed import passed
+        from separatrix.data.sources.line_feed import passed
         from separatrix.errors import DataError
 
         while chunk.data:

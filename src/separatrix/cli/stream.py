@@ -78,7 +78,7 @@ def stream(
     """Learn from lines as they come; every row is predicted first, so the error told is honest."""
     from separatrix.cli._stream_run import StreamRun
     from separatrix.cli._stream_telling import Teller
-    from separatrix.data.line_feed import LineFeed, Place
+    from separatrix.data.sources.line_feed import LineFeed, Place
 
     _require_sensible(kind, window, every, checkpoint, skip_bad, bits, ngrams)
     paths = data or ["-"]
@@ -139,7 +139,7 @@ def _resumed(model: Path, max_features: int) -> Checkpoint:
 
 
 def _declare(state: Checkpoint, declared: list[str]) -> None:
-    from separatrix.data.labels import tidy_labels
+    from separatrix.data.encodings.labels import tidy_labels
 
     labels = tidy_labels(declared)
     if (labels.dtype.kind == "U") != (state.learner.classes.dtype.kind == "U"):

@@ -34,7 +34,7 @@ def verify(
     from separatrix.checker import Refused
     from separatrix.cli.separable import two_labels
     from separatrix.core.verdict import FORMAT as VERDICT_FORMAT
-    from separatrix.data.streams import open_source
+    from separatrix.data.sources.streams import open_source
     from separatrix.errors import DataError
     from separatrix.report.study_proof import STUDY_FORMAT, prove_study, prove_verdict
 

@@ -104,7 +104,7 @@ def _last(model: Any) -> Any:
 def _unit(name: str, encoding: Any) -> str:
     """Say for how much of the feature a weight is.
 
-    >>> from separatrix.data.words import TextEncoding
+    >>> from separatrix.data.encodings.words import TextEncoding
     >>> _unit("good", TextEncoding(("good",))), _unit("age", None)
     ('occurrence', 'unit')
     """

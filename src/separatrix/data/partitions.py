@@ -25,7 +25,7 @@ from separatrix.data.block_store import (
     verify_block,
     write_block,
 )
-from separatrix.data.partition_sources import kind_of, looked_through, pieces_of
+from separatrix.data.readers.partition_sources import kind_of, looked_through, pieces_of
 from separatrix.errors import DataError
 
 __all__ = ["Partitions", "bytes_of", "open_partitions"]
@@ -201,7 +201,7 @@ def open_partitions(
 def _names(
     kind: str, path: Path, target: str | None, width: int, zero_based: bool
 ) -> Sequence[str]:
-    from separatrix.data.numbered import Numbered
+    from separatrix.data.encodings.numbered import Numbered
 
     if kind != "parquet":
         return Numbered("", 0 if zero_based or kind == "npz" else 1, width)

@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data import readers
-from separatrix.data.byte_stream import Pieces, open_pieces
-from separatrix.data.delimited import parse_delimited
-from separatrix.data.embeddings import arrays_of, check_finite, labels_of_rows
-from separatrix.data.frames import parquet_batches
-from separatrix.data.index_encoding import indexed
-from separatrix.data.labels import tidy_labels
+from separatrix.data.encodings.index_encoding import indexed
+from separatrix.data.encodings.labels import tidy_labels
+from separatrix.data.encodings.words import TextEncoder
 from separatrix.data.options import ReadOptions
-from separatrix.data.streams import STDIN, Source, open_source
+from separatrix.data.readers import by_kind as readers
+from separatrix.data.readers.delimited import parse_delimited
+from separatrix.data.readers.embeddings import arrays_of, check_finite, labels_of_rows
+from separatrix.data.readers.frames import parquet_batches
+from separatrix.data.sources.byte_stream import Pieces, open_pieces
+from separatrix.data.sources.streams import STDIN, Source, open_source
 from separatrix.data.table import read_as
-from separatrix.data.words import TextEncoder
 from separatrix.errors import DataError
 
 __all__ = ["Block", "row_blocks"]

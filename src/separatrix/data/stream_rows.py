@@ -12,18 +12,18 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from separatrix.data.columns import MISSING_WORDS
-from separatrix.data.delimited import parse_delimited
-from separatrix.data.encoding import fit_encoding
-from separatrix.data.hashed_lines import hash_texts
-from separatrix.data.labels import tidy_labels
-from separatrix.data.libsvm import parse_libsvm
-from separatrix.data.line_feed import Chunk
-from separatrix.data.readers import IndexEncoding, see_kind
-from separatrix.data.streams import Source
-from separatrix.data.target import choose_target, known_column, target_labels
-from separatrix.data.text import label_side
-from separatrix.data.words import TextEncoding
+from separatrix.data.encodings.columns import MISSING_WORDS
+from separatrix.data.encodings.encoding import fit_encoding
+from separatrix.data.encodings.hashed_lines import hash_texts
+from separatrix.data.encodings.labels import tidy_labels
+from separatrix.data.encodings.target import choose_target, known_column, target_labels
+from separatrix.data.encodings.words import TextEncoding
+from separatrix.data.readers.by_kind import IndexEncoding, see_kind
+from separatrix.data.readers.delimited import parse_delimited
+from separatrix.data.readers.libsvm import parse_libsvm
+from separatrix.data.readers.text import label_side
+from separatrix.data.sources.line_feed import Chunk
+from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError
 
 __all__ = ["Batch", "Parser", "parser_for", "parser_of"]

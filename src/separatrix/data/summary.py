@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._sparse import sparse
-from separatrix.data.encoding import TableEncoding
+from separatrix.data.encodings.encoding import TableEncoding
 from separatrix.data.table import Table
 
 __all__ = ["summarise"]

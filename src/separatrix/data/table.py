@@ -15,10 +15,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from separatrix.data import readers
-from separatrix.data.frames import is_frame
 from separatrix.data.options import ReadOptions
-from separatrix.data.streams import STDIN
+from separatrix.data.readers import by_kind as readers
+from separatrix.data.readers.frames import is_frame
+from separatrix.data.sources.streams import STDIN
 
 __all__ = ["Table", "encoding_from_dict", "read", "read_as"]
 

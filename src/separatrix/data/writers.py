@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
-from separatrix.data.libsvm import write_libsvm
+from separatrix.data.readers.libsvm import write_libsvm
 from separatrix.data.table import Table
 from separatrix.errors import DataError
 

@@ -36,7 +36,7 @@ def read(
     kind = format_of(path)
     if kind == "sx":
         return read_model(path, plain=plain)
-    from separatrix.data.readers import IndexEncoding
+    from separatrix.data.readers.by_kind import IndexEncoding
 
     if kind == "liblinear":
         from separatrix.storage.liblinear_model import read_liblinear

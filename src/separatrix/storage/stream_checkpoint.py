@@ -10,11 +10,11 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from separatrix.data.encoding import TableEncoding
-from separatrix.data.line_feed import Place
-from separatrix.data.readers import IndexEncoding
+from separatrix.data.encodings.encoding import TableEncoding
+from separatrix.data.encodings.words import TextEncoding
+from separatrix.data.readers.by_kind import IndexEncoding
+from separatrix.data.sources.line_feed import Place
 from separatrix.data.stream_rows import Parser, parser_of
-from separatrix.data.words import TextEncoding
 from separatrix.errors import DataError, ModelFileError
 from separatrix.estimators.stream_learner import Progressive, StreamLearner
 from separatrix.solvers.updates import page_hinkley

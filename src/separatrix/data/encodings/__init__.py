@@ -1,0 +1,1 @@
+"""How raw columns and texts become features and labels, kept with the model."""

@@ -1,0 +1,235 @@
+"""How one column becomes features: fitted on the training column, applied to any later one.
+
+- a number stays a number; a missing one becomes the median, with an indicator ``name=(missing)``;
+- a text is one-hot encoded as ``name=value``; the rarest over the cap share ``name=(other)``,
+  and a missing one has a category of its own, ``name=(missing)``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.data.encodings.columns import Column, is_number
+from separatrix.data.encodings.identifiers import say_names, say_numbering
+from separatrix.data.readers.decimal_commas import is_comma_number
+
+__all__ = ["CategoryCode", "Code", "NumberCode", "fit_code"]
+
+MISSING, OTHER = "(missing)", "(other)"
+_MOSTLY_NUMBERS = 0.9
+_FEW_VALUES = 20
+_MEDIAN_ROWS = 1 << 17  # more, in a column without gaps, are sampled evenly
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?"
+    r"|\d{1,2}:\d{2}(:\d{2}.*)?|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, \d{4}"
+)
+_SIGNED_NUMBER = re.compile(r"[-+]?[$€£¥]?\s*[-+]?\d[\d.,' \u00a0]*([eE][-+]?\d+)?\s*[%‰$€£¥]?")
+
+Slots = list[tuple[int | NDArray[np.int32], NDArray[np.float64]]]  # feature, value of each row
+
+
+@dataclass(frozen=True)
+class NumberCode:
+    """A numeric feature and, where the training column had gaps, an indicator of a gap.
+
+    A gap becomes the median of training, whether there were gaps in training or not.
+    """
+
+    name: str
+    median: float
+    indicator: bool
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features this column gives."""
+        return [self.name, f"{self.name}={MISSING}"] if self.indicator else [self.name]
+
+    @property
+    def dense(self) -> bool:
+        """Whether most of the features are expected to differ from zero."""
+        return True
+
+    def absent(self, n_rows: int) -> Slots:
+        """Return the features of a column that is not there."""
+        return self._slots(np.full(n_rows, np.nan))
+
+    def _slots(self, values: NDArray[np.float64]) -> Slots:
+        gaps = np.isnan(values)
+        slots: Slots = [(0, np.where(gaps, self.median, values) if gaps.any() else values)]
+        if self.indicator:
+            slots.append((1, gaps.astype(float)))
+        return slots
+
+    def apply(self, column: Column, missing: frozenset[str], notes: list[str]) -> Slots:
+        """Return, for each slot, the feature and the value of every row."""
+        values = column.numbers(missing)
+        if values is None:
+            row, word = column.first_word(missing)
+            raise column.error(
+                f"column {self.name!r} held numbers in training, but here is {word!r}; "
+                "correct the cell or leave it empty",
+                row,
+            )
+        gaps = int(np.isnan(values).sum())
+        if gaps and not self.indicator:
+            notes.append(
+                f"{self.name}: {gaps} missing, none in training; each became {self.median:g}"
+            )
+        return self._slots(values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that say the same."""
+        return {"kind": "number", **self.__dict__}
+
+
+@dataclass(frozen=True)
+class CategoryCode:
+    """One feature per kept value, and perhaps one for all others and one for missing."""
+
+    name: str
+    values: tuple[str, ...]
+    other: bool
+    missing: bool
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features this column gives."""
+        extra = [OTHER] * self.other + [MISSING] * self.missing
+        return [f"{self.name}={value}" for value in [*self.values, *extra]]
+
+    @property
+    def dense(self) -> bool:
+        """Whether most of the features are expected to differ from zero."""
+        return False
+
+    def absent(self, n_rows: int) -> Slots:
+        """Return the features of a column that is not there."""
+        return self._slots(np.full(n_rows, self._missing_place, dtype=np.int32))
+
+    @property
+    def _missing_place(self) -> int:
+        return len(self.values) + self.other if self.missing else -1
+
+    def _slots(self, places: NDArray[np.int32]) -> Slots:
+        return [(np.maximum(places, 0), (places >= 0).astype(float))]
+
+    def apply(self, column: Column, missing: frozenset[str], notes: list[str]) -> Slots:
+        """Return, for each slot, the feature and the value of every row."""
+        texts = column.texts(missing)
+        known = {value: place for place, value in enumerate(self.values)}
+        unseen_place = len(self.values) if self.other else -1
+        places = [known.get(value, unseen_place) for value in texts.values]
+        unseen = [value for value in texts.values if value not in known]
+        if unseen and not self.other:
+            shown = ", ".join(repr(value) for value in unseen[:3])
+            more = f" and {len(unseen) - 3} more" if len(unseen) > 3 else ""
+            notes.append(f"{self.name}: never seen in training: {shown}{more}; taken as none")
+        table = np.array([*places, self._missing_place], dtype=np.int32)
+        if (texts.codes < 0).any() and not self.missing:
+            notes.append(f"{self.name}: missing in some rows, never in training; taken as none")
+        return self._slots(table[texts.codes])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that say the same."""
+        return {"kind": "category", **self.__dict__, "values": list(self.values)}
+
+
+Code = NumberCode | CategoryCode
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    """Return the median of finite numbers; what NumPy adds is longer than the work."""
+    low, high = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, (low, high))
+    return float(0.5 * ordered[low] + 0.5 * ordered[high])
+
+
+def _fit_number(column: Column, values: NDArray[np.float64], notes: list[str]) -> NumberCode:
+    if column.decimal_commas:
+        notes.append(f"{column.name}: decimal commas, read as numbers")
+    say_numbering(column, values, notes)
+    gaps = np.isnan(values)
+    if not gaps.any():
+        some = values[:: -(-len(values) // _MEDIAN_ROWS)]
+        return NumberCode(column.name, _median(some), False)
+    median = _median(values[~gaps])
+    notes.append(
+        f"{column.name}: {int(gaps.sum())} missing, each replaced by the median {median:g} "
+        f"and marked by {column.name}={MISSING}"
+    )
+    return NumberCode(column.name, median, True)
+
+
+def _refuse_dates(column: Column, values: list[str]) -> None:
+    sample = values[:1000]
+    if sample and all(_DATE.fullmatch(value) for value in sample):
+        raise column.error(
+            f"column {column.name!r} holds dates or times, such as {values[0]!r}, which have no "
+            "one meaning as features; turn it into numbers (say, days since a start) or leave it "
+            f"out: drop=[{column.name!r}] (--drop {column.name})",
+            0,
+        )
+
+
+def _say_signs(column: Column, values: list[str], notes: list[str]) -> bool:
+    """Say it, and that it was said, where categories look like numbers with a sign or in groups."""
+    sample = values[:1000]
+    alike = [value for value in sample if _SIGNED_NUMBER.fullmatch(value)]
+    odd = [value for value in alike if not is_number(value)]
+    signed = bool(odd) and len(alike) >= _MOSTLY_NUMBERS * len(sample)
+    if signed:
+        hint = " or say decimal=',' (-O decimal=,)" if is_comma_number(odd[0]) else ""
+        notes.append(
+            f"{column.name}: looks like numbers, such as {odd[0]!r}, but is taken as categories; "
+            f"write them as plain numbers{hint}"
+        )
+    return signed
+
+
+def _fit_category(
+    column: Column, missing: frozenset[str], cap: int, told: bool, notes: list[str]
+) -> CategoryCode:
+    texts = column.texts(missing)
+    share = column.share_of_numbers(missing)
+    if not told and len(texts.values) > _FEW_VALUES and share >= _MOSTLY_NUMBERS:
+        row, word = column.first_word(missing)
+        raise column.error(
+            f"{word!r} is not a number, but {share:.1%} of column {column.name!r} are; correct "
+            f"it, or call it missing (missing=[{word!r}]), or take the column as categories "
+            f"(categorical=[{column.name!r}])",
+            row,
+        )
+    if not told:
+        _refuse_dates(column, texts.values)
+    if told or not _say_signs(column, texts.values, notes):
+        say_names(column, texts, notes)
+    counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.values))
+    gaps = int((texts.codes < 0).sum())
+    order = sorted(range(len(texts.values)), key=lambda code: (-counts[code], texts.values[code]))
+    kept = sorted(texts.values[code] for code in order[:cap])
+    if gaps:
+        notes.append(f"{column.name}: {gaps} missing, kept as a category {column.name}={MISSING}")
+    if len(order) > cap:
+        notes.append(
+            f"{column.name}: {len(order)} distinct values; the {cap} most frequent kept, "
+            f"the others pooled as {column.name}={OTHER}"
+        )
+    return CategoryCode(column.name, tuple(kept), len(order) > cap, gaps > 0)
+
+
+def fit_code(
+    column: Column, missing: frozenset[str], cap: int, categorical: bool, notes: list[str]
+) -> Code | None:
+    """Decide on the whole column how it becomes features; None when it holds nothing."""
+    values = None if categorical else column.numbers(missing)
+    if values is not None and np.isnan(values).all():
+        notes.append(f"{column.name}: no value in any row; left out")
+        return None
+    if values is not None:
+        return _fit_number(column, values, notes)
+    return _fit_category(column, missing, cap, categorical, notes)

@@ -1,0 +1,183 @@
+"""The encoding of a table: how raw columns became features, kept with the model.
+
+    encoding.transform("new.csv").X
+
+applies what was learned on the training table to raw data: unseen categories, missing and extra
+columns are handled, and what was done is said in ``notes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix._sparse import sparse
+from separatrix.data.encodings.column_codes import CategoryCode, Code, NumberCode, Slots, fit_code
+from separatrix.data.encodings.columns import MISSING_WORDS, Column, TypedColumn
+from separatrix.data.encodings.plain import labels, maybe_text, numbers, required, texts
+from separatrix.errors import DataError
+
+__all__ = ["TableEncoding", "fit_encoding"]
+
+_ROWS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True)
+class TableEncoding:
+    """How the columns of a table become features."""
+
+    codes: tuple[Code, ...]
+    missing: frozenset[str] = MISSING_WORDS
+    target: str | None = None
+    dropped: tuple[str, ...] = ()
+    classes: tuple[Any, ...] = ()
+    single: bool = field(default=False)
+    decimal: str | None = None
+
+    @property
+    def kind_of_data(self) -> str:
+        """What it takes, in words."""
+        return "a table with the columns of training"
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features, in the order of the columns of X."""
+        return [name for code in self.codes for name in code.feature_names]
+
+    def apply(self, columns: Sequence[Column], n_rows: int) -> tuple[Any, list[str]]:
+        """Turn columns, in any order, into X; also return what had to be said."""
+        notes: list[str] = []
+        by_name = {column.name: column for column in columns}
+        slots: Slots = []
+        first = 0
+        for code in self.codes:
+            column = by_name.pop(code.name, None)
+            if column is None:
+                notes.append(f"{code.name}: the column is not there; taken as missing")
+                found = code.absent(n_rows)
+            else:
+                found = code.apply(column, self.missing, notes)
+            slots += [(features + first, values) for features, values in found]
+            first += len(code.feature_names)
+        known = {self.target, *self.dropped}
+        extra = [name for name in by_name if name not in known]
+        if extra:
+            notes.append(f"not used in training, left out: {', '.join(extra[:5])}")
+        if all(code.dense for code in self.codes):
+            return self._dense(slots, n_rows), notes
+        return _sparse(slots, n_rows, first), notes
+
+    def _dense(self, slots: Slots, n_rows: int) -> NDArray[Any]:
+        X = np.empty((n_rows, len(slots)), dtype=np.float32 if self.single else np.float64)
+        for place, (_, values) in enumerate(slots):
+            X[:, place] = values
+        return X
+
+    def transform(self, source: Any, **options: Any) -> Any:
+        """Read raw data, a path or a frame, and encode them as the training table was."""
+        from separatrix.data.table import read_as
+
+        return read_as(source, self, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON, that say the same."""
+        plain = {
+            "kind": "table",
+            "columns": [code.to_dict() for code in self.codes],
+            "missing": sorted(self.missing),
+            "target": self.target,
+            "dropped": list(self.dropped),
+            "classes": list(self.classes),
+            "single": self.single,
+        }
+        return plain if self.decimal is None else plain | {"decimal": self.decimal}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> TableEncoding:
+        """Return the encoding that plain data describe.
+
+        >>> encoding = TableEncoding((CategoryCode("job", ("clerk",), False, True),))
+        >>> TableEncoding.from_dict(encoding.to_dict()) == encoding
+        True
+        """
+        required(isinstance(plain["columns"], list), "columns must be a list")
+        required(plain.get("decimal") in (None, ",", "."), "decimal must be a comma or a point")
+        return cls(
+            tuple(_code_from(column) for column in plain["columns"]),
+            frozenset(texts(plain["missing"], "missing must be words")),
+            maybe_text(plain["target"], "target must be a name"),
+            texts(plain["dropped"], "dropped must be names"),
+            labels(plain["classes"]),
+            bool(plain["single"]),
+            plain.get("decimal"),
+        )
+
+
+def _code_from(plain: dict[str, Any]) -> Code:
+    kind, fields = plain["kind"], {key: value for key, value in plain.items() if key != "kind"}
+    required(type(fields["name"]) is str, "a column must have a name")
+    if kind == "number":
+        numbers([fields["median"]], "a median must be a number")
+        required(type(fields["indicator"]) is bool, "indicator must be true or false")
+        return NumberCode(**fields)
+    if kind == "category":
+        values = texts(fields["values"], "categories must be texts")
+        flags = [type(fields[name]) is bool for name in ("other", "missing")]
+        required(all(flags), "other and missing must be true or false")
+        return CategoryCode(**{**fields, "values": values})
+    raise DataError(f"the encoding has a column of an unknown kind, {kind!r}")
+
+
+def _sparse(slots: Slots, n_rows: int, n_features: int) -> sparse.csr_matrix:
+    """Gather the slots, row by row, into CSR; zeros are left out."""
+    parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+    for start in range(0, n_rows, _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        values = np.column_stack([values[rows] for _, values in slots])
+        features = np.empty(values.shape, dtype=np.int32)
+        for place, (feature, _) in enumerate(slots):
+            features[:, place] = feature[rows] if isinstance(feature, np.ndarray) else feature
+        kept = values != 0
+        parts.append((features[kept], values[kept], kept.sum(axis=1)))
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    np.cumsum(np.concatenate([counts for _, _, counts in parts]), out=indptr[1:])
+    indices = np.concatenate([indices for indices, _, _ in parts])
+    data = np.concatenate([values for _, values, _ in parts])
+    if indptr[-1] < 2**31:
+        indptr = indptr.astype(np.int32)
+    return sparse.csr_matrix((data, indices, indptr), shape=(n_rows, n_features))
+
+
+def fit_encoding(
+    columns: Sequence[Column],
+    target: str | None,
+    classes: Sequence[Any],
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    missing: Sequence[str] = (),
+    max_categories: int = 100,
+    decimal: str | None = None,
+) -> tuple[TableEncoding, list[str]]:
+    """Decide how each column becomes features; also return what had to be said."""
+    words = MISSING_WORDS | set(missing)
+    notes: list[str] = []
+    used = [column for column in columns if column.name != target and column.name not in drop]
+    codes = []
+    for column in used:
+        code = fit_code(column, words, max_categories, column.name in categorical, notes)
+        if code is not None:
+            codes.append(code)
+    if not codes:
+        raise DataError("there is no column of features beside the target")
+    left_out = {column.name for column in used} - {code.name for code in codes}
+    if decimal is None and any(column.decimal_commas for column in used):
+        decimal = ","
+    single = all(isinstance(column, TypedColumn) and column.is_float32 for column in used)
+    encoding = TableEncoding(
+        tuple(codes), words, target, (*drop, *sorted(left_out)), tuple(classes), single, decimal
+    )
+    return encoding, notes

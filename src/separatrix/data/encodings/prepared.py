@@ -1,0 +1,155 @@
+"""Columns to the fields of a Table: the target split off, the rest encoded, prose as words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from separatrix.data.encodings.columns import MISSING_WORDS, Column
+from separatrix.data.encodings.encoding import TableEncoding, fit_encoding
+from separatrix.data.encodings.labels import classes_of
+from separatrix.data.encodings.target import (
+    check_classes,
+    choose_target,
+    known_column,
+    target_labels,
+)
+from separatrix.data.encodings.words import TextEncoding, fit_text
+from separatrix.data.options import ReadOptions
+from separatrix.errors import DataError
+
+__all__ = ["encode_columns", "text_options"]
+
+Fields = dict[str, Any]
+
+_WORDS_OF_PROSE = 5
+_SAMPLE = 200
+
+
+def encode_columns(
+    columns: Sequence[Column],
+    file: str,
+    options: ReadOptions,
+    encoding: Any = None,
+) -> Fields:
+    """Choose the target, read the labels and encode the other columns."""
+    if not columns or not len(columns[0]):
+        raise DataError("the table has no rows", file=file, line=1, column=1)
+    if encoding is None:
+        return _fit(columns, file, options)
+    return _apply(columns, file, encoding)
+
+
+def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
+    options = replace(
+        options,
+        drop=[known_column(name, columns, file).name for name in options.drop],
+        categorical=[known_column(name, columns, file).name for name in options.categorical],
+    )
+    notes: list[str] = []
+    kept = [column for column in columns if column.name not in options.drop]
+    if options.target is None:
+        target, reason = choose_target(kept, file)
+        notes.append(reason)
+    else:
+        target = known_column(options.target, columns, file)
+    y = target_labels(target, MISSING_WORDS | set(options.missing), notes)
+    classes = check_classes(target, y, file)
+    labels = tuple(classes.tolist())
+    features = [column for column in kept if column.name != target.name]
+    if not features:
+        raise DataError("there is no column of features beside the target", file=file, line=1)
+    prose = _column_of_prose(features, file, options, notes)
+    encoding: Any
+    texts = None if prose is None else _texts_of(prose)
+    if prose is not None and texts is not None:
+        learned, X = fit_text(texts, text_options(options), options.max_features)
+        encoding = replace(learned, column=prose.name, target=target.name, classes=labels)
+    else:
+        encoding, said = fit_encoding(
+            columns, target.name, labels, options.drop, options.categorical, options.missing,
+            options.max_categories, options.decimal,
+        )  # fmt: skip
+        X, _ = encoding.apply(columns, len(y))
+        notes += said
+    return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes,
+            "target": target.name, "encoding": encoding, "notes": notes,
+            "texts": texts}  # fmt: skip
+
+
+def text_options(options: ReadOptions) -> TextEncoding:
+    """Return what was told about texts, as an encoding that has learned nothing yet."""
+    stop = options.stop_words
+    words = (stop,) if isinstance(stop, str) and stop else tuple(stop)
+    low, high = options.ngrams
+    return TextEncoding((), (low, high), options.weighting, words, options.hashing)
+
+
+def _column_of_prose(
+    features: Sequence[Column], file: str, options: ReadOptions, notes: list[str]
+) -> Column | None:
+    """Return the column to read as words: the one told, or the only one, if it holds prose."""
+    if options.text is not None:
+        return known_column(options.text, features, file)
+    prose = [column for column in features if _is_prose(column)]
+    if prose and len(features) == 1:
+        notes.append(f"{prose[0].name}: sentences, read as words")
+        return prose[0]
+    notes += [
+        f"{column.name}: looks like sentences; to use its words alone, text={column.name!r}"
+        for column in prose
+    ]
+    return None
+
+
+def _is_prose(column: Column) -> bool:
+    if column.share_of_numbers(MISSING_WORDS) > 0:
+        return False
+    texts = column.texts(MISSING_WORDS)
+    sample = texts.values[:_SAMPLE]
+    words = sum(len(text.split()) for text in sample)
+    distinct = len(texts.values) >= 0.5 * max(1, len(texts.codes))
+    return distinct and words >= _WORDS_OF_PROSE * max(1, len(sample))
+
+
+def _texts_of(column: Column) -> list[str]:
+    texts = column.texts(frozenset())
+    values = [*texts.values, ""]
+    return [values[code] for code in texts.codes.tolist()]
+
+
+def _apply(columns: Sequence[Column], file: str, encoding: Any) -> Fields:
+    if isinstance(encoding, TableEncoding):
+        expected = [code.name for code in encoding.codes]
+    elif isinstance(encoding, TextEncoding) and encoding.column is not None:
+        expected = [encoding.column]
+    else:
+        raise DataError("the data are of another kind than those of training", file=file)
+    by_name = {column.name: column for column in columns}
+    if not any(name in by_name for name in expected):
+        raise DataError(
+            f"none of the columns of training is here: {', '.join(expected[:5])}...; "
+            "the first line must hold their names",
+            file=file,
+            line=1,
+            column=1,
+        )
+    notes: list[str] = []
+    target = by_name.get(encoding.target)
+    y = np.empty(0, dtype=np.int64)
+    if target is not None:
+        try:
+            y = target_labels(target, MISSING_WORDS, notes, encoding.classes)
+        except DataError as error:
+            notes.append(f"labels were not used: {error.message}")
+    if isinstance(encoding, TableEncoding):
+        X, said = encoding.apply(columns, len(columns[0]))
+        notes += said
+    else:
+        X = encoding.encode(_texts_of(by_name[expected[0]]))
+    return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes_of(y),
+            "target": None if target is None else encoding.target, "encoding": encoding,
+            "notes": notes}  # fmt: skip

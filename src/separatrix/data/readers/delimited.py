@@ -1,0 +1,223 @@
+"""CSV and TSV: bytes to named columns of cells, with separator, header and faults found.
+
+Arrow splits the cells; what is a header and what is broken is decided here, with its line.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from separatrix.data.encodings.columns import CellColumn
+from separatrix.data.readers.arrow import opened
+from separatrix.data.readers.cells import find_record
+from separatrix.data.readers.delimited_head import (
+    SAMPLE_BYTES,
+    Sample,
+    end_of_comments,
+    find_separator,
+    looks_like_header,
+    names_of,
+    orange_target,
+    uses_decimal_commas,
+)
+from separatrix.data.readers.grid import read_grid
+from separatrix.data.sources.streams import Source
+from separatrix.errors import DataError
+
+__all__ = ["Delimited", "parse_delimited"]
+
+_BLOCK = 8 << 20
+_MOST_TEXT_COLUMNS = 5000  # each is one-hot encoded; more would take minutes and gigabytes
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """A delimited file whose records all have the same number of fields.
+
+    ``before`` is the byte where records start; what is above are comments.
+    """
+
+    source: Source
+    separator: str
+    columns: list[CellColumn]
+    header: bool
+    first_record: int
+    target: str | None = None
+    before: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.columns]
+
+    def place(self, row: int) -> tuple[int, int]:
+        """Return the line of a data row and the byte where it starts."""
+        record, below = self.first_record + row, self.source.octets[self.before :]
+        start = self.before + find_record(below, self.separator, wanted=record)[1]
+        return self.source.data.count(b"\n", 0, start) + 1, start
+
+    @property
+    def notes(self) -> list[str]:
+        """What had to be said."""
+        lines = sum(1 for line in self.source.data[: self.before].split(b"\n") if line.strip())
+        said = f"{lines} lines of comment" if lines > 1 else "a line of comment"
+        return [f"{said} (#) above the table left out"] if lines else []
+
+    def error(self, message: str, row: int, column: int) -> DataError:
+        """Return an error that points at a cell, the column counted from 1."""
+        line, _ = self.place(row)
+        return DataError(message, file=self.source.name, line=line, column=column)
+
+
+def _utf8(source: Source, encoding: str | None) -> Source:
+    """Return the contents as UTF-8 without a byte-order mark."""
+    data = source.data
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = encoding or "utf-16"
+    if encoding is not None:
+        try:
+            data = data.decode(encoding).encode()
+        except LookupError:
+            raise DataError(f"there is no encoding {encoding!r}; try 'latin-1'") from None
+        except UnicodeError as error:
+            raise source.error(f"the file is not {encoding} text ({error})", 0) from None
+    elif not data.isascii():
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            raise source.error(
+                f"byte 0x{data[error.start]:02x} is not UTF-8 text; if the file is in another "
+                "encoding, say so: encoding='latin-1' (--encoding latin-1)",
+                error.start,
+            ) from None
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if b"\0" in data[:SAMPLE_BYTES]:
+        at = data.index(b"\0")
+        raise source.error("there is a zero byte: this is not a text file", at)
+    return replace(source, data=data)
+
+
+class _Cells:
+    """The cells of a file as columns of strings, split by Arrow only when some are asked for."""
+
+    def __init__(self, source: Source, separator: str, start: int, wanted: list[bool]) -> None:
+        self._source, self._separator, self._start = source, separator, start
+        self._wanted, self._columns, self._split_before = wanted, dict[int, Any](), False
+
+    def column(self, place: int) -> Any:
+        """Hand over a column; the first call brings in all that are known to be needed."""
+        if place not in self._columns:
+            known = [at for at, needed in enumerate(self._wanted) if needed]
+            places = [place] if self._split_before else sorted({place, *known})
+            self._split_before = True
+            grid = self._split(places)
+            self._columns.update(zip(places, grid.columns, strict=True))
+        return self._columns.pop(place)
+
+    def _split(self, places: list[int]) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        source = self._source
+        names = [str(place) for place in range(len(self._wanted))]
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._separator, newlines_in_values=b'"' in source.data
+        )
+        convert = arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
+            check_utf8=False,
+            strings_can_be_null=False,
+            include_columns=[names[place] for place in places],
+        )
+        for block in (_BLOCK, 2**31 - 2):
+            read = arrow_csv.ReadOptions(column_names=names, block_size=block)
+            data = opened(memoryview(source.data)[self._start :])
+            try:
+                return arrow_csv.read_csv(data, read, parse, convert)
+            except pa.ArrowInvalid as error:
+                _refuse_ragged(source, self._separator, len(names), self._start)
+                if "straddl" not in str(error):
+                    raise source.error(
+                        f"the table cannot be split into cells: {error}", 0
+                    ) from None
+        raise source.error("a line is too long to be a row of a table", 0)
+
+
+def _refuse_ragged(source: Source, separator: str, width: int, start: int) -> None:
+    number, begin, _, fields = find_record(source.octets[start:], separator, n_fields=width)
+    if number >= 0:
+        raise source.error(
+            f"the line has {fields} fields, but the first has {width}; "
+            "add or remove separators, or quote the field that holds one",
+            start + begin,
+        ) from None
+
+
+def _columns(
+    found: Delimited, names: list[str], start: int, decimal: str | None
+) -> list[CellColumn]:
+    """Read numbers in one pass where no cell is quoted; leave the rest to be split into cells."""
+    source, separator, width = found.source, found.separator, len(names)
+    values = None
+    words = [True] * width
+    if source.data.find(b'"', start) < 0:
+        values, marked, fault = read_grid(source, separator, width, start)
+        if fault >= 0:
+            _refuse_ragged(source, separator, width, start)
+        words = marked.tolist()
+    if sum(words) > _MOST_TEXT_COLUMNS:
+        raise source.error(
+            f"there are {sum(words):,} columns of text or quoted cells, more than the "
+            f"{_MOST_TEXT_COLUMNS:,} a table may have; is {separator!r} the separator?",
+            start,
+        )
+    cells = _Cells(source, separator, start, words)
+    columns = []
+    for place, name in enumerate(names):
+        numbers = None if values is None or words[place] else values[:, place]
+        load = partial(cells.column, place)
+        columns.append(CellColumn(name, place + 1, load, found.error, numbers, decimal))
+    return columns
+
+
+def parse_delimited(
+    source: Source,
+    separator: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    before: int | None = None,
+) -> Delimited:
+    r"""Split a CSV or TSV file into columns.
+
+    ``before``: the byte where records start, where it is known; comments are looked for otherwise.
+
+    >>> parse_delimited(Source("x.csv", b"age;job\n39;clerk\n50;none\n", "", "", "")).names
+    ['age', 'job']
+    """
+    source = _utf8(source, encoding)
+    if before is None:
+        before = end_of_comments(source, separator)
+    separator = separator or find_separator(source, before)
+    records = Sample(source, separator, before).records
+    if not records:
+        raise source.error("the file is empty", 0)
+    orange, target = orange_target(records)
+    if header is None:
+        header = orange or looks_like_header(records, separator)
+    line = source.data.count(b"\n", 0, before) + 1
+    names = names_of(source, records[0], header, line)
+    first_record = (3 if orange else 1) if header else 0
+    found = Delimited(source, separator, [], header, first_record, target, before)
+    _, start = found.place(0)
+    if start >= len(source.data):
+        raise source.error("there is a header, but no rows", 0)
+    if decimal is None and separator == ",":
+        decimal = "."
+    elif decimal is None and uses_decimal_commas(records[first_record:]):
+        decimal = ","
+    found.columns.extend(_columns(found, names, start, decimal))
+    return found

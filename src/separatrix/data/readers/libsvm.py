@@ -1,0 +1,234 @@
+"""LIBSVM / SVMlight files: an exact, threaded reader, and a writer whose files read back the same.
+
+label [qid:number] index:value index:value ... [# comment]
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from separatrix._compiled import for_work
+from separatrix._sparse import sparse
+from separatrix.data.encodings.labels import tidy_labels
+from separatrix.data.readers import libsvm_rows as lines
+from separatrix.data.sources.progress import Progress
+from separatrix.data.sources.streams import Source, line_chunks
+from separatrix.errors import DataError
+
+__all__ = ["LibsvmData", "parse_libsvm", "write_libsvm"]
+
+CHUNK = 4 << 20
+
+_SENTENCES = {
+    lines.NO_LABEL: "the line has no label; each line starts with one, as in '+1 3:0.5'",
+    lines.BAD_INDEX: "expected a pair 'index:value' with a whole number before the colon, got {!r}",
+    lines.INDEX_TOO_LARGE: f"the feature index in {{!r}} is over {lines.LARGEST_INDEX}, "
+    "the largest a matrix here can have; renumber the features",
+    lines.BAD_VALUE: "expected a number after the colon, got {!r}",
+    lines.NOT_FINITE: "the value {!r} is too large for a float64; rescale the feature",
+    lines.BAD_QUERY: "expected a whole number of at most 18 digits after 'qid:', got {!r}",
+    lines.REPEATED_INDEX: "the feature of {!r} stands twice in the line; keep one",
+}
+
+
+@dataclass(frozen=True)
+class LibsvmData:
+    """What a LIBSVM file says; ``query_ids`` is None when no line has one."""
+
+    X: sparse.csr_matrix
+    y: NDArray[Any]
+    query_ids: NDArray[np.int64] | None
+    zero_based: bool
+
+
+def _token(source: Source, at: int) -> str:
+    """Return the blank-separated token at a place, shortened for an error message."""
+    found = re.compile(rb"[^ \t\r\n]*").match(source.data, at)
+    octets = found.group() if found else b""
+    text = octets[:40].decode("utf-8", "replace")
+    return text + "..." if len(octets) > 40 else text
+
+
+def _allocate(n_rows: int, n_pairs: int) -> lines.Rows:
+    values = np.empty(n_pairs)
+    places = [np.empty(n_rows, dtype=np.int64) for _ in range(4)]
+    indices = np.empty(n_pairs, dtype=np.int32)
+    return lines.Rows._make([np.empty(n_rows), *places, indices, values, values.view(np.int64)])
+
+
+def _part(rows: lines.Rows, row: int, n_rows: int, pair: int, n_pairs: int) -> lines.Rows:
+    by_row = [field[row : row + n_rows] for field in rows[:5]]
+    by_pair = [field[pair : pair + n_pairs] for field in rows[5:]]
+    return lines.Rows._make([*by_row, *by_pair])
+
+
+def _close_gaps(field: NDArray[Any], starts: list[int], used: list[int]) -> NDArray[Any]:
+    """Move what the chunks wrote together, in place; starts are where each chunk began."""
+    end = used[0] if used else 0
+    for start, count in zip(starts[1:], used[1:], strict=True):
+        if start != end:
+            field[end : end + count] = field[start : start + count].copy()
+        end += count
+    return field[:end]
+
+
+def _parse_chunks(source: Source, threads: int) -> tuple[lines.Rows, int]:
+    """Read all chunks side by side; return the joined rows and their oddities."""
+    text, chunks = source.octets, line_chunks(source.data, 0, CHUNK)
+    with (
+        ThreadPoolExecutor(threads) as pool,
+        Progress(f"Parsing {source.name}", len(source.data)) as progress,
+    ):
+        parse_rows = for_work(lines.parse_rows, len(text))
+        most = list(pool.map(lambda chunk: lines.count_at_most(text, *chunk), chunks))
+        row_starts = [0, *np.cumsum([rows for rows, _ in most]).tolist()]
+        pair_starts = [0, *np.cumsum([pairs for _, pairs in most]).tolist()]
+        rows = _allocate(row_starts[-1], pair_starts[-1])
+
+        def parse(number: int) -> tuple[int, int, int, int, int]:
+            (begin, end), (n_rows, n_pairs) = chunks[number], most[number]
+            part = _part(rows, row_starts[number], n_rows, pair_starts[number], n_pairs)
+            result = parse_rows(text, begin, end, part)
+            progress.advance(end - begin)
+            return result
+
+        results = list(pool.map(parse, range(len(chunks))))
+    for _, _, status, at, _ in results:
+        if status != lines.DONE:
+            raise source.error(_SENTENCES[status].format(_token(source, at)), at)
+    n_rows, n_pairs = [result[0] for result in results], [result[1] for result in results]
+    by_row = [_close_gaps(field, row_starts[:-1], n_rows) for field in rows[:5]]
+    indices = _close_gaps(rows.indices, pair_starts[:-1], n_pairs)
+    values = _close_gaps(rows.values, pair_starts[:-1], n_pairs)
+    joined = lines.Rows._make([*by_row, indices, values, values.view(np.int64)])
+    return joined, reduce(or_, (result[4] for result in results), 0)
+
+
+def _finish_parked(source: Source, rows: lines.Rows) -> None:
+    """Let ``float()`` settle the few values that were parked."""
+    number = re.compile(rb"[^ \t\r\n#]*")
+    for slot in np.flatnonzero(np.isnan(rows.values)):
+        at = int(rows.bits[slot]) - lines.PARKED
+        found = number.match(source.data, at)
+        rows.values[slot] = float(found.group()) if found else np.nan
+        if not np.isfinite(rows.values[slot]):
+            raise source.error(_SENTENCES[lines.NOT_FINITE].format(_token(source, at)), at)
+
+
+def _labels(source: Source, rows: lines.Rows) -> NDArray[Any]:
+    """Return labels as whole numbers, numbers or text, whichever holds them all."""
+    if np.isfinite(rows.labels).all():
+        return tidy_labels(rows.labels)
+    tokens: list[str] = []
+    for start, end in zip(rows.label_starts.tolist(), rows.label_ends.tolist(), strict=True):
+        try:
+            tokens.append(source.data[start:end].decode())
+        except UnicodeDecodeError as error:
+            raise source.error("the label is not UTF-8 text", start + error.start) from None
+    return tidy_labels(tokens)
+
+
+def _refuse_repeats(
+    source: Source, rows: lines.Rows, X: sparse.csr_matrix, zero_based: bool
+) -> None:
+    """Raise for a feature that stands twice in a line; X has its indices sorted."""
+    row_of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    same = np.flatnonzero((np.diff(X.indices) == 0) & (np.diff(row_of) == 0))
+    if len(same):
+        start = int(rows.label_ends[row_of[same[0]]])
+        line = source.data[start:].split(b"\n", 1)[0]
+        index = int(X.indices[same[0]]) + (not zero_based)
+        places = [m.start(1) for m in re.finditer(rb"(?<=[ \t])(0*%d:)" % index, line)]
+        at = start + places[-1]
+        raise source.error(_SENTENCES[lines.REPEATED_INDEX].format(_token(source, at)), at)
+
+
+def _matrix(
+    source: Source, rows: lines.Rows, zero_based: bool, n_features: int | None
+) -> sparse.csr_matrix:
+    indices = rows.indices
+    if not zero_based and len(indices):
+        if indices.min() == 0:
+            at = next(m.start(1) for m in re.finditer(rb"[ \t](0+:)", source.data))
+            raise source.error("index 0 in a file told to count from 1; read it 0-based", at)
+        indices -= 1
+    found = int(indices.max()) + 1 if len(indices) else 0
+    if n_features is not None and found > n_features:
+        raise source.error(
+            f"the file has feature {found}, but {n_features} features are asked for; "
+            "raise n_features, or leave it out"
+        )
+    kind = np.int32 if len(indices) < 2**31 else np.int64
+    indptr = np.zeros(len(rows.counts) + 1, dtype=kind)
+    np.cumsum(rows.counts, out=indptr[1:])
+    shape = (len(rows.counts), found if n_features is None else n_features)
+    return sparse.csr_matrix((rows.values, indices, indptr), shape=shape, copy=False)
+
+
+def parse_libsvm(
+    source: Source,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    threads: int | None = None,
+) -> LibsvmData:
+    r"""Read the contents of a LIBSVM file; counting from 0 is detected by an index 0.
+
+    >>> from separatrix.data.sources.streams import Source, line_chunks
+    >>> data = parse_libsvm(Source("two.libsvm", b"+1 1:0.5 3:2\n-1 2:1e-3 # note", "", "", ""))
+    >>> data.X.toarray().tolist(), data.y.tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 0.001, 0.0]], [1, -1])
+    """
+    rows, oddities = _parse_chunks(source, threads or min(8, os.cpu_count() or 1))
+    if not len(rows.labels):
+        raise source.error("the file holds no rows", 0)
+    if oddities & lines.SOME_PARKED:
+        _finish_parked(source, rows)
+    if zero_based is None:
+        zero_based = bool(len(rows.indices)) and int(rows.indices.min()) == 0
+    queries = rows.queries if (rows.queries >= 0).any() else None
+    X = _matrix(source, rows, zero_based, n_features)
+    if oddities & lines.OUT_OF_ORDER:
+        X.sort_indices()
+        _refuse_repeats(source, rows, X, zero_based)
+    return LibsvmData(X, _labels(source, rows), queries, zero_based)
+
+
+def write_libsvm(
+    path: str | os.PathLike[str],
+    X: ArrayLike | sparse.spmatrix,
+    y: ArrayLike,
+    zero_based: bool = False,
+    query_ids: ArrayLike | None = None,
+) -> None:
+    """Write rows so that reading them gives the same bits back; zeros are left out.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.libsvm"
+    >>> write_libsvm(path, [[0.5, 0.0], [0.0, 1e-300]], [1, -1])
+    >>> print(path.read_text())
+    1 1:0.5
+    -1 2:1e-300
+    <BLANKLINE>
+    """
+    from separatrix._write_aside import write_whole
+    from separatrix.data.readers.libsvm_text import libsvm_text
+
+    write_whole(path, libsvm_text(X, y, zero_based, query_ids))
+
+
+def refuse_label(label: str) -> None:
+    """Raise for a label that a LIBSVM line cannot hold."""
+    if not label or re.search(r"[\s#:]", label):
+        raise DataError(
+            f"the label {label!r} cannot be written to a LIBSVM file: it is empty or holds a "
+            "blank, ':' or '#'; rename it"
+        )

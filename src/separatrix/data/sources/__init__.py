@@ -1,0 +1,1 @@
+"""Where bytes come from: files, compressed or not, standard input, files that grow."""

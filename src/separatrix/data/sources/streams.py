@@ -1,0 +1,287 @@
+"""Bytes in: plain and compressed files and standard input, with a bound on expansion and a digest.
+
+A compressed file may say in a few bytes that it holds terabytes. Reading stops, with an error that
+says how to allow more, when the contents are over 200 times the size of the file (and over 16 MB),
+or over ``max_bytes`` where that is given. Arrays as NumPy and safetensors store them are mapped
+into memory, not read: only what is looked at is then brought in.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import mmap
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix.data.sources.progress import Progress
+from separatrix.errors import DataError
+
+__all__ = [
+    "LONGEST_LINE",
+    "MAGIC",
+    "STDIN",
+    "XZ_MEMORY",
+    "Source",
+    "endless",
+    "line_and_column",
+    "line_chunks",
+    "no_such_file",
+    "open_source",
+    "refuse_device",
+]
+
+STDIN = "-"
+LARGEST_EXPANSION = 200
+SMALL_ENOUGH = 16 << 20  # contents up to this size are never refused for their expansion
+LONGEST_LINE = 1 << 28
+_STEP = 1 << 20
+XZ_MEMORY = 100 << 20  # what `xz -9` needs to decompress, and half as much again
+
+MAGIC = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\x00": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """The contents of one file: ``sha256`` is of the file as stored, ``data`` is decompressed.
+
+    The data of a file that is mapped into memory are no bytes, but can be cut like bytes.
+    """
+
+    name: str
+    data: Any
+    sha256: str
+    suffix: str
+    compression: str
+
+    @property
+    def octets(self) -> NDArray[np.uint8]:
+        """The contents as an array of bytes, without a copy."""
+        return np.frombuffer(self.data, dtype=np.uint8)
+
+    def error(self, message: str, at: int | None = None) -> DataError:
+        """Return an error that points at the byte ``at`` of the contents."""
+        if at is None:
+            return DataError(message, file=self.name)
+        line, column = line_and_column(self.data, at)
+        return DataError(message, file=self.name, line=line, column=column)
+
+
+def line_and_column(data: bytes, at: int) -> tuple[int, int]:
+    r"""Return the line and the column, both counted from 1, of a byte.
+
+    >>> line_and_column(b"one\ntwo", 5)
+    (2, 2)
+    """
+    return data.count(b"\n", 0, at) + 1, at - data.rfind(b"\n", 0, at)
+
+
+def line_chunks(data: bytes, start: int, size: int) -> list[tuple[int, int]]:
+    r"""Cut the contents from byte ``start`` on at line ends, into pieces of about ``size`` bytes.
+
+    >>> line_chunks(b"one\ntwo\nthree", 0, 2)
+    [(0, 4), (4, 8), (8, 13)]
+    """
+    cuts = [start]
+    while cuts[-1] < len(data):
+        after = data.find(b"\n", min(cuts[-1] + size, len(data)))
+        cuts.append(after + 1 if after >= 0 else len(data))
+    return list(pairwise(cuts))
+
+
+class _XzFile(io.RawIOBase):
+    """An xz file read with a bound on the memory its headers may ask for."""
+
+    def __init__(self, stored: bytes) -> None:
+        self._stored, self._decoder = stored, lzma.LZMADecompressor(memlimit=XZ_MEMORY)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while True:
+            if self._decoder.eof:
+                rest = self._decoder.unused_data.lstrip(b"\0")
+                if not rest:
+                    return b""
+                self._stored, self._decoder = rest, lzma.LZMADecompressor(memlimit=XZ_MEMORY)
+            pending, self._stored = self._stored, b""
+            if not pending and self._decoder.needs_input:
+                raise EOFError("the compressed data are cut short")
+            piece = self._decoder.decompress(pending, size)
+            if piece:
+                return piece
+
+
+class _ZstdFile:
+    """A zstd stream by pyarrow, whose own ``read`` leaks its buffer where data are damaged."""
+
+    def __init__(self, stored: bytes) -> None:
+        import pyarrow as pa
+
+        self._stream = pa.CompressedInputStream(pa.BufferReader(stored), "zstd")
+
+    def read(self, size: int) -> bytes:
+        contents: bytes = self._stream.read_buffer(size).to_pybytes()
+        return contents
+
+
+_OPENERS: dict[str, Callable[[bytes], Any]] = {
+    ".gz": lambda stored: gzip.GzipFile(fileobj=io.BytesIO(stored)),
+    ".bz2": lambda stored: bz2.BZ2File(io.BytesIO(stored)),
+    ".xz": _XzFile,
+    ".zst": _ZstdFile,
+}
+
+
+def _expand(stored: bytes, compression: str, name: str, max_bytes: int | None) -> bytes:
+    """Decompress, a step at a time, and refuse what grows out of proportion."""
+    limit = max_bytes or max(SMALL_ENOUGH, LARGEST_EXPANSION * len(stored))
+    contents = io.BytesIO()
+    with Progress(f"Decompressing {name}") as progress:
+        try:
+            stream = _OPENERS[compression](stored)
+            while piece := stream.read(_STEP):
+                contents.write(piece)
+                progress.advance(len(piece))
+                if contents.tell() > limit:
+                    raise DataError(
+                        f"the contents grow to more than {limit:,} bytes from {len(stored):,}; "
+                        "if you trust the file, allow more with max_bytes (--max-bytes)",
+                        file=name,
+                        line=1,
+                        column=1,
+                    )
+        except DataError:
+            raise
+        except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+            raise DataError(
+                f"the {compression} file is damaged or cut short ({error}); get it again",
+                file=name,
+                line=1,
+                column=1,
+            ) from None
+    return contents.getvalue()
+
+
+def _too_large(name: str, max_bytes: int) -> DataError:
+    return DataError(
+        f"there are more than the {max_bytes:,} bytes allowed; "
+        "allow more with max_bytes (--max-bytes)",
+        file=name,
+    )
+
+
+def refuse_device(stream: Any, name: str) -> None:
+    """Refuse a device such as /dev/zero, which may have no end; a terminal and a pipe may be read.
+
+    A stream that is none of the system's is let pass.
+    """
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+        device = (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty()
+    except (OSError, ValueError, AttributeError):
+        return
+    if device:
+        raise DataError("this is a device, which may have no end; give a file or a pipe", name)
+
+
+def endless(name: str) -> DataError:
+    """Return the error for contents without any end of a line."""
+    return DataError(
+        f"there is no end of a line in {LONGEST_LINE >> 20:,} MB; this is no table, and no text",
+        file=name,
+    )
+
+
+def _memory() -> int:
+    """Return the bytes of memory there are, where the system says so."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return sys.maxsize
+
+
+def _read_stream(stream: BinaryIO, name: str, max_bytes: int | None) -> bytes:
+    refuse_device(stream, name)
+    max_bytes = max_bytes or _memory() // 2  # a pipe may have no end
+    buffer, lines = bytearray(), False
+    with Progress(f"Reading {name}") as progress:
+        while piece := stream.read(_STEP):
+            progress.advance(len(piece))
+            buffer += piece
+            lines = lines or b"\n" in piece
+            if len(buffer) > LONGEST_LINE and not lines:
+                raise endless(name)
+            if len(buffer) > max_bytes:
+                raise _too_large(name, max_bytes)
+    return bytes(buffer)
+
+
+def _read_stored(path: str, name: str, max_bytes: int | None) -> Any:
+    if path == STDIN:
+        return _read_stream(sys.stdin.buffer, name, max_bytes)
+    try:
+        with open(path, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return _read_stream(file, name, max_bytes)
+            if max_bytes is not None and os.fstat(file.fileno()).st_size > max_bytes:
+                raise _too_large(name, max_bytes)
+            start = file.read(16)
+            file.seek(0)
+            if start.startswith(b"\x93NUMPY") or start[4:9] == b"\0\0\0\0{":
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return file.read()
+    except FileNotFoundError:
+        raise no_such_file(path) from None
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}", file=name) from None
+
+
+def no_such_file(path: str) -> DataError:
+    """Return the error for a file that is not there, with a guess at the one that was meant."""
+    return DataError(f"there is no such file; {_nearby(path)}", file=path)
+
+
+def _nearby(path: str) -> str:
+    """Suggest a file of a similar name in the same folder."""
+    from difflib import get_close_matches
+
+    folder = Path(path).parent
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    close = get_close_matches(Path(path).name, names, n=1)
+    return f"did you mean '{folder / close[0]}'?" if close else "check the path"
+
+
+def open_source(path: str | os.PathLike[str], max_bytes: int | None = None) -> Source:
+    """Read a file whole, decompressing by its first bytes; ``"-"`` is standard input."""
+    path = os.fspath(path)
+    name = "standard input" if path == STDIN else path
+    data = _read_stored(path, name, max_bytes)
+    digest = hashlib.sha256(data).hexdigest()
+    start = bytes(data[:8])
+    compression = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "")
+    suffixes = [part.lower() for part in Path(path).suffixes]
+    if compression:
+        data = _expand(data, compression, name, max_bytes)
+        if suffixes and suffixes[-1] in (*_OPENERS, ".zstd"):
+            suffixes.pop()
+    return Source(name, data, digest, suffixes[-1] if suffixes else "", compression)

@@ -22,7 +22,6 @@ from separatrix.data.encodings.labels import tidy_labels
 from separatrix.data.readers import libsvm_rows as lines
 from separatrix.data.sources.progress import Progress
 from separatrix.data.sources.streams import Source, line_chunks
-from separatrix.errors import DataError
 
 __all__ = ["LibsvmData", "parse_libsvm", "write_libsvm"]
 
@@ -223,12 +222,3 @@ def write_libsvm(
     from separatrix.data.readers.libsvm_text import libsvm_text
 
     write_whole(path, libsvm_text(X, y, zero_based, query_ids))
-
-
-def refuse_label(label: str) -> None:
-    """Raise for a label that a LIBSVM line cannot hold."""
-    if not label or re.search(r"[\s#:]", label):
-        raise DataError(
-            f"the label {label!r} cannot be written to a LIBSVM file: it is empty or holds a "
-            "blank, ':' or '#'; rename it"
-        )

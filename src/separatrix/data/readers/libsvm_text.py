@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from separatrix._sparse import sparse
-from separatrix.data.readers.libsvm import refuse_label
 from separatrix.errors import DataError
 
 __all__ = ["libsvm_text"]
@@ -24,7 +24,7 @@ def _label_texts(y: NDArray[Any]) -> Any:
     distinct, codes = np.unique(y, return_inverse=True)
     texts = [repr(label) if isinstance(label, float) else str(label) for label in distinct.tolist()]
     for text in texts:
-        refuse_label(text)
+        _refuse_label(text)
     return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts)).dictionary_decode()
 
 
@@ -66,3 +66,12 @@ def libsvm_text(
             part.sum_duplicates()
             part.eliminate_zeros()
         yield _block(part, labels[start : start + _ROWS_AT_ONCE], 0 if zero_based else 1)
+
+
+def _refuse_label(label: str) -> None:
+    """Raise for a label that a LIBSVM line cannot hold."""
+    if not label or re.search(r"[\s#:]", label):
+        raise DataError(
+            f"the label {label!r} cannot be written to a LIBSVM file: it is empty or holds a "
+            "blank, ':' or '#'; rename it"
+        )

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import separatrix as sx
-from separatrix.data.encodings.scaling import METHODS, Scaling, deviations, fit_scaling
+from separatrix.data.scaling import METHODS, Scaling, deviations, fit_scaling
 
 matrices = arrays(
     float, st.tuples(st.integers(1, 8), st.integers(1, 4)), elements=st.integers(-50, 50)

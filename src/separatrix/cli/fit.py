@@ -225,7 +225,7 @@ def _write(
 def _heaviest(machine: Any, table: Table) -> list[dict[str, float]]:
     """Return each machine's weights of most effect: weight times the spread of its column."""
     from separatrix.core.explanation import weights_by_name
-    from separatrix.data.encodings.scaling import deviations
+    from separatrix.data.scaling import deviations
 
     spreads, names = deviations(table.X), table.feature_names
     return [

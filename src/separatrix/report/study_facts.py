@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.explanation import weights_by_name
-from separatrix.data.encodings.scaling import deviations
+from separatrix.data.scaling import deviations
 from separatrix.data.table import Table
 from separatrix.report import facts as f
 from separatrix.report.evaluation import own_margins

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.data.encodings.scaling import fit_scaling
+from separatrix.data.scaling import fit_scaling
 from separatrix.errors import SeparationWarning
 from separatrix.estimators.replay import replay
 from separatrix.plots._style import CLASS_COLOURS

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.encodings.scaling import deviations
+from separatrix.data.scaling import deviations
 from separatrix.errors import DataError
 from separatrix.storage.fitted_values import Mismatch, are_same
 from separatrix.storage.model_file import ModelFile

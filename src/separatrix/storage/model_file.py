@@ -121,7 +121,7 @@ def to_bytes(
 
 def _spreads(table: Any, rows: Any) -> np.ndarray | None:
     """Return the standard deviations of the features, zero where a feature is constant."""
-    from separatrix.data.encodings.scaling import deviations
+    from separatrix.data.scaling import deviations
 
     X = getattr(table, "X", None)  # rows that are not in memory have none
     return None if X is None else deviations(X if rows is None else X[rows])

@@ -65,7 +65,7 @@ def test_what_makes_no_sense_is_refused():
 
 
 def test_deviations_of_large_data_are_added_up(monkeypatch):
-    from separatrix.data.encodings import scaling
+    from separatrix.data import scaling
 
     X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32) + 100.0
     X[:, 2] = 7.0

@@ -73,7 +73,7 @@ _HOME = {
     "Table": "separatrix.data.table",
     "Verdict": "separatrix.core.verdict",
     "ZeroOne": "separatrix.estimators.zero_one",
-    "bounds": "separatrix.certificates.bounds",
+    "bounds": "separatrix.selection.bounds",
     "exchange": "separatrix.storage.exchange",
     "lift": "separatrix.estimators.lift",
     "load": "separatrix.storage.model_file",

@@ -12,9 +12,9 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from separatrix.certificates import bounds
 from separatrix.report import facts as f
 from separatrix.report.excerpts import Excerpts
+from separatrix.selection import bounds
 
 __all__ = ["calibration_of", "curves_of", "margins_of", "mistakes_of", "own_margins"]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from separatrix.certificates import bounds
-from separatrix.certificates.bound_results import Bound, Interval
 from separatrix.errors import DataError
 from separatrix.problem.signed import as_matrix
+from separatrix.selection import bounds
+from separatrix.selection.bound_results import Bound, Interval
 
 __all__ = ["Overlap", "TestResult", "linear_bounds", "result_of"]
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-from separatrix.certificates.bound_results import Bound, Interval, SampleSize, StructuralRisk
+from separatrix.selection.bound_results import Bound, Interval, SampleSize, StructuralRisk
 
 __all__ = [
     "Bound",

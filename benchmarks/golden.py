@@ -116,8 +116,15 @@ def fit_answers(sx: Any, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield f"{name} on {data}", _fit_answer(sx, make, X, y, folder / "model.sx")
+        yield f"separability on {data}", _verdict(sx, X, y)
+
+
+def _verdict(sx: Any, X: Any, y: Any) -> dict[str, str]:
+    try:
         found = sx.separability(X, y)
-        yield f"separability on {data}", {"words": str(found), **_values(found)}
+    except sx.DataError as error:
+        return {"refused": str(error)}
+    return {"words": str(found), **_values(found)}
 
 
 def _fit_answer(sx: Any, make: Callable[[], Any], X: Any, y: Any, file: Path) -> dict[str, str]:

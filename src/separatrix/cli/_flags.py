@@ -12,6 +12,7 @@ from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
 from separatrix._terminal import cleansed
+from separatrix.cli._light_imports import light_imports
 
 __all__ = ["PlainCommand", "PlainGroup"]
 
@@ -33,7 +34,8 @@ class PlainCommand(_PlainFlags, TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; names from data may stand in what it refuses."""
         try:
-            return super().invoke(ctx)
+            with light_imports():
+                return super().invoke(ctx)
         except BadParameter as error:
             vars(error)["message"] = cleansed(error.message)
             raise

@@ -122,7 +122,7 @@ def fit_answers(sx: Any, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
 def _verdict(sx: Any, X: Any, y: Any) -> dict[str, str]:
     try:
         found = sx.separability(X, y)
-    except sx.DataError as error:
+    except ValueError as error:
         return {"refused": str(error)}
     return {"words": str(found), **_values(found)}
 

@@ -269,7 +269,8 @@ def least_squares(
 def fisher(book: Book, proof: Any, facts: Facts, weights: Any) -> None:
     used = [i for i, s in enumerate(weights) if s > 0.0]
     rows, s = [facts.rows[i] for i in used], [exact(weights[i]) for i in used]
-    codes = [facts.codes[i] for i in used]
+    present = sorted({facts.codes[i] for i in used})  # a class may have lost all its weight
+    codes = [present.index(facts.codes[i]) for i in used]
     w = vector(proof.weights)
     book.at_most("ratio", proof.ratio, lambda: squares.ratio(rows, codes, s, w))
     book.at_least("bound", proof.bound, lambda: squares.largest_ratio(rows, codes, s))

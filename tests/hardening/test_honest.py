@@ -278,3 +278,9 @@ def test_a_column_that_varies_where_rows_weigh_nothing_is_refused_in_words():
     X = sp.csr_array([[23.0, 23.0], [-1.0, -1.0], [1.0, 1.0], [-1.0, -1.0]])
     with pytest.raises(sx.DataError, match="sample weights differ too much"):
         sx.Fisher(shrinkage=0.5).fit(X, [1, 0, 0, 0], [1e-312, 1e-312, 1.0, 1e-312])
+
+
+def test_rows_of_weight_zero_do_not_unmake_the_proof_of_least_squares():
+    """Fit and `check` named different rows: those of weight 0 were there for one of them."""
+    X, y, weights = [[1.0], [9.0], [2.0], [4.0]], [0, 1, 1, 0], [1.0, 0.0, 1.0, 1.0]
+    assert sx.LeastSquares().fit(X, y, weights).certificate_.check(X, y, weights)

@@ -55,7 +55,7 @@ class LeastSquaresOptimality:
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove both bounds again from the data; other data are refused."""
-        X, T, s = _given(self.in_its_form(X), y, sample_weight, self.task)
+        X, y, T, s = _given(self.in_its_form(X), y, sample_weight, self.task)
         W = np.array(self.weights)
         fits = (self.n_rows, self.n_features) == X.shape and W.shape == (T.shape[1], X.shape[1] + 1)
         if not fits or _sha256(X, T, s) != self.data_sha256:
@@ -118,7 +118,7 @@ def check_least_squares(
     tolerance: float = 1e-9,
 ) -> LeastSquaresOptimality:
     """Compute both bounds from the data, rounding outwards."""
-    X, T, s = _given(X, y, sample_weight, task)
+    X, y, T, s = _given(X, y, sample_weight, task)
     W = np.column_stack([intercept, coef])
     objective, least, perturbation, gap = prove(X, T, s, W, ridge, fit_intercept, ROOM)
     rows_sha256, names = _named(X, y, s, task)
@@ -141,19 +141,21 @@ def check_least_squares(
     )
 
 
-def _given(X: Any, y: Any, sample_weight: Any, task: str) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return rows, targets and weights as float64; rows of weight 0 are not there."""
+def _given(
+    X: Any, y: Any, sample_weight: Any, task: str
+) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows, labels, targets and weights; rows of weight 0 are not there."""
     X = as_matrix(X).astype(np.float64, copy=False)
     y = np.asarray(y)
     s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     s = np.broadcast_to(s, len(y))
     if (s == 0.0).any():
         X, y, s = X[s > 0.0], y[s > 0.0], s[s > 0.0]
-    return X, targets_of(y, task), np.ascontiguousarray(s)
+    return X, y, targets_of(y, task), np.ascontiguousarray(s)
 
 
 def _named(X: Any, y: Any, s: np.ndarray, task: str) -> tuple[str, tuple[str, ...]]:
-    return named_rows(X, y, s) if task == "classification" and len(s) == len(y) else ("", ())
+    return named_rows(X, y, s) if task == "classification" else ("", ())
 
 
 def _sha256(X: Any, T: np.ndarray, s: np.ndarray) -> str:

@@ -313,7 +313,10 @@ def _balance(state: MultinomialState) -> None:
         curvature = reader.balanced_curvature()
         # Adding one number to all biases changes nothing: that direction is held fast.
         curvature = curvature + xp.mean(xp.diagonal(curvature)) / reader.K
-        step = xp.linalg.solve(curvature, -pull)
+        try:
+            step = xp.linalg.solve(curvature, -pull)
+        except (np.linalg.LinAlgError, RuntimeError):  # torch's error is a RuntimeError
+            break
         if not bool(xp.isfinite(step).all()):
             break
         moved = moved + step

@@ -111,7 +111,7 @@ docs: $(READY)  ## the book, into site/: warnings are errors, no outside request
 docs-test: $(READY)  ## every session, command, link and picture of the book
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/docs tests/cli/test_help.py
 
-pictures: $(READY)  ## draw again what is made from the code: gallery, decision tree, house, manual page
+pictures: $(READY)  ## draw again what is made from the code: gallery, decision tree, layers, manual page
 	$(BIN)/python docs/gallery/redraw.py
 	$(BIN)/python docs/pictures/decision_tree.py
 	$(BIN)/python docs/pictures/layers.py

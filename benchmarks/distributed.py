@@ -4,7 +4,7 @@
 
 Ours on a LocalCluster of two worker processes and in one process; scikit-learn's dual; and Spark
 MLlib with two threads where an interpreter that has pyspark is given (it has to be one of its own:
-`--spark /elsewhere/bin/python`). All are brought to C = 1 of this house's objective, b free. Each
+`--spark /elsewhere/bin/python`). All are brought to C = 1 of this library's objective, b free. Each
 line: seconds on the wall of the fit alone and of a processor (of the busiest worker and the client;
 of Spark's two threads the half), which a loaded machine does not lengthen; the objective, how far
 above the best found, and the gap where there is one. Loops are compiled before, loading is timed by
@@ -194,7 +194,7 @@ def work_of_java() -> float:
 
 
 def as_spark(here: Path, columns: int) -> None:
-    """Run in an interpreter that has pyspark; it needs numpy and nothing of this house."""
+    """Run in an interpreter that has pyspark; it needs numpy and nothing of this library."""
     from pyspark.ml.classification import LinearSVC, LogisticRegression
     from pyspark.sql import SparkSession
 

@@ -105,7 +105,7 @@ def fit(X, y, options):
             flush=True,
         )
     named, _ = timed(lambda: one.certificate_.data_sha256, X.device)
-    print(f"\nFingerprint of the data, made when it is asked for: {named:.1f} s")
+    print(f"\nFingerprint of the data, made when it is needed: {named:.1f} s")
 
 
 def steps(X, y, options, rate):
@@ -128,7 +128,7 @@ def steps(X, y, options, rate):
         ("value and gradient", lambda: reader.gradient(state.W, state.shifted), 1.0, "float32"),
         ("curvature, all rows", lambda: reader.curved(state.W, state.shifted), 1.0, "TF32"),
         ("curvature, a tenth", lambda: reader.curved(state.W, state.shifted), 0.1, "TF32"),
-        ("proof", lambda: SoftmaxGap.proved(X=problem.X, wanted=1.0, **told), 1.0, "float64"),
+        ("proof", lambda: SoftmaxGap.proved(X=problem.X, tol=1.0, **told), 1.0, "float64"),
     ):
         reader.sample(sample if share < 1.0 else None)
         timed(work, X.device)

@@ -10,7 +10,7 @@ import separatrix._device as device
 from separatrix._device import Chunks, guarded, labels_from, on_host, resolve, rows_on
 from separatrix._device_precision import product_precision
 from separatrix.errors import DataError, DeviceError
-from tests.torch_road import CPU, torch
+from tests.torch_problems import CPU, torch
 
 
 def table(n=7, d=3, kind=np.float64):

@@ -16,9 +16,9 @@ def draw(path="perceptron.svg"):
     height = X @ [1.0, 2.0] - 0.3
     X, above = X[abs(height) > 0.12], (height > 0)[abs(height) > 0.12]
     frames = list(sx.replay(sx.Perceptron(), X, above))
-    told = f"{frames[-1].update} mistakes, then none is wrong"
+    caption = f"{frames[-1].update} mistakes, then none is wrong"
     names = ["below", "above"]
-    save_trace(frames, X, above.astype(int), names, ["x0", "x1"], "The perceptron", told, path)
+    save_trace(frames, X, above.astype(int), names, ["x0", "x1"], "The perceptron", caption, path)
 
 
 if __name__ == "__main__":

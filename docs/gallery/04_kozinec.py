@@ -16,9 +16,9 @@ def draw(path="kozinec.svg"):
     flowers = iris_pair()
     frames = list(sx.replay(sx.Kozinec(epsilon=0.01), flowers.X, flowers.y))
     codes = np.searchsorted(flowers.classes, flowers.y)
-    told = f"margin {frames[-1].margin:.4f}, and no line has more than {frames[-1].bound:.4f}"
+    caption = f"margin {frames[-1].margin:.4f}, and no line has more than {frames[-1].bound:.4f}"
     save_trace(
-        frames, flowers.X, codes, flowers.classes, flowers.feature_names, "Kozinec", told, path
+        frames, flowers.X, codes, flowers.classes, flowers.feature_names, "Kozinec", caption, path
     )
 
 

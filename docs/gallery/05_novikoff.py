@@ -5,7 +5,7 @@ below it.
 """
 
 import numpy as np
-from _house import CLASS_COLOURS, INK, picture
+from _style import CLASS_COLOURS, INK, picture
 
 import separatrix as sx
 from separatrix.certificates.novikoff import check_novikoff

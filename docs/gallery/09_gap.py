@@ -4,7 +4,7 @@ The objective of the machine so far, and a number that no hyperplane can go belo
 between them is what any other hyperplane could still gain.
 """
 
-from _house import CLASS_COLOURS, FAINT, picture
+from _style import CLASS_COLOURS, FAINT, picture
 from sklearn.datasets import load_breast_cancer
 
 import separatrix as sx

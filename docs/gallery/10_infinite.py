@@ -5,7 +5,7 @@ Every treated patient was cured, so the likelihood grows for ever as one coeffic
 """
 
 import numpy as np
-from _house import CLASS_COLOURS, picture
+from _style import CLASS_COLOURS, picture
 
 import separatrix as sx
 

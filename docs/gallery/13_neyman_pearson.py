@@ -5,7 +5,7 @@ choose by the false alarms allowed, minimax where both errors are equal.
 """
 
 import numpy as np
-from _house import ACCENT, CLASS_COLOURS, INK, picture
+from _style import ACCENT, CLASS_COLOURS, INK, picture
 
 import separatrix as sx
 

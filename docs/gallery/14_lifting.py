@@ -5,7 +5,7 @@ column a straight line does.
 """
 
 import numpy as np
-from _house import boundary, picture, scatter
+from _style import boundary, picture, scatter
 
 import separatrix as sx
 

@@ -5,7 +5,7 @@ something else, and makes more.
 """
 
 import numpy as np
-from _house import INK, SOFT, boundary, picture, scatter
+from _style import INK, SOFT, boundary, picture, scatter
 
 import separatrix as sx
 
@@ -21,8 +21,8 @@ def draw(path="fewest_errors.svg"):
     wrong = int((machine.predict(X) != y).sum())
     with picture(path) as axes:
         scatter(axes, X, y)
-        told = f"{fewest.errors_} errors; at least {fewest.lower_bound_}"
-        boundary(axes, fewest, X, color=INK, label=told)
+        caption = f"{fewest.errors_} errors; at least {fewest.lower_bound_}"
+        boundary(axes, fewest, X, color=INK, label=caption)
         boundary(axes, machine, X, color=SOFT, linestyle="--", label=f"SVM: {wrong} errors")
         axes.set_title("The fewest training errors of any line")
         axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))

@@ -5,7 +5,7 @@ error leaps, and falls again.
 """
 
 import numpy as np
-from _house import ACCENT, CLASS_COLOURS, picture
+from _style import ACCENT, CLASS_COLOURS, picture
 
 import separatrix as sx
 from separatrix.estimators.stream_learner import Progressive, StreamLearner

@@ -145,8 +145,8 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _arguments(function: Any) -> str:
-    told = _plain(inspect.signature(function))
-    names = [str(each) for key, each in told.parameters.items() if key not in ("self", "cls")]
+    signature = _plain(inspect.signature(function))
+    names = [str(each) for key, each in signature.parameters.items() if key not in ("self", "cls")]
     return f"({', '.join(names)})".replace("|", "\\|")
 
 

@@ -57,7 +57,7 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _told(command: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
+def _declared(command: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
     """Give name, type and description of every parameter, as the function declares them."""
     for name, hint in get_type_hints(command, include_extras=True).items():
         if name != "return":
@@ -66,14 +66,14 @@ def _told(command: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _arguments(command: Callable[..., Any]) -> str:
-    told = _told(command)
-    named = [name.upper() for name, _, said in told if isinstance(said, ArgumentInfo)]
+    declared = _declared(command)
+    named = [name.upper() for name, _, said in declared if isinstance(said, ArgumentInfo)]
     return " ".join([*named, "[OPTIONS]"])
 
 
 def _options(command: Callable[..., Any]) -> list[str]:
     lines = []
-    for name, kind, said in _told(command):
+    for name, kind, said in _declared(command):
         if not isinstance(said, OptionInfo) or said.hidden:
             continue
         # The first word given to typer.Option stands where a default would.

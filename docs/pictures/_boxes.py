@@ -54,7 +54,7 @@ class Drawing:
         self._parts.append(f'<text{of} x="{x:g}" y="{y:g}">{escape(text)}</text>')
 
     def line(self, *points: tuple[float, float], arrow: bool = False, kind: str = "line") -> None:
-        """Draw a line through the points, with a head at its end if asked."""
+        """Draw a line through the points, with a head at its end if `arrow` is set."""
         path = "M" + " L".join(f"{x:g} {y:g}" for x, y in points)
         self._parts.append(f'<path class="{kind}" d="{path}"/>')
         if arrow:

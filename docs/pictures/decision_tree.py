@@ -70,8 +70,8 @@ def drawn() -> str:
     tall = sum(_height(answers) + 26.0 for _, _, answers in SPINE) + _ROW + 20.0
     width = _LEFT + _QUESTION + _GAP + _ANSWER + 16.0
     title = "Which method when: a chain of questions"
-    told = [f"{a} {b} Yes: {', '.join(n for n, _ in found)}." for a, b, found in SPINE]
-    picture = Drawing(width, tall, title, " ".join([*told, f"Otherwise {LAST[0]}."]))
+    steps = [f"{a} {b} Yes: {', '.join(n for n, _ in found)}." for a, b, found in SPINE]
+    picture = Drawing(width, tall, title, " ".join([*steps, f"Otherwise {LAST[0]}."]))
     y, right = 10.0, _LEFT + _QUESTION + _GAP
     middle = _LEFT + _QUESTION / 2
     for first, second, answers in SPINE:

@@ -1,10 +1,10 @@
-"""Draw the house from its source: layers, and who imports whom.
+"""Draw the architecture from the source: layers, and who imports whom.
 
     python docs/pictures/layers.py
 
 The layers are those that ``make check`` enforces (pyproject.toml); a dot stands where modules of
 the package on the left import the package above, the larger the more of them. That all dots lie
-on one side of the diagonal is the rule "imports go one way", seen.
+on one side of the diagonal shows the rule "imports go one way".
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _ROW, _CELL, _LEFT, _NAMES = 44.0, 44.0, 16.0, 420.0
 
 def layers() -> list[list[str]]:
     """Return the packages layer by layer, the highest first, as the import contract has them."""
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contracts = told["tool"]["importlinter"]["contracts"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
     lines = next(each["layers"] for each in contracts if each["type"] == "layers")
     return [re.findall(r"separatrix\.(\w+)", line) for line in lines]
 
@@ -37,14 +37,14 @@ def imports(packages: list[str]) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for package in packages:
         for module in sorted((SOURCE / package).rglob("*.py")):
-            seen = set()
+            names = set()
             for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom) and node.module:
-                    seen.add(node.module)
-                    seen |= {f"{node.module}.{alias.name}" for alias in node.names}
+                    names.add(node.module)
+                    names |= {f"{node.module}.{alias.name}" for alias in node.names}
                 elif isinstance(node, ast.Import):
-                    seen |= {alias.name for alias in node.names}
-            to = {re.match(r"separatrix\.(\w+)", name) for name in seen} - {None}
+                    names |= {alias.name for alias in node.names}
+            to = {re.match(r"separatrix\.(\w+)", name) for name in names} - {None}
             targets = {match[1] for match in to if match} & set(packages) - {package}
             found.update((package, target) for target in targets)
     return found
@@ -57,26 +57,26 @@ def purpose(package: str) -> str:
     return first if len(first) <= 52 else first[:50].rsplit(" ", 1)[0] + " ..."
 
 
-def told(pairs: Counter[tuple[str, str]]) -> str:
+def in_words(pairs: Counter[tuple[str, str]]) -> str:
     """Return who imports whom, in words: what must be so for the picture to be current."""
     return " ".join(f"{a} imports {b}." for a, b in sorted(pairs))
 
 
 def drawn() -> str:
     """Return the picture."""
-    house = layers()
-    order = [package for layer in house for package in layer]
+    stack = layers()
+    order = [package for layer in stack for package in layer]
     pairs = imports(order)
     across = _LEFT + _NAMES + _CELL * len(order)
-    tall = 100.0 + _ROW * len(order) + 12 * len(house)
+    tall = 100.0 + _ROW * len(order) + 12 * len(stack)
     picture = Drawing(
         across + 20,
         tall,
-        "The layers of the house and their imports, drawn from the source",
-        told(pairs),
+        "The layers of the architecture and their imports, drawn from the source",
+        in_words(pairs),
     )
     place, y = {}, 96.0
-    for layer in house:
+    for layer in stack:
         picture.line((_LEFT, y - 4), (across, y - 4), kind="rule")
         for package in layer:
             place[package] = y + _ROW / 2

@@ -23,7 +23,7 @@ __all__ = ["Loop", "by_kind", "compiled", "for_work", "inlined", "is_interpreted
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Registrations that numba has not been given: it learns them before it compiles the next loop.
-_untold: list[Callable[[Any], None]] = []
+_pending: list[Callable[[Any], None]] = []
 _lock = threading.RLock()
 
 # So many steps take Python less time than it takes numba to load.
@@ -57,8 +57,8 @@ class Loop:
             from separatrix import _machine_code
 
             with _lock:
-                while _untold:
-                    _untold.pop()(_machine_code.overloaded)
+                while _pending:
+                    _pending.pop()(_machine_code.overloaded)
                 if self._dispatcher is None:
                     made = _machine_code.dispatcher_of(vars(self)["__wrapped__"], self._inline)
                     self._dispatcher = made
@@ -145,5 +145,5 @@ def by_kind(
             overloaded(interpreted, kind, implementation, kind in in_order)
 
     if not is_interpreted():
-        _untold.append(tell)
+        _pending.append(tell)
     return interpreted

@@ -1,6 +1,6 @@
-"""Dense data on an accelerator: the only place that imports torch, and only where it is asked for.
+"""Dense data on an accelerator: the only place that imports torch, and only where it is needed.
 
-    resolve(device, X)         where the work is done: a torch.device, or None for the CPU road
+    resolve(device, X)         where the work is done: a torch.device, or None for the CPU
     rows_on(X, device)         X there as one tensor, not copied where it already is right
     Chunks(X, device)          X there as a whole if it fits, else stretch by stretch
     labels_from(y, X, device)  y or weights as a NumPy array, refused from another device
@@ -81,12 +81,12 @@ def _tensor_of(X: Any) -> Any:
 
 
 def needs_torch(device: Any, X: Any) -> bool:
-    """Whether this device and these data may take the torch road: a test that costs nothing."""
+    """Whether this device and these data may need torch: a test that costs nothing."""
     return device != "cpu" or is_tensor(X) or _is_on_an_accelerator(X)
 
 
 def resolve(device: Any, X: Any) -> Any:
-    """Return the torch.device to work on, or None for the road of the processor.
+    """Return the torch.device to work on, or None for the processor's own code.
 
     A tensor is met where it is; "cuda" takes whatever is in the processor's memory there; "auto"
     takes a GPU where torch sees one and X is dense.
@@ -97,33 +97,33 @@ def resolve(device: Any, X: Any) -> Any:
     Traceback (most recent call last):
     ValueError: device must be 'cpu', 'cuda', 'cuda:N' or 'auto'. Got 'gpu' instead.
     """
-    asked = str(device)
-    if not _PLACES.fullmatch(asked):
+    name = str(device)
+    if not _PLACES.fullmatch(name):
         raise ValueError(
             f"device must be 'cpu', 'cuda', 'cuda:N' or 'auto'. Got {device!r} instead."
         )
     held = _tensor_of(X)
     if held is not None:
         _refuse_layout(held)
-        if asked in ("cpu", "auto") or held.device.type == "cpu":
-            return held.device if asked in ("cpu", "auto") else _gpu(asked)
-        wanted = _gpu(asked)
-        if asked != "cuda" and wanted != held.device:
+        if name in ("cpu", "auto") or held.device.type == "cpu":
+            return held.device if name in ("cpu", "auto") else _gpu(name)
+        target = _gpu(name)
+        if name != "cuda" and target != held.device:
             raise DeviceError(
-                f"X is on {held.device}, and device={asked!r} was asked for. Move X "
-                f"(X.to({asked!r})), or leave device out: the work is done where X is."
+                f"X is on {held.device}, and device={name!r} was requested. Move X "
+                f"(X.to({name!r})), or leave device out: the work is done where X is."
             )
         return held.device
-    if asked == "cpu":
+    if name == "cpu":
         return None
-    if asked == "auto":
+    if name == "auto":
         return _gpu("cuda") if not sp.issparse(X) and _sees_a_gpu() else None
     if sp.issparse(X):
         raise DeviceError(
-            f"device={asked!r} takes dense data, and X is sparse. Use device='cpu', which is made "
+            f"device={name!r} takes dense data, and X is sparse. Use device='cpu', which is made "
             "for sparse rows, or X.toarray() if the dense array fits in memory."
         )
-    return _gpu(asked)
+    return _gpu(name)
 
 
 def _refuse_layout(tensor: Any) -> None:
@@ -144,19 +144,19 @@ def _sees_a_gpu() -> bool:
         return False
 
 
-def _gpu(asked: str) -> Any:
-    """Return the GPU asked for, with its number."""
+def _gpu(name: str) -> Any:
+    """Return the GPU of this name, with its number."""
     torch = torch_module()
     if not torch.cuda.is_available():
         raise DeviceError(
-            f"device={asked!r} needs a GPU, and torch {torch.__version__} sees none. Use "
+            f"device={name!r} needs a GPU, and torch {torch.__version__} sees none. Use "
             "device='cpu', or 'auto', which takes a GPU where there is one."
         )
     count = int(torch.cuda.device_count())
-    number = int(asked.partition(":")[2] or torch.cuda.current_device())
+    number = int(name.partition(":")[2] or torch.cuda.current_device())
     if number >= count:
         raise DeviceError(
-            f"device={asked!r}: torch sees {count} GPU{'s' * (count != 1)}, numbered from 0."
+            f"device={name!r}: torch sees {count} GPU{'s' * (count != 1)}, numbered from 0."
         )
     return torch.device("cuda", number)
 
@@ -354,7 +354,7 @@ class Chunks:
 
 
 def free_bytes(device: Any) -> float:
-    """Return how many bytes may be asked for: of a GPU what is free, elsewhere no bound."""
+    """Return how many bytes may be allocated: of a GPU what is free, elsewhere no bound."""
     torch = torch_module()
     if device.type != "cuda":
         return float("inf")
@@ -390,9 +390,9 @@ def guarded(device: Any) -> Iterator[None]:
 
 
 def _out_of_memory(text: str, device: Any) -> str:
-    asked = re.search(r"allocate ([0-9.]+) ?(GiB|MiB|KiB|bytes)", text)
+    size = re.search(r"allocate ([0-9.]+) ?(GiB|MiB|KiB|bytes)", text)
     units = {"GiB": 1.0, "MiB": 2.0**-10, "KiB": 2.0**-20, "bytes": 1.0 / _GIB}
-    needed = f"{float(asked[1]) * units[asked[2]]:.3g} GiB more needed, " if asked else ""
+    needed = f"{float(size[1]) * units[size[2]]:.3g} GiB more needed, " if size else ""
     try:
         room = free_bytes(device)
     except RuntimeError:

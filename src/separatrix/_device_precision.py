@@ -12,7 +12,7 @@ from separatrix._device import torch_module
 __all__ = ["product_precision"]
 
 
-class _Asked:
+class _Requests:
     """How many blocks, in any thread, ask for what; and what was set before the first of them."""
 
     lock = threading.Lock()
@@ -32,14 +32,14 @@ def product_precision(fast: bool) -> Iterator[None]:
     kind = "fast" if fast else "exact"
 
     def count(step: int) -> None:
-        with _Asked.lock:
-            if _Asked.fast + _Asked.exact == 0:
-                _Asked.before = getattr(matmul, name)
-            setattr(_Asked, kind, getattr(_Asked, kind) + step)
-            allowed = _Asked.exact == 0
-            wanted = allowed if name == "allow_tf32" else "tf32" if allowed else "ieee"
-            nobody = _Asked.fast + _Asked.exact == 0
-            setattr(matmul, name, _Asked.before if nobody else wanted)
+        with _Requests.lock:
+            if _Requests.fast + _Requests.exact == 0:
+                _Requests.before = getattr(matmul, name)
+            setattr(_Requests, kind, getattr(_Requests, kind) + step)
+            allowed = _Requests.exact == 0
+            setting = allowed if name == "allow_tf32" else "tf32" if allowed else "ieee"
+            nobody = _Requests.fast + _Requests.exact == 0
+            setattr(matmul, name, _Requests.before if nobody else setting)
 
     count(1)
     try:

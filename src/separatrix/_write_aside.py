@@ -137,7 +137,7 @@ def new_file_beside(path: Path) -> Iterator[Path]:
     aside = path.with_name(f".{path.name}.{secrets.token_hex(16)}.part{path.suffix}")
     try:
         os.close(os.open(aside, _NEW, 0o666))
-    except OSError as error:  # told of the name that the user knows
+    except OSError as error:  # with the name that the user knows
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     try:
         yield aside

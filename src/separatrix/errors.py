@@ -44,7 +44,7 @@ def not_finite(value: float, row: int, where: str) -> DataError:
 
 
 class DeviceError(ValueError):
-    """What was asked of an accelerator cannot be done there; says what to do.
+    """An accelerator cannot do what was requested; says what to do.
 
     >>> import separatrix as sx
     >>> from scipy.sparse import csr_array
@@ -80,10 +80,10 @@ class SeparationWarning(UserWarning):
 
     >>> import warnings
     >>> import separatrix as sx
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     machine = sx.LogisticRegression(C=float("inf")).fit([[0.0], [1.0]], [0, 1])
-    >>> told[0].category.__name__, told[0].message.verdict.kind
+    >>> caught[0].category.__name__, caught[0].message.verdict.kind
     ('SeparationWarning', 'separable')
     """
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.amounts import cases
 from tests.problems import problem
-from tests.torch_road import CPU, rows, torch
+from tests.torch_problems import CPU, rows, torch
 
 import separatrix as sx
 import separatrix.certificates.duality_gap as duality_gap

@@ -372,13 +372,13 @@ def test_large_sparse_data_are_summed_plainly_first():
     settings = {"X": X, "sides": signs, "costs": costs, "weights": weights}
     settings["multipliers"] = alpha
     for loss in LOSSES:
-        loose = DualityGap.proved(**settings, loss=loss, wanted=1e9)
+        loose = DualityGap.proved(**settings, loss=loss, tol=1e9)
         tight = DualityGap.proved(**settings, loss=loss)
         assert loose.primal >= tight.primal * (1 - 1e-13)
         assert loose.dual <= tight.dual + 1e-13 * tight.primal
         assert loose.gap == pytest.approx(tight.gap, rel=1e-6)
     exact = naive.dual(X.toarray(), signs, costs, "hinge", alpha)
-    assert Fraction(DualityGap.proved(**settings, loss="hinge", wanted=1e9).dual) <= exact[0]
+    assert Fraction(DualityGap.proved(**settings, loss="hinge", tol=1e9).dual) <= exact[0]
 
 
 @pytest.mark.parametrize("way", ["plain", "compensated", "exact"])

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from separatrix.cli.lab import _listening, table_told
+from separatrix.cli.lab import _listening, table_for_page
 from separatrix.data.table import read
 from separatrix.lab.server import Lab, application
 from tests.cli.command import separatrix
@@ -42,7 +42,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
 def test_a_table_is_told_with_its_names(tmp_path):
     file = tmp_path / "leaves.csv"
     file.write_text("long,wide,kind\n1,2,a\n2,1.5,b\n")
-    told = table_told(read(str(file), target="kind"))
+    told = table_for_page(read(str(file), target="kind"))
     assert told == {
         "columns": ["long", "wide"],
         "rows": [[1.0, 2.0], [2.0, 1.5]],

@@ -1,4 +1,4 @@
-"""What is made from the code is current: reference, manual page, the picture of the house."""
+"""What is made from the code is current: reference, manual page, the picture of the layers."""
 
 import importlib.util
 import re
@@ -38,14 +38,16 @@ def test_the_manual_page_is_current():
         assert f".SS separatrix {command}" in written
 
 
-def test_the_picture_of_the_house_is_current():
+def test_the_picture_of_the_layers_is_current():
     layers = module(DOCS / "pictures" / "layers.py")
     packages = [package for layer in layers.layers() for package in layer]
     folders = {path.parent.name for path in layers.SOURCE.glob("*/__init__.py")}
     assert set(packages) == folders, "every package stands in a layer"
     drawn = (DOCS / "pictures" / "layers.svg").read_text(encoding="utf-8")
-    told = re.search("<desc>(.*)</desc>", drawn)[1]
-    assert told == layers.told(layers.imports(packages)), "run `python docs/pictures/layers.py`"
+    written = re.search("<desc>(.*)</desc>", drawn)[1]
+    assert written == layers.in_words(layers.imports(packages)), (
+        "run `python docs/pictures/layers.py`"
+    )
 
 
 def test_the_decision_tree_is_current_and_names_what_exists():

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from tests.amounts import cases
-from tests.torch_road import CPU, torch
+from tests.torch_problems import CPU, torch
 
 import separatrix as sx
 from separatrix.errors import DeviceError

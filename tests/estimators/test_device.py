@@ -1,4 +1,4 @@
-"""The machines on tensors: the answers, proofs and refusals of the processor's road."""
+"""The machines on tensors: the answers, proofs and refusals of the processor's solvers."""
 
 import re
 import warnings
@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import ALL, cases
 from tests.optional import shared_file
 from tests.problems import KINDS, problem
-from tests.torch_road import CPU, torch
+from tests.torch_problems import CPU, torch
 
 import separatrix as sx
 import separatrix._device as device
@@ -40,7 +40,7 @@ def clouds(n=200, d=4, classes=2, seed=0):
 
 
 def agrees(loss, X, y, rtol=1e-6, **settings):
-    """Fit both roads; the same objective, the same predictions off ties, and proofs of both."""
+    """Fit both ways; the same objective, the same predictions off ties, and proofs of both."""
     here = made(loss, **settings).fit(X, y)
     there = made(loss, **settings).fit(torch.as_tensor(X), y)
     assert there.status_ == "optimal"
@@ -158,7 +158,7 @@ def test_memory_maps_are_streamed_where_they_do_not_fit(loss, monkeypatch, tmp_p
     X, y = clouds(300, 5)
     np.save(tmp_path / "rows.npy", X)
     stored = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    monkeypatch.setattr(device, "_gpu", lambda asked: CPU)
+    monkeypatch.setattr(device, "_gpu", lambda name: CPU)
     whole = made(loss, device="cuda", tol=1e-8).fit(X, y)
     monkeypatch.setattr(device, "free_bytes", lambda _: 3000.0)
     monkeypatch.setattr(device_rows, "_FEW_ENTRIES", 0)
@@ -177,7 +177,7 @@ def test_one_machine_a_pair_and_probabilities(monkeypatch):
     assert pairs.certificate_.check(rows, torch.as_tensor(y))
     machine = sx.LinearSVM(probability=True).fit(rows, torch.as_tensor(y))
     assert_allclose(machine.predict_proba(rows).sum(axis=1), 1.0)
-    monkeypatch.setattr(device, "_gpu", lambda asked: CPU)
+    monkeypatch.setattr(device, "_gpu", lambda name: CPU)
     moved = sx.LinearSVM(probability=True, device="cuda").fit(X, y)
     assert_allclose(moved.predict_proba(X), machine.predict_proba(X), atol=1e-3)
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from tests.amounts import cases
 from tests.problems import problem
-from tests.torch_road import CPU, torch
+from tests.torch_problems import CPU, torch
 
 import separatrix as sx
 from separatrix.certificates.device_scores import device_scores

@@ -306,7 +306,7 @@ def test_a_budget_ends_the_fit_with_the_gap_reached():
     X, y = load_breast_cancer(return_X_y=True)
     X = np.repeat(X, 5, axis=0)
     machine = sx.LinearSVM(max_passes=20, tol=1e-9)
-    with pytest.warns(ConvergenceWarning, match=r"The gap reached is .*asked: 1e-09"):
+    with pytest.warns(ConvergenceWarning, match=r"The gap reached is .*tolerance: 1e-09"):
         machine.fit(X, np.repeat(y, 5))
     assert machine.status_ == "budget"
     assert machine.gap_ > 1e-9
@@ -445,7 +445,7 @@ def test_raw_dense_columns_are_not_given_to_passes_over_rows():
 
 
 @pytest.mark.skipif(is_interpreted(), reason="hundreds of passes, a hundred times slower")
-def test_where_passes_get_nowhere_another_road_is_taken():
+def test_where_passes_get_nowhere_another_solver_is_used():
     rng = np.random.default_rng(0)
     X = np.where(rng.random((300, 200)) < 0.1, rng.normal(size=(300, 200)), 0.0) * 1e3
     X[:, 0] += 1e5
@@ -489,7 +489,7 @@ def test_a_multiplier_moved_by_the_balance_counts_as_bound():
 
 
 @pytest.mark.parametrize(
-    ("loss", "thin", "road"),
+    ("loss", "thin", "solver"),
     [
         ("squared_hinge", False, "dual_coordinate"),
         ("hinge", False, "gram"),
@@ -497,14 +497,14 @@ def test_a_multiplier_moved_by_the_balance_counts_as_bound():
         ("squared_hinge", True, "dual_coordinate"),
     ],
 )
-def test_few_rows_and_many_columns_take_a_road_that_gets_there(loss, thin, road):
+def test_few_rows_and_many_columns_take_a_solver_that_gets_there(loss, thin, solver):
     """Newton's steps took thousands on the squared hinge at a high C, and a dense matrix of rows
     costs more than passes where rows are thin."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 400)) * (rng.random((150, 400)) < (0.05 if thin else 1.0))
     y = X[:, 0] + rng.normal(size=150) > 0.0
     machine = sx.LinearSVM(1e4, loss=loss, tol=1e-6).fit(as_sparse(X) if thin else X, y)
-    assert (machine.solver_, machine.status_) == (road, "optimal")
+    assert (machine.solver_, machine.status_) == (solver, "optimal")
     assert machine.certificate_.check(X, y)
 
 

@@ -1,4 +1,4 @@
-"""The multinomial machine against a general minimiser, its proof, and itself on other roads."""
+"""The multinomial machine against a general minimiser, its proof, and other ways to solve it."""
 
 import numpy as np
 import pytest

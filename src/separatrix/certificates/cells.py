@@ -162,12 +162,12 @@ class _Places:
             exact = _Pairs(lambda: self.integers[others] - self.integers[first])
             flat, doubt = away, dot_error(1.0, np.abs(away))
         else:
-            flat, doubt, exact = self._seen_along(axis, others, away)
+            flat, doubt, exact = self._image_along(axis, others, away)
             beside = _is_off_axis(flat, self._doubtful(doubt), exact)
             if not beside.all():
                 line = np.concatenate([line, others[~beside]])
                 kept = np.flatnonzero(beside)
-                flat, doubt, exact = self._seen_along(axis, others[kept], away[kept])
+                flat, doubt, exact = self._image_along(axis, others[kept], away[kept])
                 others = others[kept]
         turned = _rotation(flat, self._doubtful(doubt), exact, up[others], down[others])
         return line, others, turned
@@ -175,7 +175,7 @@ class _Places:
     def _doubtful(self, doubt: np.ndarray) -> np.ndarray:
         return doubt if self.trusted else np.full_like(doubt, np.inf)
 
-    def _seen_along(
+    def _image_along(
         self, axis: tuple[int, ...], others: np.ndarray, away: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, _Pairs]:
         """Look along the axis: eliminate the coordinate in which it is longest."""

@@ -141,13 +141,13 @@ class DualityGap(TwoBounds):
             joined: Terms | None = None
             for rows, block, own in self._blocks(X, signs):
                 costs, alpha = np.asarray(self.costs[rows]), np.asarray(self.multipliers[rows])
-                terms, seen = terms_of(
+                terms, enclosed = terms_of(
                     block, own, costs, self.loss, w, self._bias, alpha, way, wide
                 )
                 joined = terms if joined is None else joined + terms
             assert joined is not None, "a claim speaks of one row or more"
             primal, dual = self._objectives(joined, box)
-            yield Found(primal, dual, partial(self._shown, seen), "exact" in ways)
+            yield Found(primal, dual, partial(self._shown, enclosed), "exact" in ways)
 
     def _blocks(self, X: Any, signs: np.ndarray | None) -> Iterator[tuple[slice, Any, np.ndarray]]:
         """Yield the rows in one piece, or those of partitions block by block."""
@@ -172,8 +172,8 @@ class DualityGap(TwoBounds):
         primal, dual = stated(*self._objectives(terms), SLACK)
         return replace(self, primal=primal, dual=dual)
 
-    def _shown(self, seen: Pass) -> dict[str, Any]:
-        return {"violations": _violations(self, seen), "margins": seen.margins}
+    def _shown(self, enclosed: Pass) -> dict[str, Any]:
+        return {"violations": _violations(self, enclosed), "margins": enclosed.margins}
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -224,10 +224,10 @@ def prove_block(block: Block, alpha: np.ndarray, posed: Posed, weights: np.ndarr
     return (terms_of(block.X, signs, costs, *points, wide=WIDE)[0],)
 
 
-def _violations(claim: DualityGap, seen: Pass) -> tuple[Violation, ...]:
+def _violations(claim: DualityGap, enclosed: Pass) -> tuple[Violation, ...]:
     """List how far the points are from the conditions that hold at the optimum."""
     used, loss = claim.costs > 0.0, claim.loss
-    a, c, m = claim.multipliers[used], claim.costs[used], seen.margins[used]
+    a, c, m = claim.multipliers[used], claim.costs[used], enclosed.margins[used]
     found: list[Violation] = []
     with np.errstate(over="ignore", invalid="ignore"):
         if loss == "hinge" or np.isinf(c).any():
@@ -242,12 +242,12 @@ def _violations(claim: DualityGap, seen: Pass) -> tuple[Violation, ...]:
             square = loss == "squared_hinge"
             slope = 2.0 * np.maximum(0.0, 1.0 - m) if square else 0.5 * (1.0 - np.tanh(m / 2.0))
             found.append(visible("multiplier that is not the loss's slope", abs(a / c - slope)))
-        found.append(off_the_sum(claim.weights[1:], claim.ridge, seen.total.middle))
+        found.append(off_the_sum(claim.weights[1:], claim.ridge, enclosed.total.middle))
     return tuple(found)
 
 
 def visible(kind: str, misses: np.ndarray) -> Violation:
-    """Count the misses that can be seen."""
+    """Count the misses that are visible."""
     return Violation(kind, int((misses > _VISIBLE).sum()), float(misses.max(initial=0.0)))
 
 

@@ -96,16 +96,16 @@ def sums_both_ways(
         for rows, block in blocks(X, size, None if way in ("plain", "each") else _ROWS_COMPENSATED):
             if room.shape != block.shape and not sp.issparse(block):
                 room = np.empty(block.shape)
-            seen = by(block, wide, room, rounded)
+            sums = by(block, wide, room, rounded)
             if W is not None:
-                found = seen.products(_tall(W), tuple(start[rows] for start in starts))
+                found = sums.products(_tall(W), tuple(start[rows] for start in starts))
                 if W_radius is not None:
                     found = found + _doubt(abs(block), _tall(W_radius), rounded)
                 low[rows], high[rows] = found.low, found.high
             if A is not None:
                 part = _tall(A[rows].toarray() if sp.issparse(A) else A[rows])
                 if total is None or part.any():
-                    added = seen.row_sums(part)
+                    added = sums.row_sums(part)
                     total = added if total is None else total + added
                 if A_radius is not None:
                     total = total + _doubt(abs(block).T, _tall(A_radius[rows]), rounded)

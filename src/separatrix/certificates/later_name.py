@@ -1,4 +1,4 @@
-"""The name of data, their fingerprint, made when it is first asked for.
+"""The name of data, their fingerprint, made when it is first needed.
 
 To hash a billion numbers takes longer than to solve and prove a model on a GPU. So the name of
 large data on a device is made where it is needed: when the certificate is written or kept in a

@@ -50,7 +50,7 @@ class LeastSquaresOptimality:
 
     @property
     def holds(self) -> bool:
-        """Whether either bound is within the tolerance asked."""
+        """Whether either bound is within the tolerance."""
         return min(self.perturbation, self.gap) <= self.tolerance
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:

@@ -99,28 +99,30 @@ class MulticlassGap(NamedMultipliers, WeightsByClass):
             spent = penalty_of_biases(Enclosure.around(np.array(balance), 0.0), self._penalty)
         gain = Enclosure.exact(named.multipliers).sum()
         for way in ("plain", "each"):
-            seen = class_pass(X, codes, self._W, self._biases, shares, way, wide)
-            dual = gain - half_square(seen.totals) - spent if feasible else NOTHING
-            yield Found(self._primal(seen.short), dual, partial(self._shown, seen, codes, named))
+            enclosed = class_pass(X, codes, self._W, self._biases, shares, way, wide)
+            dual = gain - half_square(enclosed.totals) - spent if feasible else NOTHING
+            yield Found(
+                self._primal(enclosed.short), dual, partial(self._shown, enclosed, codes, named)
+            )
 
-    def _shown(self, seen: ClassPass, codes: np.ndarray, named: Named) -> dict[str, Any]:
-        found = _violations(self, seen, codes, named)
-        return {"violations": found, "slack": np.maximum(seen.short.high, 0.0)}
+    def _shown(self, enclosed: ClassPass, codes: np.ndarray, named: Named) -> dict[str, Any]:
+        found = _violations(self, enclosed, codes, named)
+        return {"violations": found, "slack": np.maximum(enclosed.short.high, 0.0)}
 
 
 def _violations(
-    claim: MulticlassGap, seen: ClassPass, codes: np.ndarray, named: Named
+    claim: MulticlassGap, enclosed: ClassPass, codes: np.ndarray, named: Named
 ) -> tuple[Violation, ...]:
     """List how far the points are from the conditions that hold at the optimum."""
     rows, rivals, multipliers = named
     with np.errstate(over="ignore", invalid="ignore"):
-        highest = seen.slopes.max(axis=1, initial=-math.inf)
-        farther = (highest[rows] - seen.slopes[rows, rivals])[multipliers > 0.0]
+        highest = enclosed.slopes.max(axis=1, initial=-math.inf)
+        farther = (highest[rows] - enclosed.slopes[rows, rivals])[multipliers > 0.0]
         spent = np.bincount(rows, multipliers, minlength=len(codes))
         left = claim.costs - spent > 1e-12 * claim.costs
-        short = (highest - seen.slopes[np.arange(len(codes)), codes])[left]
+        short = (highest - enclosed.slopes[np.arange(len(codes)), codes])[left]
         return (
             visible("multiplier for a class that is not the nearest", farther),
             visible("multipliers below the cost, yet a margin below 1", short),
-            off_the_sum(claim._W, 1.0, seen.totals.middle),
+            off_the_sum(claim._W, 1.0, enclosed.totals.middle),
         )

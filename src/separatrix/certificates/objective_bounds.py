@@ -115,13 +115,13 @@ def terms_of(
     """Enclose what these rows add (`bias` is None where there is none), and return the pass."""
     start, sums = start_of(loss, costs), sums_on_device if on_device(X) else sums_both_ways
     short, total = sums(X, -w, (start * signs, -(bias or 0.0)), signs * alpha, way, wide)
-    seen = Pass(start, short.times_sign(signs), total)
+    one_pass = Pass(start, short.times_sign(signs), total)
     is_hard = bool(np.isinf(costs).any())
-    lost = most(seen.short[costs > 0.0]) if is_hard else losses(loss, seen.short, costs)
+    lost = most(one_pass.short[costs > 0.0]) if is_hard else losses(loss, one_pass.short, costs)
     if not is_feasible(loss, costs, alpha):
-        return Terms(lost, is_hard, NOTHING, (), seen.total), seen
+        return Terms(lost, is_hard, NOTHING, (), one_pass.total), one_pass
     balance = () if bias is None else exact_parts(signs * alpha)
-    return Terms(lost, is_hard, _gain(loss, costs, alpha), balance, seen.total), seen
+    return Terms(lost, is_hard, _gain(loss, costs, alpha), balance, one_pass.total), one_pass
 
 
 def primal_of(

@@ -55,32 +55,34 @@ class SoftmaxGap(WeightsByClass):
         penalty, costs = self._penalty, self.costs
         for by_column in (False, True):
             with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-                seen = softmax_pass(
+                enclosed = softmax_pass(
                     X, codes, costs, self._W, self._biases, penalty == 0.0, by_column, wide
                 )
-                primal = self._primal(Enclosure(np.zeros(len(codes)), seen.losses))
+                primal = self._primal(Enclosure(np.zeros(len(codes)), enclosed.losses))
                 if penalty == 0.0:
-                    dual = _mended_dual(seen, codes, costs, wide)
+                    dual = _mended_dual(enclosed, codes, costs, wide)
                 else:
-                    dual = _plain_dual(seen, costs, penalty)
+                    dual = _plain_dual(enclosed, costs, penalty)
             yield Found(primal, dual.at_least(0.0))  # no loss is below 0
 
 
-def _gain(seen: SoftmaxPass, costs: np.ndarray) -> Enclosure:
+def _gain(enclosed: SoftmaxPass, costs: np.ndarray) -> Enclosure:
     """Bound sum_i c_i H(q_i) from below; no entropy is below 0."""
-    entropies = np.where(np.isnan(seen.entropies), 0.0, np.maximum(seen.entropies, 0.0))
+    entropies = np.where(np.isnan(enclosed.entropies), 0.0, np.maximum(enclosed.entropies, 0.0))
     return sum_of(lambda h, c: h * c, Enclosure.exact(entropies), costs)
 
 
-def _plain_dual(seen: SoftmaxPass, costs: np.ndarray, penalty: float | None) -> Enclosure:
+def _plain_dual(enclosed: SoftmaxPass, costs: np.ndarray, penalty: float | None) -> Enclosure:
     """Enclose the dual objective of softmax itself: no bias, or one that costs."""
-    value = _gain(seen, costs) - half_square(seen.pulls)
-    return value - penalty_of_biases(seen.excess, penalty) if penalty else value
+    value = _gain(enclosed, costs) - half_square(enclosed.pulls)
+    return value - penalty_of_biases(enclosed.excess, penalty) if penalty else value
 
 
-def _mended_dual(seen: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float) -> Enclosure:
+def _mended_dual(
+    enclosed: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float
+) -> Enclosure:
     """Enclose the dual objective of softmax with its sums mended."""
-    K, excess = len(seen.excess.low), seen.excess
+    K, excess = len(enclosed.excess.low), enclosed.excess
     masses = Enclosure.stacked([Enclosure.exact(costs[codes == k]).sum() for k in range(K)])  # N_k
     if not (excess.is_finite and (masses.low > 0.0).all()):
         return NOTHING
@@ -91,18 +93,18 @@ def _mended_dual(seen: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: 
     if wide != 1.0:
         # Sums added up otherwise may be known better, and be mended by a smaller share.
         share = Enclosure(np.minimum(share.low, max(0.0, float(shares.low.max()))), share.high)
-    return _dual_with_share(seen, costs, share, masses)
+    return _dual_with_share(enclosed, costs, share, masses)
 
 
 def _dual_with_share(
-    seen: SoftmaxPass, costs: np.ndarray, share: Enclosure, masses: Enclosure
+    enclosed: SoftmaxPass, costs: np.ndarray, share: Enclosure, masses: Enclosure
 ) -> Enclosure:
     """Enclose it where this share of every row's probabilities is given to the class means."""
     rest = 1.0 - share
-    mix = (masses * share + seen.excess * rest) / masses.sum()  # t v_k
+    mix = (masses * share + enclosed.excess * rest) / masses.sum()  # t v_k
 
     def squares(pulls: Enclosure, members: Enclosure, rows: Enclosure) -> Enclosure:
         return (pulls * rest + members * share - rows[:, None] * mix).square()
 
-    spent = sum_of(squares, seen.pulls, seen.members, seen.all_rows).halved()
-    return _gain(seen, costs) * rest - spent
+    spent = sum_of(squares, enclosed.pulls, enclosed.members, enclosed.all_rows).halved()
+    return _gain(enclosed, costs) * rest - spent

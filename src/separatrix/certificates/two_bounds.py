@@ -76,18 +76,18 @@ class TwoBounds(Written):
 
     @classmethod
     def proved(
-        cls, X: Any, sides: np.ndarray, *, slack: float = SLACK, wanted: float = 0.0, **points: Any
+        cls, X: Any, sides: np.ndarray, *, slack: float = SLACK, tol: float = 0.0, **points: Any
     ) -> Self:
         """Return the claim that the data prove at these points, its bounds rounded outwards.
 
         `sides` are the signs of rows, or their class numbers where there are many. The ways to sum
-        are tried from the cheapest on, until the gap is the one `wanted`.
+        are tried from the cheapest on, until the gap is at most `tol`.
         """
         if "n_features" not in points:
             points["n_features"] = X.shape[1]
         claim = cls(n_rows=len(sides), **points)
         found = claim._tried(
-            X, sides, cls._wide if slack else 1.0, lambda found: _is_enough(found, wanted, slack)
+            X, sides, cls._wide if slack else 1.0, lambda found: _is_enough(found, tol, slack)
         )
         primal, dual = stated(found.primal, found.dual, slack)
         return replace(claim, primal=primal, dual=dual, **found.shown())
@@ -238,16 +238,16 @@ def stated(primal: Enclosure, dual: Enclosure, slack: float) -> tuple[float, flo
     return above * (1.0 + slack), below - slack * above
 
 
-def _is_enough(found: Found, wanted: float, slack: float) -> bool:
+def _is_enough(found: Found, tol: float, slack: float) -> bool:
     """Whether a tighter and dearer way to sum is not worth trying.
 
-    The gap is the one wanted, or rounding is no part of it; or the next way is not cheap, and the
+    The gap is at most `tol`, or rounding is no part of it; or the next way is not cheap, and the
     gap would be too wide without any rounding.
     """
     primal, dual = found.primal, found.dual
     above, below = float(primal.high), float(dual.low)
-    if above - below <= (wanted - 2.0 * slack) * above or not found.is_feasible:
+    if above - below <= (tol - 2.0 * slack) * above or not found.is_feasible:
         return True
     if above - float(primal.low) + (float(dual.high) - below) <= SLACK * above:
         return True
-    return not found.is_next_cheap and float(primal.low) - float(dual.high) > wanted * above
+    return not found.is_next_cheap and float(primal.low) - float(dual.high) > tol * above

@@ -18,21 +18,21 @@ from .reading import VERIFY, Unreadable, read_data
 def main(arguments: Sequence[str]) -> int:
     """Check one certificate against one data file."""
     try:
-        told = _parser().parse_args(arguments)
+        options = _parser().parse_args(arguments)
     except SystemExit as stopped:
         return int(stopped.code or 0)
     try:
-        certificate = parsed(Path(told.certificate).read_text("utf-8"))
+        certificate = parsed(Path(options.certificate).read_text("utf-8"))
         if isinstance(certificate, dict) and isinstance(certificate.get("certificate"), dict):
             certificate = certificate["certificate"]  # a verdict holds its certificate
             print("of a verdict, only its certificate is checked")
         if isinstance(certificate, dict) and "training_rows" in certificate:
             raise Refused(f"the certificates of a study speak of encoded columns; {VERIFY}")
-        data, said = read_data(told, about(certificate))
+        data, said = read_data(options, about(certificate))
         print("\n".join(said))
         print("proved:", check(certificate, data))
     except Unreadable as reason:
-        print(f"cannot be read: {told.data}, {reason}", file=sys.stderr)
+        print(f"cannot be read: {options.data}, {reason}", file=sys.stderr)
         return 3
     except Refused as reason:
         print("refused:", reason)

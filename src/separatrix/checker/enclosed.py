@@ -1,7 +1,7 @@
 """exp, log and tanh of exact numbers, enclosed: fixed-point integers with every error counted.
 
-Numbers are integers in units of ``2**-BITS``. No function of a C library is trusted: `math.log` is
-asked for a first guess only, and what the guess lacks is computed here.
+Numbers are integers in units of ``2**-BITS``. No function of a C library is trusted: `math.log`
+gives only a first guess, and the rest is computed here.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def _fewest(data: Data) -> int:
     for axis in combinations(points, d - 1):
         line, others = list[list[int]](), list[tuple[Point, int, int]]()
         for point in points:
-            image = _seen_along(axis, point)
+            image = _image_along(axis, point)
             if any(image):
                 others.append((image, costs[point][0], costs[point][1]))
             else:
@@ -144,8 +144,8 @@ def _fewest(data: Data) -> int:
     return best
 
 
-def _seen_along(axis: tuple[Point, ...], point: Point) -> Point:
-    """Return the flat image of a point: the axis is seen as the origin."""
+def _image_along(axis: tuple[Point, ...], point: Point) -> Point:
+    """Return the flat image of a point: the axis becomes the origin."""
     v = tuple(a - b for a, b in zip(point, axis[0], strict=True))
     if len(axis) == 1:
         return v

@@ -1,4 +1,4 @@
-"""The data file, read as the command line and the file say; a certificate is never asked.
+"""The data file, read as the command line and the file say, never as a certificate says.
 
 A CSV or TSV file has a header with different names, and numbers in every column but the target:
 the column named on the command line, or the one of a usual name, or the last. LIBSVM text counts
@@ -37,18 +37,18 @@ class Unreadable(Refused):
     """The data file is not what it must be; the message says where."""
 
 
-def read_data(told: Namespace, about: Claim) -> tuple[Data, list[str]]:
+def read_data(options: Namespace, about: Claim) -> tuple[Data, list[str]]:
     """Return the data of a file, and how it was read, in lines."""
-    path = Path(told.data)
+    path = Path(options.data)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes.pop() if suffixes[-1:] and suffixes[-1] in OPENERS else ""
-    kind = told.kind or (suffixes[-1][1:] if suffixes[-1:] in ([".csv"], [".tsv"]) else "libsvm")
+    kind = options.kind or (suffixes[-1][1:] if suffixes[-1:] in ([".csv"], [".tsv"]) else "libsvm")
     with OPENERS.get(packed, open)(path, "rt", encoding="utf-8-sig", newline="") as file:
         if kind == "libsvm":
-            labels, rows, d, said = _libsvm(_lines(file), told, about)
+            labels, rows, d, said = _libsvm(_lines(file), options, about)
         else:
             labels, rows, d, said = _table(
-                _lines(file), "\t" if kind == "tsv" else ",", told, about
+                _lines(file), "\t" if kind == "tsv" else ",", options, about
             )
     if not rows:
         raise Unreadable("there is no row")
@@ -56,12 +56,13 @@ def read_data(told: Namespace, about: Claim) -> tuple[Data, list[str]]:
     names = tuple(
         next(name for name in codes if codes[name] == k) for k in range(max(codes.values()) + 1)
     )
-    if told.positive is not None:
-        chosen = {name for name in codes if same_label(name, told.positive)}
+    if options.positive is not None:
+        chosen = {name for name in codes if same_label(name, options.positive)}
         if not chosen:
-            raise Unreadable(f"there is no class {told.positive!r}")
+            raise Unreadable(f"there is no class {options.positive!r}")
         codes, names = {name: int(name in chosen) for name in codes}, ("0", "1")
-        said.append(f"classes: 1 (the sign +1) is {told.positive!r}, 0 (-1) is every other label")
+        positive = f"classes: 1 (the sign +1) is {options.positive!r}"
+        said.append(f"{positive}, 0 (-1) is every other label")
     elif len(names) == 2:
         said.append(f"classes: {names[0]!r} has the sign -1, {names[1]!r} has +1")
     else:
@@ -122,7 +123,7 @@ def number(text: str, places: int | None) -> float:
 Read = tuple[list[str], list[Cells], int, list[str]]
 
 
-def _libsvm(lines: Iterable[str], told: Namespace, about: Claim) -> Read:
+def _libsvm(lines: Iterable[str], options: Namespace, about: Claim) -> Read:
     """Read lines ``label [qid:n] index:value ... [# comment]``."""
     if about.columns is not None or about.target is not None:
         raise Refused("the certificate names columns and a target, which LIBSVM text does not have")
@@ -143,18 +144,18 @@ def _libsvm(lines: Iterable[str], told: Namespace, about: Claim) -> Read:
             raise Unreadable(f"line {at + 1} names an index twice")
         labels.append(words[0])
         rows.append(cells)
-    zero_based = told.zero_based or any(cells and cells[0][0] == 0 for cells in rows)
+    zero_based = options.zero_based or any(cells and cells[0][0] == 0 for cells in rows)
     if (about.zero_based or False) != zero_based:
         raise Refused("zero_based: the certificate and the file count columns differently")
     first = 0 if zero_based else 1
     d = max((cells[-1][0] for cells in rows if cells), default=first - 1) + 1 - first
-    d = max(d, told.features or 0)
+    d = max(d, options.features or 0)
     rows = [[(j - first, text) for j, text in cells] for cells in rows]
     said = [f"target: the first word of each line; columns: {d}, counted from {first}"]
     return labels, rows, d, said
 
 
-def _table(lines: Iterable[str], delimiter: str, told: Namespace, about: Claim) -> Read:
+def _table(lines: Iterable[str], delimiter: str, options: Namespace, about: Claim) -> Read:
     """Read a header and records of as many fields."""
     if about.zero_based is not None:
         raise Refused("zero_based is for LIBSVM text")
@@ -162,9 +163,9 @@ def _table(lines: Iterable[str], delimiter: str, told: Namespace, about: Claim) 
     header = [name.strip() for name in next(records, [])]
     if len(set(header)) != len(header) or len(header) < 2:
         raise Unreadable("the header must name two columns or more, each once")
-    target, why = _target(header, told.target)
-    columns = [name for name in header if name != target and name not in told.drop]
-    if missing := set(told.drop) - set(header):
+    target, why = _target(header, options.target)
+    columns = [name for name in header if name != target and name not in options.drop]
+    if missing := set(options.drop) - set(header):
         raise Unreadable(f"there is no column {sorted(missing)[0]!r}")
     if about.target not in (None, target) or about.columns not in (None, columns):
         raise Refused(
@@ -189,12 +190,12 @@ def _table(lines: Iterable[str], delimiter: str, told: Namespace, about: Claim) 
     return labels, rows, len(columns), said
 
 
-def _target(header: list[str], told: str | None) -> tuple[str, str]:
+def _target(header: list[str], given: str | None) -> tuple[str, str]:
     """Return the target's name, and why it is the target."""
-    if told is not None:
-        if told not in header:
-            raise Unreadable(f"there is no column {told!r} to be the target")
-        return told, "by --target"
+    if given is not None:
+        if given not in header:
+            raise Unreadable(f"there is no column {given!r} to be the target")
+        return given, "by --target"
     for usual in USUAL_NAMES:
         named = [name for name in header if name.casefold() == usual]
         if len(named) == 1:

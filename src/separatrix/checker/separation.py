@@ -12,17 +12,17 @@ def weight_vectors(
     data: Data, floats: list[list[float]] | None, whole: list[int] | None = None
 ) -> tuple[list[list[int]], int]:
     """Return one vector of integers, or one a class where there are more than two; the exponent."""
-    wanted, length = (1 if data.n_classes == 2 else data.n_classes), 1 + data.n_features
+    count, length = (1 if data.n_classes == 2 else data.n_classes), 1 + data.n_features
     if (floats is None) == (whole is None):
         raise Refused("the claim must hold either weights or integers")
     if floats is None:
-        flat, exponent, lengths = whole or [], 0, [len(whole or []) // wanted] * wanted
+        flat, exponent, lengths = whole or [], 0, [len(whole or []) // count] * count
     else:
         flat, exponent = integers(v for vector in floats for v in vector)
         lengths = [len(vector) for vector in floats]
-    if lengths != [length] * wanted or len(flat) != wanted * length:
-        raise Refused(f"the weights must be {wanted} x {length} numbers")
-    return [flat[k * length : (k + 1) * length] for k in range(wanted)], exponent
+    if lengths != [length] * count or len(flat) != count * length:
+        raise Refused(f"the weights must be {count} x {length} numbers")
+    return [flat[k * length : (k + 1) * length] for k in range(count)], exponent
 
 
 def check_separation(data: Data, claim: Claim, intercept: bool) -> str:

@@ -1,4 +1,4 @@
-"""What is told of a fitted machine, wherever its rows are."""
+"""The facts reported of a fitted machine, wherever its rows are."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Columns = dict[str, Any]  # name -> values of every row: an array, or a list of 
 
 
 def predicted(model: Any, X: Any, names: Any, probabilities: bool, explain: int) -> Columns:
-    """Return class, scores, and what else was asked for."""
+    """Return class, scores, and what else was requested."""
     classes = [str(name) for name in model.classes_.tolist()]
     whole, raw = model, X
     for _, step in getattr(model, "steps", [])[:-1]:
@@ -40,8 +40,8 @@ def predicted(model: Any, X: Any, names: Any, probabilities: bool, explain: int)
     if explain:
         from separatrix.core.explanation import contributions
 
-        told = contributions(whole, raw, names)
-        columns["explanation"] = [each.top(explain) for each in told]
+        explanations = contributions(whole, raw, names)
+        columns["explanation"] = [each.top(explain) for each in explanations]
     return columns
 
 

@@ -1,4 +1,4 @@
-"""What a stream has come to, told: lines for people, or one JSON object a line."""
+"""The report of a stream: lines for people, or one JSON object a line."""
 
 from __future__ import annotations
 

@@ -31,12 +31,12 @@ def convert(
     from separatrix.data.writers import write_table
 
     table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes, option)
-    wanted = to or Path(out).suffix.lstrip(".").lower()
-    write_table(table, out, wanted)
+    file_format = to or Path(out).suffix.lstrip(".").lower()
+    write_table(table, out, file_format)
     for note in table.notes:
         say(f"note: {note}", err=True)
     rows, features = table.X.shape
     if as_json and out != "-":
-        say(json.dumps({"out": out, "to": wanted, "rows": rows, "features": features}))
+        say(json.dumps({"out": out, "to": file_format, "rows": rows, "features": features}))
     elif out != "-":
         say(f"{out}: {rows:,} rows, {features:,} features")

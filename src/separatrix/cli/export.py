@@ -43,19 +43,23 @@ def export(
     """Write a model for ONNX, LIBLINEAR, LIBSVM or a spreadsheet, or read one of theirs."""
     from separatrix.storage.exchange import FORMATS, read, write
 
-    wanted = to or _ENDINGS.get(Path(out).suffix.lower())
-    if wanted not in FORMATS:
+    file_format = to or _ENDINGS.get(Path(out).suffix.lower())
+    if file_format not in FORMATS:
         raise typer.BadParameter(f"say what to write: --to with one of {', '.join(FORMATS)}.")
     whole = read(model, n_features)
-    write(whole, out, wanted, number_classes=number_classes, features=features)
+    write(whole, out, file_format, number_classes=number_classes, features=features)
     if out == "-":
         return
-    told: dict[str, Any] = {"out": out, "to": wanted, "features": int(whole.model.n_features_in_)}
-    if number_classes and wanted in ("liblinear", "libsvm"):
-        told["classes"] = [str(name) for name in whole.model.classes_.tolist()]
+    facts: dict[str, Any] = {
+        "out": out,
+        "to": file_format,
+        "features": int(whole.model.n_features_in_),
+    }
+    if number_classes and file_format in ("liblinear", "libsvm"):
+        facts["classes"] = [str(name) for name in whole.model.classes_.tolist()]
     if as_json:
-        say(json.dumps(told, ensure_ascii=False))
+        say(json.dumps(facts, ensure_ascii=False))
         return
-    say(f"{out}: {wanted}, {told['features']:,} features")
-    for number, name in enumerate(told.get("classes", [])):
+    say(f"{out}: {file_format}, {facts['features']:,} features")
+    for number, name in enumerate(facts.get("classes", [])):
         say(f"class {number}: {name}")

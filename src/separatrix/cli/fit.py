@@ -98,8 +98,8 @@ def fit(
     if in_blocks:
         table = met = partitions.opened(data, target, memory, checkpoint)
     else:
-        told = (kind, no_header, drop, encoding, None, option, labels)
-        table = reading.read_data(data, target, *told)
+        options = (kind, no_header, drop, encoding, None, option, labels)
+        table = reading.read_data(data, target, *options)
         reading.check_labels(table)
         if not quiet:
             reading.tell_notes(table)

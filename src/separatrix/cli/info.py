@@ -29,12 +29,12 @@ def info(
         _tell_model(data[0], as_json)
         return
 
-    told = (kind, no_header, drop, encoding, max_bytes, option, labels)
-    table = reading.read_data(data, target, *told)
+    options = (kind, no_header, drop, encoding, max_bytes, option, labels)
+    table = reading.read_data(data, target, *options)
     found = summarise(table)
-    asked = {"--kind": kind, "--encoding": encoding, "--labels": labels}
+    given = {"--kind": kind, "--encoding": encoding, "--labels": labels}
     lists = {"--drop": drop, "-O": option}
-    found["next"] = _next_command(found, data, target, asked, lists, no_header)
+    found["next"] = _next_command(found, data, target, given, lists, no_header)
     if as_json:
         say(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
@@ -47,11 +47,11 @@ def _tell_model(path: str, as_json: bool) -> None:
     from separatrix.storage.model_file import read_model
     from separatrix.storage.model_summary import describe, lines
 
-    told = describe(read_model(path, plain=True), path)
+    facts = describe(read_model(path, plain=True), path)
     if as_json:
-        say(json.dumps(told, ensure_ascii=False))
+        say(json.dumps(facts, ensure_ascii=False))
         return
-    for line in lines(told):
+    for line in lines(facts):
         say(line)
 
 
@@ -59,7 +59,7 @@ def _next_command(
     found: dict[str, Any],
     data: list[str],
     target: str | None,
-    asked: dict[str, str | None],
+    given: dict[str, str | None],
     lists: dict[str, list[str] | None],
     no_header: bool,
 ) -> str:
@@ -67,7 +67,7 @@ def _next_command(
     chosen = found["target"] if target is None else target
     words = ["separatrix", "separable" if len(found["classes"]) == 2 else "study", *data]
     words += ["--target", chosen] if chosen else []
-    words += [word for name, value in asked.items() if value for word in (name, value)]
+    words += [word for name, value in given.items() if value for word in (name, value)]
     for name, values in lists.items():
         words += [word for each in values or () for word in (name, each)]
     return shlex.join([*words, *(["--no-header"] if no_header else [])])

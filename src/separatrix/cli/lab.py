@@ -31,7 +31,7 @@ def lab(
     """Open the lab in the browser; it can be reached from this machine alone."""
     from separatrix.lab.server import Lab, serve
 
-    table = None if data is None else table_told(_read(data, target))
+    table = None if data is None else table_for_page(_read(data, target))
     listening = _listening(port)
     here = Lab(port=listening.getsockname()[1], table=table)
     say(f"The lab is at {here.address}\nPress Ctrl-C to end it.")
@@ -44,11 +44,11 @@ def lab(
 
 def _listening(port: int) -> socket.socket:
     """Return a socket on this machine's own address; the next free port if one is taken."""
-    for wanted in dict.fromkeys((port, 0)):
+    for candidate in dict.fromkeys((port, 0)):
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind(("127.0.0.1", wanted))
+            listening.bind(("127.0.0.1", candidate))
         except OSError:
             listening.close()
             continue
@@ -62,11 +62,11 @@ def _read(data: Path, target: str | None) -> Table:
     return read(str(data), target=target)
 
 
-def table_told(table: Table) -> dict[str, Any]:
+def table_for_page(table: Table) -> dict[str, Any]:
     """Return the first columns and rows of a table for the page, which asks for two of them."""
     from scipy.sparse import issparse
 
-    from separatrix.lab.asked import MOST_POINTS
+    from separatrix.lab.request import MOST_POINTS
 
     X = table.X[:MOST_POINTS, :_MOST_COLUMNS]
     rows = X.toarray() if issparse(X) else X

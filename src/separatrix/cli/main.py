@@ -43,8 +43,8 @@ _PANELS = {
 }
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         say(f"separatrix {__version__}")
         raise typer.Exit
 
@@ -63,8 +63,8 @@ def options(
     """Do what every command shares."""
 
 
-def application(wanted: str | None = None) -> typer.Typer:
-    """Return the command line: all commands, or the one wanted, without loading the others."""
+def application(only: str | None = None) -> typer.Typer:
+    """Return the command line: all commands, or `only` one, without loading the others."""
     made = typer.Typer(
         name="separatrix",
         cls=PlainGroup,
@@ -76,14 +76,14 @@ def application(wanted: str | None = None) -> typer.Typer:
     )
     made.callback()(options)
     for title, names in _PANELS.items():
-        for name in names if wanted is None else {wanted}.intersection(names):
+        for name in names if only is None else {only}.intersection(names):
             command = getattr(import_module(f"separatrix.cli.{name}"), name)
             made.command(cls=PlainCommand, rich_help_panel=title)(command)
     return made
 
 
 def __getattr__(name: str) -> Any:
-    """Return ``app``, the command line with all its commands, made when it is first asked for."""
+    """Return ``app``, the command line with all its commands, made when it is first needed."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()["app"] = application()

@@ -73,7 +73,7 @@ class _Run:
 
     def __init__(self, whole: Any, probabilities: bool, explain: int) -> None:
         self._model, self._names = whole.model, whole.encoding.feature_names
-        self._asked = probabilities, explain
+        self._options = probabilities, explain
         self._said: set[str] = set()
         self.wrong = self.labelled = 0
 
@@ -84,7 +84,7 @@ class _Run:
             if note not in self._said and len(self._said) < _NOTES_SHOWN:
                 self._said.add(note)
                 say(f"note: {note}", err=True)
-        columns = predicted(self._model, block.X, self._names, *self._asked)
+        columns = predicted(self._model, block.X, self._names, *self._options)
         if len(block.y):
             self.labelled += len(block.y)
             self.wrong += _errors(columns["class"], block.y)
@@ -118,10 +118,10 @@ class _Run:
             say(said, err=True)
 
 
-def _errors(told: Any, y: Any) -> int:
+def _errors(predicted: Any, y: Any) -> int:
     """Count labels that differ, as text or as the number they stand for."""
     import numpy as np
 
-    if told.dtype.kind in "if" and y.dtype.kind in "if":
-        return int(np.count_nonzero(told != y))
-    return int(np.count_nonzero(told.astype(str) != y.astype(str)))
+    if predicted.dtype.kind in "if" and y.dtype.kind in "if":
+        return int(np.count_nonzero(predicted != y))
+    return int(np.count_nonzero(predicted.astype(str) != y.astype(str)))

@@ -61,8 +61,8 @@ def separable(
 
     if out is not None:
         reading.check_ending(out, *reading.PICTURES)
-    told = (kind, no_header, drop, encoding, None, option, labels)
-    table = reading.read_data(data, target, *told)
+    options = (kind, no_header, drop, encoding, None, option, labels)
+    table = reading.read_data(data, target, *options)
     reading.tell_notes(table)
     y = two_labels(table, positive)
     if len(table.classes) > 2 and positive is None:

@@ -75,7 +75,7 @@ def stream(
     quiet: Annotated[bool, typer.Option("-q", help="Print nothing but errors.")] = False,
     as_json: reading.AsJson = False,
 ) -> None:
-    """Learn from lines as they come; every row is predicted first, so the error told is honest."""
+    """Learn from lines as they come; every row is predicted first, so the error shown is honest."""
     from separatrix.cli._stream_run import StreamRun
     from separatrix.cli._stream_telling import Teller
     from separatrix.data.sources.line_feed import LineFeed, Place

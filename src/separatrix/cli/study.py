@@ -105,8 +105,8 @@ def study(
         times=not no_times,
     )
     if data:
-        told = (kind, no_header, drop, encoding, None, option, labels)
-        table = reading.read_data(data, target, *told)
+        options = (kind, no_header, drop, encoding, None, option, labels)
+        table = reading.read_data(data, target, *options)
         reading.check_labels(table)
         _one(table, out, settings, data, as_json)
         return
@@ -162,8 +162,8 @@ def _lines(facts: Facts, notes: Sequence[str], out: Path) -> list[str]:
         f"({100 * test.confidence:g} %: {100 * test.low:.2f} to {100 * test.high:.2f} %)",
     ]
     if test.duplicates:
-        told = _counted(test.duplicates, "test row") + " also in the training data"
-        lines.append(f"note: {told}")
+        repeated = _counted(test.duplicates, "test row") + " also in the training data"
+        lines.append(f"note: {repeated}")
     if facts.next_steps:
         lines.append(f"next: {facts.next_steps[0]}")
     return [*lines, f"Report: {out / 'report.html'}"]

@@ -92,11 +92,11 @@ def trace(
     if out is not None:
         _draw(frames, machine, table, method, out)
     if as_json:
-        told = _as_data(frames, machine, table, method)
-        told["certificate"] = certificate_of_file(
+        facts = _as_data(frames, machine, table, method)
+        facts["certificate"] = certificate_of_file(
             machine.certificate_, table, [] if data is None else [str(data)]
         )
-        say(json.dumps(told, indent=1, allow_nan=False))
+        say(json.dumps(facts, indent=1, allow_nan=False))
     else:
         _print(frames, machine, table, method)
         if out is not None:
@@ -137,13 +137,13 @@ def _chosen(table: Table, features: str | None) -> Table:
         return table
     import dataclasses
 
-    wanted = [name.strip() for name in features.split(",")]
-    missing = [name for name in wanted if name not in table.feature_names]
+    names = [name.strip() for name in features.split(",")]
+    missing = [name for name in names if name not in table.feature_names]
     if missing:
         known = ", ".join(table.feature_names[:20])
         raise typer.BadParameter(f"no column {missing[0]!r}; the columns are {known}.")
-    columns = [list(table.feature_names).index(name) for name in wanted]
-    return dataclasses.replace(table, X=table.X[:, columns], feature_names=wanted)
+    columns = [list(table.feature_names).index(name) for name in names]
+    return dataclasses.replace(table, X=table.X[:, columns], feature_names=names)
 
 
 def _watch(machine: Any, table: Table) -> tuple[list[Any], Any]:

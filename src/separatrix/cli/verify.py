@@ -63,8 +63,8 @@ def verify(
         proved = named and len(gap.data_sha256) == 64 and gap.check(rows)
         _tell(proved, str(gap).removeprefix("proved: ") if proved else NOT_THESE, as_json)
         return
-    told = (kind, no_header, drop, encoding, None, option, labels)
-    table = reading.read_data(data, target, *told)
+    options = (kind, no_header, drop, encoding, None, option, labels)
+    table = reading.read_data(data, target, *options)
     try:
         form = whole.get("format") if isinstance(whole, dict) else None
         if form == STUDY_FORMAT:
@@ -129,8 +129,8 @@ def _verify_model(
 def _tell_examined(found: Any, as_json: bool) -> None:
     """Say whether a model is proved, and which of its values nothing proves."""
     if as_json:
-        told = {"proved": found.proved, "sentence": found.sentence}
-        say(json.dumps(told | {"not_proved": list(found.not_proved)}, indent=1))
+        facts = {"proved": found.proved, "sentence": found.sentence}
+        say(json.dumps(facts | {"not_proved": list(found.not_proved)}, indent=1))
     else:
         say(f"{'proved' if found.proved else 'refused'}: {found.sentence}")
         if found.not_proved:

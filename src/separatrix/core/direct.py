@@ -48,7 +48,7 @@ def fit_direct(machine: Any, X: Any, y: Any, sample_weight: Any) -> None:
     ):
         # The fingerprint is made meanwhile; it needs the data and nothing else.
         fingerprint = pool.submit(sha256, data_of(X, codes, K, intercept))
-        report = (lambda state: watch.report(0, state)) if watch.is_wanted else None
+        report = (lambda state: watch.report(0, state)) if watch.has_listener else None
         proof, state, status = _solved_and_proved(
             problem, effort, names, fingerprint, _first(machine, problem), report
         )
@@ -101,7 +101,7 @@ def _solved_and_proved(
     first: np.ndarray | None,
     report: Any,
 ) -> tuple[MulticlassGap, Any, Status]:
-    """Solve to the tolerance asked for, prove it, and go further where the proof falls short."""
+    """Solve to the tolerance, prove it, and go further where the proof falls short."""
     tol = effort.tol
     method = direct_interior_point if direct_interior_point.suits(problem) else crammer_singer
     state = method.start(
@@ -131,7 +131,7 @@ def _solved_and_proved(
             bias_penalty=problem.bias_penalty,
             data_sha256=fingerprint.result(),
             classes=names,
-            wanted=effort.tol,
+            tol=effort.tol,
         )
         if proof.gap <= effort.tol:
             return proof, state, Status.OPTIMAL

@@ -133,8 +133,8 @@ def contributions(
 
     >>> import separatrix as sx
     >>> model = sx.LinearSVM().fit([[0.0, 1.0], [4.0, 0.0]], ["low", "high"])
-    >>> (told,) = contributions(model, np.array([[3.0, 1.0]]), ["age", "height"])
-    >>> math.fsum([told.intercept, told.rounding, *(v for _, v in told.parts)]) == told.score
+    >>> (row,) = contributions(model, np.array([[3.0, 1.0]]), ["age", "height"])
+    >>> math.fsum([row.intercept, row.rounding, *(v for _, v in row.parts)]) == row.score
     True
     """
     machine = _last(model)

@@ -15,7 +15,7 @@ import numpy as np
 from separatrix.certificates.duality_gap import DualityGaps, PairGaps
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.core.one_or_all import one_or_all, told_apart
+from separatrix.core.one_or_all import one_or_all, two_as_one
 from separatrix.solvers.running.drive import Status
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def warn_of_gap(machine: Any, stacklevel: int) -> None:
     status = machine.status_
     warnings.warn(
         f"{type(machine).__name__}: {status.cause}. The gap reached is {machine.gap_:.3g}, "
-        f"asked: {machine.tol:g}. What to do: {_REMEDIES[status]}.",
+        f"tolerance: {machine.tol:g}. What to do: {_REMEDIES[status]}.",
         machine._unfinished,
         stacklevel=stacklevel,
     )
@@ -60,7 +60,7 @@ def keep_gaps(machine: Any, machines: list[Fitted]) -> None:
     machine.coef_ = weights[:, 1:].copy()
     machine.intercept_ = weights[:, 0] if machine.fit_intercept else np.zeros(len(machines))
     machine.certificate_ = DualityGaps(proofs) if several else proofs[0]
-    machine.solver_ = machines[0].road
+    machine.solver_ = machines[0].solver
     machine.n_iter_ = max(one.updates for one in machines)
     machine.n_passes_ = max(one.passes for one in machines)
     machine.objective_ = one_or_all([proof.primal for proof in proofs])
@@ -120,7 +120,7 @@ def keep_support_of_pairs(
 def keep_direct(machine: Any, proof: MulticlassGap, status: Status, codes: np.ndarray) -> None:
     """Keep a machine of all classes at once, and its support vectors."""
     weights = proof.weights
-    shown = told_apart(weights)
+    shown = two_as_one(weights)
     machine.coef_ = shown[:, 1:].copy()
     machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
     machine.certificate_ = proof
@@ -153,7 +153,7 @@ def margin_of(w: np.ndarray) -> float:
 
 def keep_softmax(machine: Any, proof: SoftmaxGap, status: Status) -> None:
     """Keep a multinomial machine."""
-    shown = told_apart(proof.weights)
+    shown = two_as_one(proof.weights)
     machine.coef_ = shown[:, 1:].copy()
     machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
     machine.certificate_, machine.verdict_, machine.intercept_interval_ = proof, None, None

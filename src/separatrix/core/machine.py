@@ -37,7 +37,7 @@ from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
-from separatrix.solvers.linear.choose import ROADS
+from separatrix.solvers.linear.choose import SOLVERS
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 
@@ -73,7 +73,7 @@ class Machine(VotingModel):
         self._check_cost()
         positive("tol", self.tol)
         positive("intercept_penalty", self.intercept_penalty, zero=True)
-        one_of("solver", self.solver, ("auto", *ROADS))
+        one_of("solver", self.solver, ("auto", *SOLVERS))
         if self.solver not in {"auto", *_SUITS[loss]}:
             raise ValueError(
                 f"solver={self.solver!r} does not suit the {loss.replace('_', ' ')} loss: newton "
@@ -129,7 +129,7 @@ class Machine(VotingModel):
         return problem
 
     def _costs(self, weights: np.ndarray, loss: str) -> tuple[np.ndarray, float]:
-        """Return what each row costs and what |w|^2 does, for the C asked for."""
+        """Return what each row costs and what |w|^2 does, for this C."""
         if not np.isinf(self.C):
             return costs_of(self.C, weights), 1.0
         if loss == "logistic":
@@ -173,7 +173,7 @@ class Machine(VotingModel):
 
             def work(number: int) -> Fitted:
                 report = None
-                if watch.is_wanted:
+                if watch.has_listener:
                     report = lambda state: watch.report(number, state)  # noqa: E731
                 naming = Naming(fingerprint, names, number if len(problems) > 1 else 1)
                 return solve_and_prove(problems[number], effort, naming, firsts[number], report)
@@ -191,8 +191,8 @@ class Machine(VotingModel):
         if self.n_jobs == 0:
             raise ValueError("n_jobs must not be 0. Use None for every core.")
         all_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-        asked = self.n_jobs or -1
-        return asked if asked > 0 else max(1, all_cores + 1 + asked)
+        jobs = self.n_jobs or -1
+        return jobs if jobs > 0 else max(1, all_cores + 1 + jobs)
 
     def _effort(self) -> Effort:
         """Return how far to go, the clock running from now."""

@@ -22,7 +22,7 @@ from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["SolvedSoftmax", "fit_multinomial", "keep_multinomial", "solve_softmax"]
 
-# The solver aims a little below what is asked, so that the proof, which adds rounding, meets it.
+# The solver aims a little below the tolerance, so that the proof, which adds rounding, meets it.
 _AIM = 0.9
 _TIGHTENINGS = 4
 _SMALL, _SMALL_TOL, _MORE_UPDATES = 20_000, 1e-20, 12
@@ -56,7 +56,7 @@ def fit_multinomial(machine: Any, X: Any, y: Any, sample_weight: Any) -> None:
     ):
         # The fingerprint is made meanwhile; it needs the data and nothing else.
         fingerprint = machine._name(X, codes, pool)
-        report = (lambda state: watch.report(0, state)) if watch.is_wanted else None
+        report = (lambda state: watch.report(0, state)) if watch.has_listener else None
         found = solve_softmax(
             problem, machine._effort(), names, fingerprint, _first(machine, problem), report, pool
         )
@@ -94,7 +94,7 @@ def solve_softmax(
     report: Any = None,
     pool: Executor | None = None,
 ) -> SolvedSoftmax:
-    """Solve to the tolerance asked for, prove it, and go further where the proof falls short."""
+    """Solve to the tolerance, prove it, and go further where the proof falls short."""
     posed, turned = _narrowed(problem)
     if first is not None and turned is not None:
         first = np.column_stack([first[:, 0], first[:, 1:] @ turned])
@@ -155,7 +155,7 @@ def _proved(
     weights: np.ndarray,
     names: tuple[str, ...],
     fingerprint: Future[str] | LaterName,
-    wanted: float,
+    tol: float,
 ) -> SoftmaxGap:
     return SoftmaxGap.proved(
         problem.X,
@@ -166,7 +166,7 @@ def _proved(
         bias_penalty=problem.bias_penalty,
         data_sha256=fingerprint.result(),
         classes=names,
-        wanted=wanted,
+        tol=tol,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["one_or_all", "told_apart"]
+__all__ = ["one_or_all", "two_as_one"]
 
 
 def one_or_all(values: Any) -> Any:
@@ -18,10 +18,10 @@ def one_or_all(values: Any) -> Any:
     return float(values[0]) if len(values) == 1 else np.asarray(values)
 
 
-def told_apart(by_class: np.ndarray) -> np.ndarray:
-    """Return one row a class; two classes are told apart by the difference, in one row.
+def two_as_one(by_class: np.ndarray) -> np.ndarray:
+    """Return one row a class; two classes become one row, their difference.
 
-    >>> told_apart(np.array([[1.0], [3.0]])).tolist()
+    >>> two_as_one(np.array([[1.0], [3.0]])).tolist()
     [[2.0]]
     """
     return by_class[1:] - by_class[:1] if len(by_class) == 2 else by_class

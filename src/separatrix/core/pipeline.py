@@ -64,7 +64,7 @@ class StandardScaler(_Scaler):
 
 
 class MinMaxScaler(_Scaler):
-    """``(x - min) / (max - min)``, to the range asked for."""
+    """``(x - min) / (max - min)``, to the given range."""
 
     min_: np.ndarray
     takes_sparse = False

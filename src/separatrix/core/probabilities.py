@@ -94,7 +94,7 @@ def _without_calibration(machine: CalibratedProbabilities) -> str | None:
         return None
     return (
         "it was made with probability=False. Fit LinearSVM(probability=True), or "
-        "LogisticRegression(), which has probabilities without being asked."
+        "LogisticRegression(), which always has probabilities."
     )
 
 

@@ -1,4 +1,4 @@
-"""Solve one machine by its road, prove the answer, and where the proof falls short, go further."""
+"""Solve one machine, prove the answer, and go further where the proof falls short."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from separatrix.certificates.later_name import LaterName
 from separatrix.errors import NotSeparableError
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.choose import MachineRun, choose, other_road
+from separatrix.solvers.linear.choose import MachineRun, choose, other_solver
 from separatrix.solvers.running.drive import Status
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ __all__ = ["Effort", "Fitted", "Naming", "first_tolerance", "solve_and_prove", "
 _TIGHTENINGS = 4
 _FAR_BELOW = 0.1
 _HAIRS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
-_MARKEDLY = 0.5  # of the gap: two claims that prove nothing are not told apart by rounding
+_MARKEDLY = 0.5  # of the gap: rounding alone does not decide between two claims that prove nothing
 _SMALL, _SMALL_TOL = 20_000, 1e-9
 _PATIENT_PASSES = 300
 _NOTHING_PROVED = 1.001  # the objective is never below 0
@@ -34,7 +34,7 @@ _NOTHING_PROVED = 1.001  # the objective is never below 0
 
 @dataclass(frozen=True)
 class Effort:
-    """How far to go, by which road, and when to stop."""
+    """How far to go, by which solver, and when to stop."""
 
     tol: float
     solver: str = "auto"
@@ -60,7 +60,7 @@ class Fitted:
     signs: np.ndarray
     proof: DualityGap
     status: Status
-    road: str
+    solver: str
     updates: int
     passes: float
     bias_interval: tuple[float, float]
@@ -73,21 +73,21 @@ def solve_and_prove(
     first: Any = None,
     report: Callable[[Any], None] | None = None,
 ) -> Fitted:
-    """Return the machine, solved to the tolerance asked for or to the end of the budget."""
-    road = choose(problem) if effort.solver == "auto" else effort.solver
-    if problem.is_hard and road == "dual_coordinate" and np.isinf(effort.deadline):
+    """Return the machine, solved to the tolerance or to the end of the budget."""
+    solver = choose(problem) if effort.solver == "auto" else effort.solver
+    if problem.is_hard and solver == "dual_coordinate" and np.isinf(effort.deadline):
         # Passes do not tell an impossible margin from a slow one; a deadline ends either.
         refuse_if_inseparable(problem)
-    other = other_road(problem, road) if effort.solver == "auto" else None
+    other = other_solver(problem, solver) if effort.solver == "auto" else None
     patience = np.inf if other is None else _PATIENT_PASSES
-    run = _begun(problem, road, effort, patience, first)
+    run = _begun(problem, solver, effort, patience, first)
     tol = first_tolerance(problem, effort)
     for left in reversed(range(_TIGHTENINGS)):
         status = run.go_on(tol, effort.deadline, report)
         if status is Status.BUDGET and other is not None and run.state.passes >= patience:
             # So many passes should have done: the columns are not made for them.
-            road, other = other, None
-            run = _begun(problem, road, effort, np.inf, None)
+            solver, other = other, None
+            run = _begun(problem, solver, effort, np.inf, None)
             status = run.go_on(tol, effort.deadline, report)
         claims = run.claims()
         if not claims.is_settled and status.is_final and left:
@@ -105,7 +105,7 @@ def solve_and_prove(
         status = Status.UNPROVED
         tol *= 1e-3
     if status is Status.UNPROVED and _needs_no_slack(problem, claims.alpha):
-        claims, proof = _as_hard_margin(problem, road, effort, naming, claims, proof)
+        claims, proof = _as_hard_margin(problem, solver, effort, naming, claims, proof)
         status = Status.OPTIMAL if proof.gap <= effort.tol else status
     if problem.is_hard and not proof.holds and perf_counter() < effort.deadline:
         refuse_if_inseparable(problem)
@@ -114,7 +114,7 @@ def solve_and_prove(
         signs=problem.signs,
         proof=proof,
         status=status,
-        road=road,
+        solver=solver,
         updates=run.state.updates,
         passes=run.state.passes,
         bias_interval=claims.bias_interval,
@@ -130,7 +130,7 @@ def _needs_no_slack(problem: MachineProblem, alpha: np.ndarray) -> bool:
 
 
 def _as_hard_margin(
-    problem: MachineProblem, road: str, effort: Effort, naming: Naming, claims: Any, proof: Any
+    problem: MachineProblem, solver: str, effort: Effort, naming: Naming, claims: Any, proof: Any
 ) -> tuple[Any, Any]:
     """Return the claims of the hard margin, if they prove more.
 
@@ -138,7 +138,7 @@ def _as_hard_margin(
     by a hair w has margins above 1 whatever the rounding, for which a large C would charge dearly.
     """
     hard = replace(problem, costs=np.where(problem.costs > 0.0, np.inf, 0.0))
-    run = _begun(hard, road, effort, np.inf, None)
+    run = _begun(hard, solver, effort, np.inf, None)
     run.go_on(first_tolerance(hard, effort), effort.deadline, None)
     found = run.claims()
     if not (found.alpha <= problem.costs).all():
@@ -169,7 +169,7 @@ def _proof(
         ridge=problem.ridge,
         positive=naming.positive,
         data_sha256=naming.fingerprint.result(),
-        wanted=effort.tol,
+        tol=effort.tol,
         classes=naming.classes,
     )
 
@@ -183,11 +183,11 @@ def first_tolerance(problem: MachineProblem, effort: Effort) -> float:
 
 
 def _begun(
-    problem: MachineProblem, road: str, effort: Effort, patience: float, first: Any
+    problem: MachineProblem, solver: str, effort: Effort, patience: float, first: Any
 ) -> MachineRun:
     return MachineRun(
         problem,
-        road,
+        solver,
         tol=effort.tol,
         seed=effort.seed,
         max_passes=min(effort.max_passes, patience),
@@ -197,7 +197,7 @@ def _begun(
 
 def verdict_of(problem: MachineProblem) -> Verdict:
     """Return whether the rows that count are separable."""
-    # Exact arithmetic is asked for here alone: machines are solved without it.
+    # Only this needs exact arithmetic: machines are solved without it.
     from separatrix.core.separability import separability_of
 
     used = np.flatnonzero(problem.costs > 0.0)

@@ -65,8 +65,8 @@ def verdict_on(problem: SignedProblem, classes: tuple[str, ...], places: Integer
     rows = SignedRows(problem.X, problem.signs, problem.fit_intercept)
     claim = decide(rows)
     about = _About(problem, classes, places)
-    told = {"separable": _separable, "quasi-separable": _partition, "overlapping": _partition}
-    verdict = told[claim.kind](about, rows, claim) if claim.kind in told else None
+    builders = {"separable": _separable, "quasi-separable": _partition, "overlapping": _partition}
+    verdict = builders[claim.kind](about, rows, claim) if claim.kind in builders else None
     if verdict is not None:
         return verdict
     bound = claim.bound if claim.bound is not None else 0.0

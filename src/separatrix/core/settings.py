@@ -48,9 +48,9 @@ def shown(model: Any) -> str:
     'LinearSVM(C=2.0)'
     """
     usual = inspect.signature(type(model).__init__).parameters
-    told = [
+    arguments = [
         f"{name}={value!r}"
         for name, value in settings_of(model).items()
         if repr(value) != repr(usual[name].default)
     ]
-    return f"{type(model).__name__}({', '.join(told)})"
+    return f"{type(model).__name__}({', '.join(arguments)})"

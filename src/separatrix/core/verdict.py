@@ -122,12 +122,12 @@ class Verdict:
 
     @cached_property
     def infinite(self) -> np.ndarray | None:
-        """Where the logistic coefficients run; worked out when first asked for."""
+        """Where the logistic coefficients run; worked out when first needed."""
         return self._infinite()
 
     @cached_property
     def certificate(self) -> Partition | Separation | None:
-        """The proof; the data's fingerprint is taken when first asked for."""
+        """The proof; the data's fingerprint is taken when first needed."""
         return self._certificate()
 
     def __bool__(self) -> bool:

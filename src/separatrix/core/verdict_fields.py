@@ -35,26 +35,26 @@ def fields_follow(verdict: Any, X: Any, y: Any) -> bool:
         _hyperplane_follows(verdict, proof)
         and _margin_follows(verdict, problem)
         and _boundary_follows(verdict, problem, proof)
-        and _told_again(verdict, X, y, proof)
+        and _infinite_follows(verdict, X, y, proof)
     )
 
 
 def _hyperplane_follows(verdict: Any, proof: Partition | Separation) -> bool:
     """Whether weights and intercept are those proved, in floats."""
     if isinstance(proof, Separation):
-        wanted: Any = np.array(proof.weights[0])
+        expected: Any = np.array(proof.weights[0])
     elif proof.kind == "overlap":
         return verdict.weights is None and verdict.intercept is None
     else:
         size = max(max(abs(w).bit_length() for w in proof.weights) - 1, 0)
-        wanted = np.array([w / (1 << size) for w in proof.weights])
+        expected = np.array([w / (1 << size) for w in proof.weights])
         if proof.decimals:
-            wanted[1:] *= 10.0 ** np.array(proof.decimals)
+            expected[1:] *= 10.0 ** np.array(proof.decimals)
     if verdict.weights is None or verdict.intercept is None:
         return False
     found = np.concatenate([[verdict.intercept], verdict.weights])
-    room = _ROUNDING * abs(wanted) if getattr(proof, "decimals", ()) else 0.0
-    return found.shape == wanted.shape and bool((abs(found - wanted) <= room).all())
+    room = _ROUNDING * abs(expected) if getattr(proof, "decimals", ()) else 0.0
+    return found.shape == expected.shape and bool((abs(found - expected) <= room).all())
 
 
 def _margin_follows(verdict: Any, problem: SignedProblem) -> bool:
@@ -86,7 +86,7 @@ def _boundary_follows(verdict: Any, problem: SignedProblem, proof: Partition | S
     return signs is not None and np.array_equal(np.flatnonzero(signs == 0), verdict.boundary)
 
 
-def _told_again(verdict: Any, X: Any, y: Any, proof: Partition | Separation) -> bool:
+def _infinite_follows(verdict: Any, X: Any, y: Any, proof: Partition | Separation) -> bool:
     """Whether coefficients run where they are worked out to run again, and the note is the same."""
     if verdict.infinite is None and not verdict.note:
         return True

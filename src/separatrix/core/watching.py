@@ -35,7 +35,7 @@ class Watch:
             self._line = Console(stderr=True).status("fitting")
 
     @property
-    def is_wanted(self) -> bool:
+    def has_listener(self) -> bool:
         """Whether anyone listens."""
         return self._line is not None or self._context is not None
 
@@ -48,7 +48,7 @@ class Watch:
                 of = f"machine {machine + 1} of {self._n_machines}, " * (self._n_machines > 1)
                 self._line.update(
                     f"{type(self._estimator).__name__}: {of}gap {self._gaps[machine]:.2e} of "
-                    f"{self._estimator.tol:g} asked, {state.passes:.0f} passes, {spent:.1f} s"
+                    f"{self._estimator.tol:g} required, {state.passes:.0f} passes, {spent:.1f} s"
                 )
             if self._context is not None:
                 self._tell_callbacks(state)

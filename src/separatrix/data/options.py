@@ -1,4 +1,4 @@
-"""What a reader may be told; every option has an answer of its own when nothing is told."""
+"""The options of a reader; every one has a default."""
 
 from __future__ import annotations
 

@@ -162,11 +162,11 @@ def open_partitions(
         raise DataError(f"partitions are of one kind; these are {', '.join(sorted(kinds))}")
     limit = bytes_of(memory)
     home = Path(cache) if cache is not None else paths[0].parent / ".separatrix"
-    seen = [_looked(path, home) for path in paths]
-    zero_based = any(counts_from_zero for _, counts_from_zero in seen)
+    facts = [_looked(path, home) for path in paths]
+    zero_based = any(counts_from_zero for _, counts_from_zero in facts)
     step = min(_MOST_STEP, max(_LEAST_STEP, limit // 32))
     stored: list[tuple[Path, StoredBlock]] = []
-    for path, (digest, _) in zip(paths, seen, strict=True):
+    for path, (digest, _) in zip(paths, facts, strict=True):
         folder = _converted(path, home, digest, target, zero_based, step)
         stored += [(folder, block) for block in _manifest(folder)["blocks"]]
     if not stored:

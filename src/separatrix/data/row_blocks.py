@@ -99,11 +99,11 @@ def _kind_of(pieces: Pieces, encoding: Any) -> str:
     start = pieces.peek(_SAMPLE)
     if not start or start.isspace():
         raise DataError("the file is empty", pieces.name, 1, 1)
-    seen = readers.see_kind(Source(pieces.name, start, "", pieces.suffix, ""))
+    kind = readers.see_kind(Source(pieces.name, start, "", pieces.suffix, ""))
     # Texts without labels look like anything; what the model takes is known.
     if type(encoding).__name__ == "TextEncoding" and encoding.column is None:
-        return seen if seen in ("parquet", "arrow", "idx", *_ARRAYS) else "text"
-    return seen
+        return kind if kind in ("parquet", "arrow", "idx", *_ARRAYS) else "text"
+    return kind
 
 
 # ---- tables and arrays that can be entered anywhere

@@ -1,6 +1,6 @@
 """Blocks held by the workers of a Dask cluster: about one for each thread of the cluster.
 
-Every task carries all it is told by value: a scattered vector dies with the worker that holds it,
+Every task carries its arguments by value: a scattered vector dies with the worker that holds it,
 a value does not. Blocks are results of tasks that read files (or chunks of a dask collection), so
 that the scheduler reads them again where a worker was lost. Passes are pure functions, joined in
 the order of the blocks: a fit that lost workers on the way ends with the same bits.
@@ -45,12 +45,14 @@ def client_or_current(client: Any) -> Client:
         ) from None
 
 
-def visit(function: Callable[..., Sums], block: Block, piece: Any, told: Sequence[Any]) -> Sums:
+def visit(
+    function: Callable[..., Sums], block: Block, piece: Any, arguments: Sequence[Any]
+) -> Sums:
     """Run a pass where its block is."""
     with np.errstate(over="ignore", under="ignore"):
         if isinstance(piece, str):
-            return function(block, *told)
-        return function(block, piece, *told)
+            return function(block, *arguments)
+        return function(block, piece, *arguments)
 
 
 def same(piece: np.ndarray) -> np.ndarray:
@@ -77,22 +79,22 @@ class DaskEngine:
         self.counts, entries = self.reduce(shape_of)
         self.n_rows, self.n_entries = sum(self.counts), sum(entries)
 
-    def reduce(self, function: Callable[..., Sums], *told: Any) -> Sums:
+    def reduce(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
         """Return the joined results of all blocks."""
-        return self._run(function, [_NO_PIECE] * len(self.futures), told)
+        return self._run(function, [_NO_PIECE] * len(self.futures), arguments)
 
     def keep(self, values: np.ndarray) -> list[Future]:
         """Hold a vector of all rows on the workers."""
         ends = np.cumsum([0, *self.counts])
         return [self._submit(same, values[a:b]) for a, b in pairwise(ends)]
 
-    def reduce_each(self, function: Callable[..., Sums], pieces: Any, *told: Any) -> Sums:
+    def reduce_each(self, function: Callable[..., Sums], pieces: Any, *arguments: Any) -> Sums:
         """Do the same, each block with its own stretch of a vector of all rows."""
         if pieces is None:
             pieces = [None] * len(self.futures)
         elif isinstance(pieces, np.ndarray):
             pieces = [pieces[a:b] for a, b in pairwise(np.cumsum([0, *self.counts]))]
-        return self._run(function, pieces, told)
+        return self._run(function, pieces, arguments)
 
     def _submit(self, function: Any, *arguments: Any) -> Future:
         with warnings.catch_warnings():
@@ -108,10 +110,10 @@ class DaskEngine:
     def _one(self, number: int) -> list[Future]:
         return [self.futures[number]]
 
-    def _run(self, function: Any, pieces: Sequence[Any], told: Sequence[Any]) -> Sums:
+    def _run(self, function: Any, pieces: Sequence[Any], arguments: Sequence[Any]) -> Sums:
         def submit() -> list[Future]:
             parts = [
-                self._submit(visit, function, block, piece, told)
+                self._submit(visit, function, block, piece, arguments)
                 for block, piece in zip(self.futures, pieces, strict=True)
             ]
             while len(parts) > _FAN_IN:

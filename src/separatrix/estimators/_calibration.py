@@ -68,7 +68,7 @@ def _held_out_scores(
     scores, held_out = np.zeros((len(y), columns)), np.zeros(len(y), dtype=bool)
     if not len(spare):
         return scores, held_out
-    from sklearn.model_selection import StratifiedKFold  # slow to import, and seldom asked for
+    from sklearn.model_selection import StratifiedKFold  # slow to import, and seldom needed
 
     folds = StratifiedKFold(
         int(min(_FOLDS, counts[counts > 1].min())), shuffle=True, random_state=0

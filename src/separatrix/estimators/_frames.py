@@ -40,16 +40,16 @@ def numbered(
 ) -> Iterator[Any]:
     """Say of which machine the frames are, and of which rows in the whole data (None: all)."""
     for frame in frames:
-        told: dict[str, Any] = {"machine": machine}
+        changes: dict[str, Any] = {"machine": machine}
         if rows is not None:
             if hasattr(frame, "row"):
-                told["row"] = _row(rows, frame.row)
+                changes["row"] = _row(rows, frame.row)
             if hasattr(frame, "pair"):
-                told["pair"] = tuple(_row(rows, row) for row in frame.pair)
+                changes["pair"] = tuple(_row(rows, row) for row in frame.pair)
             if hasattr(frame, "alpha"):
-                told["alpha"] = np.zeros(n_rows)
-                told["alpha"][rows] = frame.alpha
-        yield dataclasses.replace(frame, **told)
+                changes["alpha"] = np.zeros(n_rows)
+                changes["alpha"][rows] = frame.alpha
+        yield dataclasses.replace(frame, **changes)
 
 
 def _row(rows: np.ndarray, row: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from separatrix.certificates.kernel_claims import least_eigenvalue
 from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
-from separatrix.core.one_or_all import told_apart
+from separatrix.core.one_or_all import two_as_one
 from separatrix.errors import DataError, DeviceError
 from separatrix.estimators._kernel_effort import (
     LEAST_FACTORED_TOL,
@@ -77,7 +77,7 @@ def refuse_direct(machine: Any, place: Any) -> None:
 def solve_kernel_direct(
     data: KernelData, machine: KernelDirect, effort: KernelEffort, pool: ThreadPoolExecutor | None
 ) -> DirectFitted:
-    """Return the machine, solved to the tolerance asked for or to the end of the budget."""
+    """Return the machine, solved to the tolerance or to the end of the budget."""
     n = len(machine.codes)
     rows = _rows(data, effort, pool)
     tol = inner_tolerance(effort, n)
@@ -128,10 +128,10 @@ def keep_direct(machine: Any, X: Any, codes: np.ndarray, found: DirectFitted) ->
     proof, k = found.proof, len(machine.classes_)
     machine.status_, machine.certificate_ = found.status, proof
     machine.objective_, machine.dual_objective_ = proof.primal, proof.dual
-    machine.gap_, machine.intercept_ = proof.gap, told_apart(proof.biases)
+    machine.gap_, machine.intercept_ = proof.gap, two_as_one(proof.biases)
     machine.n_iter_, machine.n_passes_ = found.updates, float(found.rounds)
     shares = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, k)
-    machine._keep_support(X, told_apart(np.ascontiguousarray(shares.T)))
+    machine._keep_support(X, two_as_one(np.ascontiguousarray(shares.T)))
     machine.n_support_ = np.bincount(codes[machine.support_], minlength=k)
 
 

@@ -90,11 +90,11 @@ class _Run:
 def solve_kernel_machines(
     data: KernelData, tasks: list[Task], effort: KernelEffort, pool: ThreadPoolExecutor | None
 ) -> list[KernelFitted]:
-    """Return the machines, each solved to the tolerance asked for or to the end of the budget."""
+    """Return the machines, each solved to the tolerance or to the end of the budget."""
     hard = any(np.isinf(task.costs).any() for task in tasks)
     rows = rows_at(data.device, data.kernel, data.X, effort, pool, hard)
     n = data.X.shape[0]
-    if rows.capacity == n and _values_asked_for(tasks) >= n * n:
+    if rows.capacity == n and _values_needed(tasks) >= n * n:
         rows.fetch(np.arange(n))  # machines will ask for most of them, and more than once
     proving = KernelRowsInProof(data.kernel, data.X)
     together = max(1, _ENTRIES_TOGETHER // len(tasks[0].signs))
@@ -105,7 +105,7 @@ def solve_kernel_machines(
     return fitted
 
 
-def _values_asked_for(tasks: list[Task]) -> int:
+def _values_needed(tasks: list[Task]) -> int:
     """Return about how many values the chunks of several machines come to: every row twice."""
     sizes = [int(np.count_nonzero(task.signs)) for task in tasks] if len(tasks) > 2 else []
     return sum(2 * size * min(size, CHUNK) for size in sizes)

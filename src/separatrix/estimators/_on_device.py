@@ -28,7 +28,7 @@ from separatrix.problem.device_rows import DeviceRows
 
 __all__ = ["device_data", "moved_once", "name_of_rows", "scores_on_device", "worked_on"]
 
-# So many entries are given their name, a hash, while the machine is solved; more only when asked.
+# So many entries are given their name, a hash, while the machine is solved; more only when needed.
 _NAMED_AT_ONCE = 1 << 24
 _SCORED_ENTRIES = 1 << 24
 _FEW_ROWS = 2048
@@ -50,7 +50,7 @@ def worked_on(estimator: Any, X: Any) -> Iterator[None]:
 
 
 def device_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any] | None:
-    """Return rows on the device asked for, labels and weights; None for the processor's road."""
+    """Return rows on the estimator's device, labels and weights; None for the processor."""
     if not needs_torch(estimator.device, X):
         return None
     device = resolve(estimator.device, X)
@@ -63,7 +63,7 @@ def device_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any
     labels = labels_from(y, X, device)
     weights = labels_from(sample_weight, X, device, "sample_weight")
     if getattr(estimator, "loss", "") == "hinge" and _has_few_wide_rows(X):
-        # Their Gram matrix is small: the processor's road has it solved before a device has begun.
+        # Their Gram matrix is small: the processor has solved it before a device has begun.
         return (*training_data(estimator, on_host(X), labels), weights)
     rows, labels = _checked(estimator, X, labels)
     return DeviceRows(rows, device, given=X), label_column(labels), weights

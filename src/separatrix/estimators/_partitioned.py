@@ -203,7 +203,7 @@ def _fitted(
         signs=np.zeros(0),
         proof=proof,
         status=status,
-        road="newton",
+        solver="newton",
         updates=run.updates,
         passes=run.passes,
         bias_interval=(float(weights[0]), float(weights[0])),

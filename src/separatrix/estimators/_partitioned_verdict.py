@@ -4,7 +4,7 @@
     overlapping      rows whose positive multiples sum to zero, of full rank: enough for all rows
 
 A machine of high cost, fitted on all blocks, is the first guess; if it separates, every block
-proves it exactly. Otherwise a few rows are brought here and decided exactly. What they say is told
+proves it exactly. Otherwise a few rows are brought here and decided exactly. Their verdict goes
 to all blocks: rows that contradict it are brought too, until none does. Overlap of full rank among
 few rows is overlap of all, and needs no other row for its proof.
 """
@@ -154,7 +154,7 @@ class _Search:
             claim = decide(SignedRows(self.X, self.signs, self.posed.intercept))
             witness = self.witness(claim) or witness
             if claim.kind in ("separable", "quasi-separable"):
-                verdict, grown = self.told_to_all(claim)
+                verdict, grown = self.try_direction(claim)
             else:
                 verdict, grown = self.overlap(claim), self.grow()
             if verdict is not None:
@@ -196,8 +196,8 @@ class _Search:
         share = max(1, self.engine.n_rows // (2 * len(self.numbers)))
         return self.take(self.engine.reduce(brought, self.posed, None, _MOST_ROWS, share)[0])
 
-    def told_to_all(self, claim: Claim) -> tuple[Verdict | None, bool]:
-        """Tell a direction to all blocks; return the verdict, or bring the rows against it."""
+    def try_direction(self, claim: Claim) -> tuple[Verdict | None, bool]:
+        """Try a direction on all blocks; return the verdict, or bring the rows against it."""
         weights = _whole(claim.direction, self.posed.intercept)
         below, tight, pieces = self.engine.reduce(contradictions, self.posed, weights, _WORST)
         if below or claim.kind == "separable":
@@ -288,5 +288,5 @@ class _Search:
 
 
 def _named(proof: Any, rows: Rows) -> Any:
-    """Name the data in a certificate; their fingerprint is taken when it is first asked for."""
+    """Name the data in a certificate; their fingerprint is taken when it is first needed."""
     return replace(proof, data_sha256=rows.fingerprint())

@@ -1,7 +1,7 @@
 """How far from the optimum a stochastic gradient run stopped: a bound from below, and its proof.
 
 The run's own multipliers (the mean slope of the loss at each row) bound the optimum from below, but
-loosely where C is large. They are then improved on the roads of the exact machines, for a hundred
+loosely where C is large. They are then improved by the solvers of the exact machines, for a hundred
 passes at most: what those find serves as a bound and for nothing else.
 """
 
@@ -129,7 +129,7 @@ class Bounds:
                 positive=k if len(self.problems) > 1 else 1,
                 data_sha256=digest,
                 classes=classes,
-                wanted=tol,
+                tol=tol,
             )
             for k, problem in enumerate(self.problems)
         )

@@ -260,7 +260,7 @@ class KernelSVM(KernelClassifier):
             proofs = getattr(self.certificate_, "machines", (self.certificate_,))
             reached = f"No pair is out of order by more than {max(p.violation for p in proofs):.3g}"
         else:
-            reached = f"The gap reached is {self.gap_:.3g}, asked: {self.tol:g}"
+            reached = f"The gap reached is {self.gap_:.3g}, tolerance: {self.tol:g}"
         warnings.warn(
             f"{type(self).__name__}: {self.status_.cause}. {reached}. What to do: "
             f"{_REMEDIES.get(self.status_, self.status_.remedy)}.",

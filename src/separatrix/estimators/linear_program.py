@@ -46,7 +46,7 @@ class LinearProgramHalfspace(LinearClassifier):
     slack_ : array
         By how much every row misses the margin 1.
     witness_ : Witness or None
-        Rows that no hyperplane separates, where that was asked and proved.
+        Rows that no hyperplane separates, where that was requested and proved.
     certificate_
         What is proved about the weights or, if no weights separate, that none can.
     status_, n_iter_

@@ -36,7 +36,7 @@ class LinearSVM(Machine, core.LinearSVM):
     tol : float
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     solver : {"auto", "newton", "interior_point", "dual_coordinate", "gram"}
-        The road to the optimum; auto chooses by the shape of X and the loss.
+        The method of solving; auto chooses by the shape of X and the loss.
     fit_intercept : bool
         Whether the hyperplane may miss the origin.
     intercept_penalty : float
@@ -86,7 +86,7 @@ class LinearSVM(Machine, core.LinearSVM):
         The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes,
         `PairGaps` for ovo, `MulticlassGap` for direct.
     status_, n_iter_, n_passes_, solver_
-        Why the fit ended, iterations, passes over the rows, and by which road.
+        Why the fit ended, iterations, passes over the rows, and by which solver.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class LogisticRegression(Machine, core.LogisticRegression):
     tol : float
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     solver : {"auto", "newton", "gram"}
-        The road to the optimum; auto chooses by the shape of X.
+        The method of solving; auto chooses by the shape of X.
     fit_intercept, intercept_penalty, class_weight, max_seconds, max_passes, random_state
         As in `LinearSVM`.
     multi_class : {"ovr", "ovo", "multinomial"}
@@ -54,7 +54,7 @@ class LogisticRegression(Machine, core.LogisticRegression):
     verdict_ : Verdict or None
         For ``C=inf``: whether the classes are separated, with proof (a list for several classes).
     status_, n_iter_, n_passes_, solver_
-        Why the fit ended, iterations, passes over the rows, and by which road.
+        Why the fit ended, iterations, passes over the rows, and by which solver.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class LogisticRegression(Machine, core.LogisticRegression):
         if self.status_ is not Status.INFINITE:
             return facts
         said = f"of C={core.NEARLY_FREE:g}, fitted in the place of C=inf: "
-        return [(word, said + told if word == "proof" else told) for word, told in facts]
+        return [(word, said + text if word == "proof" else text) for word, text in facts]
 
     def _replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[MachineFrame]:
         self._verdicts = []

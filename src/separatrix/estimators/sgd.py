@@ -247,8 +247,8 @@ class SGD(GradientStream):
         if self.status_ is not Status.OPTIMAL:
             warnings.warn(
                 f"SGD: {self.status_.cause}. The objective is proved to be within {proof.gap:.3g} "
-                f"of the least, asked: {self.tol:g}. What to do: raise max_passes or tol, or use "
-                "LinearSVM or LogisticRegression, which go to the optimum.",
+                f"of the least, tolerance: {self.tol:g}. What to do: raise max_passes or tol, or "
+                "use LinearSVM or LogisticRegression, which go to the optimum.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -93,10 +93,10 @@ class Progressive:
     def from_dict(cls, plain: dict[str, Any]) -> Progressive:
         """Return what plain data describe.
 
-        >>> seen = Progressive(window=2)
-        >>> seen.add(np.array([0, 1, 1], dtype=np.uint8))
+        >>> counts = Progressive(window=2)
+        >>> counts.add(np.array([0, 1, 1], dtype=np.uint8))
         []
-        >>> again = Progressive.from_dict(seen.to_dict())
+        >>> again = Progressive.from_dict(counts.to_dict())
         >>> again.error, again.recent_error
         (0.6666666666666666, 1.0)
         """
@@ -159,8 +159,8 @@ class StreamLearner:
 
     def declare(self, classes: Any) -> None:
         """Make room for further classes; machines of those known stay as they are."""
-        wanted = np.unique(np.concatenate([self.classes, np.asarray(classes)]))
-        if len(wanted) == len(self.classes):
+        all_classes = np.unique(np.concatenate([self.classes, np.asarray(classes)]))
+        if len(all_classes) == len(self.classes):
             return
         slots, sums, totals = self.memory.slots, self.memory.sums, self.memory.totals
         if len(self.classes) == 2:  # one machine served both: its mirror image is the other's
@@ -171,13 +171,13 @@ class StreamLearner:
             totals = np.concatenate([totals, totals])
         machine = self.machine
         new = sgd.blank(
-            len(wanted), len(slots) - 1, sgd.losses.CODES[machine.loss],
+            len(all_classes), len(slots) - 1, sgd.losses.CODES[machine.loss],
             bool(machine.average), bool(machine.scale),
         )  # fmt: skip
-        places = np.searchsorted(wanted, self.classes)
+        places = np.searchsorted(all_classes, self.classes)
         new.slots[:, places], new.sums[:, places], new.totals[places] = slots, sums, totals
         new.totals[:, TIME] = totals[0, TIME]
-        self.memory, self.classes = new, wanted
+        self.memory, self.classes = new, all_classes
 
     def codes(self, labels: np.ndarray) -> np.ndarray:
         """Return the number of each label; an unknown one is refused with its row."""
@@ -229,8 +229,8 @@ class StreamLearner:
         scores = np.zeros((memory.slots.shape[1], len(codes)))
         sgd.learn(state, 0, len(codes), scores)
         self.rows += len(codes)
-        told = (scores[0] > 0.0) if len(scores) == 1 else scores.argmax(axis=0)
-        return (told != codes).astype(np.uint8)
+        predicted = (scores[0] > 0.0) if len(scores) == 1 else scores.argmax(axis=0)
+        return (predicted != codes).astype(np.uint8)
 
     def _make_room(self, n_features: int) -> None:
         known = len(self.memory.slots) - 1

@@ -46,7 +46,7 @@ class ZeroOne(LinearClassifier):
     cells are looked at. Otherwise a local search gives errors that are attained, and Gordan
     witnesses, each of which holds a row that is wrong for every hyperplane, give errors that cannot
     be avoided. When the two meet, the fewest errors are proved; when the time ends first, both are
-    told.
+    reported.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From what was asked to estimators, and to the Python code that says the same."""
+"""From a request to estimators, and to the Python code that says the same."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import separatrix as sx
-from separatrix.lab.asked import Asked
 from separatrix.lab.lifts import LIFTS, lift_of
 from separatrix.lab.parameters import BadRequest
+from separatrix.lab.request import Request
 
 __all__ = ["build", "python_code"]
 
@@ -19,57 +19,57 @@ _SECONDS = 4
 _DIRECT_REPLAYS = ("perceptron", "sgd")
 
 
-def build(asked: Asked) -> tuple[Any, Any]:
+def build(request: Request) -> tuple[Any, Any]:
     """Return the lift, None if there is none, and the estimator."""
-    lift, _ = lift_of(asked.lift, asked.lift_settings, len(asked.X))
-    machine = getattr(sx, asked.method.estimator)(**_arguments(asked))
-    wrapper = _wrapper(asked)
+    lift, _ = lift_of(request.lift, request.lift_settings, len(request.X))
+    machine = getattr(sx, request.method.estimator)(**_arguments(request))
+    wrapper = _wrapper(request)
     return lift, machine if wrapper is None else getattr(sx, wrapper)(machine)
 
 
-def python_code(asked: Asked) -> str:
+def python_code(request: Request) -> str:
     """Return a script that reproduces what is on the screen."""
     lines = ["import numpy as np", "import separatrix as sx", ""]
-    points = ",\n    ".join(repr(point) for point in asked.X.tolist())
-    lines += [f"X = np.array([\n    {points},\n])", f"y = np.array({asked.codes.tolist()})", ""]
+    points = ",\n    ".join(repr(point) for point in request.X.tolist())
+    lines += [f"X = np.array([\n    {points},\n])", f"y = np.array({request.codes.tolist()})", ""]
     data = "X"
-    _, lift_settings = lift_of(asked.lift, asked.lift_settings, len(asked.X))
-    if asked.lift != "none":
-        lines.append(f"lift = {_call('lift.' + LIFTS[asked.lift][1], lift_settings)}")
+    _, lift_settings = lift_of(request.lift, request.lift_settings, len(request.X))
+    if request.lift != "none":
+        lines.append(f"lift = {_call('lift.' + LIFTS[request.lift][1], lift_settings)}")
         lines.append("lifted = lift.fit_transform(X)")
         data = "lifted"
-    call, wrapper = _call(asked.method.estimator, _arguments(asked)), _wrapper(asked)
+    call, wrapper = _call(request.method.estimator, _arguments(request)), _wrapper(request)
     lines.append(f"machine = {call if wrapper is None else f'sx.{wrapper}({call})'}")
-    if can_replay(asked):
+    if can_replay(request):
         lines.append(f"for frame in sx.replay(machine, {data}, y):")
-        shown = "frame.errors" if asked.method.family == "Kernels" else "frame.weights"
-        which = "frame.machine, " if asked.n_classes > 2 and asked.many != "direct" else ""
+        shown = "frame.errors" if request.method.family == "Kernels" else "frame.weights"
+        which = "frame.machine, " if request.n_classes > 2 and request.many != "direct" else ""
         lines.append(f"    print({which}frame.update, {shown})")
     lines += [f"machine.fit({data}, y)", "print(machine)"]
-    if asked.n_classes == 2 and asked.lift == "none":
+    if request.n_classes == 2 and request.lift == "none":
         lines += ["", "verdict = sx.separability(X, y)", "print(verdict)"]
         lines.append("print(verdict.certificate.check(X, y))")
     return "\n".join(lines) + "\n"
 
 
-def can_replay(asked: Asked) -> bool:
+def can_replay(request: Request) -> bool:
     """Whether every update can be shown: of many classes at once, of some methods only."""
-    if asked.n_classes == 2 or asked.many != "direct":
-        return asked.method.replays
-    return asked.method.replays and asked.method.name in _DIRECT_REPLAYS
+    if request.n_classes == 2 or request.many != "direct":
+        return request.method.replays
+    return request.method.replays and request.method.name in _DIRECT_REPLAYS
 
 
-def _arguments(asked: Asked) -> dict[str, Any]:
-    given = {name: value for name, value in asked.settings.items() if value is not None}
-    many = asked.n_classes > 2
+def _arguments(request: Request) -> dict[str, Any]:
+    given = {name: value for name, value in request.settings.items() if value is not None}
+    many = request.n_classes > 2
     for name, meaning in _MEANINGS.items():
         if name in given:
-            given[name] = meaning(given[name], asked)
-    if many and asked.method.own_many:
-        given["multi_class"] = asked.many
+            given[name] = meaning(given[name], request)
+    if many and request.method.own_many:
+        given["multi_class"] = request.many
     if given.get("task", "bayes") != "bayes" and many:
         raise BadRequest("Minimax and Neyman-Pearson are for two classes.")
-    defaults = getattr(sx, asked.method.estimator)().get_params()
+    defaults = getattr(sx, request.method.estimator)().get_params()
     if "max_seconds" in defaults and "max_seconds" not in given:
         given["max_seconds"] = _SECONDS
     return {
@@ -79,42 +79,42 @@ def _arguments(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _start(word: str, asked: Asked) -> Any:
+def _start(word: str, request: Request) -> Any:
     if word != "lecture":
         return word
-    if asked.n_classes > 2 or asked.lift != "none":
+    if request.n_classes > 2 or request.lift != "none":
         raise BadRequest("The lecture's start is for two classes in the plane.")
     return _LECTURE_START
 
 
-def _priors(word: str, asked: Asked) -> Any:
+def _priors(word: str, request: Request) -> Any:
     if word == "none":
         return None
-    if asked.settings.get("task", "bayes") != "bayes":
+    if request.settings.get("task", "bayes") != "bayes":
         raise BadRequest("Minimax and Neyman-Pearson need no priors: leave them as they are.")
-    if asked.many != "direct" and asked.n_classes > 2:
+    if request.many != "direct" and request.n_classes > 2:
         return [0.5, 0.5]  # of every machine
-    return [1.0 / asked.n_classes] * asked.n_classes
+    return [1.0 / request.n_classes] * request.n_classes
 
 
-def _bounded_class(word: str, asked: Asked) -> Any:
-    return int(np.unique(asked.codes)[1]) if word == "second" else None
+def _bounded_class(word: str, request: Request) -> Any:
+    return int(np.unique(request.codes)[1]) if word == "second" else None
 
 
-def _losses(table: list[list[float]], asked: Asked) -> list[list[float]]:
+def _losses(table: list[list[float]], request: Request) -> list[list[float]]:
     """Return the part of the table that is about the classes drawn."""
-    _refuse_machines(asked, "What errors cost")
-    codes = np.unique(asked.codes).tolist()
+    _refuse_machines(request, "What errors cost")
+    codes = np.unique(request.codes).tolist()
     return [[table[decision][code] for code in codes] for decision in codes]
 
 
-def _reject_cost(cost: float, asked: Asked) -> float:
-    _refuse_machines(asked, "Not to decide")
+def _reject_cost(cost: float, request: Request) -> float:
+    _refuse_machines(request, "Not to decide")
     return cost
 
 
-def _refuse_machines(asked: Asked, what: str) -> None:
-    if asked.n_classes > 2 and asked.many != "direct":
+def _refuse_machines(request: Request, what: str) -> None:
+    if request.n_classes > 2 and request.many != "direct":
         raise BadRequest(f"{what} is weighed over all classes at once: choose that way.")
 
 
@@ -130,10 +130,10 @@ _MEANINGS: dict[str, Any] = {
 }
 
 
-def _wrapper(asked: Asked) -> str | None:
-    if asked.n_classes == 2 or asked.many == "direct" or asked.method.own_many:
+def _wrapper(request: Request) -> str | None:
+    if request.n_classes == 2 or request.many == "direct" or request.method.own_many:
         return None
-    return {"ovr": "OneVsRest", "ovo": "OneVsOne"}[asked.many]
+    return {"ovr": "OneVsRest", "ovo": "OneVsOne"}[request.many]
 
 
 def _call(name: str, settings: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.certificates.novikoff import check_novikoff
-from separatrix.lab.asked import Asked
+from separatrix.lab.request import Request
 from separatrix.plots.player.columns import finite
 from separatrix.problem.signed import SignedProblem
 
@@ -18,26 +18,26 @@ __all__ = ["facts_of"]
 REJECTED = "reject"  # what the library says of rows that it does not decide
 
 
-def facts_of(machine: Any, X: np.ndarray, asked: Asked) -> dict[str, Any]:
+def facts_of(machine: Any, X: np.ndarray, request: Request) -> dict[str, Any]:
     """Return status, figures and the proof in words."""
     status = _status(machine)
     decided = machine.predict(X)
     rejected = np.zeros(len(X), dtype=bool)
-    if asked.settings.get("reject_cost") is not None:
+    if request.settings.get("reject_cost") is not None:
         rejected = np.array([label == REJECTED for label in decided.tolist()])
     facts: dict[str, Any] = {
-        "errors": int(((decided != asked.codes) & ~rejected).sum()),
+        "errors": int(((decided != request.codes) & ~rejected).sum()),
         "points": len(X),
         "status": None if status is None else str(status),
         "cause": "" if status is None else status.cause,
         "remedy": "" if status is None else status.remedy,
         "updates": getattr(machine, "n_iter_", None),
-        "proof": _proof(machine, X, asked),
+        "proof": _proof(machine, X, request),
         "figures": _figures(machine),
     }
-    if asked.settings.get("reject_cost") is not None:
+    if request.settings.get("reject_cost") is not None:
         facts["figures"].append(["rejected", f"{int(rejected.sum())} of {len(X)}"])
-    novikoff = _novikoff(machine, X, asked)
+    novikoff = _novikoff(machine, X, request)
     if novikoff is not None:
         facts["novikoff"] = novikoff
     return facts
@@ -72,7 +72,7 @@ def _figures(machine: Any) -> list[list[str]]:
     return found
 
 
-def _proof(machine: Any, X: np.ndarray, asked: Asked) -> str:
+def _proof(machine: Any, X: np.ndarray, request: Request) -> str:
     proof = getattr(machine, "certificate_", None)
     if proof is not None:
         return str(proof)
@@ -83,19 +83,19 @@ def _proof(machine: Any, X: np.ndarray, asked: Asked) -> str:
     return ""
 
 
-def _novikoff(machine: Any, X: np.ndarray, asked: Asked) -> dict[str, Any] | None:
+def _novikoff(machine: Any, X: np.ndarray, request: Request) -> dict[str, Any] | None:
     """Return the mistakes and the bound on them, by the widest margin at hand: Kozinec's."""
     bound = getattr(machine, "novikoff_", None)
-    if bound is None or asked.n_classes != 2 or asked.settings.get("update") != "single":
+    if bound is None or request.n_classes != 2 or request.settings.get("update") != "single":
         return None
     # In scaled columns or through the origin the run is another's: its own bound must do.
-    plain = asked.settings["fit_intercept"] and not asked.settings["scale"]
+    plain = request.settings["fit_intercept"] and not request.settings["scale"]
     if math.isfinite(bound.bound) and plain:
-        signs = np.where(asked.codes == machine.classes_[1], 1.0, -1.0)
+        signs = np.where(request.codes == machine.classes_[1], 1.0, -1.0)
         wide = sx.Kozinec(epsilon=0.05 * bound.margin + 1e-9, max_updates=20_000).fit(X, signs)
         problem = SignedProblem(np.ascontiguousarray(X), signs)
         w = problem.homogeneous(wide.coef_, wide.intercept_)
-        rate = float(asked.settings["learning_rate"])
+        rate = float(request.settings["learning_rate"])
         first = machine.init if isinstance(machine.init, list) else None
         if first is not None or machine.init == "zeros":
             start = None if first is None else np.array(first)

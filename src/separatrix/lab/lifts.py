@@ -1,4 +1,4 @@
-"""Lifts: basis functions before a linear method, told so that the page can draw with them."""
+"""Lifts: basis functions before a linear method, and the formulas that the page draws with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import separatrix as sx
 from separatrix.lab.parameters import BadRequest, Parameter
 
-__all__ = ["LIFTS", "lift_catalogue", "lift_of", "lift_told"]
+__all__ = ["LIFTS", "lift_catalogue", "lift_of", "lift_formula"]
 
 _CENTRES = Parameter("centres", "Centres", "whole", 8, low=1, high=60)
 _COUNT = Parameter("n_components", "Columns", "whole", 40, low=1, high=200)
@@ -52,13 +52,13 @@ _RANDOM = ("fourier", "nystrom", "radial", "sigmoid")
 def lift_catalogue() -> list[dict[str, Any]]:
     """Return all lifts for the page."""
     return [
-        {"name": name, "label": label, "parameters": [p.told() for p in parameters]}
+        {"name": name, "label": label, "parameters": [p.as_plain() for p in parameters]}
         for name, (label, _, parameters) in LIFTS.items()
     ]
 
 
 def lift_of(name: Any, given: dict[str, Any], n_rows: int) -> tuple[Any, dict[str, Any]]:
-    """Return the transformer asked for, None for none, and its arguments."""
+    """Return the transformer of this name, None for none, and its arguments."""
     if name not in LIFTS:
         raise BadRequest(f"There is no lift {str(name)[:40]!r}.")
     label, kind, parameters = LIFTS[name]
@@ -77,7 +77,7 @@ def lift_of(name: Any, given: dict[str, Any], n_rows: int) -> tuple[Any, dict[st
     return getattr(sx.lift, kind)(**settings), settings
 
 
-def lift_told(name: str, lift: Any) -> dict[str, Any] | None:
+def lift_formula(name: str, lift: Any) -> dict[str, Any] | None:
     """Return the numbers of a fitted lift that its formula needs."""
     if lift is None:
         return None

@@ -51,14 +51,14 @@ class Method:
             kept["C"] = math.inf
         return {**kept, **self.fixed}
 
-    def told(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, Any]:
         """Return what the page needs to offer the method."""
         return {
             "name": self.name,
             "label": self.label,
             "family": self.family,
             "sentence": self.sentence,
-            "parameters": [parameter.told() for parameter in self.parameters],
+            "parameters": [parameter.as_plain() for parameter in self.parameters],
             "many": list(self.many),
             "replays": self.replays,
             "lifts": self.lifts,
@@ -125,8 +125,8 @@ def _tolerance(default: float | None, absent: str = "") -> Parameter:
     )
 
 
-def _solver(*roads: tuple[str, str]) -> Parameter:
-    return choice("solver", "Solver", ("auto", "chosen by the data"), *roads, more=True)
+def _solver(*solvers: tuple[str, str]) -> Parameter:
+    return choice("solver", "Solver", ("auto", "chosen by the data"), *solvers, more=True)
 
 
 def _shrinkage(*more: tuple[str, str]) -> Parameter:
@@ -303,4 +303,4 @@ METHODS: dict[str, Method] = {
 
 def catalogue() -> list[dict[str, Any]]:
     """Return all methods for the page."""
-    return [method.told() for method in METHODS.values()]
+    return [method.as_plain() for method in METHODS.values()]

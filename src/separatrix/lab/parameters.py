@@ -11,7 +11,7 @@ MOST_CLASSES = 6
 
 
 class BadRequest(ValueError):
-    """What was asked cannot be done; the message says why, in plain words."""
+    """A request that cannot be met; the message says why, in plain words."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Parameter:
             and all(self._is_within(loss) for row in value for loss in row)
         )
 
-    def told(self) -> dict[str, Any]:
+    def as_plain(self) -> dict[str, Any]:
         """Return what the page needs to draw the control."""
         return {
             "name": self.name,

@@ -11,7 +11,7 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.checker import Data, Refused, check
-from separatrix.lab.asked import read_points
+from separatrix.lab.request import read_points
 
 __all__ = ["prove"]
 

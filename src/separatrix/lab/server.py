@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from separatrix import __version__
-from separatrix.lab.asked import MOST_POINTS
 from separatrix.lab.guard import Guard
 from separatrix.lab.lifts import lift_catalogue
 from separatrix.lab.methods import METHODS, catalogue
 from separatrix.lab.presets import preset_catalogue
+from separatrix.lab.request import MOST_POINTS
 from separatrix.lab.workers import Busy, TooLong, Workers
 from separatrix.plots.player.page import STATIC as PLAYER
 from separatrix.plots.player.page import player_page
@@ -122,7 +122,7 @@ def application(lab: Lab) -> Any:
         async def endpoint(request: Any) -> Any:
             try:
                 message = await _body(request)
-                told = await workers.ask_bytes(do, message, f"{do} {_topic(message)}")
+                answer = await workers.ask_bytes(do, message, f"{do} {_topic(message)}")
             except _Refused as refusal:
                 return as_json({"refused": str(refusal)}, refusal.status)
             except TooLong:
@@ -132,8 +132,8 @@ def application(lab: Lab) -> Any:
                 return as_json({"refused": "The lab has ended."}, 503)
             except Busy:
                 return as_json({"refused": "Too many questions at once. Wait a moment."}, 503)
-            status = 200 if told.startswith(b'{"ok"') else 422
-            return as_json(told, 500 if told.startswith(b'{"fault"') else status)
+            status = 200 if answer.startswith(b'{"ok"') else 422
+            return as_json(answer, 500 if answer.startswith(b'{"fault"') else status)
 
         return endpoint
 

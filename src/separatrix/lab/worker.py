@@ -42,8 +42,8 @@ def main() -> None:
         question = _read(questions)
         if question is None:
             return
-        told = json.dumps(answer(question), allow_nan=False, separators=(",", ":")).encode()
-        answers.write(len(told).to_bytes(LENGTH_BYTES, "big") + told)
+        reply = json.dumps(answer(question), allow_nan=False, separators=(",", ":")).encode()
+        answers.write(len(reply).to_bytes(LENGTH_BYTES, "big") + reply)
         answers.flush()
 
 

@@ -27,7 +27,7 @@ class Busy(Exception):
 
 
 class _Worker:
-    """One process and its pipes; started when first asked, and again after it was ended."""
+    """One process and its pipes; started by the first question, and again after it was ended."""
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
@@ -39,7 +39,7 @@ class _Worker:
         is_new = topic not in self._known and len(self._known) < _MOST_TOPICS
         limit = first if is_new else seconds
         try:
-            told = await asyncio.wait_for(self._exchange(process, question), limit)
+            answer = await asyncio.wait_for(self._exchange(process, question), limit)
         except TimeoutError:
             raise TooLong from None
         finally:
@@ -47,7 +47,7 @@ class _Worker:
                 await self.end()
         if len(self._known) < _MOST_TOPICS:
             self._known.add(topic)
-        return told
+        return answer
 
     async def _exchange(self, process: asyncio.subprocess.Process, question: bytes) -> bytes:
         assert process.stdin is not None
@@ -56,9 +56,9 @@ class _Worker:
         process.stdin.write(len(question).to_bytes(LENGTH_BYTES, "big") + question)
         await process.stdin.drain()
         length = int.from_bytes(await process.stdout.readexactly(LENGTH_BYTES), "big")
-        told = await process.stdout.readexactly(length)
+        answer = await process.stdout.readexactly(length)
         self._is_clean = True
-        return told
+        return answer
 
     async def _started(self) -> asyncio.subprocess.Process:
         self._is_clean = True
@@ -103,16 +103,16 @@ class Workers:
         for worker in self._all:
             self._free.put_nowait(worker)
         self._waiting = 0
-        self._asked_at = -_QUIET_SECONDS
+        self._last_question_at = -_QUIET_SECONDS
 
     async def ask(self, do: str, message: Any, topic: str) -> dict[str, Any]:
         """Return the answer as a dictionary with "ok", "refused" or "fault"."""
-        told: dict[str, Any] = json.loads(await self.ask_bytes(do, message, topic))
-        return told
+        answer: dict[str, Any] = json.loads(await self.ask_bytes(do, message, topic))
+        return answer
 
     async def ask_bytes(self, do: str, message: Any, topic: str) -> bytes:
         """Return the answer as JSON."""
-        self._asked_at = asyncio.get_running_loop().time()
+        self._last_question_at = asyncio.get_running_loop().time()
         return await self._answer(do, message, topic)
 
     async def _answer(self, do: str, message: Any, topic: str) -> bytes:
@@ -142,7 +142,7 @@ class Workers:
 
     async def _quiet(self) -> None:
         clock = asyncio.get_running_loop()
-        while clock.time() - self._asked_at < _QUIET_SECONDS:
+        while clock.time() - self._last_question_at < _QUIET_SECONDS:
             await asyncio.sleep(0.5)
 
     async def end(self) -> None:

@@ -12,7 +12,7 @@ from separatrix._write_aside import new_file_beside
 
 @contextmanager
 def written_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a path to write to; it takes the name wanted once all has gone well."""
+    """Give a path to write to; it takes its final name once all has gone well."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with new_file_beside(target) as aside:

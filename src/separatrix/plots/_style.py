@@ -1,4 +1,4 @@
-"""Colours and shapes of every picture: told apart without colour, and by the colour-blind."""
+"""Colours and shapes of every picture: distinct without colour, and to the colour-blind."""
 
 from __future__ import annotations
 

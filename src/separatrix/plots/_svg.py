@@ -1,6 +1,6 @@
 """A matplotlib figure as a piece of an HTML page: no outside reference, light and dark by CSS.
 
-Every colour must be one of the house's, for each becomes a CSS variable that the page sets for
+Every colour must be one of the palette's, for each becomes a CSS variable that the page sets for
 light and for dark; text stays text in the page's own font; every id carries the figure's name, so
 that two figures on a page never share one; the same figure gives the same bytes.
 """

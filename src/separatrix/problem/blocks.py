@@ -1,10 +1,10 @@
-"""A stretch of the rows of one problem, and which problem: what a pass over blocks is told.
+"""A stretch of the rows of one problem, and which problem: the arguments of a pass over blocks.
 
     min over w, b   1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
 
 Rows stay where they are: in a file, or in the memory of a worker. A pass is a function of one block
-and of what it is told; what it returns is a tuple of numbers, arrays and lists, and those of two
-blocks are joined by `joined`. Nothing else is ever asked of an engine, so that one algorithm runs
+and of further arguments; what it returns is a tuple of numbers, arrays and lists, and those of two
+blocks are joined by `joined`. An engine does nothing else, so that one algorithm runs
 on blocks read one after another and on blocks held by a hundred machines.
 """
 
@@ -82,14 +82,14 @@ class Engine(Protocol):
     def blocks(self) -> Iterable[Block]:
         """Bring one block after another here."""
 
-    def reduce(self, function: Callable[..., Sums], *told: Any) -> Sums:
-        """Return `joined` of function(block, *told) over all blocks, in their order."""
+    def reduce(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """Return `joined` of function(block, *arguments) over all blocks, in their order."""
 
     def keep(self, values: np.ndarray) -> Any:
         """Hold a vector with one entry a row near the blocks, for `reduce_each`, more than once."""
 
-    def reduce_each(self, function: Callable[..., Sums], pieces: Any, *told: Any) -> Sums:
-        """Return `joined` of function(block, its own stretch of `pieces`, *told).
+    def reduce_each(self, function: Callable[..., Sums], pieces: Any, *arguments: Any) -> Sums:
+        """Return `joined` of function(block, its own stretch of `pieces`, *arguments).
 
         `pieces` is a vector with one entry a row, what `keep` returned for one, or None.
         """

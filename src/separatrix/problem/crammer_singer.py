@@ -7,8 +7,8 @@
     subject to          m_ik >= 0,   sum_k m_ik = c_i,   and  r_k = 0 for every k where p = 0
     with                a_ik = c_i 1[k = y_i] - m_ik,   u_k = sum_i a_ik x_i,   r_k = sum_i a_ik
 
-Row i has a mass c_i = C s_i to lay on the classes: on its own class while it is told apart with a
-margin of 1 from all others, and otherwise on those that come too near. Every m of the second
+Row i has a mass c_i = C s_i to lay on the classes: on its own class while it has a margin of 1
+from all others, and otherwise on those that come too near. Every m of the second
 problem bounds every (w, b) of the first from below; at the optimum they meet, and w_k = u_k.
 
 Two classes: at the optimum w_0 = -w_1, and with v = w_1 - w_0 the objective is half that of the

@@ -4,8 +4,8 @@
     shares @ rows     X^T shares
     rows[places]      some rows, as a tensor on the device
 
-A problem whose X is of this kind is solved there (`solvers.accelerated`). The rows are brought over
-once and serve every class, fold and C; what does not fit comes in chunks, pass by pass.
+A problem whose X is of this kind is solved there (`solvers.linear.device`). The rows are brought
+over once and serve every class, fold and C; what does not fit comes in chunks, pass by pass.
 """
 
 from __future__ import annotations

@@ -106,10 +106,10 @@ class Kernel:
     def _called(self, A: Any, B: Any) -> np.ndarray:
         assert self.function is not None
         values = np.asarray(self.function(A, B), dtype=np.float64)
-        wanted = (A.shape[0], B.shape[0])
-        if values.shape != wanted:
+        shape = (A.shape[0], B.shape[0])
+        if values.shape != shape:
             raise DataError(
-                f"The kernel function must return a matrix of shape {wanted}, one value for each "
+                f"The kernel function must return a matrix of shape {shape}, one value for each "
                 f"pair of rows. Got {values.shape} instead."
             )
         if not np.isfinite(values).all():

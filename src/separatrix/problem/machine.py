@@ -6,7 +6,7 @@
                     with u = sum_i a_i y_i x_i,  and  sum_i y_i a_i = 0  where p = 0
 
 c_i = C s_i is the cost of row i (s_i its weight), loss* the conjugate of the loss, p = 0 the free
-bias of this house, p = 1 the penalised one of LIBLINEAR. A row of cost 0 is not there: its a_i is
+bias of this library, p = 1 the penalised one of LIBLINEAR. A row of cost 0 is not there: its a_i is
 0. Cost inf asks for a margin of at least 1 (the hard margin). Every a of the second problem
 bounds every (w, b) of the first from below; at the optimum they meet, and r w = u.
 

@@ -40,9 +40,9 @@ def answer(facts: Facts) -> str:
     elif 2 < len(names) <= 4:
         who = f"{spelled(len(names)).capitalize()} hyperplanes tell {listed(names)} apart"
     elif names:
-        who = f"{spelled(len(names)).capitalize()} classes are told apart"
+        who = f"{spelled(len(names)).capitalize()} classes are distinguished"
     else:
-        who = "The classes are told apart"
+        who = "The classes are distinguished"
     if facts.test is not None:
         errors = plural(facts.test.errors, "error")
         rows = plural(facts.test.n, "row")

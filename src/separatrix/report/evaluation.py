@@ -26,7 +26,7 @@ _MISTAKES = 12
 
 
 def columns_of(scores: np.ndarray) -> np.ndarray:
-    """Return a column of scores for each class that can be told apart: one for two classes."""
+    """Return a column of scores for each class that has its own: one for two classes."""
     return scores[:, None] if scores.ndim == 1 else scores
 
 
@@ -45,7 +45,7 @@ def own_margins(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _targets(scores: np.ndarray, codes: np.ndarray, names: list[str]) -> list[tuple[str, Any, Any]]:
-    """Return for each class to be told apart its name, its scores, and which rows belong to it."""
+    """Return the name, the scores and the rows of each class to be distinguished."""
     table = columns_of(scores)
     numbers = [1] if table.shape[1] == 1 else list(range(min(table.shape[1], _CLASSES)))
     place = {k: 0 if table.shape[1] == 1 else k for k in numbers}
@@ -143,14 +143,14 @@ def mistakes_of(
 ) -> tuple[f.Mistake, ...]:
     """Name the rows that lie furthest on the wrong side; `rows` are their numbers in the table."""
     margins = own_margins(scores, codes)
-    told = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-    wrong = np.flatnonzero(told != codes)
+    predicted = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    wrong = np.flatnonzero(predicted != codes)
     hardest = wrong[np.argsort(margins[wrong], kind="stable")][:_MISTAKES]
     return tuple(
         f.Mistake(
             row=int(rows[at]),
             true=names[int(codes[at])],
-            predicted=names[int(told[at])],
+            predicted=names[int(predicted[at])],
             score=float(scores[at] if scores.ndim == 1 else margins[at]),
             excerpt=excerpts.of(int(rows[at])),
         )

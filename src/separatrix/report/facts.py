@@ -400,5 +400,5 @@ class Facts:
         if not isinstance(whole, dict) or whole.pop("format", None) != FORMAT:
             raise ValueError(f"not the facts of a study: the format must be {FORMAT!r}")
         facts = from_plain(cls, whole, "facts")
-        assert isinstance(facts, cls), "from_plain makes what it is asked for"
+        assert isinstance(facts, cls), "from_plain makes the class given"
         return facts

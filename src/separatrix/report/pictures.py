@@ -48,7 +48,7 @@ def _path(path: Path) -> list[Picture]:
     at = [row.C for row in rows]
     training = [row.training_error for row in rows if row.training_error is not None]
     best = min(rows, key=lambda row: row.validation_error)
-    told = (
+    description = (
         f"Validation error against C from {number(at[0])} to {number(at[-1])}: "
         f"{percent(rows[0].validation_error)} at the left end, least at C = {number(best.C)} with "
         f"{percent(best.validation_error)}, {percent(rows[-1].validation_error)} at the right end. "
@@ -63,14 +63,15 @@ def _path(path: Path) -> list[Picture]:
         path.chosen,
         "path-errors",
         title,
-        told,
+        description,
     )
     found = [Picture(drawn, title, f"Band: {path.spread}. Ring: the C chosen.")]
     support = [row.n_support for row in rows if row.n_support is not None]
     if len(support) == len(rows):
         title = "Support vectors against C"
-        told = f"{whole(support[0])} at C = {number(at[0])}, {whole(support[-1])} at the end."
-        drawn = draw_path_support(at, support, path.chosen, "path-support", title, told)
+        first, last = whole(support[0]), whole(support[-1])
+        description = f"{first} at C = {number(at[0])}, {last} at the end."
+        drawn = draw_path_support(at, support, path.chosen, "path-support", title, description)
         found.append(Picture(drawn, title, "The rows that hold the hyperplane."))
     return found
 
@@ -87,15 +88,15 @@ def _rates(facts: Facts) -> list[Picture]:
             rates.append(Rate("validation", row.validation_error, low, high))
     if facts.machine and facts.machine.training_errors is not None and facts.machine.n_rows:
         rates.append(Rate("training", facts.machine.training_errors / facts.machine.n_rows))
-    seen = max(test.high, *(rate.value for rate in rates))
-    near = test.baseline is not None and test.baseline <= _FAR_BASELINE * seen
+    largest = max(test.high, *(rate.value for rate in rates))
+    near = test.baseline is not None and test.baseline <= _FAR_BASELINE * largest
     if test.baseline is not None and near:
         rates.append(Rate("largest class", test.baseline))
     scale = max(test.high, *(rate.value for rate in rates))
     for bound in facts.bounds:
         if bound.value < min(1.0, _FAR * scale):
             rates.append(Rate(f"{cut(bound.name, 16)} bound", bound.value, weight="bound"))
-    told = "; ".join(
+    description = "; ".join(
         f"{rate.label} {percent(rate.value)}"
         + (f" ({percent(rate.low)} to {percent(rate.high)})" if rate.low is not None else "")
         for rate in rates
@@ -105,7 +106,7 @@ def _rates(facts: Facts) -> list[Picture]:
     if test.baseline is not None:
         always = "Always naming the largest class would err on"
         note += f" {always} {percent(test.baseline)}{'' if near else ', far to the right'}."
-    return [Picture(draw_error_rates(rates, "test-rates", title, told), title, note)]
+    return [Picture(draw_error_rates(rates, "test-rates", title, description), title, note)]
 
 
 def _curves(facts: Facts) -> list[Picture]:
@@ -115,18 +116,22 @@ def _curves(facts: Facts) -> list[Picture]:
     roc = [c for c in facts.curves if len(c.false_positive_rate) > 1]
     if roc:
         title = "ROC: found against false alarms"
-        told = "; ".join(f"{cut(c.name, 60)}: area {number(c.auc)}" for c in roc)
+        description = "; ".join(f"{cut(c.name, 60)}: area {number(c.auc)}" for c in roc)
         points = [(c.false_positive_rate, c.true_positive_rate) for c in roc]
-        found.append(Picture(draw_roc(points, "curves-roc", title, clean(told), first), title))
+        found.append(
+            Picture(draw_roc(points, "curves-roc", title, clean(description), first), title)
+        )
     recall = [c for c in facts.curves if len(c.recall) > 1]
     if recall:
         title = "Precision against recall"
-        told = "; ".join(
+        description = "; ".join(
             f"{cut(c.name, 60)}: average precision {number(c.average_precision)}" for c in recall
         )
         pairs = [_rising(c.recall, c.precision) for c in recall]
         guess = recall[0].prevalence if len(recall) == 1 else None
-        drawn = draw_precision_recall(pairs, "curves-recall", title, clean(told), guess, first)
+        drawn = draw_precision_recall(
+            pairs, "curves-recall", title, clean(description), guess, first
+        )
         found.append(Picture(drawn, title))
     return found
 
@@ -148,7 +153,7 @@ def _calibration(facts: Facts) -> list[Picture]:
             (one.low, one.high) for one in bins if one.low is not None and one.high is not None
         ]
         name = cut(part.name, 60)
-        told = "; ".join(
+        description = "; ".join(
             f"foretold {percent(one.predicted)}, observed {percent(one.observed)} in "
             f"{plural(one.count, 'row')}"
             for one in bins
@@ -161,7 +166,7 @@ def _calibration(facts: Facts) -> list[Picture]:
             1 if len(facts.calibration) == 1 else number_of,
             f"calibration-{number_of}",
             f"Calibration of {name}",
-            told,
+            description,
         )
         found.append(Picture(drawn, name))
     return found
@@ -177,13 +182,13 @@ def _margins(facts: Facts) -> list[Picture]:
             continue
         total = sum(sum(group) for group in counts)
         ends = number(margins.edges[0]), number(margins.edges[-1])
-        told = f"{plural(total, 'row')}, margins from {ends[0]} to {ends[1]}."
+        description = f"{plural(total, 'row')}, margins from {ends[0]} to {ends[1]}."
         drawn = draw_margin_histogram(
             margins.edges,
             counts,
             f"margins-{part}",
             f"Margins: {title.lower()}",
-            told,
+            description,
             margins.unit,
         )
         found.append(Picture(drawn, title))

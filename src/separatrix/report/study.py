@@ -29,7 +29,7 @@ from separatrix.data.summary import summarise
 from separatrix.data.table import Table
 from separatrix.errors import ContaminatedTestError, ModelFileError
 from separatrix.report import facts as f
-from separatrix.report import study_facts as told
+from separatrix.report import study_facts
 from separatrix.report.advice import next_steps, reading_of
 from separatrix.report.bounded_verdict import verdict_within
 from separatrix.report.conclusions import answer
@@ -188,9 +188,9 @@ class Study:
         notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
         path.notes = (*path.notes, *dict.fromkeys(notes))  # the calibration warns of folds again
         arrays = {name: path[name] for name in path.columns}
-        told_so = {"chosen": path.chosen, "reason": path.reason, "notes": list(path.notes)}
-        told_so["columns"] = list(path.columns)
-        self.journal.step("path", lambda: (told_so, arrays | {"folds": path.fold_errors}))
+        record = {"chosen": path.chosen, "reason": path.reason, "notes": list(path.notes)}
+        record["columns"] = list(path.columns)
+        self.journal.step("path", lambda: (record, arrays | {"folds": path.fold_errors}))
         write_whole(kept, to_bytes(machine))
         return machine, path
 
@@ -224,30 +224,32 @@ class Study:
         entries = getattr(table.X, "nnz", table.X.size)
         small = entries <= _CHECKED_ENTRIES
         facts = f.Facts(
-            title=self.settings.title or told.source_of(table),
+            title=self.settings.title or study_facts.source_of(table),
             question=_question(names, table),
             made_with=f.MadeWith(__version__),
-            data=told.data_facts(table, summarise(table), names, self.codes, parts),
+            data=study_facts.data_facts(table, summarise(table), names, self.codes, parts),
             split=f.Split(
                 len(parts.train), len(parts.test), f"The test holds {parts.how}.",
                 None if self.settings.by_time else self.settings.seed,
             ),
             verdict=self._verdict_facts(verdicts, small),
-            path=told.path_facts(path, self.settings.folds, self.settings.times, self.remarks),
-            machine=told.machine_facts(
+            path=study_facts.path_facts(
+                path, self.settings.folds, self.settings.times, self.remarks
+            ),
+            machine=study_facts.machine_facts(
                 machine, self.X_train, self.y_train,
                 machine.certificate_.check(self.X_train, self.y_train) if small else None,
             ),
             replay=replay_facts(
                 machine, self.X_train, self.codes_train, table.feature_names, self.settings.seed
             ),
-            test=told.test_facts(result, parts.test, self.y_train),
+            test=study_facts.test_facts(result, parts.test, self.y_train),
             bounds=tuple(
                 f.Bound(bound.name, bound.value, bound.assumptions, bound.confidence, str(bound))
                 for bound in result.bounds
             ),
-            features=told.feature_facts(machine, self.X_train, table.feature_names, names),
-            support=told.support_facts(
+            features=study_facts.feature_facts(machine, self.X_train, table.feature_names, names),
+            support=study_facts.support_facts(
                 machine, self.X_train, self.codes_train, parts.train, names, self.excerpts
             ),
             curves=curves_of(test_scores, self.codes_test, names),
@@ -278,9 +280,9 @@ class Study:
         for k, verdict in enumerate(verdicts):
             number = 1 if len(verdicts) == 1 else k
             signs = np.where(self.codes_train == number, 1, 0)
-            told_with_proof = check and verdict.certificate is not None
-            checked = verdict.check(self.X_train, signs) if told_with_proof else None
-            one = told.verdict_facts(verdict, rows, labels, self.excerpts, checked)
+            has_proof = check and verdict.certificate is not None
+            checked = verdict.check(self.X_train, signs) if has_proof else None
+            one = study_facts.verdict_facts(verdict, rows, labels, self.excerpts, checked)
             each.append(dataclasses.replace(one, name=self.names[number]))
         if len(each) == 1:
             return dataclasses.replace(each[0], name="")

@@ -103,19 +103,19 @@ def verdict_facts(
 ) -> f.Verdict:
     """Tell a verdict on training rows by their numbers in the table."""
     witness = verdict.witness
-    told: list[f.WitnessRow] = []
+    listed: list[f.WitnessRow] = []
     sentence = str(verdict)
     if witness is not None:
         numbers = tuple(int(rows[row]) for row in witness.rows)
         sentence = sentence.replace(str(witness), str(type(witness)(numbers, witness.multipliers)))
         for row, multiplier in list(zip(numbers, witness.multipliers, strict=True))[:_WITNESS_ROWS]:
-            told.append(f.WitnessRow(row, _short(multiplier), str(labels[row]), excerpts.of(row)))
+            listed.append(f.WitnessRow(row, _short(multiplier), str(labels[row]), excerpts.of(row)))
     proof = verdict.certificate
     return f.Verdict(
         kind=verdict.kind,
         sentence=sentence,
         margin=verdict.margin,
-        witness=tuple(told),
+        witness=tuple(listed),
         witness_rows=0 if witness is None else len(witness.rows),
         checked=checked,
         certificate="" if proof is None else _digest(proof.to_json()),

@@ -49,10 +49,10 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any) -> str:
         said += 1
     if not machines:
         raise Refused("there is no certificate of the machine")
-    told = [prove_again(machine, X, labels) for machine in machines]
+    sentences = [prove_again(machine, X, labels) for machine in machines]
     verdict = f"{said} of {len(claims)} verdicts" if len(claims) > 1 else "the verdict"
     verdict = verdict if said else "no verdict (it was undecided)"
-    last = told[0] if len(told) == 1 else f"{len(told)} machines, as: {told[0]}"
+    last = sentences[0] if len(sentences) == 1 else f"{len(sentences)} machines, as: {sentences[0]}"
     return f"{verdict}, and the machine: {last}; on the {len(rows)} rows trained on"
 
 

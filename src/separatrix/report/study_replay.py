@@ -37,7 +37,7 @@ _SAME_COLUMN = 0.999
 def replay_facts(
     machine: Any, X: Any, codes: np.ndarray, names: Sequence[str], seed: int
 ) -> f.Replay | None:
-    """Return the run of a machine like this one in two features, or None where none is seen."""
+    """Return the run of a machine like this one in two features, or None where none is shown."""
     n_classes = len(machine.classes_)
     if n_classes > _MOST_CLASSES:
         return None
@@ -89,15 +89,15 @@ def _columns(machine: Any, X: Any, rows: np.ndarray) -> list[int] | None:
     """Return the two columns of most weight whose values spread over a plane."""
     effect = (abs(machine.coef_) * fit_scaling(X).scale).max(axis=0)
     kept: list[int] = []
-    seen: list[np.ndarray] = []
+    shown: list[np.ndarray] = []
     for j in np.argsort(-effect, kind="stable")[:_LOOKED_AT].tolist():
         values = _dense(X[rows][:, [j]])[:, 0]
         if not _spreads(values):
             continue
-        if seen and abs(np.corrcoef(seen[0], values)[0, 1]) > _SAME_COLUMN:
+        if shown and abs(np.corrcoef(shown[0], values)[0, 1]) > _SAME_COLUMN:
             continue
         kept.append(j)
-        seen.append(values)
+        shown.append(values)
         if len(kept) == 2:
             return sorted(kept)
     return None

@@ -1,4 +1,4 @@
-"""What a study may be told, and what it settles by itself where it is told nothing."""
+"""The settings of a study, and what it chooses itself where none is given."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Settings", "labels_of", "with_loss"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a study may be told."""
+    """The settings of a study."""
 
     loss: str = "auto"
     Cs: tuple[float, ...] | int | None = None

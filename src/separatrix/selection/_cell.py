@@ -134,8 +134,8 @@ def _facts(
     weights: np.ndarray,
 ) -> Facts:
     scores = np.array([machine.signs * machine.proof.margins for machine in machines])
-    told = (scores[0] > 0.0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)
-    wrong = told != setting.codes
+    predicted = (scores[0] > 0.0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)
+    wrong = predicted != setting.codes
     judged = setting.weights * setting.folds[fold].validation
     lengths = np.linalg.norm(arrays["weights"][:, 1:], axis=1)
     longest = float(lengths.max())

@@ -89,8 +89,8 @@ class PathMachine(Machine):
         progress: Progress | None,
     ) -> tuple[list[Fitted], np.ndarray]:
         """Choose C and return the machines for it, on all the rows, and their class numbers."""
-        told = loss, store, progress
-        walked = self._walked(X, y, sample_weight, groups, *told)
+        options = loss, store, progress
+        walked = self._walked(X, y, sample_weight, groups, *options)
         setting, start = walked.setting, walked.found.start
         costs = costs_of(self.C_, walked.weights)
         problems = [
@@ -166,8 +166,8 @@ class PathMachine(Machine):
         progress: Progress | None,
     ) -> SolvedSoftmax:
         """Choose C for the multinomial machine, and return the one on all the rows."""
-        told = "logistic", store, progress
-        walked = self._walked(X, y, sample_weight, groups, *told, softmax=True)
+        options = "logistic", store, progress
+        walked = self._walked(X, y, sample_weight, groups, *options, softmax=True)
         names = tuple(str(name) for name in self.classes_)
         problem = walked.setting.problem(self.C_, walked.weights)
         with one_thread(), ThreadPoolExecutor(self._cores() + 1) as pool:

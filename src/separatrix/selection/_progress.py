@@ -10,9 +10,9 @@ __all__ = ["path_bar"]
 
 
 @contextmanager
-def path_bar(wanted: bool) -> Iterator[Callable[[int, int, str], None] | None]:
+def path_bar(enabled: bool) -> Iterator[Callable[[int, int, str], None] | None]:
     """Give a function that takes what is done, of how much, and a few words; or None."""
-    if not (wanted and sys.stderr.isatty()):
+    if not (enabled and sys.stderr.isatty()):
         yield None
         return
     from rich.console import Console

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.multinomial import SolvedSoftmax, solve_softmax
-from separatrix.core.one_or_all import told_apart
+from separatrix.core.one_or_all import two_as_one
 from separatrix.core.row_weights import costs_of
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import on_device
@@ -72,7 +72,7 @@ class SoftmaxSetting(Setting):
 
     def _facts_of(self, C: float, fold: int, found: SolvedSoftmax, weights: np.ndarray) -> Facts:
         W = found.proof.weights
-        wrong = told(self.X, W) != self.codes
+        wrong = predicted(self.X, W) != self.codes
         judged = self.weights * self.folds[fold].validation
         longest = float(np.linalg.norm(W[:, 1:], axis=1).max())
         facts: Facts = {
@@ -88,11 +88,11 @@ class SoftmaxSetting(Setting):
             "passes": found.passes,
         }
         if self.judge is not None:
-            facts["score"] = float(self.judge(told_apart(W), self.folds[fold]))
+            facts["score"] = float(self.judge(two_as_one(W), self.folds[fold]))
         return facts
 
 
-def told(X: Any, weights: np.ndarray) -> np.ndarray:
+def predicted(X: Any, weights: np.ndarray) -> np.ndarray:
     """Return the class number that each row is given, a stretch of rows at a time."""
     n, K = X.shape[0], len(weights)
     step = max(1, _ENTRIES_AT_A_TIME // K)

@@ -36,16 +36,16 @@ class Bound:
 
     def __str__(self) -> str:
         """Say what is bounded, or that nothing is, and on which assumptions."""
-        seen = f"{self.empirical:.4g} on {self.n} rows + {self.structural:.4g} for capacity"
+        parts = f"{self.empirical:.4g} on {self.n} rows + {self.structural:.4g} for capacity"
         if self.is_vacuous:
             head = (
                 f"The bound is {self.value:.4g}, which says nothing: every error rate is at most 1 "
-                f"({seen} {self.capacity})."
+                f"({parts} {self.capacity})."
             )
         else:
             head = (
                 f"With probability {self.confidence:g} the error on new rows is at most "
-                f"{self.value:.4g} ({seen} {self.capacity}), for every rule of the class at once."
+                f"{self.value:.4g} ({parts} {self.capacity}), for every rule of the class at once."
             )
         return f"{head} Provided that {'; '.join(self.assumptions)}."
 

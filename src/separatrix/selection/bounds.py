@@ -6,7 +6,7 @@ Vapnik's inequality, with probability at least `confidence` = 1 - eta over the L
 
 for every rule of a class with VC dimension h at once. Every answer is an object: the number, the
 assumptions it stands on in words, and whether it says anything at all (a bound of 1 or more does
-not). Only the standard library is imported here; SciPy is, where a binomial interval is asked for.
+not). Only the standard library is imported here; a binomial interval imports SciPy.
 
 >>> bound = vc(errors=3, n=1000, capacity=halfspace_dimension(2))
 >>> round(bound.value, 3), bound.is_vacuous
@@ -99,9 +99,9 @@ def vc(
     eta = _eta(confidence)
     structural = _structural(capacity, n, eta) + (1.0 / n if strict else 0.0)
     formula = f"R_emp + {_STRUCTURAL}" + " + 1 / L" * strict
-    seen = errors / n
+    rate = errors / n
     about = (int(capacity), int(n), confidence, formula, (_DRAWN, _FIXED))
-    return Bound(seen + structural, seen, structural, *about)
+    return Bound(rate + structural, rate, structural, *about)
 
 
 def margin(

@@ -84,6 +84,6 @@ def _calibration(
         held_out.append(codes[rows])
     if not scores:
         return Calibration(1.0, 1.0, held_out="path")
-    told, known = np.concatenate(scores), np.concatenate(held_out)
-    slopes = fitted_slopes(told, known, np.ones(len(known)))
+    stacked, known = np.concatenate(scores), np.concatenate(held_out)
+    slopes = fitted_slopes(stacked, known, np.ones(len(known)))
     return replace(slopes, held_out="path")

@@ -1,4 +1,4 @@
-"""Which loss, where none is asked for: the hinge, or the logistic loss on large narrow data."""
+"""Which loss, where none is given: the hinge, or the logistic loss on large narrow data."""
 
 from __future__ import annotations
 

@@ -81,12 +81,12 @@ class LinearSVMCV(PathMachine, models.LinearSVMCV):
         """Choose C over the folds, fit on all the rows, and prove how close to the best that is.
 
         `store` keeps finished machines, so that an interrupted fit can be taken up again (see
-        `selection.path`); `progress` is told what is done, of how much, and where.
+        `selection.path`); `progress` is called with what is done, of how much, and where.
         """
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
         with worked_on(self, X):
-            told = store, progress
-            machines, codes = self._fit_path(X, y, sample_weight, groups, self.loss, *told)
+            options = store, progress
+            machines, codes = self._fit_path(X, y, sample_weight, groups, self.loss, *options)
             self._keep(machines)
             keep_support(self, machines, codes)
         return self

@@ -71,8 +71,10 @@ class LogisticRegressionCV(PathMachine, models.LogisticRegressionCV):
         one_of("multi_class", self.multi_class, ("ovr", "multinomial"))
         if self.multi_class == "multinomial":
             with worked_on(self, X):
-                told = store, progress
-                keep_multinomial(self, self._fit_softmax_path(X, y, sample_weight, groups, *told))
+                options = store, progress
+                keep_multinomial(
+                    self, self._fit_softmax_path(X, y, sample_weight, groups, *options)
+                )
             return self
         with worked_on(self, X):
             machines, _ = self._fit_path(X, y, sample_weight, groups, "logistic", store, progress)

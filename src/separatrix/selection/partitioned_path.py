@@ -47,10 +47,10 @@ def fold_errors(block: Block, posed: Posed, weights: np.ndarray) -> Sums:
     """Count rows and errors: of the fold held out, and of all others."""
     values = np.column_stack([scores(base_rows(block.X), w[1:]) + w[0] for w in weights])
     if len(weights) == 1:
-        told = (values[:, 0] > 0.0).astype(np.int64)
+        predicted = (values[:, 0] > 0.0).astype(np.int64)
     else:
-        told = np.argmax(values, axis=1)
-    wrong, held = told != block.codes, block.fold_numbers(posed) == posed.fold
+        predicted = np.argmax(values, axis=1)
+    wrong, held = predicted != block.codes, block.fold_numbers(posed) == posed.fold
     return int(held.sum()), int(wrong[held].sum()), int((~held).sum()), int(wrong[~held].sum())
 
 

@@ -138,9 +138,9 @@ class SealedTest:
                     "the rows of this test set were changed after it was sealed."
                 )
             overlap = None if X_train is None else self.overlap(X_train)
-            told: dict[str, Any] = {"confidence": confidence, "name": name}
+            options: dict[str, Any] = {"confidence": confidence, "name": name}
             with self._columns_known_to(model):
-                result = result_of(model, self._X, self._y, overlap, X_train, y_train, **told)
+                result = result_of(model, self._X, self._y, overlap, X_train, y_train, **options)
             self._keep(result)
         return result
 
@@ -161,12 +161,12 @@ class SealedTest:
             yield
 
     def _refuse_if_open(self) -> None:
-        seen = self.result
-        if seen is not None:
+        earlier = self.result
+        if earlier is not None:
             raise ContaminatedTestError(
-                f"this test set was opened before, with {seen.model} ({seen.errors} errors in "
-                f"{seen.n} rows). What is chosen after looking at it needs a test set of its own: "
-                "use the result that is there (.result), or seal rows that no model has met."
+                f"this test set was opened before, with {earlier.model} ({earlier.errors} errors "
+                f"in {earlier.n} rows). What is chosen after looking at it needs a test set of its "
+                "own: use the result that is there (.result), or seal rows that no model has met."
             )
 
     def _keep(self, result: TestResult) -> None:

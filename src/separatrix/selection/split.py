@@ -1,7 +1,7 @@
 """Rows set apart for training, validation and test: seeded, and never without a class.
 
     minimise    over assignments   sum_k |rows of class k in a part - their fair share|
-    subject to  parts of the sizes asked for, and a row of every class in each part
+    subject to  parts of the sizes given, and a row of every class in each part
 
 solved exactly by largest remainders where rows are free to go anywhere; where groups must stay
 whole, or later rows must not be seen before earlier ones, as near as that allows.
@@ -113,16 +113,16 @@ def _column(name: str, values: Any, n: int) -> NDArray[Any]:
 def _sizes(n: int, test: float | int, validation: float | int) -> tuple[int, int, int]:
     """Return how many rows each part gets: train, validation, test."""
     counts = []
-    for name, asked in (("validation", validation), ("test", test)):
-        whole = isinstance(asked, int | np.integer) and not isinstance(asked, bool)
-        if whole and asked >= 0:
-            counts.append(int(asked))
-        elif isinstance(asked, float | np.floating) and 0.0 <= asked < 1.0:
-            counts.append(round(asked * n))
+    for name, size in (("validation", validation), ("test", test)):
+        whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+        if whole and size >= 0:
+            counts.append(int(size))
+        elif isinstance(size, float | np.floating) and 0.0 <= size < 1.0:
+            counts.append(round(size * n))
         else:
-            raise ValueError(f"{name} must be a share from 0 to 1 or a count. Got {asked!r}.")
-        if asked > 0 and counts[-1] == 0:
-            raise DataError(f"a {name} share of {asked!r} of {n} rows is no row. Ask for more.")
+            raise ValueError(f"{name} must be a share from 0 to 1 or a count. Got {size!r}.")
+        if size > 0 and counts[-1] == 0:
+            raise DataError(f"a {name} share of {size!r} of {n} rows is no row. Ask for more.")
     if sum(counts) >= n:
         raise DataError(
             f"{counts[0]} rows for validation and {counts[1]} for the test leave none of {n} to "
@@ -247,10 +247,10 @@ def _by_time(n: int, times: Any, sizes: tuple[int, int, int]) -> list[Rows]:
 
 
 def _require_all_classes(parts: list[Rows], labels: NDArray[Any], codes: Rows) -> None:
-    for name, part, asked in zip(
+    for name, part, required in zip(
         ("training", "validation", "test"), parts, (True, len(parts[1]) > 0, True), strict=True
     ):
-        if not asked or (name == "test" and not len(part)):
+        if not required or (name == "test" and not len(part)):
             continue
         absent = np.setdiff1d(np.arange(len(labels)), codes[part])
         if len(absent):

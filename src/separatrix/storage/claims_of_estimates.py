@@ -68,11 +68,11 @@ def _fitted_again(model: Any, data: TrainingRows) -> Any:
 def _require_near(values: Values, again: Any, share: float, *names: str) -> None:
     """Require values to within a share of their size."""
     for name in names:
-        wanted = getattr(again, name)
-        if wanted is None:
+        expected = getattr(again, name)
+        if expected is None:
             values.same(**{name: None})
         else:
-            values.near(name, wanted, share * np.max(np.abs(wanted), initial=0.0))
+            values.near(name, expected, share * np.max(np.abs(expected), initial=0.0))
 
 
 def _require_status(values: Values, proof: Any) -> None:

@@ -35,10 +35,10 @@ _ROUNDING, _OPTIMUM = 1e-9, 1e-6
 def require_same_weights(values: Values, weights: np.ndarray, intercept: bool) -> None:
     """Require these weights, a row [b, w_1 ... w_d] for each score."""
     model = values.model
-    wanted = weights[:, 0] if intercept else np.zeros(len(weights))
+    expected = weights[:, 0] if intercept else np.zeros(len(weights))
     flat = model.coef_.ndim == 1
     coef, bias = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
-    good = np.array_equal(coef, weights[:, 1:]) and np.array_equal(bias, wanted)
+    good = np.array_equal(coef, weights[:, 1:]) and np.array_equal(bias, expected)
     values.require(good and not (flat and len(weights) > 1), "coef_", "intercept_")
 
 
@@ -157,8 +157,8 @@ def _require_linear_program(values: Values, data: TrainingRows) -> None:
         values.require(separates, "coef_", "intercept_", "status_")
         values.same(objective_=0.0, witness_=None)
         return
-    wanted = Status.OPTIMAL if model.slack else Status.NOT_SEPARABLE
-    values.require(model.status_ is wanted, "status_")
+    expected = Status.OPTIMAL if model.slack else Status.NOT_SEPARABLE
+    values.require(model.status_ is expected, "status_")
     least = float(slack @ (1.0 / sizes))
     values.near("objective_", least, _OPTIMUM * (1.0 + least))
     good = (duals <= 1.0 / sizes + _OPTIMUM).all() and least - duals.sum() <= _OPTIMUM * (1 + least)

@@ -74,8 +74,8 @@ def _require_pairs(model: Any, proof: Any, data: TrainingRows) -> None:
     if model.multi_class not in ("ovo", "ovr", "direct"):
         raise Mismatch(f"there is no multi_class={model.multi_class!r}")
     several = len(data.classes) > 2
-    wanted: Any = KernelMulticlassGap if direct else KernelGaps if several else KernelGap
-    fits = isinstance(proof, wanted)
+    expected: Any = KernelMulticlassGap if direct else KernelGaps if several else KernelGap
+    fits = isinstance(proof, expected)
     if fits and not direct:
         machines = getattr(proof, "machines", (proof,))
         found = [(machine.positive, machine.negative) for machine in machines]
@@ -109,14 +109,14 @@ def _require_kernel(values: Values, machines: Any, data: TrainingRows, weights: 
     model = values.model
     gamma = getattr(model, "gamma_", model.gamma)
     try:
-        wanted = kernel_of(model.kernel, data.X, gamma, model.degree, model.coef0, weights)
+        expected = kernel_of(model.kernel, data.X, gamma, model.degree, model.coef0, weights)
     except ValueError as error:
         raise Mismatch(str(error)) from None
     found = model.kernel_
-    room = _ROUNDING * wanted.gamma if isinstance(model.gamma, str) else 0.0
+    room = _ROUNDING * expected.gamma if isinstance(model.gamma, str) else 0.0
     values.require(
-        (found.name, found.degree, found.coef0) == (wanted.name, wanted.degree, wanted.coef0)
-        and abs(found.gamma - wanted.gamma) <= room
+        (found.name, found.degree, found.coef0) == (expected.name, expected.degree, expected.coef0)
+        and abs(found.gamma - expected.gamma) <= room
         and all(machine.kernel == found for machine in machines),
         "kernel_",
     )

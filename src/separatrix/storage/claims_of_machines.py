@@ -90,13 +90,13 @@ def _require_form(model: Any, proof: Any, n_classes: int) -> None:
         if not getattr(model, "scale", False):
             raise Mismatch("the certificate is of divided columns, and the model is not")
         inner = proof.inner
-    wanted: Any = {
+    expected: Any = {
         "direct": MulticlassGap,
         "multinomial": SoftmaxGap,
         "ovr": DualityGap if n_classes == 2 else DualityGaps,
         "ovo": DualityGap if n_classes == 2 else PairGaps,
     }.get(form)
-    if wanted is None or not isinstance(inner, wanted):
+    if expected is None or not isinstance(inner, expected):
         raise Mismatch(f"multi_class={form!r} is not what the certificate speaks of")
 
 
@@ -135,7 +135,7 @@ def _adopt_gaps(again: Any, model: Any, proof: Any, data: TrainingRows) -> None:
             weights=w,
             signs=np.where(data.codes == gap.positive, 1.0, -1.0),
             status=Status.OPTIMAL,
-            road="",
+            solver="",
             updates=0,
             passes=0.0,
             bias_interval=None,
@@ -179,13 +179,13 @@ def _require_posed(model: Any, machine: Any, loss: str, ridge: float) -> None:
     """Require that loss, intercept and penalties of the certificate are those of the model."""
     penalty = float(getattr(model, "intercept_penalty", 0.0))
     own = {MulticlassGap: "hinge", SoftmaxGap: "logistic"}.get(type(machine))
-    for found, wanted, name in (
+    for found, expected, name in (
         (own or machine.loss, loss, "loss"),
         (machine.intercept, bool(model.fit_intercept), "fit_intercept"),
         (machine.bias_penalty, penalty, "intercept_penalty"),
         (getattr(machine, "ridge", ridge), ridge, "C"),
     ):
-        if found != wanted:
+        if found != expected:
             raise Mismatch(f"{name} of the model is not the one that its certificate speaks of")
 
 

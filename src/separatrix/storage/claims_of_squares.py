@@ -23,13 +23,13 @@ _ROUNDING, _SCALE = 1e-9, 1e-6
 def require_least_squares(values: Values, data: TrainingRows) -> None:
     """Require that the weights, the ridge and the errors of rows left out are those proved."""
     model, proof = values.model, values.model.certificate_
-    for found, wanted, name in (
+    for found, expected, name in (
         (proof.ridge, model.ridge_, "ridge_"),
         (proof.task, model.task, "task"),
         (proof.intercept, bool(model.fit_intercept), "fit_intercept"),
         (proof.tolerance, float(model.tol), "tol"),
     ):
-        if found != wanted:
+        if found != expected:
             raise Mismatch(f"{name} of the model is not the one that its certificate speaks of")
     require_same_weights(values, np.array(proof.weights), True)
     again = fresh(model)
@@ -38,11 +38,11 @@ def require_least_squares(values: Values, data: TrainingRows) -> None:
     again._choose_ridge(again._checked(), X, targets_of(data.y, model.task), weights)
     values.same_as(again, "ridge_")
     for name in ("loo_error_", "loo_mistakes_"):
-        wanted = getattr(again, name)
-        if wanted is None:
+        value = getattr(again, name)
+        if value is None:
             values.same(**{name: None})
         else:
-            values.near(name, wanted, _SCALE * (1.0 + abs(wanted)))
+            values.near(name, value, _SCALE * (1.0 + abs(value)))
     good = Status.OPTIMAL if proof.holds else (Status.UNPROVED, Status.BUDGET)
     values.require(model.status_ is good or (not proof.holds and model.status_ in good), "status_")
     values.record("method_", "rank_", "_deficient", "n_iter_", "n_passes_")
@@ -109,7 +109,7 @@ def _is_at_mean(model: Any) -> bool:
 
 
 def _require_threshold(values: Values, facts: _Facts, w: np.ndarray, largest: np.ndarray) -> None:
-    """Require the intercept of the threshold asked for."""
+    """Require the intercept of the threshold given."""
     model = values.model
     if _is_at_mean(model):
         expected = -facts.mean @ w

@@ -40,10 +40,10 @@ def require_consistent(
         raise ModelFileError("the model file does not say how many features there are.")
     _require_width(model, features, arrays)
     _require_weights(model, features)
-    for told in (getattr(encoding, "feature_names", None), names):
-        if told is not None and len(told) != features:
+    for listed in (getattr(encoding, "feature_names", None), names):
+        if listed is not None and len(listed) != features:
             raise ModelFileError(
-                f"the model takes {features} features, but the model file names {len(told)}."
+                f"the model takes {features} features, but the model file names {len(listed)}."
             )
     if rows is not None and not (
         isinstance(rows, np.ndarray) and rows.ndim == 1 and rows.dtype == np.int64

@@ -177,11 +177,11 @@ def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     proofs = [getattr(one, "certificate_", None) for one in model.estimators_]
     values.require(len(model.estimators_) == len(tasks), "estimators_")
     values.require(are_same(list(model.certificates_), proofs), "certificates_")
-    asked = model.estimator.get_params()
+    expected = model.estimator.get_params()
     for one, (rows, labels) in zip(model.estimators_, tasks, strict=True):
-        told = one.get_params()
+        found = one.get_params()
         values.require(type(one) is type(model.estimator), "estimators_")
-        values.require(repr(told) == repr(asked), "estimators_")
+        values.require(repr(found) == repr(expected), "estimators_")
         part = data.X if rows is None else data.X[rows]
         weights = data.weights if data.weights is None or rows is None else data.weights[rows]
         _one(one, TrainingRows.of(part, labels, weights), not_proved)

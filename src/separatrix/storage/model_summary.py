@@ -25,7 +25,7 @@ def describe(whole: ModelFile, path: str) -> dict[str, Any]:
     steps = [step for _, step in getattr(model, "steps", [])] or [model]
     machine = steps[-1]
     classes = getattr(model, "classes_", None)
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "file": path,
         "bytes": os.path.getsize(path),
         "model": " > ".join(_shown(step) for step in steps),
@@ -38,11 +38,11 @@ def describe(whole: ModelFile, path: str) -> dict[str, Any]:
         "about": whole.about,
     }
     if hasattr(machine, "coef_"):
-        told["weights"] = int(np.count_nonzero(machine.coef_))
+        facts["weights"] = int(np.count_nonzero(machine.coef_))
     if hasattr(machine, "support_vectors_"):
-        told["support_vectors"] = len(machine.support_)
-    told["heaviest"] = _heaviest(whole)
-    return told
+        facts["support_vectors"] = len(machine.support_)
+    facts["heaviest"] = _heaviest(whole)
+    return facts
 
 
 def _shown(step: Any) -> str:
@@ -60,7 +60,7 @@ def _heaviest(whole: ModelFile) -> dict[str, list[dict[str, Any]]]:
     names = whole.feature_names if encoding is None else encoding.feature_names
     found = {}
     for number, title in enumerate(form.titles[:_SHOWN]):
-        told = weights_by_name(
+        heaviest = weights_by_name(
             whole.model,
             names,
             spreads=whole.spreads,
@@ -68,7 +68,7 @@ def _heaviest(whole: ModelFile) -> dict[str, list[dict[str, Any]]]:
             machine=number,
             most=_SHOWN,
         )
-        found[title] = [asdict(weight) for weight in told]
+        found[title] = [asdict(weight) for weight in heaviest]
     return found
 
 
@@ -78,35 +78,35 @@ def _proof(machine: Any) -> str:
     return str(machine.certificate_)
 
 
-def lines(told: dict[str, Any]) -> list[str]:
+def lines(facts: dict[str, Any]) -> list[str]:
     """Put the description into plain words."""
-    size = f"{told['bytes']:,} bytes"
-    said = [f"{told['file']}: a model of Separatrix, {size}", told["model"]]
-    features = f"{told['features']:,} features"
-    if told["classes"] is not None:
-        names = told["classes"]
+    size = f"{facts['bytes']:,} bytes"
+    said = [f"{facts['file']}: a model of Separatrix, {size}", facts["model"]]
+    features = f"{facts['features']:,} features"
+    if facts["classes"] is not None:
+        names = facts["classes"]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         features += f"; classes {', '.join(names[:_SHOWN])}{more}"
     said.append(features)
-    if told.get("weights") is not None:
-        said.append(f"{told['weights']:,} weights other than zero")
-    if told.get("support_vectors") is not None:
-        said.append(f"{told['support_vectors']:,} support vectors")
-    for title, weights in told["heaviest"].items():
+    if facts.get("weights") is not None:
+        said.append(f"{facts['weights']:,} weights other than zero")
+    if facts.get("support_vectors") is not None:
+        said.append(f"{facts['support_vectors']:,} support vectors")
+    for title, weights in facts["heaviest"].items():
         said.append(f"towards {title}:")
         said += [f"  {_weight_line(weight)}" for weight in weights]
-    about = told["about"]
+    about = facts["about"]
     if about.get("source"):
         digest = str(about.get("data_sha256", ""))[:12]
-        rows = "" if told["rows"] is None else f", {told['rows']:,} of its rows"
+        rows = "" if facts["rows"] is None else f", {facts['rows']:,} of its rows"
         said.append(f"trained on {about['source']} (SHA-256 {digest}...){rows}")
-    said.append(str(told["proof"]) if told["proof"] else "no proof")
+    said.append(str(facts["proof"]) if facts["proof"] else "no proof")
     said += [f"{word}: {about[word]}" for word in ("made_with",) if word in about]
-    reads = told["reads"]
+    reads = facts["reads"]
     if reads is None:
         said.append("it was trained on arrays: sx.load and predict in Python")
     else:
-        said.append(f"next: separatrix predict -m {told['file']} DATA   (DATA: {reads})")
+        said.append(f"next: separatrix predict -m {facts['file']} DATA   (DATA: {reads})")
     return said
 
 

@@ -96,7 +96,7 @@ class Packer:
             return {"is": "status", "name": value.name}
         if isinstance(value, str):
             return str(value)
-        if isinstance(value, UserString):  # the name of data, made when it is asked for
+        if isinstance(value, UserString):  # the name of data, made when it is needed
             return value.kept()  # type: ignore[attr-defined]
         if isinstance(value, Verdict):
             return {"is": "verdict", "json": json.loads(value.to_json())}

@@ -2,7 +2,7 @@
 
 The graph takes the features of training as a table of numbers. Texts and tables become features
 outside it: ONNX's own words for that (lower-casing, splitting at words) follow other rules than
-training did, so such models are exported for their features only, and only where that is asked for.
+training did, so such models are exported for their features only, and only where that is requested.
 """
 
 from __future__ import annotations

@@ -201,16 +201,20 @@ def _radial(step: Any) -> Any:
     from sklearn.metrics.pairwise import rbf_kernel
     from sklearn.preprocessing import FunctionTransformer
 
-    told = {"Y": step.centres_.copy(), "gamma": 0.5 / float(step.width_) ** 2}
-    return FunctionTransformer(rbf_kernel, kw_args=told, accept_sparse=True)
+    arguments = {"Y": step.centres_.copy(), "gamma": 0.5 / float(step.width_) ** 2}
+    return FunctionTransformer(rbf_kernel, kw_args=arguments, accept_sparse=True)
 
 
 def _sigmoid(step: Any) -> Any:
     from sklearn.metrics.pairwise import sigmoid_kernel
     from sklearn.preprocessing import FunctionTransformer
 
-    told = {"Y": step.centres_.copy(), "gamma": float(step.slope_), "coef0": float(step.offset)}
-    return FunctionTransformer(sigmoid_kernel, kw_args=told, accept_sparse=True)
+    arguments = {
+        "Y": step.centres_.copy(),
+        "gamma": float(step.slope_),
+        "coef0": float(step.offset),
+    }
+    return FunctionTransformer(sigmoid_kernel, kw_args=arguments, accept_sparse=True)
 
 
 _STEPS = {

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.testing import assert_allclose
 from tests.amounts import cases
-from tests.torch_road import torch
+from tests.torch_problems import torch
 
 from separatrix.solvers.linear.bias import hinge_bias_interval
 from separatrix.solvers.linear.device.balance import _whole_sum

@@ -1,11 +1,11 @@
-"""The interior point in torch against the house's own and the proof."""
+"""The interior point in torch against the NumPy one and the proof."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from tests.amounts import cases
 from tests.solvers.device.test_newton import float32_rows, posed
-from tests.torch_road import pair
+from tests.torch_problems import pair
 
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.errors import DeviceError

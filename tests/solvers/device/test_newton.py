@@ -1,11 +1,11 @@
-"""Newton's method in torch against the house's own, the proof, and itself in batches and chunks."""
+"""Newton's method in torch against the NumPy one, the proof, and itself in batches and chunks."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from tests.amounts import cases
 from tests.problems import problem
-from tests.torch_road import pair, torch
+from tests.torch_problems import pair, torch
 
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.problem.losses import NAMES

@@ -192,11 +192,11 @@ def _say_signs(column: Column, values: list[str], notes: list[str]) -> bool:
 
 
 def _fit_category(
-    column: Column, missing: frozenset[str], cap: int, told: bool, notes: list[str]
+    column: Column, missing: frozenset[str], cap: int, declared: bool, notes: list[str]
 ) -> CategoryCode:
     texts = column.texts(missing)
     share = column.share_of_numbers(missing)
-    if not told and len(texts.values) > _FEW_VALUES and share >= _MOSTLY_NUMBERS:
+    if not declared and len(texts.values) > _FEW_VALUES and share >= _MOSTLY_NUMBERS:
         row, word = column.first_word(missing)
         raise column.error(
             f"{word!r} is not a number, but {share:.1%} of column {column.name!r} are; correct "
@@ -204,9 +204,9 @@ def _fit_category(
             f"(categorical=[{column.name!r}])",
             row,
         )
-    if not told:
+    if not declared:
         _refuse_dates(column, texts.values)
-    if told or not _say_signs(column, texts.values, notes):
+    if declared or not _say_signs(column, texts.values, notes):
         say_names(column, texts, notes)
     counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.values))
     gaps = int((texts.codes < 0).sum())

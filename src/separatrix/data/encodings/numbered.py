@@ -1,4 +1,4 @@
-"""Names that are only numbers, made when asked for: a million features need no million strings."""
+"""Names that are only numbers, made when needed: a million features need no million strings."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
 
 
 def text_options(options: ReadOptions) -> TextEncoding:
-    """Return what was told about texts, as an encoding that has learned nothing yet."""
+    """Return the options about texts, as an encoding that has learned nothing yet."""
     stop = options.stop_words
     words = (stop,) if isinstance(stop, str) and stop else tuple(stop)
     low, high = options.ngrams
@@ -91,7 +91,7 @@ def text_options(options: ReadOptions) -> TextEncoding:
 def _column_of_prose(
     features: Sequence[Column], file: str, options: ReadOptions, notes: list[str]
 ) -> Column | None:
-    """Return the column to read as words: the one told, or the only one, if it holds prose."""
+    """Return the column to read as words: the one named, or the only one, if it holds prose."""
     if options.text is not None:
         return known_column(options.text, features, file)
     prose = [column for column in features if _is_prose(column)]

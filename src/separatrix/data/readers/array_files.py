@@ -229,7 +229,7 @@ def _member(source: Source, archive: Any, info: Any, limit: int) -> StoredArray:
 class _damage:
     """Turns what a damaged archive does to its reader into one error."""
 
-    _SEEN = (
+    _DAMAGES = (
         zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError,
         RuntimeError, LookupError, OverflowError, MemoryError,
     )  # fmt: skip
@@ -241,7 +241,7 @@ class _damage:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, self._SEEN) and not isinstance(error, DataError):
+        if isinstance(error, self._DAMAGES) and not isinstance(error, DataError):
             said = (str(error).split("\n")[0] or type(error).__name__)[:200]
             raise self._source.error(f"the .npz file is damaged ({said}); get it again") from None
 

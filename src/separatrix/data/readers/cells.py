@@ -75,7 +75,7 @@ def read_cells(cells: Any) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
 
 @compiled
 def _find_record(
-    text: Octets, delimiter: int, wanted: int, n_fields: int
+    text: Octets, delimiter: int, target: int, n_fields: int
 ) -> tuple[int, int, int, int]:
     at = 0
     end = text.shape[0]
@@ -104,16 +104,16 @@ def _find_record(
                 break
             fresh = not quoted and octet == delimiter
             at += 1
-        if record == wanted or (n_fields > 0 and fields != n_fields):
+        if record == target or (n_fields > 0 and fields != n_fields):
             return record, start, at, fields
         record += 1
     return -1, end, end, 0
 
 
 def find_record(
-    text: Octets, delimiter: str, wanted: int = -1, n_fields: int = 0
+    text: Octets, delimiter: str, target: int = -1, n_fields: int = 0
 ) -> tuple[int, int, int, int]:
-    """Find the record ``wanted``, or the first that has not ``n_fields`` fields.
+    """Find the record number ``target``, or the first that has not ``n_fields`` fields.
 
     Returns its number, the bytes where it starts and ends, and its fields; number -1 if none.
 
@@ -121,5 +121,5 @@ def find_record(
     >>> find_record(text, ",", n_fields=2)
     (2, 8, 9, 1)
     """
-    found = for_work(_find_record, len(text))(text, ord(delimiter), wanted, n_fields)
+    found = for_work(_find_record, len(text))(text, ord(delimiter), target, n_fields)
     return int(found[0]), int(found[1]), int(found[2]), int(found[3])

@@ -53,11 +53,11 @@ def _refuse(name: str, kind: str) -> None:
 
 
 def _refuse_what_is_no_text(source: Source, kind: str | None) -> None:
-    """Refuse LIBSVM data, arrays and tables; what is told counts more than what is seen."""
-    seen = kind or see_kind(source)
-    if seen == "text" or (seen == "csv" and kind is None and not looks_like_table(source)):
+    """Refuse LIBSVM data, arrays and tables; `kind` counts more than the contents."""
+    found = kind or see_kind(source)
+    if found == "text" or (found == "csv" and kind is None and not looks_like_table(source)):
         return
-    _refuse(source.name, seen)
+    _refuse(source.name, found)
 
 
 def _class_names(paths: Sequence[Path]) -> list[str]:

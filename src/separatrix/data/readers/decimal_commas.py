@@ -1,7 +1,7 @@
 """Decimal commas: ``0,125`` for 0.125, in tables whose fields are not separated by commas.
 
 ``1,234`` may also be one thousand and more. It is read with a decimal comma where the table has
-others that can be nothing else, such as ``0,5`` and ``12,75``, or where one is told.
+others that can be nothing else, such as ``0,5`` and ``12,75``, or where ``decimal`` is ",".
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def is_surely_comma_number(text: str) -> bool:
     return "," in text and _is_sure.fullmatch(text) is not None
 
 
-def has_decimal_commas(cells: Any, told: bool) -> bool:
+def has_decimal_commas(cells: Any, declared: bool) -> bool:
     """Whether commas in distinct cells, an Arrow array, are decimal ones; points speak against."""
     octets = cells.buffers()[2]
     if octets is None or re.search(b",", octets) is None:
@@ -49,7 +49,7 @@ def has_decimal_commas(cells: Any, told: bool) -> bool:
         whole = rf"^[ \t]*({pattern})[ \t]*$"
         return bool(compute.any(compute.match_substring_regex(cells, whole)).as_py())
 
-    return some(_COMMA if told else _SURE) and not some(_POINT)
+    return some(_COMMA if declared else _SURE) and not some(_POINT)
 
 
 def with_points(cells: Any) -> Any:

@@ -56,7 +56,7 @@ class Delimited:
     def place(self, row: int) -> tuple[int, int]:
         """Return the line of a data row and the byte where it starts."""
         record, below = self.first_record + row, self.source.octets[self.before :]
-        start = self.before + find_record(below, self.separator, wanted=record)[1]
+        start = self.before + find_record(below, self.separator, target=record)[1]
         return self.source.data.count(b"\n", 0, start) + 1, start
 
     @property
@@ -101,16 +101,16 @@ def _utf8(source: Source, encoding: str | None) -> Source:
 
 
 class _Cells:
-    """The cells of a file as columns of strings, split by Arrow only when some are asked for."""
+    """The cells of a file as columns of strings, split by Arrow only when some are needed."""
 
-    def __init__(self, source: Source, separator: str, start: int, wanted: list[bool]) -> None:
+    def __init__(self, source: Source, separator: str, start: int, needed: list[bool]) -> None:
         self._source, self._separator, self._start = source, separator, start
-        self._wanted, self._columns, self._split_before = wanted, dict[int, Any](), False
+        self._needed, self._columns, self._split_before = needed, dict[int, Any](), False
 
     def column(self, place: int) -> Any:
         """Hand over a column; the first call brings in all that are known to be needed."""
         if place not in self._columns:
-            known = [at for at, needed in enumerate(self._wanted) if needed]
+            known = [at for at, needed in enumerate(self._needed) if needed]
             places = [place] if self._split_before else sorted({place, *known})
             self._split_before = True
             grid = self._split(places)
@@ -122,7 +122,7 @@ class _Cells:
         from pyarrow import csv as arrow_csv
 
         source = self._source
-        names = [str(place) for place in range(len(self._wanted))]
+        names = [str(place) for place in range(len(self._needed))]
         parse = arrow_csv.ParseOptions(
             delimiter=self._separator, newlines_in_values=b'"' in source.data
         )

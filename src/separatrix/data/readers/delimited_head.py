@@ -48,7 +48,7 @@ class Sample:
         found: list[list[str]] = []
         start = 0
         while len(found) < self._most:
-            number, begin, end, _ = find_record(part[start:], self._separator, wanted=0)
+            number, begin, end, _ = find_record(part[start:], self._separator, target=0)
             if number < 0 or (cut_short and found and start + end == len(part)):
                 break
             text = bytes(part[start + begin : start + end]).decode("utf-8", "replace")
@@ -197,15 +197,15 @@ def names_of(source: Source, first: list[str], header: bool, line: int = 1) -> l
     if not header:
         return [f"column{number}" for number in range(1, len(first) + 1)]
     names = [name or f"column{number}" for number, name in enumerate(first, 1)]
-    seen: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number, name in enumerate(names, 1):
-        if name in seen:
+        if name in numbers:
             raise DataError(
-                f"columns {seen[name]} and {number} are both called {name!r}; rename one of them "
-                "(only if this line holds values, not names: --no-header)",
+                f"columns {numbers[name]} and {number} are both called {name!r}; rename one of "
+                "them (only if this line holds values, not names: --no-header)",
                 file=source.name,
                 line=line,
                 column=number,
             )
-        seen[name] = number
+        numbers[name] = number
     return names

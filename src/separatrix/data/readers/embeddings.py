@@ -101,9 +101,9 @@ def _numbers(values: NDArray[Any], source: Source, name: str = "") -> NDArray[An
         said = f"the array {name[:40]!r}" if name else "the array"
         raise source.error(f"{said} holds {kind}, not numbers; save float32")
     single = kind.itemsize <= 2 or kind == np.dtype(kind.byteorder + "f4")
-    wanted = np.dtype(np.float32 if single else np.float64)
+    target = np.dtype(np.float32 if single else np.float64)
     with np.errstate(invalid="ignore"):
-        return values if kind == wanted and kind.isnative else values.astype(wanted)
+        return values if kind == target and kind.isnative else values.astype(target)
 
 
 def check_finite(X: NDArray[Any], file: str, before: int = 0) -> None:

@@ -111,7 +111,7 @@ def parquet_batches(path: str, size: int) -> Iterator[Any]:
 def _bytes_of(metadata: Any) -> int:
     """Return about how many bytes the rows of a file need, as it says itself.
 
-    What it says of single columns is not asked: where that is damaged, Arrow ends the process.
+    What it says of single columns is not read: where that is damaged, Arrow ends the process.
     """
     groups = range(metadata.num_row_groups)
     stored = sum(metadata.row_group(group).total_byte_size for group in groups)

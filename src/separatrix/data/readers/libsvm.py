@@ -158,12 +158,12 @@ def _matrix(
     if not zero_based and len(indices):
         if indices.min() == 0:
             at = next(m.start(1) for m in re.finditer(rb"[ \t](0+:)", source.data))
-            raise source.error("index 0 in a file told to count from 1; read it 0-based", at)
+            raise source.error("index 0 in a file declared to count from 1; read it 0-based", at)
         indices -= 1
     found = int(indices.max()) + 1 if len(indices) else 0
     if n_features is not None and found > n_features:
         raise source.error(
-            f"the file has feature {found}, but {n_features} features are asked for; "
+            f"the file has feature {found}, but {n_features} features are requested; "
             "raise n_features, or leave it out"
         )
     kind = np.int32 if len(indices) < 2**31 else np.int64

@@ -1,12 +1,12 @@
 """Decimal numbers to float64, exactly: the bits that Python's ``float()`` gives, at disk speed.
 
-A decimal is ``mantissa * 10**power``. Three roads, from the most to the least common:
+A decimal is ``mantissa * 10**power``. Three ways, from the most to the least common:
 
 1. mantissa below 2**53 and ``|power| <= 22``: both are exact floats, so one multiplication or
    division rounds correctly (Clinger, "How to read floating point numbers accurately", 1990).
 2. Otherwise the product with a 128-bit power of five decides (Lemire, "Number parsing at a gigabyte
    per second", 2021; Mushtak and Lemire, 2023, prove that no further check is needed).
-3. More than 18 digits: road 2 for the digits kept and for one more in the last of them. Where the
+3. More than 18 digits: way 2 for the digits kept and for one more in the last of them. Where the
    two disagree the token is ``UNFINISHED``, and the caller asks ``float()`` itself.
 
 All products are made of 32-bit halves, so that nothing overflows in the interpreted loops either.
@@ -137,7 +137,7 @@ def _nearest_float(mantissa: int, power: int) -> float:
 
 @compiled
 def to_float(mantissa: int, power: int) -> float:
-    """Take the cheapest road that is exact."""
+    """Take the cheapest way that is exact."""
     if mantissa < 9007199254740992 and -22 <= power <= 22:
         if power < 0:
             return float(mantissa) / _EXACT_TENS[-power]

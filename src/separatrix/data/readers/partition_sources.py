@@ -61,8 +61,8 @@ def looked_through(path: Path) -> tuple[str, bool]:
         if kind_of(path) == "libsvm":
             with _opened(path) as file:
                 while not counts_from_zero and (piece := file.read(_TEXT_STEP)):
-                    seen = before + piece
-                    counts_from_zero = b" 0:" in seen or b"\t0:" in seen
+                    window = before + piece
+                    counts_from_zero = b" 0:" in window or b"\t0:" in window
                     before = piece[-2:]
     except FileNotFoundError:
         raise DataError("the partition is missing", file=str(path)) from None

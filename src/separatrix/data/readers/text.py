@@ -39,7 +39,7 @@ class Documents:
 
 
 def decoded(source: Source, encoding: str | None, notes: list[str]) -> str:
-    """Decode as told, or else as UTF-8 or, failing that, latin-1."""
+    """Decode as `encoding` says, or else as UTF-8 or, failing that, latin-1."""
     zero = source.data.find(b"\0", 0, 1 << 16)
     if zero >= 0 and encoding is None:
         raise source.error("there is a zero byte: this is not a text file", zero)

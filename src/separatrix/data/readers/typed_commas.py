@@ -1,7 +1,7 @@
 """Decimal commas in tables that have types: a column of texts that all are numbers so written.
 
 The rule is that of text tables: ``1,234`` may be thousands, and counts as 1.234 only where another
-column can be nothing else, or where one is told. A column with any other word stays as it is.
+column can be nothing else, or where ``decimal`` is ",". A column with another word stays as it is.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def _all_numbers(column: CellColumn, missing: frozenset[str]) -> bool:
     return column.decimal_commas and column.numbers(missing) is not None
 
 
-def _holds_texts(column: TypedColumn, told: bool) -> bool:
-    """Whether cells are texts; a type of categories says what it is, unless one is told."""
+def _holds_texts(column: TypedColumn, declared: bool) -> bool:
+    """Whether cells are texts; categories count where decimal commas are declared."""
     import pyarrow as pa
 
     kind = column.array.type
-    if told and pa.types.is_dictionary(kind):
+    if declared and pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 

@@ -28,7 +28,7 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
         self._lock = threading.Lock()
-        self._wanted = sys.stderr.isatty()
+        self._is_terminal = sys.stderr.isatty()
 
     @property
     def shown(self) -> bool:
@@ -40,7 +40,7 @@ class Progress:
 
     def advance(self, octets: int) -> None:
         """Count some bytes as done; may be called from several threads."""
-        if not self._wanted:
+        if not self._is_terminal:
             return
         with self._lock:
             self._done += octets

@@ -23,23 +23,23 @@ class _Centred(ClassNamePrefixFeaturesOutMixin, Lifting):
     centres_: np.ndarray
 
     def _find_centres(self, X: Any) -> None:
-        wanted = self.centres
-        if wanted is None:
+        given = self.centres
+        if given is None:
             self.centres_ = as_dense(X).copy()
-        elif isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
-            positive("centres", wanted, whole=True)
-            if wanted > X.shape[0]:
+        elif isinstance(given, int | np.integer) and not isinstance(given, bool):
+            positive("centres", given, whole=True)
+            if given > X.shape[0]:
                 raise ValueError(
                     f"centres must be at most the number of rows, n_samples={X.shape[0]}. Got "
-                    f"{wanted} instead."
+                    f"{given} instead."
                 )
             from sklearn.cluster import KMeans
 
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-            found = KMeans(int(wanted), n_init=4, random_state=seed).fit(X)
+            found = KMeans(int(given), n_init=4, random_state=seed).fit(X)
             self.centres_ = np.asarray(found.cluster_centers_, dtype=np.float64)
         else:
-            centres = np.array(as_dense(wanted), dtype=np.float64, ndmin=2)
+            centres = np.array(as_dense(given), dtype=np.float64, ndmin=2)
             if centres.ndim != 2 or centres.shape[1] != X.shape[1] or len(centres) == 0:
                 raise ValueError(
                     f"centres must have the {X.shape[1]} columns of X. Got an array of shape "

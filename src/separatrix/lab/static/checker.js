@@ -71,12 +71,12 @@ function exactRows({ rows, codes, nFeatures, nClasses }) {
 }
 
 function readWeights(data, claim) {
-  const wanted = data.nClasses === 2 ? 1 : data.nClasses;
+  const count = data.nClasses === 2 ? 1 : data.nClasses;
   let flat, e = 0;
   if (Object.hasOwn(claim, "integers")) flat = claim.integers.map(ofHexInteger);
   else ({ integers: flat, e } = aligned(claim.weights.flatMap((row) => [...row].map(ofHexFloat))));
-  if (flat.length !== wanted * data.length) throw new Refused(`the weights must be ${wanted} x ${data.length} numbers`);
-  return { blocks: Array.from({ length: wanted }, (_, k) => flat.slice(k * data.length, (k + 1) * data.length)), flat, e };
+  if (flat.length !== count * data.length) throw new Refused(`the weights must be ${count} x ${data.length} numbers`);
+  return { blocks: Array.from({ length: count }, (_, k) => flat.slice(k * data.length, (k + 1) * data.length)), flat, e };
 }
 
 // Every signed margin w.z, in the order of the signed rows; integers in units of 2^(weights' e + rows' e).

@@ -7,7 +7,7 @@ import { Opening } from "./opening.js";
 import { Outcome } from "./outcome.js";
 import { Pane } from "./player/pane.js";
 import { Proof } from "./proof.js";
-import { Latest, asked } from "./server.js";
+import { Latest, ask } from "./server.js";
 import { Store } from "./store.js";
 import { Transport } from "./player/transport.js";
 import { exported, saved } from "./exporting.js";
@@ -192,9 +192,9 @@ class Lab {
     pane.load({ ...answer.ok, class_names: this.store.classNames }, points, classes, label);
     const length = Math.max(...this.shownPanes().map((p) => p.length), 0);
     this.outcome.load(this.shownPanes().flatMap((p, j) => (p.state.replay ? [{ label: this.labelOf(j), result: p.state.replay.result, replay: p.state.replay }] : [])));
-    const wanted = this.wantedStep ?? (wasAtEnd || this.transport.timer === null ? length - 1 : before);
-    if (this.questions.every((question) => !question.isBusy && !question.waiting)) this.wantedStep = null;
-    this.transport.load(length, wanted);
+    const step = this.pendingStep ?? (wasAtEnd || this.transport.timer === null ? length - 1 : before);
+    if (this.questions.every((question) => !question.isBusy && !question.waiting)) this.pendingStep = null;
+    this.transport.load(length, step);
     document.body.dataset.answers = String(Number(document.body.dataset.answers ?? 0) + 1);
     this.sayLater(this.summary(answer.ok, label));
   }
@@ -313,7 +313,7 @@ class Lab {
     state.choices.forEach((choice, k) => this.forms[k].set(choice && typeof choice === "object" ? choice : {}));
     this.isComparing = state.choices.length === 2;
     this.quiet = false;
-    this.wantedStep = state.step;
+    this.pendingStep = state.step;
     if (this.isComparing) this.setComparing(true);
     this.store.load(state, this.store.points.length > 0);
     return true;
@@ -334,7 +334,7 @@ class Lab {
   }
 }
 
-const catalogue = await asked("/api/start");
+const catalogue = await ask("/api/start");
 if (catalogue.refused) document.querySelector("main").replaceChildren(html("p", { class: "refusal" }, catalogue.refused));
 else {
   const lab = new Lab(catalogue);

@@ -21,14 +21,14 @@ export class Latest {
     const { message, onAnswer } = this.waiting, number = this.number;
     this.waiting = null;
     this.isBusy = true;
-    const answer = await asked(this.address, message);
+    const answer = await ask(this.address, message);
     this.isBusy = false;
     if (number === this.number) onAnswer(answer);
     if (this.waiting) this.next();
   }
 }
 
-export async function asked(address, message) {
+export async function ask(address, message) {
   try {
     const request = message === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(message) };
     const reply = await fetch(address, request);

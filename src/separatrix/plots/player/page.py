@@ -39,7 +39,7 @@ def joined_modules(first: str, folder: Path = STATIC) -> str:
 
 
 def theme() -> str:
-    """Return the colours and letters of the house, as a style sheet."""
+    """Return the colours and fonts of all pages, as a style sheet."""
     return _read("theme.css")
 
 

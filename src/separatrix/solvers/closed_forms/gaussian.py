@@ -203,7 +203,7 @@ def _whitener(A: WithinRows, shrinkage: float | str) -> tuple[FloatArray, float,
             break
         if shrinkage == 0.0:
             raise DataError(
-                "GaussianPlugIn: a class has a singular covariance, and shrinkage=0.0 was asked. "
+                "GaussianPlugIn: a class has a singular covariance, and shrinkage=0.0 was given. "
                 "Use shrinkage='auto', 'ledoit-wolf' or a number up to 1."
             )
         # Ledoit and Wolf's share may be 0 (rows that mirror each other): then a little, and more.

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _STEPS = 60
-_UNTOLD = 1e-9
+_NEGLIGIBLE = 1e-9
 _FARTHEST = 1e200
 
 
@@ -74,7 +74,7 @@ def ratio_law(gaussians: Gaussians) -> RatioLaw:
 
 def _settled(probability: float) -> float:
     """Return 0 for what the quadratic form does not tell from 0."""
-    return probability if probability > _UNTOLD else 0.0
+    return probability if probability > _NEGLIGIBLE else 0.0
 
 
 def _equal_covariances(gaussians: Gaussians) -> RatioLaw:
@@ -82,7 +82,7 @@ def _equal_covariances(gaussians: Gaussians) -> RatioLaw:
     with np.errstate(over="ignore"):
         square = float((W[1] - W[0]) @ (gaussians.means[1] - gaussians.means[0]))
     D = math.sqrt(min(max(square, 0.0), _FARTHEST))
-    if D == 0.0:  # the classes cannot be told apart: r is 0 always
+    if D == 0.0:  # the classes cannot be distinguished: r is 0 always
         return RatioLaw(lambda q: float(q < 0.0), lambda q: float(q >= 0.0), 0.0, 1.0)
     return RatioLaw(
         lambda q: float(ndtr(-q / D - 0.5 * D)), lambda q: float(ndtr(q / D - 0.5 * D)), 0.0, D

@@ -113,8 +113,8 @@ def resume(state: State, masses: np.ndarray, scores: np.ndarray, tol: float) -> 
     """Go on from masses that balance, with the kernel's own scores of them in float64."""
     state.multipliers = state.bias
     state.masses = masses.copy()
-    seen = np.asarray(state.machine.shares(masses).T @ state.kernel_rows.products)
-    state.scores = np.ascontiguousarray(scores.T - seen[:, None])
+    offsets = np.asarray(state.machine.shares(masses).T @ state.kernel_rows.products)
+    state.scores = np.ascontiguousarray(scores.T - offsets[:, None])
     state.tol = tol
     _begin_again(state)
 

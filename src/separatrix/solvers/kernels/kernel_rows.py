@@ -89,7 +89,7 @@ class WholeRows:
 
 
 class CachedRows(WholeRows):
-    """The rows used last; others are computed when they are asked for."""
+    """The rows used last; others are computed when they are needed."""
 
     def __init__(
         self,

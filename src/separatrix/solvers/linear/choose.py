@@ -1,4 +1,4 @@
-"""Solves a regularised machine by the road that suits it, and hands over claims fit for proof.
+"""Solves a regularised machine by the solver that suits it, and hands over claims fit for proof.
 
     interior_point   hinge and hard margin, narrow data
     newton           squared hinge and logistic (newton_cg where a d x d matrix is too large)
@@ -8,7 +8,7 @@
 Rows on a device are solved there (`accelerated`, imported when there are such rows), by the first
 two of these.
 
-`choose` names the road; the figures behind it are those of benchmarks/machines.py.
+`choose` names the solver; the figures behind it are those of benchmarks/machines.py.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from separatrix.solvers.linear.face_solution import on_this_face
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["ROADS", "MachineRun", "choose", "other_road"]
+__all__ = ["SOLVERS", "MachineRun", "choose", "other_solver"]
 
-ROADS = ("newton", "interior_point", "dual_coordinate", "gram")
+SOLVERS = ("newton", "interior_point", "dual_coordinate", "gram")
 
 _FEW_ROWS, _VERY_FEW_ROWS, _THIN = 2_000, 100, 0.1
 _NARROW, _MODEST = 60, 2_000
@@ -55,7 +55,7 @@ _SHORT_REACH = 0.5
 
 
 def choose(problem: MachineProblem) -> str:
-    """Return the road for a problem, by its shape and loss."""
+    """Return the solver for a problem, by its shape and loss."""
     n, d = problem.X.shape
     if on_device(problem.X):
         return "interior_point" if problem.loss == HINGE else "newton"
@@ -84,9 +84,9 @@ def _reach(problem: MachineProblem) -> float:
     return float(problem.costs.mean()) * float(entries @ entries) / problem.X.shape[0]
 
 
-def other_road(problem: MachineProblem, road: str) -> str | None:
-    """Return the road to take where passes over the rows get nowhere; None if there is none."""
-    if road != "dual_coordinate":
+def other_solver(problem: MachineProblem, solver: str) -> str | None:
+    """Return the solver to use where passes over the rows get nowhere; None if there is none."""
+    if solver != "dual_coordinate":
         return None
     if _is_short(problem):
         return "gram"
@@ -124,25 +124,25 @@ class Claims:
 
 
 class MachineRun:
-    """One machine being solved; it can be asked to go further."""
+    """One machine being solved; it can go further later."""
 
     def __init__(
         self,
         problem: MachineProblem,
-        road: str,
+        solver: str,
         *,
         tol: float,
         seed: int = 0,
         max_passes: float = np.inf,
         first: tuple[np.ndarray | None, np.ndarray | None] | None = None,
     ) -> None:
-        self.problem, self.road = problem, road
+        self.problem, self.solver = problem, solver
         self._back: Callable[[np.ndarray], np.ndarray] = np.copy
         inner = problem
-        if road == "gram":
+        if solver == "gram":
             inner, self._back = gram.reduced(problem)
             first = None if first is None else (None, first[1])
-        self.method = _method(inner, road)
+        self.method = _method(inner, solver)
         self.state: MachineState = self.method.start(
             inner, tol=tol, first=first, seed=seed, max_passes=max_passes
         )
@@ -202,7 +202,7 @@ class MachineRun:
         return claims
 
 
-def _method(problem: MachineProblem, road: str) -> Any:
+def _method(problem: MachineProblem, solver: str) -> Any:
     if on_device(problem.X):
         from separatrix.solvers.linear.device import interior_point as hinge_there
         from separatrix.solvers.linear.device import newton as smooth_there
@@ -210,8 +210,8 @@ def _method(problem: MachineProblem, road: str) -> Any:
         return hinge_there if problem.loss == HINGE else smooth_there
     if problem.loss == HINGE or problem.is_hard:
         by_passes = growing_cost if problem.is_hard else dual_coordinate
-        return by_passes if road == "dual_coordinate" else interior_point
-    if road == "dual_coordinate":
+        return by_passes if solver == "dual_coordinate" else interior_point
+    if solver == "dual_coordinate":
         return dual_coordinate
     d = problem.X.shape[1]
     by_matrix = _products(problem) + d**3 / 3.0
@@ -248,7 +248,7 @@ def _interval_for(
 def _clear_of_rounding(
     problem: MachineProblem, claims: Claims, tol: float, primal: float
 ) -> Claims:
-    """Lengthen w by the rounding of its margins, where the costs of that would be seen.
+    """Lengthen w by the rounding of its margins, where the cost of rounding matters.
 
     Rows whose margin is 1 are then beyond it, whatever the rounding. It costs next to nothing: the
     objective grows by no more than twice itself times the share added.
@@ -260,8 +260,8 @@ def _clear_of_rounding(
     rows = problem.X[free]
     sizes = abs(rows) @ abs(w[1:]) + abs(w[0])
     share = 4.0 * float(np.finfo(np.float64).eps) * max(1.0, float(sizes.max()))
-    seen = share * float(problem.costs[free].sum()) > 0.01 * tol * primal
-    if not seen or share > 0.1 * tol:
+    matters = share * float(problem.costs[free].sum()) > 0.01 * tol * primal
+    if not matters or share > 0.1 * tol:
         return claims
     longer = w * (1.0 + share)
     return replace(

@@ -8,7 +8,7 @@ Eliminating s and xi from the linearised equations leaves, for a change dm of th
 
 Each loop goes over the rows once and stores as little as it can: changes are computed again where
 they are needed, because a division is cheaper than a vector in memory. `for_below` and `for_above`
-are what the two products are told to become, less what they are: the part beyond the common target.
+are the targets of the two products, less their values: the part beyond the common target.
 Cost inf has xi = 0 and no upper end.
 """
 

@@ -4,7 +4,7 @@ An interior point leaves every multiplier strictly between its bounds. At the op
 margin above 1 has none, and one with a margin below 1 has all it may. So each row's distance from a
 bound, as a share of the box, is weighed against its distance from the margin of 1; where the margin
 says it more clearly, the multiplier goes to the bound. To first order this raises the dual
-objective (each step is along its slope); that it does not lose what was asked is then computed.
+objective (each step is along its slope); whether it stays within the tolerance is then computed.
 Where it does, the multipliers of rows near the margin are fitted anew (`dual_polish`).
 """
 

@@ -139,8 +139,8 @@ class Memory:
     solver: Any
     inner: MachineState
     span: Span
-    seen_w: FloatArray | None = None
-    seen_alpha: FloatArray | None = None
+    last_w: FloatArray | None = None
+    last_alpha: FloatArray | None = None
 
 
 def start(
@@ -180,9 +180,9 @@ def _take_over(state: MachineState) -> None:
     problem, memory = state.problem, state.memory
     inner = memory.inner
     state.updates, state.passes = inner.updates, inner.passes
-    if inner.w is memory.seen_w and inner.alpha is memory.seen_alpha:
+    if inner.w is memory.last_w and inner.alpha is memory.last_alpha:
         return
-    memory.seen_w, memory.seen_alpha = inner.w, inner.alpha
+    memory.last_w, memory.last_alpha = inner.w, inner.alpha
     with np.errstate(all="ignore"):
         w = memory.span(inner.w)
         if problem.is_hard:

@@ -2,7 +2,7 @@
 
     minimise over w, b    r/2 |w|^2 + p/2 b^2 + sum_i c_i loss(y_i (w.x_i + b))
 
-loss: squared hinge or logistic; b is free (p = 0) unless asked otherwise. Each update solves
+loss: squared hinge or logistic; b is free (p = 0) unless p is given. Each update solves
 
     (R + V^T D V) s = -gradient ,     D = diag(c_i loss''(m_i)) ,     V = [1, (X - mean) / spread]
 
@@ -189,10 +189,10 @@ def coordinates(state: MachineState) -> Coordinates:
     if isinstance(base, DenseRows):
         count, centre, squares, largest = dense_spread(base.values, used)
     else:
-        count, centre, squares, largest, seen = sparse_spread(
+        count, centre, squares, largest, stored = sparse_spread(
             base.values, base.indices, base.starts, used, width
         )
-        offset = (seen == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
+        offset = (stored == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
         in_blocks = (
             problem.X.nnz > _FULL * n * width or n * width <= _FEW_ENTRIES or bool(offset.any())
         )
@@ -233,7 +233,7 @@ def dense_spread(values, used):  # type: ignore[no-untyped-def]
 def sparse_spread(values, indices, starts, used, width):  # type: ignore[no-untyped-def]
     """Do the same for sparse rows: the zeros are merged in at the end."""
     count = 0
-    seen = np.zeros(width)
+    stored = np.zeros(width)
     mean = np.zeros(width)
     squares = np.zeros(width)
     largest = np.zeros(width)
@@ -243,16 +243,16 @@ def sparse_spread(values, indices, starts, used, width):  # type: ignore[no-unty
             for k in range(starts[i], starts[i + 1]):
                 j = np.intp(indices[k])
                 value = np.float64(values[k])
-                seen[j] += 1.0
+                stored[j] += 1.0
                 off = value - mean[j]
-                mean[j] += off / seen[j]
+                mean[j] += off / stored[j]
                 squares[j] += off * (value - mean[j])
                 largest[j] = max(largest[j], abs(value))
     for j in range(width):
-        share = seen[j] / max(count, 1)
-        squares[j] += mean[j] * mean[j] * seen[j] * (1.0 - share)
+        share = stored[j] / max(count, 1)
+        squares[j] += mean[j] * mean[j] * stored[j] * (1.0 - share)
         mean[j] *= share
-    return count, mean, squares, largest, seen
+    return count, mean, squares, largest, stored
 
 
 @compiled

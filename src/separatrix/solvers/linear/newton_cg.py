@@ -126,9 +126,9 @@ def conjugate_gradients(
     scaled = residual / scale
     towards = scaled.copy()
     size = first = float(residual @ scaled)
-    wanted = _ROUGH_SHARE if state.gap > _FAR else _SHARE
+    target = _ROUGH_SHARE if state.gap > _FAR else _SHARE
     for _ in range(_ROUNDS):
-        if not size > wanted**2 * first:
+        if not size > target**2 * first:
             break
         offset = float(centre @ towards)
         bent, pushes = curved(point.base, point.curvatures, towards, offset, products)

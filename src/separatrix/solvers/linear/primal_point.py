@@ -28,11 +28,11 @@ def best_bias(scores, signs, costs, loss):  # type: ignore[no-untyped-def]
     # places the rows of the positive class, and they alone, pull b up.
     places = signs - scores
     if loss == HINGE:
-        wanted = 0.0
+        target = 0.0
         for i in range(signs.shape[0]):
             if signs[i] > 0.0:
-                wanted += costs[i]
-        return _weighted_select(places, costs.copy(), wanted)
+                target += costs[i]
+        return _weighted_select(places, costs.copy(), target)
     low, high = np.inf, -np.inf
     for i in range(places.shape[0]):
         if costs[i] > 0.0:
@@ -65,8 +65,8 @@ def best_bias(scores, signs, costs, loss):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _weighted_select(places, weights, wanted):  # type: ignore[no-untyped-def]
-    """Return the least place at which the weights so far reach `wanted`; both arrays are reordered.
+def _weighted_select(places, weights, target):  # type: ignore[no-untyped-def]
+    """Return the least place at which the weights so far reach `target`; both arrays are reordered.
 
     Hoare's selection, with the middle place as pivot.
     """
@@ -93,9 +93,9 @@ def _weighted_select(places, weights, wanted):  # type: ignore[no-untyped-def]
             below = total - weights[left - 1]
         else:
             below = total
-        if wanted <= below:
+        if target <= below:
             high = right
-        elif wanted <= total and right < left - 1:
+        elif target <= total and right < left - 1:
             return pivot
         else:
             low = left

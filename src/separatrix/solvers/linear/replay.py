@@ -44,7 +44,7 @@ class MachineFrame:
 
 def replay_machine(
     problem: MachineProblem,
-    road: str,
+    solver: str,
     *,
     tol: float,
     aim: float,
@@ -53,7 +53,7 @@ def replay_machine(
     budget: int = NO_LIMIT,
 ) -> Iterator[MachineFrame]:
     """Yield the start, every iteration to a gap of `aim`, and what is handed over for proof."""
-    run = MachineRun(problem, road, tol=tol, seed=seed, max_passes=max_passes)
+    run = MachineRun(problem, solver, tol=tol, seed=seed, max_passes=max_passes)
     run.state.tol = aim
     status = _advanced(run, 0)
     yield _frame(run, *_standing(run), status)

@@ -195,16 +195,16 @@ def _step(
     D: np.ndarray,
     sums: np.ndarray,
     missed: np.ndarray,
-    wanted: np.ndarray,
+    change: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return the changes of V, xi, m and s for which m s changes by `wanted`, to first order."""
+    """Return the changes of V, xi, m and s for which m s changes by `change`, to first order."""
     q, K = it.V.shape
     own = np.arange(len(it.codes)), it.codes
     shares = -it.m
     shares[own] += it.costs
     right = it.X.T @ shares - it.ridge[:, None] * it.V
     lacking = it.costs - it.m.sum(axis=1)
-    rho = (wanted - it.m * missed) / it.s
+    rho = (change - it.m * missed) / it.s
     mean = (rho.sum(axis=1) - lacking) / sums
     right -= it.X.T @ (rho - D * mean[:, None])
     size = factor[-1]

@@ -154,8 +154,8 @@ def rebalance(masses, balance):  # type: ignore[no-untyped-def]
         # First in rows that have mass on both classes, so that those with none keep none; then all.
         for low in range(n_classes):
             for high in range(n_classes):
-                wanted = min(-balance[low], balance[high])
-                if not wanted > 0.0:
+                amount = min(-balance[low], balance[high])
+                if not amount > 0.0:
                     continue
                 there = 0.0
                 for i in range(masses.shape[0]):
@@ -163,7 +163,7 @@ def rebalance(masses, balance):  # type: ignore[no-untyped-def]
                         there += masses[i, low]
                 if not there > 0.0:
                     continue
-                share, moved = min(1.0, wanted / there), 0.0
+                share, moved = min(1.0, amount / there), 0.0
                 for i in range(masses.shape[0]):
                     if not sharing or masses[i, high] > 0.0:
                         step = share * masses[i, low]

@@ -42,7 +42,7 @@ def span_of(past_W, used, slot, last, W, products):  # type: ignore[no-untyped-d
 def hold_back(base, codes, masses, x, v):  # type: ignore[no-untyped-def]
     """Make x point into the simplex of every row, v along with it; return when a row meets its end.
 
-    A class without mass gives none: what it would have given is asked of the row's other classes.
+    A class without mass gives none: what it would have given comes from the row's other classes.
     """
     n_classes = masses.shape[1]
     meets = np.full(masses.shape[0], np.inf)

@@ -38,7 +38,7 @@ _HALVINGS = 40
 _POOR, _GOOD, _WIDER = 0.25, 0.75, 3.0
 _NOISE = {True: 1e-7, False: 1e-13}  # of an objective summed from single or double precision
 _PATIENCE = 4  # updates without a better objective or gap: what is left is rounding
-_UNBALANCED = 1e-3  # of the gap wanted, that unbalanced biases may cost
+_UNBALANCED = 1e-3  # of the tolerance, that unbalanced biases may cost
 _BIAS_STEPS = 8
 
 
@@ -123,12 +123,15 @@ def start(
     reader = SoftmaxRows(problem, pool, precise)
     masses = np.maximum(np.bincount(problem.codes, problem.costs, problem.n_classes), 1e-300)
     if first is not None:
-        W, bias = reader.told(np.ascontiguousarray(first[:, 1:].T)), reader.told(first[:, 0].copy())
+        W, bias = (
+            reader.placed(np.ascontiguousarray(first[:, 1:].T)),
+            reader.placed(first[:, 0].copy()),
+        )
         shifted = bias + reader.centre @ W
     else:
         W = reader.zeros(reader.d, reader.K)
         logs = np.log(masses / masses.sum())
-        shifted = reader.told((logs - logs.mean()) * problem.has_free_bias)
+        shifted = reader.placed((logs - logs.mean()) * problem.has_free_bias)
     if not problem.fit_intercept:
         shifted = reader.zeros(reader.K)
     state = MultinomialState(
@@ -137,7 +140,7 @@ def start(
         reader=reader,
         W=W,
         shifted=shifted,
-        masses=reader.told(masses),
+        masses=reader.placed(masses),
         max_passes=max_passes,
         random=np.random.default_rng(seed),
     )

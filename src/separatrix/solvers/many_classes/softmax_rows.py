@@ -51,7 +51,7 @@ class SoftmaxRows:
         single = X.dtype.itemsize == 4 and not precise
         self.dtype = self.xp.float32 if single else self.xp.float64
         self.is_single = single
-        self.codes, self.costs = self.told(problem.codes), self.told(problem.costs, self.dtype)
+        self.codes, self.costs = self.placed(problem.codes), self.placed(problem.costs, self.dtype)
         self.centre = self.zeros(self.d)
         if problem.has_free_bias:
             self.centre = X.once("mean row", self._mean) if self.on_device else self._mean()
@@ -65,7 +65,7 @@ class SoftmaxRows:
 
     # ---- arrays beside the rows
 
-    def told(self, array: Any, dtype: Any = None) -> Any:
+    def placed(self, array: Any, dtype: Any = None) -> Any:
         """Return an array beside the rows."""
         if not self.on_device:
             return np.asarray(array, dtype=dtype)
@@ -90,7 +90,7 @@ class SoftmaxRows:
 
     def zeros(self, *shape: int) -> Any:
         """Return zeros in float64 beside the rows."""
-        return self.told(np.zeros(shape))
+        return self.placed(np.zeros(shape))
 
     def _mean(self) -> Any:
         if sp.issparse(self._X):
@@ -136,7 +136,7 @@ class SoftmaxRows:
         return kept, xp.sum(losses), self.in_double(X.T @ residual), excess
 
     def _softmax(self, X: Any, W: Any, shift: Any, own: Any = None) -> tuple[Any, Any]:
-        """Return the probabilities of some rows and, told their own places, their losses."""
+        """Return the probabilities of some rows and, given their own places, their losses."""
         xp = self.xp
         p = X @ W
         p += shift
@@ -181,7 +181,7 @@ class SoftmaxRows:
         self.chosen = None
         if numbers is None:
             return
-        X, costs = self.rows(numbers), self.costs[self.told(numbers)]
+        X, costs = self.rows(numbers), self.costs[self.placed(numbers)]
         p, _ = self._softmax(X, *self._at)
         self.chosen = X, p, costs * (self.n / len(numbers))
 

@@ -40,13 +40,14 @@ def exact_step(
     places = np.arange(K * (d + 1)).reshape(K, d + 1)
     ridge = np.ones((K, d + 1))
     ridge[:, 0] = penalty
-    matrix[reader.told(places.ravel()), reader.told(places.ravel())] += reader.told(ridge.ravel())
-    firsts = reader.told(places[:, 0])
+    diagonal = reader.placed(places.ravel())
+    matrix[diagonal, diagonal] += reader.placed(ridge.ravel())
+    firsts = reader.placed(places[:, 0])
     if intercept and penalty == 0.0:
         share = xp.mean(xp.diagonal(matrix)[firsts]) / K
         matrix[firsts[:, None], firsts[None, :]] += share
     right = -xp.concatenate([pull[None, :], slope]).T.reshape(-1)
-    kept = reader.told(places.ravel() if intercept else places[:, 1:].ravel())
+    kept = reader.placed(places.ravel() if intercept else places[:, 1:].ravel())
     step = xp.zeros_like(right)
     step[kept] = _solved(xp, matrix[kept[:, None], kept[None, :]], right[kept])
     table = step.reshape(K, d + 1)

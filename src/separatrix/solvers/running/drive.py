@@ -67,7 +67,7 @@ class Status(StrEnum):
         "ask sx.separability for a proof, or use a machine made for overlapping classes",
         True,
     )
-    OPTIMAL = ("optimal", "the optimum is reached, to the tolerance asked", "", True)
+    OPTIMAL = ("optimal", "the optimum is reached, to the tolerance given", "", True)
     STATIONARY = (
         "stationary",
         "the kernel is not positive: a stationary point is reached, and better ones may exist",
@@ -94,7 +94,7 @@ class Status(StrEnum):
     )
     PASSED = (
         "passed",
-        "the passes asked for were made; nothing is proved of how far the best is",
+        "the passes requested were made; nothing is proved of how far the best is",
         "",
         True,
     )

@@ -117,11 +117,11 @@ class DigitSolver:
             return [0] * len(right), 1
         longest = max(map(abs, right)).bit_length()
         # Cramer: the determinant, and a determinant with one column exchanged for the right side.
-        wanted = 2.0 * self.bits + longest + np.log2(len(right)) + 4.0
+        needed = 2.0 * self.bits + longest + np.log2(len(right)) + 4.0
         digits: list[np.ndarray] = []
         state = _start(right)
         for part in TRIES:
-            count = int(part * wanted / PRIME_BITS) + 2
+            count = int(part * needed / PRIME_BITS) + 2
             while len(digits) < count:
                 digits.append(self._digit(state))
             table, modulus = np.array(digits), PRIME ** len(digits)

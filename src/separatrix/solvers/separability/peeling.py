@@ -121,14 +121,14 @@ def _dense_bounds(X: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return values.min(axis=0), values.max(axis=0)
 
 
-def _sparse_bounds(X: Any, wanted: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _sparse_bounds(X: Any, chosen: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Least and greatest value of each column over some rows, absent entries counting as 0."""
     columns = X.shape[1]
     low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
     if count == 0:
         return low, high
-    data = X.data[wanted]
-    ends = np.concatenate([[0], np.cumsum(wanted)])[X.indptr]
+    data = X.data[chosen]
+    ends = np.concatenate([[0], np.cumsum(chosen)])[X.indptr]
     stored = np.diff(ends)
     filled = np.flatnonzero(stored)
     if filled.size:
@@ -184,8 +184,8 @@ def _boost(part: SignedRows, own: Exact, later: Exact) -> int:
             return int(np.frexp(ratio)[1].max()) + 1 + units[1] - units[0]
     (first, shift), (second, other_shift) = _whole(part, own), _whole(part, later)
     fraction, exponent = part.integers.times([first, second]).floats()
-    wanted = (exponent[:, 1] - exponent[:, 0])[fraction[:, 1] != 0.0]
-    return int(wanted.max()) + 2 + shift - other_shift if wanted.size else 0
+    bits = (exponent[:, 1] - exponent[:, 0])[fraction[:, 1] != 0.0]
+    return int(bits.max()) + 2 + shift - other_shift if bits.size else 0
 
 
 def _whole(part: SignedRows, direction: Exact) -> tuple[list[int], int]:

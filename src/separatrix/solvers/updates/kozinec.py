@@ -165,10 +165,10 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
             visited, found = n, not product > enough
         else:
             begin = counts[CURSOR]
-            wanted = settings.last_visit - counts[VISITS]
+            visits_left = settings.last_visit - counts[VISITS]
             if not shuffled:
-                wanted = min(wanted, n - counts[CLEAN])
-            end = begin + min(wanted, n - begin)
+                visits_left = min(visits_left, n - counts[CLEAN])
+            end = begin + min(visits_left, n - begin)
             place, product = next_violator(rows, memory.direction, enough, memory.order, begin, end)
             visited, found = place - begin, place < end
             row = 0

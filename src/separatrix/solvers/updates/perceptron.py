@@ -123,7 +123,7 @@ class State(drive.State):
 
     @property
     def answer(self) -> np.ndarray:
-        """The averaged weights if asked for, else the better of the pocket and the last ones."""
+        """The averaged weights if `average` is set, else the better of pocket and last ones."""
         if self.settings.average:
             return self.average
         best = int(self.memory.counts[BEST_ERRORS])
@@ -213,10 +213,10 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
             if missed == 0:
                 place = n
         else:
-            wanted = settings.last_visit - counts[VISITS]
+            visits_left = settings.last_visit - counts[VISITS]
             if not shuffled:
-                wanted = min(wanted, n - counts[CLEAN])
-            end = begin + min(wanted, n - begin)
+                visits_left = min(visits_left, n - counts[CLEAN])
+            end = begin + min(visits_left, n - begin)
             if settings.block > 1:
                 place, missed = next_missed_block(
                     rows, w, memory.order, begin, end, settings.block, missed_rows

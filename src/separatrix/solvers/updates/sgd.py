@@ -82,7 +82,7 @@ class State(drive.State):
 
     @property
     def answer(self) -> np.ndarray:
-        """The weights to hand over: their mean over time, if that is wanted."""
+        """The weights to hand over: their mean over time, if averaging is on."""
         memory = self.memory
         if not self.settings.rule.averaging:
             return self.w

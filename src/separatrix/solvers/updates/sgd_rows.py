@@ -105,18 +105,18 @@ def _widen(slots, sums, j, k, size, steepest, phase, rule):  # type: ignore[no-u
 
 
 @inlined
-def _score(indices, values, begin, end, slots, sums, totals, told, rule):  # type: ignore[no-untyped-def]
+def _score(indices, values, begin, end, slots, sums, totals, row_scores, rule):  # type: ignore[no-untyped-def]
     """Write what every machine makes of a row; the machines of a feature stand side by side."""
     machines = slots.shape[1]
     phase = 0.5 * totals[0, TIME] * totals[0, TIME]
     for k in range(machines):
-        told[k] = 0.0
+        row_scores[k] = 0.0
         if rule.bias:
             if totals[k, STEEPEST] > slots[0, k, REACH]:
                 _widen(slots, sums, 0, k, 1.0, totals[k, STEEPEST], phase, rule)
-            told[k] = slots[0, k, WEIGHT]
+            row_scores[k] = slots[0, k, WEIGHT]
     if machines == 1:
-        total = told[0]
+        total = row_scores[0]
         steepest = totals[0, STEEPEST]
         for entry in range(begin, end):
             x = values[entry]
@@ -124,7 +124,7 @@ def _score(indices, values, begin, end, slots, sums, totals, told, rule):  # typ
             if abs(x) * steepest > slots[j, 0, REACH]:
                 _widen(slots, sums, j, 0, abs(x), steepest, phase, rule)
             total += x * slots[j, 0, WEIGHT]
-        told[0] = total
+        row_scores[0] = total
     else:
         for entry in range(begin, end):
             x = values[entry]
@@ -132,7 +132,7 @@ def _score(indices, values, begin, end, slots, sums, totals, told, rule):  # typ
             for k in range(machines):
                 if abs(x) * totals[k, STEEPEST] > slots[j, k, REACH]:
                     _widen(slots, sums, j, k, abs(x), totals[k, STEEPEST], phase, rule)
-                told[k] += x * slots[j, k, WEIGHT]
+                row_scores[k] += x * slots[j, k, WEIGHT]
 
 
 @inlined
@@ -204,17 +204,17 @@ def _learn_row(  # type: ignore[no-untyped-def]
 ):
     """Learn one row with every machine; write its scores before, and what makes its multipliers."""
     machines = slots.shape[1]
-    told, signs, steeps, pulls = work[0], work[1], work[2], work[3]
+    row_scores, signs, steeps, pulls = work[0], work[1], work[2], work[3]
     for k in range(machines):
         signs[k] = 1.0 if code == (1 if machines == 1 else k) else -1.0
     copies = math.ceil(weight) if weight <= _MOST_COPIES else _MOST_COPIES
     unit = weight / copies
     for copy in range(copies):
-        _score(indices, values, begin, end, slots, sums, totals, told, rule)
+        _score(indices, values, begin, end, slots, sums, totals, row_scores, rule)
         for k in range(machines):
             if copy == 0 and scores.shape[1] > 0:
-                scores[k, row] = told[k]
-            margin = signs[k] * told[k]
+                scores[k, row] = row_scores[k]
+            margin = signs[k] * row_scores[k]
             if rule.loss == PERCEPTRON:
                 steeps[k] = 0.0 if margin > 0.0 else -1.0
             else:

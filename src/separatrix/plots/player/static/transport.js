@@ -60,8 +60,8 @@ export class Transport {
     const tick = (now) => {
       const speed = Number(this.speed.value) * STEPS_PER_SECOND;
       if (speed !== this.lastSpeed) { this.lastSpeed = speed; begun = now; from = this.step; }
-      const wanted = Math.min(this.length - 1, from + Math.floor(((now - begun) / 1000) * speed));
-      if (wanted !== this.step) this.go(wanted, true);
+      const target = Math.min(this.length - 1, from + Math.floor(((now - begun) / 1000) * speed));
+      if (target !== this.step) this.go(target, true);
       if (this.step >= this.length - 1) this.pause();
       else this.timer = requestAnimationFrame(tick);
     };

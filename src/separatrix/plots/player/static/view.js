@@ -57,8 +57,8 @@ export function boxAround(points) {
   return [x0 - padX, x1 + padX, y0 - padY, y1 + padY];
 }
 
-export function roundTicks(low, high, wanted) {
-  const raw = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(raw));
+export function roundTicks(low, high, count) {
+  const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= raw);
   const ticks = [];
   for (let k = Math.ceil(low / step); k * step <= high; k++) ticks.push(Number((k * step).toPrecision(12)));

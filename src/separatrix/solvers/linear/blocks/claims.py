@@ -1,7 +1,7 @@
 """What a run on blocks hands over for proof: w, and an alpha that is exactly feasible.
 
-The alpha of the best lower bound is asked of the blocks once, the heavier class is scaled down to
-the lighter one, and the last digits are put right by `balance`, so that y.alpha is exactly 0.
+The alpha of the best lower bound is collected from the blocks once. The heavier class is scaled
+down to the lighter one. `balance` corrects the last digits, so that y.alpha is exactly 0.
 """
 
 from __future__ import annotations

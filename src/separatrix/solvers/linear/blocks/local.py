@@ -40,23 +40,25 @@ class LocalEngine:
         for opener in self.openers:
             yield opener()
 
-    def reduce(self, function: Callable[..., Sums], *told: Any) -> Sums:
+    def reduce(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
         """Return the joined results of all blocks."""
-        return reduce(joined, self._each(lambda number: function(self.openers[number](), *told)))
+        return reduce(
+            joined, self._each(lambda number: function(self.openers[number](), *arguments))
+        )
 
     def keep(self, values: np.ndarray) -> np.ndarray:
         """Hold a vector of all rows for `reduce_each`."""
         return values
 
     def reduce_each(
-        self, function: Callable[..., Sums], pieces: np.ndarray | None, *told: Any
+        self, function: Callable[..., Sums], pieces: np.ndarray | None, *arguments: Any
     ) -> Sums:
         """Do the same, each block with its own stretch of a vector of all rows."""
         ends = np.cumsum([0, *self.counts])
 
         def visit(number: int) -> Sums:
             piece = None if pieces is None else pieces[ends[number] : ends[number + 1]]
-            return function(self.openers[number](), piece, *told)
+            return function(self.openers[number](), piece, *arguments)
 
         return reduce(joined, self._each(visit))
 

@@ -4,7 +4,7 @@
 
 Squared hinge and logistic loss are smooth as they are. The hinge is smoothed over a band of
 half-width t about the margin (`row_terms`); its alpha is feasible for the hinge itself, so that
-every point brackets the optimum of the problem asked for:
+every point brackets the optimum of the problem as given:
 
     primal - dual  =  1/2 |w - u|^2  +  sum_i c_i (h(z_i) - p_i z_i)  +  what balancing costs
                       how far from the smoothed optimum    what smoothing costs
@@ -198,8 +198,8 @@ class Run:
     def _searched(self, direction: np.ndarray) -> tuple[Measured, float]:
         """Measure the best of many steps, all tried in one pass over the rows."""
         w, width, posed = self.at.w, self.at.width, self.posed
-        told = posed, w, (width, width), direction, _STEPS
-        (losses,) = self.system.reduce(passes.along, *told)
+        arguments = posed, w, (width, width), direction, _STEPS
+        (losses,) = self.system.reduce(passes.along, *arguments)
         self.system.passes += 1.0
         values = losses + np.array([self._penalty(w + t * direction) for t in _STEPS])
         best = int(np.argmin(np.where(np.isfinite(values), values, np.inf)))
@@ -243,8 +243,8 @@ class Run:
         here = self.settled
         assert here is not None
         lost = max(self._lost_by_smoothing(here), 1e-300)
-        wanted = float(np.sqrt(0.2 * self.tol * self.primal / lost))
-        share = max(min(wanted, _SHRINK_LEAST), self.share)
+        target = float(np.sqrt(0.2 * self.tol * self.primal / lost))
+        share = max(min(target, _SHRINK_LEAST), self.share)
         width = max(share * here.width, _LEAST_WIDTH)
         self.stalled = 0
         inside = self.system.measure(here.w, width, here.width)

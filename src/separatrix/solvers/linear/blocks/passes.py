@@ -191,7 +191,7 @@ def multipliers(
 
 
 def spread_of(block: Block) -> Sums:
-    """Return [count, mean, squares about it, largest, times seen] of the columns, in a list."""
+    """Return [count, mean, squares about it, largest, entries stored] of the columns, in a list."""
     base, n = base_rows(block.X), block.X.shape[0]
     used = np.ones(n, dtype=bool) if block.weights is None else block.weights > 0.0
     with np.errstate(all="ignore"):

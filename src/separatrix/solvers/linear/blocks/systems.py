@@ -61,9 +61,9 @@ class System:
         """Put the band of every row about its own p."""
         self.centre, self._kept = centre, self.engine.keep(centre)
 
-    def reduce(self, function: Any, *told: Any) -> Any:
+    def reduce(self, function: Any, *arguments: Any) -> Any:
         """Ask the blocks, each with the centres of its rows."""
-        return self.engine.reduce_each(function, self._kept, *told)
+        return self.engine.reduce_each(function, self._kept, *arguments)
 
     def slopes(self, at: Measured) -> tuple[float, np.ndarray]:
         """Return the gradient in b and in w."""
@@ -82,8 +82,8 @@ class ExactSystem(System):
     def measure(self, w: np.ndarray, width: float, band: float) -> Measured:
         """Evaluate the problem at w."""
         centre, spread, in_blocks, _ = self.columns
-        told = self.posed, w, (width, band), centre, spread, in_blocks
-        sums, by_class, matrix = self.reduce(passes.gradient_and_matrix, *told)
+        arguments = self.posed, w, (width, band), centre, spread, in_blocks
+        sums, by_class, matrix = self.reduce(passes.gradient_and_matrix, *arguments)
         self.passes += 2.0
         return Measured(w, width, band, sums, by_class, matrix)
 
@@ -116,8 +116,8 @@ class RoundsSystem(System):
 
     def measure(self, w: np.ndarray, width: float, band: float) -> Measured:
         """Evaluate the problem at w."""
-        told = self.posed, w, (width, band)
-        sums, table = self.reduce(passes.gradient_and_diagonal, *told)
+        arguments = self.posed, w, (width, band)
+        sums, table = self.reduce(passes.gradient_and_diagonal, *arguments)
         self.passes += 2.0
         return Measured(w, width, band, sums, table[[PLUS, MINUS]], (table[TILT], table[SPREAD]))
 
@@ -182,16 +182,16 @@ def system_for(engine: Engine, posed: Posed) -> ExactSystem | RoundsSystem:
 def coordinates(engine: Engine, posed: Posed) -> Coordinates:
     """Return where to centre each column and what to divide it by: those of all blocks joined."""
     (blocks,) = engine.reduce(passes.spread_of)
-    count, centre, squares, largest, seen = blocks[0]
+    count, centre, squares, largest, stored = blocks[0]
     with np.errstate(all="ignore"):
         for more, mean, about, most, often in blocks[1:]:
             both = max(count + more, 1)
             off = mean - centre
             squares = squares + about + off**2 * (count * more / both)
             centre = centre + off * (more / both)
-            largest, seen, count = np.maximum(largest, most), seen + often, count + more
+            largest, stored, count = np.maximum(largest, most), stored + often, count + more
         n, d = engine.n_rows, engine.n_features
-        offset = (seen == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
+        offset = (stored == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
         in_blocks = engine.n_entries > _FULL * n * d or n * d <= _FEW_ENTRIES or bool(offset.any())
         if not (posed.intercept and in_blocks):
             squares, centre = squares + count * centre**2, np.zeros(d)

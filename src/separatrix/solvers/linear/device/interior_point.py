@@ -178,8 +178,8 @@ def _iterate(run: Run, tol: float) -> None:
     if run.updates % _REFRESH == 0 or primal - dual <= _DRIFTS * abs(primal):
         run.refresh()
         primal, dual = run.objectives()
-    run.gap_seen = (primal - dual) / abs(primal) if primal else 0.0
-    if run.gap_seen <= max(2.0 * tol, _ROUGH) or run.failed or run.updates % _REFRESH == 0:
+    run.last_gap = (primal - dual) / abs(primal) if primal else 0.0
+    if run.last_gap <= max(2.0 * tol, _ROUGH) or run.failed or run.updates % _REFRESH == 0:
         _claim_dual(run, torch_module().minimum(run.pairs.alpha, run.pairs.costs))
         _claim_primal(run, run.v, tol)
     if primal - dual < 0.9 * run.least_gap:

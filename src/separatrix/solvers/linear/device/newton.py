@@ -2,7 +2,7 @@
 
     minimise over w, b    1/2 |w|^2 + p/2 b^2 + sum_i c_i loss(y_i (w.x_i + b))
 
-loss: squared hinge or logistic; b is free (p = 0) unless asked otherwise. Each update solves
+loss: squared hinge or logistic; b is free (p = 0) unless p is given. Each update solves
 
     (R + [V 1]^T D [V 1]) s = -gradient ,     D = diag(c_i loss''(m_i)) ,    V = (X - mean) / scale
 

@@ -34,23 +34,23 @@ def direction(point: Point, in_bias: Any, going: Any) -> tuple[Any, Any]:
     bends = point.bends[:, chosen]
     right = -torch.cat([point.slope, in_bias[None]])[:, chosen]
     # The gap is a square of the distance: its root says how far the residual must fall.
-    wanted = (point.gap[chosen].clamp(min=0.0).sqrt() * _LOOSEST).clamp(_TIGHTEST, _LOOSEST)
+    target = (point.gap[chosen].clamp(min=0.0).sqrt() * _LOOSEST).clamp(_TIGHTEST, _LOOSEST)
     found = torch.zeros_like(torch.cat([point.v, in_bias[None]]))
     if point.scaled.width > WIDEST_SPECTRUM:
         ease = _by_diagonal(point, bends)
     else:
         ease = _by_spectrum(point, bends)
-    found[:, chosen] = _solved(point, bends, right, wanted, ease)
+    found[:, chosen] = _solved(point, bends, right, target, ease)
     return found[:-1], found[-1]
 
 
-def _solved(point: Point, bends: Any, right: Any, wanted: Any, ease: Callable[[Any], Any]) -> Any:
-    """Go on until every residual has fallen as far as wanted, in the norm of the preconditioner."""
+def _solved(point: Point, bends: Any, right: Any, target: Any, ease: Callable[[Any], Any]) -> Any:
+    """Iterate until every residual falls by its `target`, in the norm of the preconditioner."""
     torch = torch_module()
     found, rest = torch.zeros_like(right), right.clone()
     search = ease(rest)
     size = (rest * search).sum(dim=0)
-    enough = size * wanted.square()
+    enough = size * target.square()
     for _ in range(_ROUNDS):
         busy = size > enough
         if not bool(busy.any()):

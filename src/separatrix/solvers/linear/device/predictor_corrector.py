@@ -51,7 +51,7 @@ class Run:
     passes: float = 0.0
     updates: int = 0
     last_step: float = 1.0
-    gap_seen: float = 1.0
+    last_gap: float = 1.0
     least_gap: float = np.inf
     since_best: int = 0
     failed: bool = False
@@ -173,7 +173,7 @@ def step(run: Run) -> bool:
 def _factored(run: Run, weights: Any) -> Factor | None:
     """Make and factor diag(q) + [V 1]^T D [V 1]."""
     torch = torch_module()
-    precision = SINGLE if run.gap_seen > _SINGLE else DOUBLE
+    precision = SINGLE if run.last_gap > _SINGLE else DOUBLE
     matrix = run.scaled.squares(run.spread_out(weights), precision)
     run.passes += 1.0
     places = torch.arange(len(matrix), device=matrix.device)

@@ -2,7 +2,7 @@
 
     min over t    first t + 1/2 second t^2 + sum_i c_i loss(m_i + t g_i)                 `best_step`
 
-As `solvers._row_terms` and `solvers.line_search`, for many machines at once on a device.
+As `solvers.linear.row_terms` and `line_search`, for many machines at once on a device.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the tests of the torch road share: torch, or a skip that says why."""
+"""What the tests on tensors share: torch, or a skip that says why."""
 
 import numpy as np
 

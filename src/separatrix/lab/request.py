@@ -1,4 +1,4 @@
-"""What the page asks, read with care: points and classes of a bounded number, and a method."""
+"""A request of the page, read with care: points and classes of a bounded number, and a method."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from separatrix.lab.methods import METHODS, Method
 from separatrix.lab.parameters import MOST_CLASSES, BadRequest
 
-__all__ = ["MOST_POINTS", "Asked", "read_asked", "read_points"]
+__all__ = ["MOST_POINTS", "Request", "read_points", "read_request"]
 
 MOST_POINTS = 10_000
 _LARGEST = 1e9
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Request:
     """Points, the class number of each, and what to do with them."""
 
     X: np.ndarray
@@ -56,7 +56,7 @@ def read_points(message: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array(points, dtype=np.float64).reshape(-1, 2), codes
 
 
-def read_asked(message: Any) -> Asked:
+def read_request(message: Any) -> Request:
     """Return what to run, or refuse in words."""
     X, codes = read_points(message)
     method = METHODS.get(_text(message.get("method")))
@@ -74,7 +74,7 @@ def read_asked(message: Any) -> Asked:
     name = _text(lift.get("name", "none"))
     if not method.lifts:
         name, lift_settings = "none", {}
-    return Asked(X, codes, method, method.settings(parameters), many, name, lift_settings)
+    return Request(X, codes, method, method.settings(parameters), many, name, lift_settings)
 
 
 def _text(value: Any) -> str:

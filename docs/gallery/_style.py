@@ -1,4 +1,4 @@
-"""What every picture of the gallery shares: the house's colours, shapes and fonts."""
+"""What every picture of the gallery shares: its colours, shapes and fonts."""
 
 from __future__ import annotations
 

@@ -284,3 +284,17 @@ def test_rows_of_weight_zero_do_not_unmake_the_proof_of_least_squares():
     """Fit and `check` named different rows: those of weight 0 were there for one of them."""
     X, y, weights = [[1.0], [9.0], [2.0], [4.0]], [0, 1, 1, 0], [1.0, 0.0, 1.0, 1.0]
     assert sx.LeastSquares().fit(X, y, weights).certificate_.check(X, y, weights)
+
+
+def test_a_dual_above_the_objective_is_no_proof():
+    """HiGHS drops entries below 1e-9: its bound was of other rows, and above the objective."""
+    X = [
+        [0.0020823564942760494, 0.001377875077783529, -0.00019691845665434322],
+        [2.322517838646184e-07, 1.5367875079866197e-07, -2.196293620211213e-08],
+        [2.322517838646184e-07, 1.5367875079866197e-07, -2.196293620211213e-08],
+        [-8056.8515526692245, -5331.140460502146, 761.8977718780802],
+        [0.0006890724864749584, 0.0004559525751282371, -6.516227693606029e-05],
+    ]
+    with pytest.warns(ConvergenceWarning, match="differ too much in size"):
+        model = sx.LinearProgramHalfspace(slack=True).fit(X, [0, 0, 1, 1, 1])
+    assert str(model.status_) == "unproved"

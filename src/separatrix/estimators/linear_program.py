@@ -83,7 +83,8 @@ class LinearProgramHalfspace(LinearClassifier):
         self.witness_, self.n_passes_ = None, 0.0
         if self.slack:
             self._adopt(problem, solve_robust(problem), Status.OPTIMAL)
-            if not self.objective_ - self.dual_objective_ <= _APART * max(1.0, self.objective_):
+            apart = abs(self.objective_ - self.dual_objective_)
+            if not apart <= _APART * max(1.0, self.objective_):
                 self.status_ = Status.UNPROVED
                 self._warn(
                     f"{self.status_.cause}. The mean violation is {self.objective_:.6g}, and HiGHS "

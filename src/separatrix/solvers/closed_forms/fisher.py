@@ -49,6 +49,8 @@ class Discriminant:
     iterations: int
 
 
+# What overflows is not finite in the end, and the proof says so.
+@np.errstate(over="ignore", invalid="ignore")
 def solve_fisher(
     X: Matrix,
     codes: np.ndarray,

@@ -298,3 +298,14 @@ def test_a_dual_above_the_objective_is_no_proof():
     with pytest.warns(ConvergenceWarning, match="differ too much in size"):
         model = sx.LinearProgramHalfspace(slack=True).fit(X, [0, 0, 1, 1, 1])
     assert str(model.status_) == "unproved"
+
+
+def test_the_cost_of_large_single_precision_rows_is_not_zero():
+    """Squares overflowed in float32: the first cost was 0, stayed 0, and the fit never ended."""
+    X = np.full((4, 1), 9.44473296573929e30, dtype=np.float32)
+    machine = sx.LinearSVM(
+        np.inf, loss="squared_hinge", solver="dual_coordinate", multi_class="ovo",
+        intercept_penalty=1e9,
+    )  # fmt: skip
+    with pytest.raises(sx.NotSeparableError):
+        machine.fit(X, [1, 2, 0, 1])

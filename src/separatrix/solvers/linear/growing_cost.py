@@ -24,6 +24,7 @@ __all__ = ["advance", "start"]
 
 _GROWTH = 10.0
 _LARGEST = 1e12
+_FIRST = 1e-290, 1e290  # the first cost: the largest that follows is finite
 
 
 @dataclass
@@ -48,9 +49,10 @@ def start(
     max_passes: float = np.inf,
 ) -> MachineState:
     """Begin at the cost at which rows of the mean length reach the margin alone."""
-    squares = problem.X.multiply(problem.X) if hasattr(problem.X, "multiply") else problem.X**2
-    mean_square = float(squares.sum()) / max(1, problem.X.shape[0])
-    cost = 1.0 / mean_square if mean_square > 0.0 else 1.0
+    entries = problem.X.data if hasattr(problem.X, "indptr") else problem.X
+    with np.errstate(over="ignore", divide="ignore"):
+        mean_square = np.square(entries, dtype=np.float64).sum() / max(1, problem.X.shape[0])
+        cost = float(np.clip(1.0 / mean_square, *_FIRST)) if mean_square > 0.0 else 1.0
     soft = dual_coordinate.start(
         _soft(problem, cost), tol=tol, first=first, seed=seed, max_passes=max_passes
     )

@@ -309,3 +309,8 @@ def test_the_cost_of_large_single_precision_rows_is_not_zero():
     )  # fmt: skip
     with pytest.raises(sx.NotSeparableError):
         machine.fit(X, [1, 2, 0, 1])
+
+
+def test_a_singular_curvature_of_the_biases_is_no_error():
+    """The fit ended in NumPy's LinAlgError."""
+    assert honest.attempt("multinomial", 1001, 554)[2] == []

@@ -228,13 +228,13 @@ def _task(task: tuple[str, int, list[int]]) -> tuple[Counter[str], float]:
 
 
 def _line(kind: str, totals: Counter[Any]) -> str:
-    told = {name: totals[kind, name] for name in ("presented", "forged", "files", "refused")}
+    shown = {name: totals[kind, name] for name in ("presented", "forged", "files", "refused")}
     seconds = max(totals[kind, "seconds"], 1e-9)
     return (
-        f"{kind:18} {told['presented']:9,} candidates {told['forged']:9,} forged "
-        f"{told['files']:8,} as files {told['refused']:8,} refused by name "
+        f"{kind:18} {shown['presented']:9,} candidates {shown['forged']:9,} forged "
+        f"{shown['files']:8,} as files {shown['refused']:8,} refused by name "
         f"{totals[kind, 'false']:4,} false {totals[kind, 'stated']:4,} false but refused "
-        f"{told['presented'] / seconds:6.0f} a second"
+        f"{shown['presented'] / seconds:6.0f} a second"
     )
 
 

@@ -1,8 +1,8 @@
-"""Modules that a command need not load, though its libraries do, kept out of its process.
+"""Modules that a command does not use are kept out of its process.
 
-SciPy lists everything in NumPy when it is loaded, and with it loads NumPy's interface to Fortran
-compilers and its tests. numba loads coverage.py where it is installed. Together
-they take a fifth of a second. A module that is postponed loads when something in it is used.
+SciPy loads all of NumPy's packages, among them the interface to Fortran compilers and the tests.
+numba loads coverage.py where it is installed. Together they take a fifth of a second. A postponed
+module loads when something in it is used.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def draw_calibration(
             for x, (low, high) in zip(probabilities, intervals, strict=True):
                 axes.plot([x, x], [low, high], color=shade, alpha=0.45, linewidth=2.5)
         axes.scatter(
-            probabilities, rates, s=25.0 + 190.0 * shares, color=shade, edgecolor=PAPER, linewidth=1.6,
-            zorder=4, clip_on=False,
+            probabilities, rates, s=25.0 + 190.0 * shares, color=shade, edgecolor=PAPER,
+            linewidth=1.6, zorder=4, clip_on=False,
         )  # fmt: skip
         return as_svg(figure, name, title, description)

@@ -27,6 +27,7 @@ from separatrix.certificates.sum_ways import (
 )
 
 __all__ = [
+    "ROOM",
     "WAYS",
     "blocks",
     "dot_error",
@@ -38,6 +39,8 @@ __all__ = [
 ]
 
 WAYS = ("plain", "compensated", "exact")
+# A claim is this many times as wide as what was found, so that sums in another order find it too.
+ROOM = 2.0
 _ENTRIES_AT_A_TIME = 1 << 17
 _SPARSE_ENTRIES = 1 << 22
 _ROWS_COMPENSATED = 4096

@@ -22,11 +22,10 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import named_rows
-from separatrix.certificates.enclosed_sums import products
+from separatrix.certificates.enclosed_sums import ROOM, products
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.json_form import named_json
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
-from separatrix.certificates.least_squares_bounds import ROOM
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["FisherDirection", "check_fisher"]
@@ -129,7 +128,7 @@ def _ratios(
     """Return a bound below J(w), and one above the largest J, from bounds on the squared error.
 
     The weights that were fitted are a multiple c w, rounded: its residuals are off by what the rows
-    make of that, less a mean, which the intercept takes up. That is taken `room` times.
+    make of that, less a mean, which the intercept takes up. A claim takes `room` times that.
     """
     masses = Enclosure.stacked([Enclosure.exact(s[targets == t]).sum() for t in np.unique(targets)])
     fitted, largest = np.array(squares.weights[0][1:]), int(np.argmax(abs(w)))

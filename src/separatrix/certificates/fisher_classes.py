@@ -24,6 +24,7 @@ from separatrix.certificates.about_data import Written
 from separatrix.certificates.canonical import codes_of, data_of, sha256
 from separatrix.certificates.class_scatter import ClassScatter, class_scatter, times, total
 from separatrix.certificates.definite import is_positive
+from separatrix.certificates.enclosed_sums import ROOM
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.json_form import NO_FILE_FORM
 from separatrix.errors import DataError
@@ -208,7 +209,7 @@ def prove_fisher_directions(
         lower=tuple(lower),
         upper=tuple(bound + _SLACK * ratios[0] for bound in upper),
         weighted=bool((s != 1.0).any()),
-        moved=2.0 * posed.moved(),  # another order of sums must find it true
+        moved=ROOM * posed.moved(),
         data_sha256=sha256(data_of(X, codes, K, True)),
         n_rows=X.shape[0],
         n_features=X.shape[1],

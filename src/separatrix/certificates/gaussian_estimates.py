@@ -23,6 +23,7 @@ from separatrix.certificates.about_data import AboutData
 from separatrix.certificates.canonical import codes_of
 from separatrix.certificates.class_scatter import ClassScatter, class_scatter, times
 from separatrix.certificates.enclosed_functions import log
+from separatrix.certificates.enclosed_sums import ROOM
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.fisher_classes import in_deviations, lacking
 
@@ -30,7 +31,6 @@ __all__ = ["GaussianEstimates", "prove_gaussian_estimates"]
 
 _ENOUGH = 1e-6
 _LEAST_VARIANCE = 1e-9
-_WIDER = 2.0  # another order of sums must find the claim true
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,7 +91,7 @@ class GaussianEstimates(AboutData):
 
 
 def prove_gaussian_estimates(
-    claim: GaussianEstimates, X: Any, codes: np.ndarray, s: np.ndarray, wider: float = _WIDER
+    claim: GaussianEstimates, X: Any, codes: np.ndarray, s: np.ndarray, wider: float = ROOM
 ) -> GaussianEstimates | None:
     """Return the claim with its errors; None where the scatter is too large to form."""
     found = class_scatter(X, codes, s, len(claim.classes))

@@ -14,8 +14,9 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import named_rows
+from separatrix.certificates.enclosed_sums import ROOM
 from separatrix.certificates.json_form import named_json
-from separatrix.certificates.least_squares_bounds import ROOM, prove
+from separatrix.certificates.least_squares_bounds import prove
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["LeastSquaresOptimality", "check_least_squares", "targets_of"]

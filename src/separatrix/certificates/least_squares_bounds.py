@@ -31,10 +31,7 @@ from separatrix.certificates.enclosed_sums import blocks, dot_error, products, r
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 
-__all__ = ["ROOM", "prove"]
-
-# A claim is so many times as wide as what was found: sums in another order still find it.
-ROOM = 2.0
+__all__ = ["prove"]
 _MOST_COLUMNS = 400
 _SMALL_EXCESS = 1e-12
 _ENTRIES_AT_A_TIME = 1 << 17
@@ -51,7 +48,7 @@ def prove(
 ) -> tuple[float, float, float, float]:
     """Return f rounded up, a bound below min f, the perturbation, and the gap.
 
-    With more `room` than 1, f is enclosed a width further off, and the others so many times.
+    A `room` above 1 widens the claim: f's enclosure by its own width, the rest by this factor.
     """
     with np.errstate(all="ignore"):
         # Weights near 1, by a power of two: products with them do not vanish.

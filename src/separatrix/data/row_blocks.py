@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.data.encodings.column_features import FeatureEncoding
 from separatrix.data.encodings.index_encoding import indexed
 from separatrix.data.encodings.labels import tidy_labels
-from separatrix.data.encodings.words import TextEncoder
+from separatrix.data.encodings.words import TextEncoder, TextEncoding
 from separatrix.data.options import ReadOptions
 from separatrix.data.readers import by_kind as readers
 from separatrix.data.readers.delimited import parse_delimited
@@ -60,6 +61,11 @@ def row_blocks(
     size: int = BLOCK,
 ) -> Iterator[Block]:
     """Yield the rows of a file, or of standard input ("-"), a block at a time."""
+    if isinstance(encoding, FeatureEncoding):
+        given: dict[str, Any] = {"kind": kind, "characters": characters, "header": header}
+        for block in row_blocks(source, encoding.inner, labels=labels, size=size, **given):
+            yield replace(block, X=encoding.columns.apply(block.X))
+        return
     options = ReadOptions(
         target=encoding.target, kind=kind, encoding=characters, header=header, labels=labels
     )
@@ -101,7 +107,7 @@ def _kind_of(pieces: Pieces, encoding: Any) -> str:
         raise DataError("the file is empty", pieces.name, 1, 1)
     kind = readers.see_kind(Source(pieces.name, start, "", pieces.suffix, ""))
     # Texts without labels look like anything; what the model takes is known.
-    if type(encoding).__name__ == "TextEncoding" and encoding.column is None:
+    if isinstance(encoding, TextEncoding) and encoding.column is None:
         return kind if kind in ("parquet", "arrow", "idx", *_ARRAYS) else "text"
     return kind
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from numpy.typing import NDArray
 
+from separatrix.data.encodings.column_features import ColumnFeatures, FeatureEncoding
 from separatrix.data.options import ReadOptions
 from separatrix.data.readers import by_kind as readers
 from separatrix.data.readers.frames import is_frame
@@ -29,7 +30,8 @@ class Table:
 
     ``X`` is dense or CSR; ``classes`` are the distinct labels of ``y`` in order; ``encoding`` turns
     later raw data into the same features; ``notes`` say what was decided or repaired on the way.
-    ``texts`` are the texts themselves, where words are the features.
+    ``texts`` are the texts themselves, where words are the features; ``raw`` holds the columns as
+    they were read, from which features can be learned anew (`separatrix.data.raw_rows`).
 
     >>> import pathlib, tempfile
     >>> import separatrix as sx
@@ -52,6 +54,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     query_ids: NDArray[Any] | None = None
     texts: Sequence[str] | None = None
+    raw: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape
@@ -82,6 +85,10 @@ def read(source: Any, target: str | int | None = None, **options: Any) -> Table:
 
 def read_as(source: Any, encoding: Any, /, **options: Any) -> Table:
     """Read raw data and encode them as training data were; ``y`` is empty where there is none."""
+    if isinstance(encoding, FeatureEncoding):
+        table = read_as(source, encoding.inner, **options)
+        X, names = encoding.columns.apply(table.X), encoding.feature_names
+        return replace(table, X=X, feature_names=names, encoding=encoding)
     chosen = ReadOptions(target=encoding.target, **options)
     return Table(**_find_reader(source)(source, chosen, encoding))
 
@@ -108,4 +115,7 @@ def _read_only(source: Sequence[Any], options: ReadOptions, encoding: Any) -> di
 
 def encoding_from_dict(plain: dict[str, Any]) -> Any:
     """Return the encoding of any kind that plain data describe."""
+    if plain["kind"] == "features":
+        inner = encoding_from_dict(plain["inner"])
+        return FeatureEncoding(inner, ColumnFeatures.from_dict(plain))
     return readers.ENCODINGS[plain["kind"]].from_dict(plain)

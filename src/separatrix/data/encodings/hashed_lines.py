@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from separatrix._compiled import compiled
 from separatrix._sparse import sparse
-from separatrix.data.encodings.tokens import _BITS, _PRIME, _TABLE_SIZES, _word_table
+from separatrix.data.encodings.tokens import _BITS, _PRIME, _TABLE_SIZES, _kinds_table
 from separatrix.data.encodings.words import _MIX, TextEncoding
 
 __all__ = ["hash_texts"]
@@ -93,7 +93,7 @@ def hash_texts(texts: list[str], encoding: TextEncoding) -> Any:
     joined = "\n".join(texts).lower()
     text = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4")
     highest = int(text.max()) if len(text) else 0
-    table = _word_table(next(size for size in _TABLE_SIZES if size > highest))
+    table = _kinds_table(next(size for size in _TABLE_SIZES if size > highest), False)
     low, high = encoding.ngrams
     most = (len(text) // 2 + 1) * (high - low + 1)
     indices, values = np.empty(most, dtype=np.int32), np.empty(most)

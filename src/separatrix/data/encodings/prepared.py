@@ -77,7 +77,7 @@ def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
         notes += said
     return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes,
             "target": target.name, "encoding": encoding, "notes": notes,
-            "texts": texts}  # fmt: skip
+            "texts": texts, "raw": (columns, options) if texts is None else None}  # fmt: skip
 
 
 def text_options(options: ReadOptions) -> TextEncoding:

@@ -2,7 +2,8 @@ r"""Words of texts, numbered by compiled loops: the tokens of ``(?u)\b\w\w+\b`` 
 
 Text is lower-cased by Python itself, so every rule of Unicode holds, and handed to the loop as code
 points. A word is a longest run of letters, digits and underscores in any script, of two or more.
-Each new word is stored once; the loop returns the number of the word at each place.
+Each new word is stored once; the loop returns the number of the word at each place. With marks the
+tokens are those of ``\w+|[^\w\s]``: single letters count, and so does every punctuation mark.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ __all__ = ["Tokeniser", "Tokens", "tokenise"]
 
 _CHUNK = 1 << 20  # code points at once
 _TABLE_SIZES = (0x400, 0x10000, sys.maxunicode + 1)
+_BETWEEN, _LETTER, _MARK = 0, 1, 2
 _PRIME, _BITS = 16777619, 0x7FFFFFFF  # FNV-1a, kept to 31 bits so that no product overflows
 
 
@@ -51,7 +53,8 @@ class Tokens:
 def _number_words(
     text: NDArray[np.uint32],
     ends: NDArray[np.int64],
-    is_word: NDArray[np.bool_],
+    kinds: NDArray[np.uint8],
+    shortest: int,
     memory: _Memory,
     ids: NDArray[np.int32],
     counts: NDArray[np.int64],
@@ -66,16 +69,18 @@ def _number_words(
         end = ends[document]
         first_token = token
         while at < end:
-            if not is_word[text[at]]:
+            kind = kinds[text[at]]
+            if kind == _BETWEEN:
                 at += 1
                 continue
             start = at
-            mixed = 0
-            while at < end and is_word[text[at]]:
+            mixed = ((0 ^ int(text[at])) * _PRIME) & _BITS
+            at += 1
+            while kind == _LETTER and at < end and kinds[text[at]] == _LETTER:
                 mixed = ((mixed ^ int(text[at])) * _PRIME) & _BITS
                 at += 1
             length = at - start
-            if length < 2:
+            if length < shortest:
                 continue
             mixed ^= mixed >> 15
             slot = mixed & mask
@@ -124,10 +129,10 @@ def _longer(array: NDArray[np.generic], size: int) -> NDArray[np.generic]:
     return grown
 
 
-def _with_room(memory: _Memory, length: int) -> _Memory:
-    """Return a memory in which any text of this length finds room."""
+def _with_room(memory: _Memory, most: int, length: int) -> _Memory:
+    """Return a memory in which any text of this length, of at most so many words, finds room."""
     n_words, n_letters = (int(size) for size in memory.sizes)
-    words, letters = n_words + length // 3 + 1, n_letters + length
+    words, letters = n_words + most, n_letters + length
     if len(memory.slots) >= 2 * words and len(memory.letters) >= letters:
         return memory
     n_slots = 1 << (2 * words).bit_length()
@@ -149,13 +154,15 @@ def _empty_memory() -> _Memory:
     )
 
 
-@lru_cache(maxsize=3)
-def _word_table(size: int) -> NDArray[np.bool_]:
-    """Mark the code points that belong to words, as the ``re`` module sees them."""
-    table = np.zeros(size, dtype=bool)
+@lru_cache(maxsize=6)
+def _kinds_table(size: int, marks: bool) -> NDArray[np.uint8]:
+    """Return what each code point is, as the ``re`` module sees it."""
+    table = np.zeros(size, dtype=np.uint8)
     letters = np.arange(size, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     for run in re.finditer(r"\w+", letters):
-        table[run.start() : run.end()] = True
+        table[run.start() : run.end()] = _LETTER
+    for run in re.finditer(r"[^\w\s]+", letters) if marks else ():
+        table[run.start() : run.end()] = _MARK
     return table
 
 
@@ -190,8 +197,8 @@ def _decode(memory: _Memory, first: int = 0) -> list[str]:
 class Tokeniser:
     """Numbers words in order of first appearance, and remembers them from call to call."""
 
-    def __init__(self) -> None:
-        self._memory = _empty_memory()
+    def __init__(self, marks: bool = False) -> None:
+        self._memory, self._marks = _empty_memory(), marks
 
     def __len__(self) -> int:
         return int(self._memory.sizes[0])
@@ -213,11 +220,14 @@ class Tokeniser:
             text = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4")
             ends = np.cumsum([len(document) for document in chunk], dtype=np.int64)
             highest = int(text.max()) if len(text) else 0
-            table = _word_table(next(size for size in _TABLE_SIZES if size > highest))
-            self._memory = _with_room(self._memory, len(text))
-            ids = np.empty(len(text) // 2 + 1, dtype=np.int32)
+            size = next(size for size in _TABLE_SIZES if size > highest)
+            table = _kinds_table(size, self._marks)
+            shortest = 1 if self._marks else 2
+            most = len(text) if self._marks else len(text) // 3 + 1
+            self._memory = _with_room(self._memory, most, len(text))
+            ids = np.empty(len(text) // shortest + 1, dtype=np.int32)
             counts = np.empty(len(chunk), dtype=np.int64)
-            n_tokens = _number_words(text, ends, table, self._memory, ids, counts)
+            n_tokens = _number_words(text, ends, table, shortest, self._memory, ids, counts)
             all_ids.append(ids[:n_tokens].astype(np.int64))
             all_counts.append(counts)
         nothing = np.empty(0, dtype=np.int64)
@@ -225,13 +235,15 @@ class Tokeniser:
         return np.concatenate([*all_ids, nothing]), counted
 
 
-def tokenise(documents: Sequence[str]) -> Tokens:
-    """Number the words of texts in order of first appearance.
+def tokenise(documents: Sequence[str], marks: bool = False) -> Tokens:
+    """Number the words of texts in order of first appearance; with marks, punctuation too.
 
     >>> found = tokenise(["The cat, the été", "a cat"])
     >>> found.words, found.ids.tolist(), found.ends.tolist()
     (['the', 'cat', 'été'], [0, 1, 0, 2, 1], [4, 5])
+    >>> tokenise(["A cat!?"], marks=True).words
+    ['a', 'cat', '!', '?']
     """
-    tokeniser = Tokeniser()
+    tokeniser = Tokeniser(marks)
     ids, ends = tokeniser.number(documents)
     return Tokens(tokeniser.words(), tokeniser.hashes, ids, ends)

@@ -21,14 +21,23 @@ from separatrix.data.encodings.tokens import Tokeniser, Tokens, tokenise
 from separatrix.data.readers.arrow import from_texts, to_numpy
 from separatrix.errors import DataError
 
-__all__ = ["WEIGHTINGS", "TextEncoding", "TextEncoder", "fit_text"]
+__all__ = [
+    "WEIGHTINGS",
+    "Grams",
+    "TextEncoder",
+    "TextEncoding",
+    "fit_text",
+    "longer_grams",
+    "ordered",
+    "total",
+]
 
 WEIGHTINGS = ("counts", "binary", "tfidf")
 _MIX, _BITS = 1000003, 0x7FFFFFFF
 _MOST_REMEMBERED = 1 << 20
 
 
-class _Grams(NamedTuple):
+class Grams(NamedTuple):
     """n-grams of one length: names and hashes of the distinct ones, and which stands where."""
 
     names: list[str]
@@ -81,17 +90,17 @@ def _counted(ids: NDArray[np.int64], ends: NDArray[np.int64], width: int) -> spa
     return counts
 
 
-def _without(tokens: Tokens, stop_words: Sequence[str]) -> _Grams:
+def _without(tokens: Tokens, stop_words: Sequence[str]) -> Grams:
     """Leave out stop words, as if they were not in the texts."""
     if not stop_words:
-        return _Grams(tokens.words, tokens.hashes, tokens.ids, tokens.ends)
+        return Grams(tokens.words, tokens.hashes, tokens.ids, tokens.ends)
     unwanted = set(stop_words)
     kept = np.array([word not in unwanted for word in tokens.words] + [True])[tokens.ids]
     before = np.concatenate([[0], np.cumsum(kept)])
-    return _Grams(tokens.words, tokens.hashes, tokens.ids[kept], before[tokens.ends])
+    return Grams(tokens.words, tokens.hashes, tokens.ids[kept], before[tokens.ends])
 
 
-def _longer_grams(shorter: _Grams, words: _Grams, length: int) -> _Grams:
+def longer_grams(shorter: Grams, words: Grams, length: int) -> Grams:
     """Extend each n-gram by the word that follows it in the same text."""
     starts = np.concatenate([[0], words.ends[:-1]]) if len(words.ends) else words.ends
     sizes = np.maximum(words.ends - starts - (length - 1), 0)
@@ -108,28 +117,28 @@ def _longer_grams(shorter: _Grams, words: _Grams, length: int) -> _Grams:
         for a, b in zip(first.tolist(), last.tolist(), strict=True)
     ]
     hashes = (shorter.hashes[first] * _MIX + words.hashes[last]) & _BITS
-    return _Grams(names, hashes, ids, ends)
+    return Grams(names, hashes, ids, ends)
 
 
 def _all_grams(documents: Sequence[str], ngrams: tuple[int, int], stop: Sequence[str]) -> list[Any]:
     words = grams = _without(tokenise(documents), stop)
     levels = [words]
     for length in range(2, ngrams[1] + 1):
-        grams = _longer_grams(grams, words, length)
+        grams = longer_grams(grams, words, length)
         levels.append(grams)
     return levels[ngrams[0] - 1 :]
 
 
-def _total(levels: list[_Grams], columns: list[NDArray[np.int64]], width: int) -> Any:
+def total(levels: list[Grams], columns: list[NDArray[np.int64]], width: int) -> Any:
     """Count each level into the columns given for its n-grams, and add up."""
     parts = [
         _counted(np.append(column, -1)[level.ids], level.ends, width)
         for level, column in zip(levels, columns, strict=True)
     ]
-    total = parts[0]
+    summed = parts[0]
     for part in parts[1:]:
-        total = total + part
-    return total
+        summed = summed + part
+    return summed
 
 
 @dataclass(frozen=True)
@@ -161,13 +170,13 @@ class TextEncoding:
         levels = _all_grams(documents, self.ngrams, self.stop_words)
         if self.hashing:
             columns = [level.hashes % self.hashing for level in levels]
-            return self.weigh(_total(levels, columns, self.hashing))
+            return self.weigh(total(levels, columns, self.hashing))
         place = {gram: number for number, gram in enumerate(self.vocabulary)}
         columns = [
             np.array([place.get(name, -1) for name in level.names], dtype=np.int64)
             for level in levels
         ]
-        return self.weigh(_total(levels, columns, len(self.vocabulary)))
+        return self.weigh(total(levels, columns, len(self.vocabulary)))
 
     def weigh(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
         """Turn counts into the weighting of training, in place."""
@@ -247,7 +256,7 @@ class TextEncoder:
         return self._encoding.weigh(counted)
 
 
-def _in_order(levels: list[_Grams]) -> tuple[list[str], list[NDArray[np.int64]]]:
+def ordered(levels: list[Grams]) -> tuple[list[str], list[NDArray[np.int64]]]:
     """Return the n-grams that occur, sorted, and where those of each level stand among them."""
     occurs = np.concatenate(
         [np.bincount(level.ids, minlength=len(level.names)) > 0 for level in levels]
@@ -302,10 +311,10 @@ def fit_text(
     if options.hashing:
         return options, options.encode(documents)
     levels = _all_grams(documents, options.ngrams, options.stop_words)
-    names, columns = _in_order(levels)
+    names, columns = ordered(levels)
     if not names:
         raise DataError("there are no words of two or more letters in the texts")
-    X = _total(levels, columns, len(names))
+    X = total(levels, columns, len(names))
     if max_features is not None and max_features < len(names):
         totals = np.asarray(X.sum(axis=0)).ravel()
         kept = np.sort(np.argsort(-totals, kind="stable")[:max_features])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.data.encodings.encoding import TableEncoding
+from separatrix.data.encodings.grams import GramEncoding
 from separatrix.data.encodings.index_encoding import IndexEncoding, indexed, of_kind
 from separatrix.data.encodings.labels import classes_of, tidy_labels
 from separatrix.data.encodings.prepared import encode_columns, text_options
@@ -44,7 +45,12 @@ Fields = dict[str, Any]
 
 _ARRAYS = ("npy", "npz", "safetensors")
 
-ENCODINGS: dict[str, Any] = {"table": TableEncoding, "text": TextEncoding, "index": IndexEncoding}
+ENCODINGS: dict[str, Any] = {
+    "table": TableEncoding,
+    "text": TextEncoding,
+    "grams": GramEncoding,
+    "index": IndexEncoding,
+}
 
 
 def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:

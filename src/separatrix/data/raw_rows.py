@@ -1,0 +1,173 @@
+"""The rows of a table before anything is learned of them: features are learned from some rows alone.
+
+    raw = RawRows(table)
+    learned = raw.learn("standard", rows, codes)
+    learned.X          all rows, in features of which `rows` alone decided
+    learned.encoding   what makes the same features of later data
+
+Whatever a fold or a test must not know is learned here: vocabulary, categories, medians, scales,
+ranks and weights of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from separatrix._sparse import sparse
+from separatrix.data.encodings.column_codes import NumberCode
+from separatrix.data.encodings.column_features import FeatureEncoding, learn_columns
+from separatrix.data.encodings.columns import Column, Texts
+from separatrix.data.encodings.encoding import TableEncoding, fit_encoding
+from separatrix.data.encodings.grams import (
+    GramEncoding,
+    GramTable,
+    GramWeights,
+    count_grams,
+    learn_weights,
+    weighed,
+)
+from separatrix.data.encodings.words import TextEncoding, fit_text
+from separatrix.data.table import Table
+
+__all__ = ["AS_READ", "Learned", "RawRows"]
+
+AS_READ = "raw"  # columns, or counts of words, as they were read
+_MOST_RANKED = 2_000  # columns
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """All rows in the features that some of them taught."""
+
+    X: Any
+    _encoding: Callable[[], Any]
+
+    @cached_property
+    def encoding(self) -> Any:
+        """What makes the same features of later data."""
+        return self._encoding()
+
+
+class RawRows:
+    """A table whose features can be learned from any of its rows."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._grams: dict[str, GramTable] = {}
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether the rows are texts."""
+        return self.table.texts is not None and isinstance(self.table.encoding, TextEncoding)
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The features worth trying, the plainest first."""
+        if self.has_texts:
+            return ("words", "ratios", "characters")
+        n, d = self.table.X.shape
+        return ("standard", AS_READ, "ranks") if d < min(n, _MOST_RANKED) else ("standard", AS_READ)
+
+    def learn(self, features: str, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Learned:
+        """Learn features from some rows; `codes` number the classes of all rows."""
+        if self.has_texts:
+            return self._texts(rows) if features == AS_READ else self._learn(features, rows, codes)
+        inner, X = self._encoded(rows)
+        columns = learn_columns(X[rows], features)
+        if columns is None:
+            return Learned(X, lambda: inner)
+        return Learned(columns.apply(X), lambda: FeatureEncoding(inner, columns))
+
+    # ---- texts
+
+    def _texts(self, rows: NDArray[np.int64]) -> Learned:
+        encoding, documents = self.table.encoding, self.table.texts or ()
+        options = replace(encoding, vocabulary=(), idf=())
+        learned, _ = fit_text([documents[row] for row in rows.tolist()], options)
+        return Learned(learned.encode(documents), lambda: learned)
+
+    def _learn(self, features: str, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Learned:
+        tables = self._counted(features)
+        weights = [
+            learn_weights(table, rows, codes, features, least)
+            for table, least in zip(tables, (1, 2), strict=False)
+        ]
+        parts = [
+            weighed(table.counts, each, features)
+            for table, each in zip(tables, weights, strict=True)
+        ]
+        X = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
+        return Learned(X, lambda: self._gram_encoding(features, tables, weights))
+
+    def _counted(self, features: str) -> Sequence[GramTable]:
+        kinds = ("words", "characters") if features == "characters" else ("words",)
+        if any(kind not in self._grams for kind in kinds):
+            found = count_grams(self.table.texts or (), features)
+            self._grams.update(zip(kinds, found, strict=True))
+        return [self._grams[kind] for kind in kinds]
+
+    def _gram_encoding(
+        self, features: str, tables: Sequence[GramTable], weights: Sequence[GramWeights]
+    ) -> GramEncoding:
+        old = self.table.encoding
+        names = [
+            tuple(table.names[at] for at in each.kept.tolist())
+            for table, each in zip(tables, weights, strict=True)
+        ]
+        values = [tuple(each.weights.astype(float).tolist()) for each in weights]
+        pieces = (names[1], values[1]) if len(names) > 1 else ((), ())
+        return GramEncoding(
+            names[0], (1, 2), classes=old.classes, column=old.column, target=old.target,
+            features=features, weights=values[0], pieces=pieces[0], piece_weights=pieces[1],
+        )  # fmt: skip
+
+    # ---- tables
+
+    def _encoded(self, rows: NDArray[np.int64]) -> tuple[Any, Any]:
+        """Return the encoding that some rows teach, and all rows in it."""
+        encoding, raw = self.table.encoding, self.table.raw
+        if raw is None or not isinstance(encoding, TableEncoding):
+            return encoding, self.table.X
+        columns, options = raw
+        some = [_SomeRows(column, rows) for column in columns]
+        learned, _ = fit_encoding(
+            some, encoding.target, encoding.classes, options.drop, options.categorical,
+            options.missing, options.max_categories, options.decimal,
+        )  # fmt: skip
+        learned = replace(learned, single=encoding.single)
+        if all(isinstance(code, NumberCode) and not code.indicator for code in encoding.codes):
+            return learned, self.table.X  # whichever rows teach it
+        return learned, learned.apply(columns, len(columns[0]))[0]
+
+
+class _SomeRows:
+    """Some rows of a column."""
+
+    def __init__(self, column: Column, rows: NDArray[np.int64]) -> None:
+        self._column, self._rows = column, rows
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._column, name)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def numbers(self, missing: frozenset[str]) -> NDArray[np.float64] | None:
+        """Return the cells as numbers, NaN where missing; None when they are texts."""
+        found = self._column.numbers(missing)
+        return None if found is None else found[self._rows]
+
+    def texts(self, missing: frozenset[str]) -> Texts:
+        """Return the cells as texts."""
+        whole = self._column.texts(missing)
+        codes = whole.codes[self._rows]
+        there, places = np.unique(codes[codes >= 0], return_inverse=True)
+        renumbered = np.full(len(codes), -1, dtype=np.int32)
+        renumbered[codes >= 0] = places
+        return Texts(renumbered, [whole.values[at] for at in there.tolist()])

@@ -1,0 +1,311 @@
+"""Which features and which loss: candidates compared on the same folds.
+
+    choose (features, loss, C) to minimise   mean over folds f of  error on f's rows
+
+Features are learned inside each fold, from the rows that train there (`data/raw_rows.py`). They are
+compared by the squared hinge, whose paths cost least; the other losses are tried on the features
+that won. Of many rows a sample compares the features.
+
+C is counted in units of 1 / mean |x|^2, so that one grid serves columns of any scale. With many
+rows the least error wins. With few, the errors of the folds are too rough to trust a small lead: a
+later candidate must then be better than a plainer one by one standard error of the difference.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix._sparse import sparse
+from separatrix.core.proving import Effort
+from separatrix.data.raw_rows import AS_READ, Learned, RawRows
+from separatrix.problem.signed import as_matrix
+from separatrix.selection._cell import Arrays, Facts, Setting, signed_problems
+from separatrix.selection._softmax_cell import SoftmaxSetting
+from separatrix.selection.folds import Fold, folds_of
+from separatrix.selection.path import FoundPath, Store, cross_validate
+
+__all__ = ["Candidate", "Compared", "Search", "mean_square"]
+
+LOSSES = ("squared_hinge", "hinge", "logistic")
+_SAMPLE = 20_000  # rows that compare features
+_FEW, _MANY = 500, 2_000  # rows: below a lead must be a standard error, above none
+_TOL = 1e-3  # of the machines of the folds: their errors alone count
+_TEXT_GRID = (0.1, 1.0, 10.0)
+_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
+_RAW_GRID = (*_GRID, 1e3, 1e4, 1e5, 1e6)
+_AROUND = (0.1, 1.0, 10.0)
+_HINGE_ENTRIES = 5_000_000  # of training rows: above, the hinge is not tried
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is tried."""
+
+    features: str
+    loss: str
+
+    def __str__(self) -> str:
+        return f"{self.features}, {self.loss.replace('_', ' ')}"
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A candidate and its path over C."""
+
+    candidate: Candidate
+    found: FoundPath
+    chosen: int  # the row of its path
+    scores: np.ndarray  # of every row, by the machines of the fold that held it out
+    n_features: int
+    n_rows: int
+    seconds: float
+
+    @property
+    def C(self) -> float:
+        """The C chosen."""
+        return float(self.found.table["C"][self.chosen])
+
+    @property
+    def errors(self) -> np.ndarray:
+        """The error of its C on each fold."""
+        return np.asarray(self.found.table.fold_errors[self.chosen])
+
+    @property
+    def error(self) -> float:
+        """The mean error over the folds."""
+        return float(self.errors.mean())
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of that mean."""
+        return _standard_error(self.errors)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldSetting(Setting):
+    """Cells whose rows differ from fold to fold, since each fold learned its own features."""
+
+    of_fold: Callable[[int], Setting] | None = None
+
+    def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
+        """Solve and prove the machines of one C on one fold; keep the scores of its rows."""
+        assert self.of_fold is not None, "a setting of each fold is given"
+        setting = self.of_fold(fold)
+        facts, arrays = setting.solve(C, fold, first)
+        X = setting.X if isinstance(setting, SoftmaxSetting) else setting.rows[0].X
+        W, held = arrays["weights"], np.flatnonzero(self.folds[fold].validation > 0.0)
+        return facts, arrays | {"scores": np.asarray(X[held] @ W[:, 1:].T + W[:, 0])}
+
+    def averaged(self, cells: list[Arrays]) -> Arrays:
+        """Return no start: the weights of the folds belong to other features."""
+        return {}
+
+
+class _Kept:
+    """Finished cells of one candidate, in a store that holds those of all."""
+
+    def __init__(self, store: Store, candidate: Candidate) -> None:
+        self.store, self.name = store, f"{candidate.features}-{candidate.loss}-"
+
+    def get(self, key: tuple[str, int]) -> tuple[Facts, Arrays] | None:
+        """Return what was put under this key, or None."""
+        return self.store.get((self.name + key[0], key[1]))
+
+    def put(self, key: tuple[str, int], facts: Facts, arrays: Arrays) -> None:
+        """Keep a finished cell."""
+        self.store.put((self.name + key[0], key[1]), facts, arrays)
+
+
+class InMemory(dict[tuple[str, int], tuple[Facts, Arrays]]):
+    """Finished cells in memory."""
+
+    def put(self, key: tuple[str, int], facts: Facts, arrays: Arrays) -> None:
+        """Keep a finished cell, its scores alone: the weights go on to the next by themselves."""
+        self[key] = facts, {"scores": arrays["scores"]}
+
+
+class Search:
+    """The comparison of candidates on some rows of a table."""
+
+    def __init__(
+        self,
+        raw: RawRows,
+        rows: np.ndarray,
+        codes: np.ndarray,
+        classes: np.ndarray,
+        *,
+        folds: int = 5,
+        seed: int = 0,
+        workers: int = 1,
+        class_weight: Any = None,
+        store: Store | None = None,
+        progress: Callable[[str, float, float], None] | None = None,
+    ) -> None:
+        self.raw, self.rows, self.codes, self.classes = raw, rows, codes, classes
+        self.folds, self.seed, self.workers = folds, seed, workers
+        self.class_weight, self.progress = class_weight, progress
+        self.store: Store = InMemory() if store is None else store
+        self.compared: list[Compared] = []
+
+    def best(self, features: Sequence[str], losses: Sequence[str] = LOSSES) -> Compared:
+        """Compare features, then losses, and return the best of all."""
+        sample = self._sample()
+        if len(features) > 1:
+            found = [self.compare(Candidate(each, losses[0]), sample) for each in features]
+            chosen = found[chosen_of([each.errors for each in found], len(sample))]
+        if len(features) == 1 or len(sample) < len(self.rows):
+            name = features[0] if len(features) == 1 else chosen.candidate.features
+            chosen = self.compare(Candidate(name, losses[0]), self.rows)
+        centre = chosen.C
+        final = [chosen]
+        for loss in losses[1:]:
+            if self._is_worth(loss, chosen):
+                Cs = tuple(centre * c for c in _AROUND)
+                again = Candidate(chosen.candidate.features, loss)
+                final.append(self.compare(again, self.rows, Cs))
+        return final[chosen_of([each.errors for each in final], len(self.rows))]
+
+    def compare(
+        self, candidate: Candidate, rows: np.ndarray, Cs: Sequence[float] | None = None
+    ) -> Compared:
+        """Walk the path of one candidate."""
+        begun = time.perf_counter()
+        codes = self.codes[rows]
+        folds = tuple(
+            folds_of(self.folds, np.zeros((len(rows), 1)), codes, self.classes, seed=self.seed)
+        )
+        learned = _FoldRows(self, candidate, rows, folds)
+        setting = FoldSetting(**learned.common, of_fold=learned.setting)
+        grid = np.array(Cs if Cs is not None else self._grid(candidate.features, learned.square))
+        store, say = _Kept(self.store, candidate), self.progress
+        found = cross_validate(
+            setting, grid, workers=self.workers, store=store,
+            progress=say and (lambda done, total, text: say(f"{candidate}: {text}", done, total)),
+        )  # fmt: skip
+        chosen = middle_of_best(found.table.fold_errors)
+        C = float(found.table["C"][chosen])
+        done = Compared(
+            candidate, found, chosen, _held_out(store, C, folds), learned.n_features, len(rows),
+            time.perf_counter() - begun,
+        )  # fmt: skip
+        self.compared.append(done)
+        return done
+
+    def _sample(self) -> np.ndarray:
+        if len(self.rows) <= _SAMPLE:
+            return self.rows
+        some = np.random.default_rng(self.seed).permutation(len(self.rows))[:_SAMPLE]
+        return self.rows[np.sort(some)]
+
+    def _grid(self, features: str, square: float) -> np.ndarray:
+        units: tuple[float, ...] = _RAW_GRID if features == AS_READ else _GRID
+        units = _TEXT_GRID if self.raw.has_texts and features != AS_READ else units
+        return np.array([float(f"{c / square:.3g}") for c in units])
+
+    def _is_worth(self, loss: str, chosen: Compared) -> bool:
+        if self.raw.has_texts:
+            return False  # the others never won on texts
+        if loss == "logistic" and len(self.classes) == 2:
+            return False  # it gains nothing on average
+        return chosen.n_features * len(self.rows) <= _HINGE_ENTRIES
+
+
+class _FoldRows:
+    """The rows of each fold in the features that its training rows taught."""
+
+    def __init__(self, search: Search, candidate: Candidate, rows: np.ndarray, folds: Any) -> None:
+        self.search, self.features, self.rows, self.folds = search, candidate.features, rows, folds
+        self.codes, self.n_classes = search.codes[rows], len(search.classes)
+        self.softmax = candidate.loss == "logistic" and self.n_classes > 2
+        self.common: dict[str, Any] = {
+            "rows": (),
+            "codes": self.codes,
+            "classes": search.classes,
+            "weights": np.ones(len(rows)),
+            "folds": folds,
+            "loss": candidate.loss,
+            "effort": Effort(_TOL, seed=search.seed),
+            "class_weight": search.class_weight,
+        }
+        self.known: dict[int, Setting] = {}
+        X = self.matrix(0)
+        self.n_features, self.square = X.shape[1], mean_square(X, folds[0])
+        self.known[0] = self.posed(X)
+
+    def matrix(self, fold: int) -> Any:
+        """Return all rows in the features of a fold."""
+        train = self.rows[self.folds[fold].train > 0.0]
+        learned: Learned = self.search.raw.learn(self.features, train, self.search.codes)
+        return as_matrix(learned.X[self.rows])
+
+    def posed(self, X: Any) -> Setting:
+        """Return the problems of a fold."""
+        if self.softmax:
+            return SoftmaxSetting(**self.common, X=X)
+        return Setting(
+            **self.common | {"rows": signed_problems(X, self.codes, self.n_classes, True)}
+        )
+
+    def setting(self, fold: int) -> Setting:
+        """Return the problems of a fold, made when first asked for."""
+        if fold not in self.known:
+            self.known[fold] = self.posed(self.matrix(fold))
+        return self.known[fold]
+
+
+def _held_out(store: Store, C: float, folds: Sequence[Fold]) -> np.ndarray:
+    """Return a score for every row from the fold that held it out; NaN where none did."""
+    parts = [store.get((C.hex(), number)) for number in range(len(folds))]
+    scores = None
+    for fold, part in zip(folds, parts, strict=True):
+        assert part is not None, "every cell of a path is kept"
+        found = part[1]["scores"]
+        if scores is None:
+            scores = np.full((len(fold.train), found.shape[1]), np.nan)
+        scores[fold.validation > 0.0] = found
+    assert scores is not None, "there is a fold"
+    return scores
+
+
+def mean_square(X: Any, fold: Fold) -> float:
+    """Return the mean squared distance of the training rows from their mean; sparse, from 0."""
+    some = X[np.flatnonzero(fold.train > 0.0)]
+    if sparse.issparse(some):
+        total = float((some.data.astype(np.float64) ** 2).sum())
+    else:
+        away = some - some.mean(axis=0, dtype=np.float64)
+        total = float(np.einsum("ij,ij->", away, away))
+    return total / some.shape[0] or 1.0
+
+
+def middle_of_best(errors: np.ndarray) -> int:
+    """Return the row of least mean error; of several in a line, the one in their middle.
+
+    >>> middle_of_best(np.array([[0.3], [0.1], [0.1], [0.1], [0.2]]))
+    2
+    """
+    means = errors.mean(axis=1)
+    best = np.flatnonzero(means <= means.min() + 1e-12)
+    around = np.convolve(np.pad(means, 1, mode="edge"), [0.25, 0.5, 0.25], mode="valid")
+    best = best[around[best] <= around[best].min() + 1e-12]
+    return int(best[(len(best) - 1) // 2])
+
+
+def chosen_of(errors: Sequence[np.ndarray], n_rows: int) -> int:
+    """Return the place of the candidate to take; `errors` are those of the folds, plainest first."""
+    share = float(np.clip((_MANY - n_rows) / (_MANY - _FEW), 0.0, 1.0))
+    best = int(np.argmin([each.mean() for each in errors]))
+    for place, each in enumerate(errors[:best]):
+        lead = each - errors[best]
+        if lead.mean() <= share * _standard_error(lead):
+            return place
+    return best
+
+
+def _standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

@@ -1,0 +1,126 @@
+"""Scales and ranks of columns: against scikit-learn and the definition, dense and sparse alike."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import rankdata
+from sklearn.preprocessing import StandardScaler
+
+import separatrix as sx
+from separatrix.data.encodings.column_features import FeatureEncoding, learn_columns
+from separatrix.data.raw_rows import RawRows
+from separatrix.data.row_blocks import row_blocks
+from separatrix.data.table import encoding_from_dict, read_as
+
+tables = arrays(
+    np.float64,
+    st.tuples(st.integers(3, 12), st.integers(1, 4)),
+    elements=st.sampled_from([0.0, 1.0, -2.5, 3.0, 7.25, 1e-3, 40.0]),
+)
+
+
+@given(tables)
+def test_standard_is_that_of_scikit_learn_but_for_zeros_and_ones(X):
+    found = learn_columns(X, "standard").apply(X)
+    expected = StandardScaler().fit_transform(X)
+    plain = np.isin(X, [0.0, 1.0]).all(axis=0)
+    constant = (X[0] == X).all(axis=0)
+    assert_allclose(found[:, ~plain & ~constant], expected[:, ~plain & ~constant], atol=1e-12)
+    assert_array_equal(found[:, plain | constant], X[:, plain | constant])
+
+
+@given(tables)
+def test_ranks_are_mid_ranks_standardised(X):
+    learned = learn_columns(X, "ranks")
+    found = learned.apply(X)[:, X.shape[1] :]
+    several = [j for j in range(X.shape[1]) if len(np.unique(X[:, j])) >= 3]
+    assert [rank.column for rank in learned.ranks] == several
+    for place, j in enumerate(several):
+        expected = StandardScaler().fit_transform(rankdata(X[:, j])[:, None])[:, 0]
+        assert_allclose(found[:, place], expected, atol=1e-12)
+
+
+@given(tables)
+def test_sparse_columns_differ_from_dense_ones_by_a_constant(X):
+    learned = learn_columns(sp.csr_matrix(X), "ranks")
+    found = learned.apply(sp.csr_matrix(X))
+    assert sp.issparse(found)
+    dense = learn_columns(X, "ranks").apply(X)
+    assert_allclose(found.toarray() - found.toarray()[0], dense - dense[0], atol=1e-9)
+
+
+def test_many_values_are_ranked_between_256_of_them():
+    x = np.random.default_rng(0).lognormal(size=5000)[:, None]
+    found = learn_columns(x, "ranks")
+    assert len(found.ranks[0].knots) <= 256
+    exact = StandardScaler().fit_transform(rankdata(x[:, 0])[:, None])[:, 0]
+    assert abs(found.apply(x)[:, 1] - exact).max() < 0.02
+
+
+def test_huge_and_tiny_values_stay_finite():
+    X = np.array([[-1e308, 1e-320], [0.0, 2e-320], [1e308, 5e-320], [3.0, 0.0]])
+    with np.errstate(over="ignore"):
+        assert np.isfinite(learn_columns(X, "ranks").apply(X)[:, 2:]).all()
+
+
+@pytest.fixture
+def csv(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = [
+        f"{rng.normal():.3f},{'' if k % 7 == 0 else rng.integers(9)},{'uvw'[k % 3]},{'ab'[k % 2]}"
+        for k in range(40)
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text("x,y,kind,class\n" + "\n".join(rows) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("features", ["raw", "standard", "ranks"])
+def test_a_file_read_later_gets_the_same_bits(csv, features):
+    table = sx.read(csv, target="class")
+    codes = (table.y == "b").astype(int)
+    learned = RawRows(table).learn(features, np.arange(25), codes)
+    encoding = encoding_from_dict(learned.encoding.to_dict())
+    assert isinstance(encoding, FeatureEncoding) == (features != "raw")
+    again = read_as(csv, encoding)
+    assert list(again.feature_names) == list(learned.encoding.feature_names)
+    assert again.X.shape[1] == len(again.feature_names)
+    for X in (again.X, sp.vstack([block.X for block in row_blocks(csv, encoding, size=100)])):
+        assert_array_equal(sp.csr_matrix(X).toarray(), sp.csr_matrix(learned.X).toarray())
+
+
+def test_other_rows_teach_nothing(csv):
+    table = sx.read(csv, target="class")
+    lines = csv.read_text().splitlines()
+    lines[30:] = [f"{9.5 * k},,new,{'ab'[k % 2]}" for k in range(len(lines) - 30)]
+    csv.write_text("\n".join(lines) + "\n")
+    altered = sx.read(csv, target="class")
+    rows, codes = np.arange(25), np.zeros(40, dtype=int)
+    for features in ("raw", "standard", "ranks"):
+        first, other = (RawRows(each).learn(features, rows, codes) for each in (table, altered))
+        assert first.encoding.to_dict() == other.encoding.to_dict()
+        assert (first.X[rows] != other.X[rows]).sum() == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scale": [0.0, 1.0]},
+        {"scale": [1.0]},
+        {"shift": [float("nan"), 0.0]},
+        {"ranks": [[5, [0.0, 1.0], [0.0, 1.0]]]},
+        {"ranks": [[0, [1.0, 0.0], [0.0, 1.0]]]},
+        {"ranks": [[0, [1.0], [0.0]]]},
+        {"ranks": 3},
+    ],
+)
+def test_damaged_features_are_refused(change, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y,class\n1,2,a\n3,4,b\n5,7,a\n")
+    learned = RawRows(sx.read(path)).learn("ranks", np.arange(3), np.array([0, 1, 0]))
+    with pytest.raises(sx.DataError, match="not well-formed"):
+        encoding_from_dict(learned.encoding.to_dict() | change)

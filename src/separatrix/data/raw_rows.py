@@ -1,4 +1,4 @@
-"""The rows of a table before anything is learned of them: features are learned from some rows alone.
+"""Rows before anything is learned of them: features are learned from some of them alone.
 
     raw = RawRows(table)
     learned = raw.learn("standard", rows, codes)

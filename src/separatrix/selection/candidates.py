@@ -297,7 +297,7 @@ def middle_of_best(errors: np.ndarray) -> int:
 
 
 def chosen_of(errors: Sequence[np.ndarray], n_rows: int) -> int:
-    """Return the place of the candidate to take; `errors` are those of the folds, plainest first."""
+    """Return the place of the candidate to take; `errors` are those of folds, plainest first."""
     share = float(np.clip((_MANY - n_rows) / (_MANY - _FEW), 0.0, 1.0))
     best = int(np.argmin([each.mean() for each in errors]))
     for place, each in enumerate(errors[:best]):

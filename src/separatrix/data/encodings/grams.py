@@ -168,10 +168,12 @@ class GramEncoding(TextEncoding):
 
     def encode(self, documents: Sequence[str]) -> sparse.csr_matrix:
         """Turn texts into X; n-grams that are not in the vocabulary are left out."""
-        parts = []
         known = [(self.vocabulary, self.weights), (self.pieces, self.piece_weights)]
-        for table, (names, weights) in zip(count_grams(documents, self.features), known):
-            parts.append(weighed(_aligned(table, names), _all_of(weights), self.features))
+        tables = count_grams(documents, self.features)
+        parts = [
+            weighed(_aligned(table, names), _all_of(weights), self.features)
+            for table, (names, weights) in zip(tables, known[: len(tables)], strict=True)
+        ]
         return parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,0 +1,103 @@
+"""Candidates compared on folds: nothing leaks, and the choice is the one described."""
+
+import numpy as np
+import pytest
+
+from separatrix.data.encodings.words import TextEncoding, fit_text
+from separatrix.data.raw_rows import RawRows
+from separatrix.data.table import Table
+from separatrix.selection.candidates import Candidate, Search, chosen_of, middle_of_best
+from tests.amounts import cases
+
+
+def table_of(X, y):
+    return Table(X, y, [f"x{j}" for j in range(X.shape[1])], np.unique(y), "csv", "t", "")
+
+
+def search_of(table, y, **settings):
+    return Search(RawRows(table), np.arange(len(y)), y, np.unique(y), **settings)
+
+
+def skewed(rng, n=300):
+    """Return columns whose ranks tell the class, and whose values hide it."""
+    z = rng.normal(size=(n, 3))
+    y = (z @ [1.0, -1.0, 0.5] > 0).astype(int)
+    return np.exp(3.0 * z) * [1e4, 1.0, 1e-4], y
+
+
+def test_ranks_win_on_skewed_columns():
+    X, y = skewed(np.random.default_rng(0))
+    search = search_of(table_of(X, y), y)
+    best = search.best(("standard", "raw", "ranks"))
+    assert best.candidate.features == "ranks"
+    assert best.error < 0.7 * min(each.error for each in search.compared[:2])
+    assert {str(each.candidate) for each in search.compared} >= {
+        "standard, squared hinge", "raw, squared hinge", "ranks, squared hinge", "ranks, hinge",
+    }  # fmt: skip
+
+
+def test_the_held_out_scores_are_those_of_the_errors():
+    X, y = skewed(np.random.default_rng(1))
+    found = search_of(table_of(X, y), y).compare(Candidate("standard", "hinge"), np.arange(len(y)))
+    assert found.scores.shape == (300, 1)
+    assert ((found.scores[:, 0] > 0) != y).mean() == pytest.approx(found.error, abs=1e-12)
+
+
+def test_three_classes_are_scored_a_column_each():
+    rng = np.random.default_rng(2)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 4)) + np.eye(4)[y] * 2
+    search = search_of(table_of(X, y), y)
+    for loss in ("squared_hinge", "logistic"):
+        found = search.compare(Candidate("standard", loss), np.arange(90))
+        assert found.scores.shape == (90, 3)
+        wrong = found.scores.argmax(axis=1) != y
+        assert wrong.mean() == pytest.approx(found.error, abs=1e-12)
+
+
+def test_labels_without_meaning_are_not_learned():
+    """The log-count ratio sees labels; learned on all rows it would tell the held-out ones."""
+    errors = []
+    for seed in cases(12):
+        rng = np.random.default_rng(seed)
+        y = rng.permutation(np.arange(60) % 2)
+        texts = [" ".join(f"w{k}" for k in rng.integers(400, size=12)) for _ in range(60)]
+        encoding, X = fit_text(texts, TextEncoding())
+        table = Table(X, y, encoding.feature_names, np.unique(y), "text", "t", "",
+                      encoding=encoding, texts=texts)  # fmt: skip
+        errors.append(search_of(table, y).compare(Candidate("ratios", "squared_hinge"),
+                                                  np.arange(60)).errors.mean())  # fmt: skip
+    # The best of a few C is chosen, so that the mean may lie a little below one half.
+    assert 0.36 < np.mean(errors) < 0.6
+
+
+def test_a_small_lead_counts_where_rows_are_many():
+    first, second = np.array([0.10, 0.12, 0.11]), np.array([0.11, 0.10, 0.115])
+    assert chosen_of([first, second], 100) == 0
+    assert chosen_of([first, second], 5_000) == 1
+    assert chosen_of([first, first - 0.05], 100) == 1
+
+
+def test_the_middle_of_a_plateau_is_taken():
+    assert middle_of_best(np.array([[0.2], [0.1], [0.1], [0.1], [0.3]])) == 2
+    assert middle_of_best(np.array([[0.1], [0.1], [0.1], [0.3]])) == 0
+    assert middle_of_best(np.array([[0.5], [0.4]])) == 1
+
+
+def test_a_search_that_was_ended_goes_on_with_the_same_bits():
+    X, y = skewed(np.random.default_rng(4), 120)
+    kept = {}
+
+    class Store:
+        def get(self, key):
+            return kept.get(key)
+
+        def put(self, key, facts, arrays):
+            kept[key] = (facts, arrays)
+
+    once = search_of(table_of(X, y), y, store=Store()).best(("standard", "ranks"))
+    for key in list(kept)[::2]:
+        del kept[key]
+    again = search_of(table_of(X, y), y, store=Store()).best(("standard", "ranks"))
+    assert (once.candidate, once.C) == (again.candidate, again.C)
+    np.testing.assert_array_equal(once.scores, again.scores)

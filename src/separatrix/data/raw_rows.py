@@ -35,7 +35,7 @@ from separatrix.data.encodings.grams import (
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.table import Table
 
-__all__ = ["AS_READ", "Learned", "RawRows"]
+__all__ = ["AS_READ", "Learned", "RawRows", "some_rows"]
 
 AS_READ = "raw"  # columns, or counts of words, as they were read
 _MOST_RANKED = 2_000  # columns
@@ -144,6 +144,17 @@ class RawRows:
         if all(isinstance(code, NumberCode) and not code.indicator for code in encoding.codes):
             return learned, self.table.X  # whichever rows teach it
         return learned, learned.apply(columns, len(columns[0]))[0]
+
+
+def some_rows(table: Table, rows: NDArray[np.int64]) -> Table:
+    """Return a table of some rows; encodings stay as they were learned from all."""
+    raw = table.raw
+    if raw is not None:
+        raw = ([_SomeRows(column, rows) for column in raw[0]], raw[1])
+    texts = None if table.texts is None else [table.texts[row] for row in rows.tolist()]
+    return replace(
+        table, X=table.X[rows], y=table.y[rows], classes=np.unique(table.y[rows]), texts=texts, raw=raw
+    )
 
 
 class _SomeRows:

@@ -1,0 +1,258 @@
+"""Does a study find the model that a good practitioner would find?
+
+    python -m benchmarks.study_quality [--sets NAME ...] [--seeds 5] [--rows 5000]
+
+Each set is split as the study splits it; the usual pipelines are fitted by GridSearchCV on the same
+training rows and judged on the same test rows. Printed are test errors in per cent, the mean over
+seeds. `behind` is the mean difference to the best usual pipeline of the set, in standard errors of
+the paired difference: above 1 the study lost. Boosted trees and an RBF kernel, which are no linear
+models, stand beside it for reference with --reference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks._report import SHARED, header
+
+CS = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]
+
+
+# ---- sets: a file for the study, and the same rows for its peers
+
+
+def write_table(folder: Path, X: Any, y: Any) -> Path:
+    path = folder / "set.csv"
+    names = [*(f"x{j}" for j in range(X.shape[1])), "class"]
+    lines = [",".join(map(repr, row)) + f",c{label}" for row, label in zip(X.tolist(), y, strict=True)]
+    path.write_text(",".join(names) + "\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def write_texts(folder: Path, texts: list[str], labels: list[str]) -> Path:
+    path = folder / "set.tsv"
+    rows = [f"{label}\t{' '.join(text.split())}" for text, label in zip(texts, labels, strict=True)]
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def of_sklearn(name: str) -> Callable[[], dict[str, Any]]:
+    def load() -> dict[str, Any]:
+        from sklearn import datasets
+
+        X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+        return {"X": X, "y": y}
+
+    return load
+
+
+def of_file(name: str, **options: Any) -> Callable[[], dict[str, Any]]:
+    return lambda: {"file": SHARED / name, "options": options}
+
+
+def sentences(name: str) -> dict[str, Any]:
+    lines = (SHARED / "sentiment" / f"{name}_labelled.txt").read_text().split("\n")
+    pairs = [line.rsplit("\t", 1) for line in lines if "\t" in line]
+    return {"texts": [text for text, _ in pairs], "labels": [f"c{label}" for _, label in pairs]}
+
+
+def polarity() -> dict[str, Any]:
+    texts, labels = [], []
+    for name in ("pos", "neg"):
+        lines = (SHARED / "rt-polarity" / f"rt-polarity.{name}").read_text("latin-1").split("\n")
+        texts += [line for line in lines if line]
+        labels += [name] * (len(texts) - len(labels))
+    return {"texts": texts, "labels": labels}
+
+
+def newsgroups(*names: str) -> Callable[[], dict[str, Any]]:
+    def load() -> dict[str, Any]:
+        rows = []
+        for part in ("train", "test"):
+            path = SHARED / "newsgroups20" / f"20newsgroups-{part}.tab.bz2"
+            with bz2.open(path, "rt") as file:
+                rows += [line.split("\t", 1) for line in file.read().split("\n")[3:] if "\t" in line]
+        rows = [row for row in rows if not names or row[0] in names]
+        return {"texts": [text for _, text in rows], "labels": [label for label, _ in rows]}
+
+    return load
+
+
+SETS: dict[str, Callable[[], dict[str, Any]]] = {
+    "breast cancer": of_sklearn("breast_cancer"),
+    "wine": of_sklearn("wine"),
+    "iris": of_sklearn("iris"),
+    "digits": of_sklearn("digits"),
+    "spambase": of_file("spambase.csv", target="type"),
+    "adult": of_file("adult-train.csv", header=False, target=15),
+    "census": of_file("census_income_train.csv.gz", target="income"),
+    "heart": of_file("heart_scale.libsvm"),
+    "a9a": of_file("a9a.libsvm"),
+    "mushrooms": of_file("mushrooms.libsvm"),
+    "colon": of_file("alon.csv.gz", target="class"),
+    "fashion": of_file("fashion-mnist/t10k-images-idx3-ubyte.gz"),
+    "haberman": of_file("zero_one/haberman.csv", header=False),
+    "blood": of_file("zero_one/blood.csv", header=False),
+    "sentences, shop": lambda: sentences("amazon_cells"),
+    "sentences, food": lambda: sentences("yelp"),
+    "sentences, film": lambda: sentences("imdb"),
+    "polarity": polarity,
+    "newsgroups, mac or pc": newsgroups("comp.sys.mac.hardware", "comp.sys.ibm.pc.hardware"),
+    "newsgroups, religion": newsgroups("alt.atheism", "soc.religion.christian"),
+}
+
+
+# ---- the study and its peers
+
+
+def table_of(loaded: dict[str, Any], folder: Path) -> Any:
+    import separatrix as sx
+
+    if "texts" in loaded:
+        return sx.read(write_texts(folder, loaded["texts"], loaded["labels"]))
+    if "file" in loaded:
+        return sx.read(loaded["file"], **loaded["options"])
+    return sx.read(write_table(folder, loaded["X"], loaded["y"]), target="class")
+
+
+def some_rows(table: Any, most: int, seed: int) -> Any:
+    """Return a table of at most so many of its rows."""
+    from separatrix.data.raw_rows import some_rows as taken
+
+    if table.X.shape[0] <= most:
+        return table
+    rows = np.sort(np.random.default_rng(seed).permutation(table.X.shape[0])[:most])
+    return taken(table, rows)
+
+
+def study_error(table: Any, seed: int) -> tuple[float, float, str]:
+    """Return the test error of a study, its seconds, and what it chose."""
+    from separatrix.report.study import Settings, study
+
+    begun = time.process_time()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        facts = study(table, folder, Settings(seed=seed))
+    chosen = facts.model.features if hasattr(facts, "model") else facts.machine.scaling
+    return facts.test.rate, time.process_time() - begun, str(chosen)
+
+
+def peers(table: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield, by name, the usual pipelines and the rows that they take."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+    from sklearn.svm import LinearSVC
+
+    if table.texts is not None:
+        texts = np.array(table.texts, dtype=object)
+        yield "tf-idf 1-2, LinearSVC", make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LinearSVC()), texts
+        return
+    scaler = MaxAbsScaler() if sp.issparse(table.X) else StandardScaler()
+    dual = table.X.shape[1] > table.X.shape[0]
+    yield "scaled, LinearSVC", make_pipeline(scaler, LinearSVC(dual=dual)), table.X
+    yield "scaled, logistic", make_pipeline(scaler, LogisticRegression(max_iter=1000)), table.X
+
+
+def reference(table: Any) -> Iterator[tuple[str, Any, Any]]:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    if table.texts is None:
+        X = table.X.toarray() if sp.issparse(table.X) else table.X
+        yield "boosted trees", HistGradientBoostingClassifier(random_state=0), X
+        yield "RBF kernel", make_pipeline(StandardScaler(), SVC()), X
+
+
+def peer_error(model: Any, X: Any, y: np.ndarray, parts: Any, grid: bool) -> float:
+    from sklearn.model_selection import GridSearchCV
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if grid:
+            model = GridSearchCV(model, {model.steps[-1][0] + "__C": CS}, cv=5)
+        model.fit(X[parts.train], y[parts.train])
+        return float((model.predict(X[parts.test]) != y[parts.test]).mean())
+
+
+# ---- the table
+
+
+def measured(name: str, seeds: int, rows: int, with_reference: bool) -> dict[str, list[float]]:
+    """Return the test errors of every model on one set, a number a seed."""
+    from separatrix.selection.split import split
+
+    found: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        whole = table_of(SETS[name](), Path(folder))
+    for seed in range(seeds):
+        table = some_rows(whole, rows, seed)
+        parts = split(table.y, test=0.2, seed=seed)
+        error, seconds, chosen = study_error(table, seed)
+        found.setdefault("study", []).append(error)
+        found.setdefault("seconds", []).append(seconds)
+        print(f"  {name}, seed {seed}: {100 * error:.2f} %, {chosen}, {seconds:.1f} s", file=sys.stderr)
+        for peer, model, X in peers(table):
+            found.setdefault(peer, []).append(peer_error(model, X, table.y, parts, True))
+        for peer, model, X in reference(table) if with_reference else ():
+            found.setdefault(peer, []).append(peer_error(model, X, table.y, parts, False))
+    return found
+
+
+def behind(study: list[float], peer: list[float]) -> float:
+    """Return the mean difference in standard errors of the paired differences."""
+    away = np.array(study) - np.array(peer)
+    error = away.std(ddof=1) / np.sqrt(len(away)) if len(away) > 1 else 0.0
+    return float(away.mean() / error) if error > 0.0 else float(np.sign(away.mean()) * np.inf) if away.mean() else 0.0
+
+
+def main() -> int:
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
+    ask.add_argument("--seeds", type=int, default=5)
+    ask.add_argument("--rows", type=int, default=5_000, help="the most rows of a set")
+    ask.add_argument("--reference", action="store_true")
+    given = ask.parse_args()
+    header("A study beside the usual pipelines", ["numpy", "scikit-learn"])
+    print("| set | study, % | best usual, % | which | behind, s.e. | CPU s |")
+    print("|---|---:|---:|---|---:|---:|")
+    ratios, lost = [], []
+    for name in given.sets:
+        errors = measured(name, given.seeds, given.rows, given.reference)
+        usual = [peer for peer in errors if "LinearSVC" in peer or "logistic" in peer]
+        best = min(usual, key=lambda peer: np.mean(errors[peer]))
+        ours, theirs = float(np.mean(errors["study"])), float(np.mean(errors[best]))
+        score = behind(errors["study"], errors[best])
+        lost += [name] if score > 1.0 else []
+        ratios.append((ours + 1e-3) / (theirs + 1e-3))
+        others = "".join(
+            f" {peer} {100 * np.mean(values):.2f}" for peer, values in errors.items()
+            if peer in ("boosted trees", "RBF kernel")
+        )  # fmt: skip
+        print(
+            f"| {name} | {100 * ours:.2f} | {100 * theirs:.2f} | {best}{others} | {score:.1f} "
+            f"| {np.mean(errors['seconds']):.1f} |",
+            flush=True,
+        )
+    mean = float(np.exp(np.mean(np.log(ratios))))
+    print(f"\nGeometric mean of error ratios (each error plus 0.1 %): {mean:.3f}")
+    print(f"Behind by more than one standard error on {len(lost)} of {len(given.sets)}: {lost}")
+    return int(bool(lost))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

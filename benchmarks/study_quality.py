@@ -35,7 +35,9 @@ CS = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]
 def write_table(folder: Path, X: Any, y: Any) -> Path:
     path = folder / "set.csv"
     names = [*(f"x{j}" for j in range(X.shape[1])), "class"]
-    lines = [",".join(map(repr, row)) + f",c{label}" for row, label in zip(X.tolist(), y, strict=True)]
+    lines = [
+        ",".join(map(repr, row)) + f",c{label}" for row, label in zip(X.tolist(), y, strict=True)
+    ]
     path.write_text(",".join(names) + "\n" + "\n".join(lines) + "\n")
     return path
 
@@ -82,7 +84,9 @@ def newsgroups(*names: str) -> Callable[[], dict[str, Any]]:
         for part in ("train", "test"):
             path = SHARED / "newsgroups20" / f"20newsgroups-{part}.tab.bz2"
             with bz2.open(path, "rt") as file:
-                rows += [line.split("\t", 1) for line in file.read().split("\n")[3:] if "\t" in line]
+                rows += [
+                    line.split("\t", 1) for line in file.read().split("\n")[3:] if "\t" in line
+                ]
         rows = [row for row in rows if not names or row[0] in names]
         return {"texts": [text for _, text in rows], "labels": [label for label, _ in rows]}
 
@@ -158,7 +162,11 @@ def peers(table: Any) -> Iterator[tuple[str, Any, Any]]:
 
     if table.texts is not None:
         texts = np.array(table.texts, dtype=object)
-        yield "tf-idf 1-2, LinearSVC", make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LinearSVC()), texts
+        yield (
+            "tf-idf 1-2, LinearSVC",
+            make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LinearSVC()),
+            texts,
+        )
         return
     scaler = MaxAbsScaler() if sp.issparse(table.X) else StandardScaler()
     dual = table.X.shape[1] > table.X.shape[0]
@@ -205,7 +213,10 @@ def measured(name: str, seeds: int, rows: int, with_reference: bool) -> dict[str
         error, seconds, chosen = study_error(table, seed)
         found.setdefault("study", []).append(error)
         found.setdefault("seconds", []).append(seconds)
-        print(f"  {name}, seed {seed}: {100 * error:.2f} %, {chosen}, {seconds:.1f} s", file=sys.stderr)
+        print(
+            f"  {name}, seed {seed}: {100 * error:.2f} %, {chosen}, {seconds:.1f} s",
+            file=sys.stderr,
+        )
         for peer, model, X in peers(table):
             found.setdefault(peer, []).append(peer_error(model, X, table.y, parts, True))
         for peer, model, X in reference(table) if with_reference else ():
@@ -217,7 +228,13 @@ def behind(study: list[float], peer: list[float]) -> float:
     """Return the mean difference in standard errors of the paired differences."""
     away = np.array(study) - np.array(peer)
     error = away.std(ddof=1) / np.sqrt(len(away)) if len(away) > 1 else 0.0
-    return float(away.mean() / error) if error > 0.0 else float(np.sign(away.mean()) * np.inf) if away.mean() else 0.0
+    return (
+        float(away.mean() / error)
+        if error > 0.0
+        else float(np.sign(away.mean()) * np.inf)
+        if away.mean()
+        else 0.0
+    )
 
 
 def main() -> int:

@@ -153,7 +153,12 @@ def some_rows(table: Table, rows: NDArray[np.int64]) -> Table:
         raw = ([_SomeRows(column, rows) for column in raw[0]], raw[1])
     texts = None if table.texts is None else [table.texts[row] for row in rows.tolist()]
     return replace(
-        table, X=table.X[rows], y=table.y[rows], classes=np.unique(table.y[rows]), texts=texts, raw=raw
+        table,
+        X=table.X[rows],
+        y=table.y[rows],
+        classes=np.unique(table.y[rows]),
+        texts=texts,
+        raw=raw,
     )
 
 

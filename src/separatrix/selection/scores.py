@@ -5,8 +5,8 @@
     auc        1 - area under the ROC curve         log_loss   of calibrated probabilities
     cost       mean cost of the mistakes, with a price for a miss and one for a false alarm
 
-All are losses: less is better. For two classes, balanced, f1, mcc and cost use the threshold that is
-best for them on all held-out scores together. The model itself is fitted without class weights: in
+All are losses: less is better. For two classes, balanced, f1, mcc and cost use the threshold that
+is best for them on all held-out scores together. The model is fitted without class weights: in
 trials that was better than weights.
 """
 

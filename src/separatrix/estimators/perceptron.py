@@ -16,7 +16,7 @@ from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run
 from separatrix.estimators._start import first_weights
 from separatrix.estimators._validate import training_data
-from separatrix.problem.equilibrate import column_exponents, divided_columns
+from separatrix.problem.equilibrate import column_exponents, divided_columns, divides_exactly
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
@@ -233,6 +233,8 @@ class Perceptron(LinearClassifier):
     def _mistake_bound(self, run: Run, state: Any) -> Novikoff | None:
         if self.update != "single" or self.decay != 0.0 or not self.certificate_.holds:
             return None
+        if run.exponents is not None and not divides_exactly(run.given.X, run.exponents):
+            return None  # the run was on rows that had lost digits: its mistakes are not these
         first = run.settings["first"]
         return check_novikoff(
             run.problem, state.answer, state.updates, first, float(self.learning_rate)

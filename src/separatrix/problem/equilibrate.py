@@ -1,7 +1,8 @@
 """Columns brought to a common size by powers of two: a scaling without rounding.
 
-Multiplying a float by a power of two changes its exponent and nothing else, so what holds for the
-scaled columns holds exactly for the columns as given. Zeros stay zeros: sparse data stay sparse.
+Multiplying a float by a power of two changes its exponent and nothing else, unless the product is
+below the least normal number (`divides_exactly`). So what holds for the scaled columns holds
+exactly for the columns as given. Zeros stay zeros: sparse data stay sparse.
 """
 
 from __future__ import annotations
@@ -33,6 +34,17 @@ def divided_columns(X: Matrix, exponents: np.ndarray) -> Matrix:
         data = _divided(X.data, exponents[X.indices])
         return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
     return _divided(X, exponents)
+
+
+def divides_exactly(X: Matrix, exponents: np.ndarray) -> bool:
+    """Whether the divided columns say the same as X: none of their entries lost a digit.
+
+    >>> divides_exactly(np.array([[3e-310]]), np.array([10]))
+    False
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        back = divided_columns(divided_columns(X, exponents), -exponents)
+    return bool((back != X).nnz == 0) if sp.issparse(X) else bool((back == X).all())
 
 
 def _divided(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:

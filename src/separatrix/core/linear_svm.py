@@ -31,7 +31,7 @@ class LinearSVM(Machine, models.LinearSVM):
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit one machine, one for each class, one for each pair, or all classes at once."""
         if self.multi_class == "direct":
-            from separatrix.core.direct import fit_direct
+            from separatrix.core.all_classes import fit_direct
 
             fit_direct(self, X, y, sample_weight)
         elif self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:

@@ -48,7 +48,7 @@ class LogisticRegression(Machine, models.LogisticRegression):
                 "multi_class='multinomial' here."
             )
         if self.multi_class == "multinomial":
-            from separatrix.core.multinomial import fit_multinomial
+            from separatrix.core.all_classes import fit_multinomial
 
             fit_multinomial(self, X, y, sample_weight)
             return

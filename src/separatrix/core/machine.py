@@ -23,9 +23,10 @@ from separatrix.core.checks import (
 from separatrix.core.keeping import keep_gaps, warn_of_gap
 from separatrix.core.linear_model import VotingModel
 from separatrix.core.proving import (
+    About,
     Effort,
     Fitted,
-    Naming,
+    Hyperplane,
     first_tolerance,
     solve_and_prove,
 )
@@ -172,11 +173,9 @@ class Machine(VotingModel):
             fingerprint = self._name(X, codes, pool)
 
             def work(number: int) -> Fitted:
-                report = None
-                if watch.has_listener:
-                    report = lambda state: watch.report(number, state)  # noqa: E731
-                naming = Naming(fingerprint, names, number if len(problems) > 1 else 1)
-                return solve_and_prove(problems[number], effort, naming, firsts[number], report)
+                about = About(fingerprint, names, number if len(problems) > 1 else 1)
+                problem, first, report = problems[number], firsts[number], watch.listener(number)
+                return solve_and_prove(Hyperplane, problem, effort, about, first, report)
 
             numbers = range(len(problems))
             return list(map(work, numbers) if workers == 1 else pool.map(work, numbers))

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 __all__ = ["Watch", "watching"]
@@ -38,6 +39,10 @@ class Watch:
     def has_listener(self) -> bool:
         """Whether anyone listens."""
         return self._line is not None or self._context is not None
+
+    def listener(self, machine: int) -> Callable[[Any], None] | None:
+        """Return what takes the reports of one machine; None where nobody listens."""
+        return partial(self.report, machine) if self.has_listener else None
 
     def report(self, machine: int, state: Any) -> None:
         """Pass on how one machine is getting on."""

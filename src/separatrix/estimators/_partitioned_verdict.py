@@ -27,9 +27,9 @@ from separatrix.certificates.partition import (
     proves_gordan,
 )
 from separatrix.certificates.separation import Separation, divide_down, margin_range
+from separatrix.core.partitioned import Rows
 from separatrix.core.separability import _floats, _whole
 from separatrix.core.verdict import Verdict, Witness
-from separatrix.estimators._partitioned import Rows
 from separatrix.problem.blocks import Block, Posed, Sums, folds_of_rows
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.losses import SQUARED_HINGE

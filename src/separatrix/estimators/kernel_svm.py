@@ -17,20 +17,20 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
 from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.kernel_direct import KernelCrammerSinger, keep_direct, refuse_direct
+from separatrix.core.kernel_machines import (
+    KernelProblem,
+    Task,
+    first_goal,
+    no_kernel_margin,
+    solve_kernel_machines,
+)
 from separatrix.core.one_or_all import one_or_all
+from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.core.row_weights import costs_of
 from separatrix.core.votes import tally
 from separatrix.estimators._frames import numbered
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
-from separatrix.estimators._kernel_direct import keep_direct, refuse_direct, solve_kernel_direct
-from separatrix.estimators._kernel_effort import KernelData, KernelEffort
-from separatrix.estimators._kernel_machines import (
-    KernelFitted,
-    Task,
-    first_goal,
-    solve_kernel_machines,
-)
-from separatrix.estimators._no_kernel_margin import no_kernel_margin
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._weights import row_weights
 from separatrix.problem.kernel_direct import KernelDirect
@@ -156,15 +156,17 @@ class KernelSVM(KernelClassifier):
         names = self._class_names()
         with one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
             # The fingerprint is made meanwhile; it needs the data and nothing else.
-            fingerprint = pool.submit(sha256, data_of(X, codes, len(names), True))
+            about = About(pool.submit(sha256, data_of(X, codes, len(names), True)), names)
+            effort = dataclasses.replace(effort, pool=pool)
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
-            data = KernelData(self.kernel_, sorted_X, fingerprint, names, order, place)
             if direct:
-                problem = KernelDirect(codes, len(names), self._costs(weights))
-                found = solve_kernel_direct(data, problem, effort, pool)
+                machine = KernelDirect(codes, len(names), self._costs(weights))
+                problem = KernelProblem(self.kernel_, X, machine)
+                found = solve_and_prove(KernelCrammerSinger, problem, effort, about)
             else:
                 tasks = self._tasks(codes, weights, order)
-                machines = solve_kernel_machines(data, tasks, effort, pool)
+                problem = KernelProblem(self.kernel_, sorted_X, tasks, order, place)
+                machines = solve_kernel_machines(problem, effort, about)
         if direct:
             keep_direct(self, X, codes, found)
         else:
@@ -220,9 +222,9 @@ class KernelSVM(KernelClassifier):
             return None
         return np.argsort(codes, kind="stable")
 
-    def _effort(self) -> KernelEffort:
+    def _effort(self) -> Effort:
         seconds = np.inf if self.max_seconds is None else float(self.max_seconds)
-        return KernelEffort(
+        return Effort(
             tol=float(self.tol),
             cache_bytes=int(float(self.cache_size) * 2**20),
             workers=int(effective_n_jobs(self.n_jobs or -1)),
@@ -232,7 +234,7 @@ class KernelSVM(KernelClassifier):
     # ---- what a fit leaves
 
     def _keep(
-        self, X: Any, codes: np.ndarray, machines: list[KernelFitted], order: np.ndarray | None
+        self, X: Any, codes: np.ndarray, machines: list[Fitted], order: np.ndarray | None
     ) -> None:
         proofs = tuple(_in_given_order(machine.proof, order) for machine in machines)
         several = len(proofs) > 1
@@ -249,7 +251,7 @@ class KernelSVM(KernelClassifier):
         self.gap_ = max(proof.gap for proof in proofs)
         self.intercept_ = np.array([proof.bias for proof in proofs])
         self.n_iter_ = max(machine.updates for machine in machines)
-        self.n_passes_ = float(max(machine.rounds for machine in machines))
+        self.n_passes_ = float(max(machine.passes for machine in machines))
         signs = [signs_of(codes, proof.positive, proof.negative) for proof in proofs]
         shares = np.array([s * p.multipliers for s, p in zip(signs, proofs, strict=True)])
         self._keep_support(X, shares)

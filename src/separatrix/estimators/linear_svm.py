@@ -107,7 +107,7 @@ class LinearSVM(Machine, core.LinearSVM):
         """
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
         if isinstance(X, Partitions):
-            from separatrix.estimators._partitioned import fit_partitions
+            from separatrix.core.partitioned import fit_partitions
 
             self._calibration = None
             fitted: LinearSVM = fit_partitions(self, X, sample_weight, self.loss)

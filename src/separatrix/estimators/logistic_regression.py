@@ -72,7 +72,7 @@ class LogisticRegression(Machine, core.LogisticRegression):
         X may be what `sx.open_partitions` returns, which holds the labels too.
         """
         if isinstance(X, Partitions):
-            from separatrix.estimators._partitioned import fit_partitions
+            from separatrix.core.partitioned import fit_partitions
 
             self.verdict_ = None
             machine: LogisticRegression = fit_partitions(self, X, sample_weight, "logistic")

@@ -45,7 +45,7 @@ def separability(
     if isinstance(X, Partitions):
         if decimal:
             raise ValueError("decimal=True is for rows in memory.")
-        from separatrix.estimators._partitioned import local_rows
+        from separatrix.core.partitioned import local_rows
         from separatrix.estimators._partitioned_verdict import verdict_on_rows
 
         return verdict_on_rows(local_rows(X), fit_intercept)

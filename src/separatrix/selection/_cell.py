@@ -11,16 +11,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from separatrix.core.proving import (
+    About,
     Effort,
     Fitted,
-    Naming,
+    Hyperplane,
     first_tolerance,
     solve_and_prove,
 )
@@ -68,6 +68,11 @@ class Setting:
         counts = np.bincount(self.codes, weights, minlength=len(self.classes))
         return weights * class_factors(self.classes, counts, self.class_weight)[self.codes]
 
+    def go_on(self, _: Any) -> None:
+        """End a run that nobody waits for."""
+        if self.cancelled.is_set():
+            raise Cancelled
+
     def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
         """Solve and prove the machines of one C on one fold."""
         return solve_cell(self, C, fold, first)
@@ -93,9 +98,6 @@ def solve_cell(setting: Setting, C: float, fold: int, first: Arrays | None) -> t
     begun = time.thread_time()
     weights = setting.fold_weights(fold)
     costs = costs_of(C, weights)
-    fingerprint: Future[str] = Future()
-    fingerprint.set_result("")  # what is proved here is not handed on, so it names no data
-    names = tuple(str(name) for name in setting.classes)
     machines = []
     problems = [
         MachineProblem(rows, costs, CODES[setting.loss], setting.bias_penalty)
@@ -108,21 +110,15 @@ def solve_cell(setting: Setting, C: float, fold: int, first: Arrays | None) -> t
         tol = first_tolerance(problems[0], setting.effort)
         starts = side_by_side(problems, tol, starts, setting.effort.deadline)
     for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
-        naming = Naming(fingerprint, names, number if len(setting.rows) > 1 else 1)
-        machines.append(
-            solve_and_prove(problem, setting.effort, naming, start, lambda _: _go_on(setting))
-        )
+        about = About.known("", setting.classes, number if len(setting.rows) > 1 else 1)
+        effort, report = setting.effort, setting.go_on
+        machines.append(solve_and_prove(Hyperplane, problem, effort, about, start, report))
     arrays = {
         "weights": np.array([machine.weights for machine in machines]),
         "multipliers": np.array([machine.proof.multipliers for machine in machines]),
     }
     facts = _facts(setting, C, fold, machines, arrays, weights)
     return facts | {"seconds": time.thread_time() - begun}, arrays
-
-
-def _go_on(setting: Setting) -> None:
-    if setting.cancelled.is_set():
-        raise Cancelled
 
 
 def _facts(

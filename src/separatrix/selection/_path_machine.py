@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.core.all_classes import Multinomial
 from separatrix.core.checks import one_of, positive, several_classes
-from separatrix.core.multinomial import SolvedSoftmax, solve_softmax
-from separatrix.core.proving import Effort, Fitted
+from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.core.row_weights import costs_of, row_weights
 from separatrix.estimators._machine import Machine
 from separatrix.problem.device_rows import on_device
@@ -164,16 +164,16 @@ class PathMachine(Machine):
         groups: Any,
         store: Store | None,
         progress: Progress | None,
-    ) -> SolvedSoftmax:
+    ) -> Fitted:
         """Choose C for the multinomial machine, and return the one on all the rows."""
         options = "logistic", store, progress
         walked = self._walked(X, y, sample_weight, groups, *options, softmax=True)
         names = tuple(str(name) for name in self.classes_)
         problem = walked.setting.problem(self.C_, walked.weights)
         with one_thread(), ThreadPoolExecutor(self._cores() + 1) as pool:
-            fingerprint = self._name(walked.X, problem.codes, pool)
-            first = walked.found.start["weights"]
-            return solve_softmax(problem, walked.effort, names, fingerprint, first, None, pool)
+            about = About(self._name(walked.X, problem.codes, pool), names)
+            first, effort = walked.found.start["weights"], replace(walked.effort, pool=pool)
+            return solve_and_prove(Multinomial, problem, effort, about, first)
 
     def _judge(
         self, X: Any, y: np.ndarray, sample_weight: Any

@@ -7,19 +7,19 @@ copied for a fold.
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from separatrix.core.multinomial import SolvedSoftmax, solve_softmax
+from separatrix.core.all_classes import Multinomial
 from separatrix.core.one_or_all import two_as_one
+from separatrix.core.proving import About, Fitted, solve_and_prove
 from separatrix.core.row_weights import costs_of
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
-from separatrix.selection._cell import Arrays, Cancelled, Facts, Setting
+from separatrix.selection._cell import Arrays, Facts, Setting
 
 __all__ = ["SoftmaxSetting"]
 
@@ -52,13 +52,9 @@ class SoftmaxSetting(Setting):
         """Solve and prove the machine of one C on one fold, from where another C ended."""
         begun = time.thread_time()
         weights = self.fold_weights(fold)
-        fingerprint: Future[str] = Future()
-        fingerprint.set_result("")  # what is proved here is not handed on, so it names no data
-        names = tuple(str(name) for name in self.classes)
         start = None if first is None else first["weights"]
-        found = solve_softmax(
-            self.problem(C, weights), self.effort, names, fingerprint, start, self._go_on
-        )
+        problem, about = self.problem(C, weights), About.known("", self.classes)
+        found = solve_and_prove(Multinomial, problem, self.effort, about, start, self.go_on)
         facts = self._facts_of(C, fold, found, weights)
         return facts | {"seconds": time.thread_time() - begun}, {"weights": found.proof.weights}
 
@@ -66,11 +62,7 @@ class SoftmaxSetting(Setting):
         """Return a start for all the rows: the mean of the folds."""
         return {"weights": np.mean([cell["weights"] for cell in cells], axis=0)}
 
-    def _go_on(self, _: Any) -> None:
-        if self.cancelled.is_set():
-            raise Cancelled
-
-    def _facts_of(self, C: float, fold: int, found: SolvedSoftmax, weights: np.ndarray) -> Facts:
+    def _facts_of(self, C: float, fold: int, found: Fitted, weights: np.ndarray) -> Facts:
         W = found.proof.weights
         wrong = predicted(self.X, W) != self.codes
         judged = self.weights * self.folds[fold].validation

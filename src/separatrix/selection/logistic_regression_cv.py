@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.core import models
+from separatrix.core.all_classes import keep_multinomial
 from separatrix.core.checks import one_of
-from separatrix.core.multinomial import keep_multinomial
 from separatrix.estimators._machine import Machine
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._watch import with_callbacks

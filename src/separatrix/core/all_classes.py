@@ -14,9 +14,8 @@ import numpy as np
 
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.core.keeping import keep_direct, keep_softmax, warn_of_gap
+from separatrix.core.keeping import keep_direct, keep_softmax, warn_of_gap, watching
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.core.watching import watching
 from separatrix.errors import DeviceError
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.device_rows import on_device

@@ -11,13 +11,13 @@ import numpy as np
 from separatrix.certificates.kernel_claims import least_eigenvalue
 from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
+from separatrix.core.keeping import two_as_one
 from separatrix.core.kernel_machines import (
     LEAST_FACTORED_TOL,
     KernelProblem,
     inner_tolerance,
     is_small,
 )
-from separatrix.core.one_or_all import two_as_one
 from separatrix.core.proving import About, Effort, Fitted
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.kernel_direct import KernelDirect

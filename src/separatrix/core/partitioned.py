@@ -15,10 +15,9 @@ import scipy.sparse as sp
 
 from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.certificates.duality_gap import DualityGap, prove_block
-from separatrix.core.keeping import margin_of
-from separatrix.core.one_or_all import one_or_all
+from separatrix.core.checks import class_factors
+from separatrix.core.keeping import margin_of, one_or_all
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.core.row_weights import class_factors
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed

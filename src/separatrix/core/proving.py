@@ -282,7 +282,7 @@ def first_tolerance(problem: MachineProblem, effort: Effort) -> float:
 def verdict_of(problem: MachineProblem) -> Verdict:
     """Return whether the rows that count are separable."""
     # Only this needs exact arithmetic: machines are solved without it.
-    from separatrix.core.separability import separability_of
+    from separatrix.core.verdict import separability_of
 
     used = np.flatnonzero(problem.costs > 0.0)
     X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]

@@ -1,4 +1,4 @@
-"""A machine's data on a device: checked and moved once; and nothing kept of a fit that failed."""
+"""Data on a device: checked and moved once; and nothing kept of a fit that failed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from separatrix.errors import DataError, DeviceError
 from separatrix.estimators._validate import in_our_words, label_column, training_data
 from separatrix.problem.device_rows import DeviceRows
 
-__all__ = ["device_data", "moved_once", "name_of_rows", "scores_on_device", "worked_on"]
+__all__ = ["brought", "device_data", "moved_once", "name_of_rows", "scores_on_device", "worked_on"]
 
 # So many entries are given their name, a hash, while the machine is solved; more only when needed.
 _NAMED_AT_ONCE = 1 << 24
@@ -145,3 +145,19 @@ def scores_on_device(estimator: Any, X: Any) -> np.ndarray | None:
             refuse_infinite(part, start)
             found[start : start + step] = (part @ coef).cpu().numpy()
     return found + estimator.intercept_
+
+
+def brought(device: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the device to work on (None: the processor), and the data as NumPy has them.
+
+    Rows of a tensor come to the processor too: there their fingerprint is made and proofs are
+    checked.
+
+    >>> brought("cpu", [[1.0]], [0], None)
+    (None, [[1.0]], [0], None)
+    """
+    if not needs_torch(device, X):
+        return None, X, y, sample_weight
+    place = resolve(device, X)
+    y = labels_from(y, X, place)
+    return place, on_host(X), y, labels_from(sample_weight, X, place, "sample_weight")

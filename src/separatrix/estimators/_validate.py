@@ -1,4 +1,4 @@
-"""What comes in is checked here, once, and refused in plain words that say what to do."""
+"""What comes in is checked here, once, and refused in plain words: rows, labels, weights."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from separatrix._sparse import sparse as sp
+from separatrix.core import checks as core
 from separatrix.core.checks import are_plainly_classes, refuse_infinite
 from separatrix.errors import DataError
+from separatrix.problem.signed import as_matrix
+
+__all__ = ["checked_weights", "row_weights", "weighted_rows"]
 
 _FLOATS = [np.float64, np.float32]
 
@@ -98,3 +102,31 @@ def in_our_words(error: ValueError) -> ValueError:
             "(sklearn.preprocessing.OneHotEncoder)."
         )
     return error
+
+
+def checked_weights(sample_weight: Any, rows: Any) -> np.ndarray | None:
+    """Return the weights of rows as numbers at least 0; None where none are given."""
+    if sample_weight is None:
+        return None
+    checked: np.ndarray = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, copy=True, ensure_non_negative=True
+    )
+    return checked
+
+
+def row_weights(
+    estimator: Any, codes: np.ndarray, sample_weight: Any, class_weight: Any
+) -> np.ndarray:
+    """Return one weight a row, sample weight times class weight, or say what is wrong with them."""
+    return core.row_weights(estimator, codes, checked_weights(sample_weight, codes), class_weight)
+
+
+def weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return X as float64, y and the weights, without the rows of weight 0."""
+    X = as_matrix(X)
+    X = X.astype(np.float64, copy=False)
+    if sample_weight is None:
+        return X, y, np.ones(X.shape[0])
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    kept = weights > 0.0
+    return (X, y, weights) if kept.all() else (X[kept], y[kept], weights[kept])

@@ -8,11 +8,10 @@ import numpy as np
 
 from separatrix.certificates.separation import check_separation
 from separatrix.core.checks import one_of, positive, two_classes
-from separatrix.core.settings import seed_of
+from separatrix.core.models import seed_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._run import Run
-from separatrix.estimators._start import first_weights
+from separatrix.estimators._run import Run, first_weights
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve

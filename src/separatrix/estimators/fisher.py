@@ -14,10 +14,8 @@ from separatrix.certificates.fisher_classes import prove_fisher_directions
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._brought import brought
-from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._validate import new_data, training_data
-from separatrix.estimators._weights import weighted_rows
+from separatrix.estimators._on_device import brought, worked_on
+from separatrix.estimators._validate import new_data, training_data, weighted_rows
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers.closed_forms.fisher import Discriminant, solve_fisher
 from separatrix.solvers.closed_forms.scatter import FORMED

@@ -16,8 +16,7 @@ from separatrix.certificates.gaussian_estimates import (
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._validate import new_data, training_data
-from separatrix.estimators._weights import weighted_rows
+from separatrix.estimators._validate import new_data, training_data, weighted_rows
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers.closed_forms.gaussian import Gaussians, estimate_gaussians
 from separatrix.solvers.closed_forms.gaussian_tasks import (

@@ -16,7 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
-from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.checks import costs_of, one_of, positive, several_classes
+from separatrix.core.keeping import one_or_all
 from separatrix.core.kernel_direct import KernelCrammerSinger, keep_direct, refuse_direct
 from separatrix.core.kernel_machines import (
     KernelProblem,
@@ -25,14 +26,12 @@ from separatrix.core.kernel_machines import (
     no_kernel_margin,
     solve_kernel_machines,
 )
-from separatrix.core.one_or_all import one_or_all
+from separatrix.core.linear_model import tally
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.core.row_weights import costs_of
-from separatrix.core.votes import tally
-from separatrix.estimators._frames import numbered
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._weights import row_weights
+from separatrix.estimators._validate import row_weights
+from separatrix.estimators.replay import numbered
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers.kernels import pair_replay
 from separatrix.solvers.kernels.kernel_rows import kernel_rows

@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.certificates.margin_bounds import check_margin_bounds
 from separatrix.core.checks import one_of, positive, two_classes
-from separatrix.core.settings import seed_of
+from separatrix.core.models import seed_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run

@@ -10,14 +10,12 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.least_squares import check_least_squares, targets_of
-from separatrix.core.available import available_unless
 from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.linear_model import available_unless
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._brought import brought
-from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._validate import new_data, regression_data, training_data
-from separatrix.estimators._weights import weighted_rows
+from separatrix.estimators._on_device import brought, worked_on
+from separatrix.estimators._validate import new_data, regression_data, training_data, weighted_rows
 from separatrix.solvers.closed_forms.least_squares import Solution, solve_least_squares
 from separatrix.solvers.closed_forms.leave_one_out import leave_one_out
 from separatrix.solvers.running.drive import Status

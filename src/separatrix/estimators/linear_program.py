@@ -8,8 +8,7 @@ import numpy as np
 
 from separatrix.certificates.separation import check_separation
 from separatrix.core.checks import two_classes
-from separatrix.core.separability import verdict_on
-from separatrix.core.verdict import Verdict, Witness
+from separatrix.core.verdict import Verdict, Witness, verdict_on
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem

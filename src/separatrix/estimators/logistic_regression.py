@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from separatrix.core import logistic_regression as core
+from separatrix.core import machine as core
 from separatrix.data.partitions import Partitions
-from separatrix.estimators._machine import Machine
+from separatrix.estimators._machine import Machine, with_callbacks
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._pair_replay import replay_each_pair
-from separatrix.estimators._watch import with_callbacks
+from separatrix.estimators.replay import replay_each_pair
 from separatrix.solvers.linear.replay import MachineFrame
 from separatrix.solvers.running.drive import Status
 

@@ -8,13 +8,12 @@ import numpy as np
 
 from separatrix.certificates.novikoff import Novikoff, check_novikoff
 from separatrix.certificates.separation import check_separation, misplaced
-from separatrix.core.available import available_unless
 from separatrix.core.checks import one_of, positive, several_classes
-from separatrix.core.settings import seed_of
+from separatrix.core.linear_model import available_unless
+from separatrix.core.models import seed_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._run import Run
-from separatrix.estimators._start import first_weights
+from separatrix.estimators._run import Run, first_weights
 from separatrix.estimators._validate import training_data
 from separatrix.problem.equilibrate import column_exponents, divided_columns
 from separatrix.problem.multiclass import KeslerProblem

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from separatrix.core import separability as core
-from separatrix.core.verdict import Verdict
+from separatrix.core.verdict import Verdict, separability_of
 from separatrix.data.partitions import Partitions
 from separatrix.estimators._validate import training_data
 
@@ -50,4 +50,4 @@ def separability(
 
         return verdict_on_rows(local_rows(X), fit_intercept)
     X, y = training_data(Separability(), X, y)
-    return core.separability_of(X, y, fit_intercept, decimal=decimal)
+    return separability_of(X, y, fit_intercept, decimal=decimal)

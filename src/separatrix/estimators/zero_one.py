@@ -18,11 +18,10 @@ from separatrix.certificates.errors import (
 )
 from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.core.checks import positive, two_classes
-from separatrix.core.separability import verdict_on
-from separatrix.core.settings import seed_of
+from separatrix.core.models import seed_of
+from separatrix.core.verdict import verdict_on
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._thin_cells import predicted_errors, through_thin_cell
 from separatrix.estimators._validate import training_data
 from separatrix.estimators._zero_one import (
     Reduced,
@@ -30,7 +29,9 @@ from separatrix.estimators._zero_one import (
     best_weights,
     cell_of,
     lower_bound,
+    predicted_errors,
     thinnest_cell,
+    through_thin_cell,
 )
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -17,22 +19,21 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.all_classes import Multinomial
-from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.core.row_weights import costs_of, row_weights
 from separatrix.estimators._machine import Machine
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import as_matrix
-from separatrix.selection._cell import Setting, signed_problems
-from separatrix.selection._progress import path_bar
-from separatrix.selection._softmax_cell import SoftmaxSetting
+from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import RULES, FoundPath, Progress, Store, cross_validate
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import grid
 from separatrix.solvers.running.threads import one_thread
+
+__all__ = ["path_bar"]
 
 # Of the seconds allowed, the share that the path may use; the rest is for the last fit.
 _FOR_THE_PATH = 0.8
@@ -222,3 +223,27 @@ class PathMachine(Machine):
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("C", self.path_.reason), *super()._facts()]
+
+
+@contextmanager
+def path_bar(enabled: bool) -> Iterator[Callable[[int, int, str], None] | None]:
+    """Give a function that takes what is done, of how much, and a few words; or None."""
+    if not (enabled and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        TextColumn("the path over C"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} machines, {task.description}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("", total=1)
+    with bar:
+        yield lambda done, total, text: bar.update(
+            task, completed=done, total=total, description=text
+        )

@@ -20,7 +20,7 @@ from separatrix.certificates.kernel_gap import signs_of
 from separatrix.core.checks import positive
 from separatrix.core.kernel_direct import refuse_direct
 from separatrix.core.kernel_machines import chunks_at, rows_at
-from separatrix.core.votes import tally
+from separatrix.core.linear_model import tally
 from separatrix.estimators._kernel_base import brought_for_kernel
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators.kernel_svm import KernelSVM

@@ -7,9 +7,8 @@ from typing import Any
 from separatrix.core import models
 from separatrix.core.all_classes import keep_multinomial
 from separatrix.core.checks import one_of
-from separatrix.estimators._machine import Machine
+from separatrix.estimators._machine import Machine, with_callbacks
 from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.selection._path_machine import PathMachine
 from separatrix.selection.path import Progress, Store

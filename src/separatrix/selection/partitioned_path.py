@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.checks import class_factors
 from separatrix.core.partitioned import Rows, fit_rows
-from separatrix.core.row_weights import class_factors
 from separatrix.errors import DataError
 from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.losses import CODES, HINGE

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.certificates.kernel_gap import KernelGap, KernelGaps
 from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
-from separatrix.core.settings import fresh
+from separatrix.core.models import fresh
 from separatrix.problem.kernels import kernel_of
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_machines import ROW_WEIGHTS, require_status

@@ -27,7 +27,7 @@ __all__ = ["RECORDS", "Packer", "Unpacker"]
 
 # Record -> the module that holds it. A file can name these and nothing else.
 RECORDS = {
-    "Calibration": "separatrix.core.probabilities",
+    "Calibration": "separatrix.core.linear_model",
     "DualityGap": "separatrix.certificates.duality_gap",
     "DualityGaps": "separatrix.certificates.duality_gap",
     "FewestErrors": "separatrix.certificates.errors",

@@ -12,7 +12,12 @@ from sklearn.utils import check_random_state
 
 from separatrix.core.checks import one_of, positive
 from separatrix.errors import DataError
-from separatrix.estimators._lifting import Lifting, as_dense, refuse_too_large, scale_or_number
+from separatrix.estimators.lift.basis_functions import (
+    Lifting,
+    as_dense,
+    refuse_too_large,
+    scale_or_number,
+)
 from separatrix.problem import lifting
 
 __all__ = ["Nystrom", "RandomFourier"]

@@ -28,6 +28,7 @@ __all__ = [
     "refuse_infinite",
     "row_weights",
     "several_classes",
+    "share_or_name",
     "two_classes",
 ]
 
@@ -148,13 +149,37 @@ def one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
         raise ValueError(f"{name} must be one of {choices}. Got {value!r} instead.")
 
 
-def positive(name: str, value: Any, whole: bool = False, zero: bool = False) -> None:
+def share_or_name(name: str, value: Any, names: Collection[str]) -> None:
+    """Refuse what is neither one of the names nor a number from 0 to 1."""
+    if isinstance(value, str):
+        one_of(name, value, names)
+        return
+    positive(name, value, zero=True)
+    if value > 1.0:
+        raise ValueError(f"{name} must be at most 1. Got {value!r} instead.")
+
+
+def positive(
+    name: str,
+    value: Any,
+    whole: bool = False,
+    zero: bool = False,
+    *,
+    optional: bool = False,
+    infinite: bool = False,
+) -> None:
     """Refuse what is not a positive (or with `zero`, non-negative) finite number.
+
+    `optional` allows None, and `infinite` inf.
 
     >>> positive("batch_size", 0, whole=True)
     Traceback (most recent call last):
     ValueError: batch_size must be a whole number above 0. Got 0 instead.
     """
+    if (optional and value is None) or (
+        infinite and isinstance(value, float | np.floating) and value == math.inf
+    ):
+        return
     kind = numbers.Integral if whole else numbers.Real
     good = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(float(value))
     if not (good and (value > 0 or (zero and value == 0))):

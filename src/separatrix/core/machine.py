@@ -6,7 +6,6 @@ One machine, one for each class against the rest, or one for each pair of classe
 
 from __future__ import annotations
 
-import math
 import os
 import time
 import warnings
@@ -61,6 +60,15 @@ from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["LinearSVM", "LogisticRegression", "NEARLY_FREE", "fit_pairs", "machine_of_a_pair"]
 
+_SUITS = {
+    "hinge": {"interior_point", "dual_coordinate", "gram"},
+    "squared_hinge": {"newton", "dual_coordinate", "gram"},
+    "logistic": {"newton", "gram"},
+}
+_SEPARATED = ("separable", "quasi-separable")
+# The C that stands in for inf where the likelihood has no maximum.
+NEARLY_FREE = 1e6
+
 
 class Machine(VotingModel):
     """A machine with the objective ``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))``, b free."""
@@ -86,8 +94,7 @@ class Machine(VotingModel):
     _unfinished: type[Warning] = UnfinishedWarning
 
     def _check_cost(self) -> None:
-        if not (isinstance(self.C, float | np.floating) and math.isinf(self.C) and self.C > 0):
-            positive("C", self.C)
+        positive("C", self.C, infinite=True)
 
     def _check_parameters(self, loss: str) -> None:
         self._check_cost()
@@ -103,8 +110,7 @@ class Machine(VotingModel):
         all_at_once = "multinomial" if loss == "logistic" else "direct"
         one_of("multi_class", self.multi_class, ("ovr", "ovo", all_at_once))
         for name in ("max_seconds", "max_passes"):
-            if getattr(self, name) is not None:
-                positive(name, getattr(self, name))
+            positive(name, getattr(self, name), optional=True)
 
     def _prepared(
         self, X: Any, y: Any, sample_weight: Any, loss: str
@@ -246,13 +252,6 @@ class Machine(VotingModel):
             warn_of_gap(self, stacklevel=6)
 
 
-_SUITS = {
-    "hinge": {"interior_point", "dual_coordinate", "gram"},
-    "squared_hinge": {"newton", "dual_coordinate", "gram"},
-    "logistic": {"newton", "gram"},
-}
-
-
 def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> list[Any]:
     """Fit `machine` as one machine for each pair of classes; return those machines."""
     X, codes, weights = machine._prepared(X, y, sample_weight, loss)
@@ -309,11 +308,6 @@ class LinearSVM(Machine, models.LinearSVM):
             self._keep(machines)
             keep_support(self, machines, codes)
         self._calibration = None
-
-
-_SEPARATED = ("separable", "quasi-separable")
-# The C that stands in for inf where the likelihood has no maximum.
-NEARLY_FREE = 1e6
 
 
 class LogisticRegression(Machine, models.LogisticRegression):

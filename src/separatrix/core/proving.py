@@ -10,20 +10,18 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.certificates.later_name import LaterName
+from separatrix.core.verdict import Verdict, separability_of
 from separatrix.errors import NotSeparableError
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.choose import MachineRun, choose, other_solver
 from separatrix.solvers.running.drive import Status, go_on
-
-if TYPE_CHECKING:
-    from separatrix.core.verdict import Verdict
 
 __all__ = [
     "About",
@@ -128,7 +126,28 @@ def solve_and_prove(
     first: Any = None,
     report: Report | None = None,
 ) -> Result_co:
-    """Solve a problem to a proved gap of at most the tolerance, or to the end of the budget."""
+    """Solve a problem to a proved gap of at most the tolerance, or to the end of the budget.
+
+    Parameters
+    ----------
+    method : callable
+        Makes a `Method` of the other five: `Hyperplane`, `CrammerSinger`, `InBlocks` and so on.
+    problem : object
+        What the method solves.
+    effort : Effort
+        How far to go, and when to stop.
+    about : About
+        What the certificate says of the data.
+    first : object, default=None
+        Where to start: what another run of this method ended with.
+    report : callable, default=None
+        Takes the state of the solver a few times a second.
+
+    Returns
+    -------
+    Fitted, or what the method returns
+        With the status OPTIMAL where the gap is proved, else why the run ended.
+    """
     machine = method(problem, effort, about, first, report)
     for left in reversed(range(machine.attempts)):
         status = machine.solve()
@@ -281,9 +300,6 @@ def first_tolerance(problem: MachineProblem, effort: Effort) -> float:
 
 def verdict_of(problem: MachineProblem) -> Verdict:
     """Return whether the rows that count are separable."""
-    # Only this needs exact arithmetic: machines are solved without it.
-    from separatrix.core.verdict import separability_of
-
     used = np.flatnonzero(problem.costs > 0.0)
     X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
     return separability_of(X, problem.signs[used], problem.rows.fit_intercept)

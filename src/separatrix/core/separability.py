@@ -34,6 +34,7 @@ __all__ = [
     "Witness",
     "as_floats",
     "as_integers",
+    "checked_witness",
     "decided_labels",
     "decided_rows",
 ]
@@ -48,6 +49,10 @@ class Witness:
 
     rows: tuple[int, ...]
     multipliers: tuple[int, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the witness as JSON can hold it."""
+        return {"rows": list(self.rows), "multipliers": [hex(m) for m in self.multipliers]}
 
     def __str__(self) -> str:
         """Say it in words."""
@@ -92,8 +97,8 @@ class Decision:
     margin: float | None = None
     witness: Witness | None = None
     boundary: np.ndarray | None = None
-    infinite: Callable[[], np.ndarray | None] = lambda: None
-    certificate: Callable[[], Partition | Separation | None] = lambda: None
+    infinite: Callable[[], np.ndarray] | None = None
+    certificate: Callable[[], Partition | Separation] | None = None
     bound: float | None = None
     classes: tuple[str, ...] = ()
     n_rows: int = 0
@@ -139,7 +144,7 @@ def decided_rows(
     if decision is not None:
         return decision
     bound = claim.bound if claim.bound is not None else 0.0
-    witness = None if places else _checked_witness(problem, claim)
+    witness = None if places else checked_witness(problem, claim)
     return Decision(
         "undecided", bound=bound, witness=witness, classes=classes, n_rows=problem.n_samples
     )
@@ -257,7 +262,7 @@ def _partition(about: _About, rows: SignedRows, claim: Claim) -> Decision | None
     signs = proved_signs(problem, certificate)
     if signs is None:
         return None
-    witness = _checked_witness(problem, claim)
+    witness = checked_witness(problem, claim)
     weights = intercept = None
     if kind == "quasi":
         original = about.original(as_floats(certificate.weights))
@@ -275,12 +280,16 @@ def _partition(about: _About, rows: SignedRows, claim: Claim) -> Decision | None
     )
 
 
-def _checked_witness(problem: SignedProblem, claim: Claim) -> Witness | None:
+def checked_witness(
+    problem: SignedProblem, claim: Claim, numbers: np.ndarray | None = None
+) -> Witness | None:
+    """Return the witness of a claim, if it is one; `numbers` are those of the rows in the data."""
     if claim.witness is None:
         return None
     chosen, multipliers = claim.witness
     part = SignedProblem(problem.X[chosen], problem.signs[chosen], problem.fit_intercept)
     if not proves_gordan(part, tuple(multipliers)):
         return None
-    order = np.argsort(chosen, kind="stable").tolist()
-    return Witness(tuple(chosen[i] for i in order), tuple(multipliers[i] for i in order))
+    named = chosen if numbers is None else numbers[chosen].tolist()
+    order = np.argsort(named, kind="stable").tolist()
+    return Witness(tuple(named[i] for i in order), tuple(multipliers[i] for i in order))

@@ -67,8 +67,8 @@ class Verdict:
         margin: float | None = None,
         witness: Witness | None = None,
         boundary: np.ndarray | None = None,
-        infinite: Callable[[], np.ndarray | None] = lambda: None,
-        certificate: Callable[[], Partition | Separation | None] = lambda: None,
+        infinite: Callable[[], np.ndarray | None] | None = None,
+        certificate: Callable[[], Partition | Separation | None] | None = None,
         bound: float | None = None,
         classes: tuple[str, ...] = (),
         n_rows: int = 0,
@@ -84,12 +84,12 @@ class Verdict:
     @cached_property
     def infinite(self) -> np.ndarray | None:
         """Where the logistic coefficients run; worked out when first needed."""
-        return self._infinite()
+        return None if self._infinite is None else self._infinite()
 
     @cached_property
     def certificate(self) -> Partition | Separation | None:
         """The proof; the data's fingerprint is taken when first needed."""
-        return self._certificate()
+        return None if self._certificate is None else self._certificate()
 
     def __bool__(self) -> bool:
         """Refuse to be taken for a yes: three answers do not fit into two."""
@@ -178,8 +178,7 @@ class Verdict:
             "weights": None if self.weights is None else [v.hex() for v in self.weights.tolist()],
             "intercept": None if self.intercept is None else self.intercept.hex(),
             "margin": None if self.margin is None else self.margin.hex(),
-            "witness": witness
-            and {"rows": list(witness.rows), "multipliers": [hex(m) for m in witness.multipliers]},
+            "witness": witness and witness.plain(),
             "boundary": self.boundary.tolist() if self.kind == "quasi-separable" else [],
             "infinite": None if self.infinite is None else [str(v) for v in self.infinite.tolist()],
             "bound": None if self.bound is None else self.bound.hex(),
@@ -325,6 +324,6 @@ def _infinite_follows(verdict: Any, X: Any, y: Any, proof: Partition | Separatio
     again = decided_labels(as_matrix(X), np.asarray(y), proof.intercept, decimal=decimal)
     if (again.kind, again.note) != (verdict.kind, verdict.note):
         return False
-    if verdict.infinite is None:
-        return True
-    return np.array_equal(np.asarray(again.infinite()), verdict.infinite, equal_nan=True)
+    if verdict.infinite is None or again.infinite is None:
+        return verdict.infinite is None
+    return np.array_equal(again.infinite(), verdict.infinite, equal_nan=True)

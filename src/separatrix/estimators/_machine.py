@@ -17,8 +17,12 @@ from separatrix.core.checks import refuse_huge
 from separatrix.core.proving import first_tolerance
 from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._on_device import device_data, name_of_rows
-from separatrix.estimators._validate import checked_weights, training_data
+from separatrix.estimators._validate import (
+    checked_weights,
+    device_data,
+    name_of_rows,
+    training_data,
+)
 from separatrix.estimators.replay import numbered
 from separatrix.problem.device_rows import on_device
 from separatrix.solvers.linear.choose import choose

@@ -28,7 +28,7 @@ from separatrix.certificates.partition import (
 )
 from separatrix.certificates.separation import Separation, divide_down, margin_range
 from separatrix.core.partitioned import Rows
-from separatrix.core.separability import as_floats, as_integers
+from separatrix.core.separability import as_floats, as_integers, checked_witness
 from separatrix.core.verdict import Verdict, Witness
 from separatrix.problem.blocks import Block, Posed, Sums, folds_of_rows
 from separatrix.problem.exact import SignedRows
@@ -256,15 +256,7 @@ class _Search:
         return replace(proof, rows=tuple(place[row] for row in proof.rows))
 
     def witness(self, claim: Claim) -> Witness | None:
-        if claim.witness is None:
-            return None
-        chosen, multipliers = claim.witness
-        part = SignedProblem(self.X[chosen], self.signs[chosen], self.posed.intercept)
-        if not proves_gordan(part, tuple(multipliers)):
-            return None
-        numbers = self.numbers[chosen].tolist()
-        order = np.argsort(numbers, kind="stable").tolist()
-        return Witness(tuple(numbers[k] for k in order), tuple(multipliers[k] for k in order))
+        return checked_witness(self.problem(), claim, self.numbers)
 
     def verdict(
         self,

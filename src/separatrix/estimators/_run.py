@@ -15,6 +15,7 @@ from separatrix.solvers.running.drive import NO_LIMIT
 
 _SINGLE_UPDATES = 1_000_000
 _WHOLE_PASSES = 10_000
+_SMALL = 0.01
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,8 @@ class Run:
     ) -> Run:
         """Read the budgets of an estimator; where an update costs a pass, allow fewer of them."""
         for name in ("max_updates", "max_passes", "max_seconds"):
-            value = getattr(estimator, name)
-            if value is not None:
-                positive(name, value, whole=name == "max_updates")
+            whole = name == "max_updates"
+            positive(name, getattr(estimator, name), whole=whole, optional=True)
         updates = estimator.max_updates
         if updates is None:
             updates = _WHOLE_PASSES if whole_passes else _SINGLE_UPDATES
@@ -76,9 +76,6 @@ class Run:
             problem = packed(problem, order)
         budget = min(int(updates), NO_LIMIT)
         return cls(method, problem, settings, budget, seconds, given, exponents, order)
-
-
-_SMALL = 0.01
 
 
 def first_weights(init: Any, problem: Any, seed: int) -> np.ndarray:

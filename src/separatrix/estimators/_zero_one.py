@@ -42,6 +42,8 @@ __all__ = [
 _LENGTHS = 4096
 _MOST_PRODUCTS = 40_000_000
 _MOST_COUNTED = 400  # roundings that are counted exactly
+_CLASSES = ("0", "1")
+_MOST_WIDENED = 20_000  # entries: a larger margin is looked for in fewer
 
 
 @dataclass(frozen=True)
@@ -111,10 +113,6 @@ def roundings(direction: tuple[int, ...], lengths: int) -> Iterator[np.ndarray]:
             yield np.array([float(v * length) for v in exact])
         except OverflowError:
             return
-
-
-_CLASSES = ("0", "1")
-_MOST_WIDENED = 20_000  # entries: a larger margin is looked for in fewer
 
 
 @dataclass(frozen=True)

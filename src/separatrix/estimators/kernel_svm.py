@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 import warnings
 from collections.abc import Iterator
@@ -29,8 +28,7 @@ from separatrix.core.kernel_machines import (
 from separatrix.core.linear_model import tally
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
-from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._validate import row_weights
+from separatrix.estimators._validate import row_weights, worked_on
 from separatrix.estimators.replay import numbered
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers.kernels import pair_replay
@@ -50,29 +48,29 @@ class KernelSVM(KernelClassifier):
 
     Parameters
     ----------
-    C : float
+    C : float, default=1.0
         What a row inside the margin costs; inf for the hard margin in the kernel's space.
-    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or function
+    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or function, default="rbf"
         ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``, ``tanh(gamma x.z + coef0)``,
         ``x.z``, a square matrix in place of X, or ``function(A, B)`` that returns a matrix.
     degree, gamma, coef0
         The kernel's parameters; gamma may be "scale", 1 / (columns * variance), or "auto",
         1 / columns.
-    tol : float
+    tol : float, default=0.001
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
-    cache_size : float
+    cache_size : float, default=500.0
         Megabytes for rows of the kernel matrix.
-    class_weight : None, "balanced" or dict
+    class_weight : None, "balanced" or dict, default=None
         Factors on the sample weights, by class.
-    max_seconds : float or None
+    max_seconds : float or None, default=None
         A budget. Where it ends the fit, the best point so far, its gap, and a warning remain.
-    multi_class : {"ovo", "ovr", "direct"}
+    multi_class : {"ovo", "ovr", "direct"}, default="ovo"
         Several classes: each against each, with votes; each against the rest; or all at once, one
         weight vector a class (Crammer and Singer), for positive kernels and finite C only. Two
         classes: ovo and ovr are the same machine, direct is that one for twice the C.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads over kernel values; None uses every core. The answer does not depend on it.
-    device : {"cpu", "cuda", "cuda:N", "auto"}
+    device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
         Where kernel values of dense rows are computed (the extra gpu: torch). "auto" takes a GPU
         where there is one. A tensor is worked on where it is. Needs a kernel given by its name.
 
@@ -177,12 +175,10 @@ class KernelSVM(KernelClassifier):
     # ---- posing
 
     def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        if not (isinstance(self.C, float | np.floating) and math.isinf(self.C) and self.C > 0):
-            positive("C", self.C)
+        positive("C", self.C, infinite=True)
         positive("tol", self.tol)
         positive("cache_size", self.cache_size)
-        if self.max_seconds is not None:
-            positive("max_seconds", self.max_seconds)
+        positive("max_seconds", self.max_seconds, optional=True)
         one_of("multi_class", self.multi_class, ("ovo", "ovr", "direct"))
         if self.n_jobs == 0:
             raise ValueError("n_jobs must not be 0. Use None for every core.")

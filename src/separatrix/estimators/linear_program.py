@@ -28,10 +28,10 @@ class LinearProgramHalfspace(LinearClassifier):
 
     Parameters
     ----------
-    slack : bool
+    slack : bool, default=False
         Allow violations and minimise their mean over each class (Bennett and Mangasarian's robust
         linear program), for classes that overlap.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
 
     Attributes
@@ -59,6 +59,7 @@ class LinearProgramHalfspace(LinearClassifier):
     ([0, 1], True)
     """
 
+    takes_many_classes = False
     dual_coef_: np.ndarray
     slack_: np.ndarray
     objective_: float
@@ -68,11 +69,6 @@ class LinearProgramHalfspace(LinearClassifier):
     def __init__(self, slack: bool = False, *, fit_intercept: bool = True) -> None:
         self.slack = slack
         self.fit_intercept = fit_intercept
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def fit(self, X: Any, y: Any) -> LinearProgramHalfspace:
         """Solve the linear program and prove what it claims."""

@@ -24,12 +24,14 @@ from separatrix.core.checks import one_of
 from separatrix.core.linear_model import Calibration
 from separatrix.data.partitions import Partitions
 from separatrix.estimators._machine import Machine, with_callbacks
-from separatrix.estimators._on_device import moved_once, worked_on
-from separatrix.estimators._validate import training_data
+from separatrix.estimators._validate import moved_once, training_data, worked_on
 from separatrix.estimators.replay import replay_each_pair
 from separatrix.solvers.linear.replay import MachineFrame
 
 __all__ = ["LinearSVM", "fitted_slopes", "held_out_calibration"]
+
+_FOLDS = 5
+_FLATTEST, _STEEPEST = 1e-6, 1e6
 
 
 class LinearSVM(Machine, core.LinearSVM):
@@ -41,40 +43,40 @@ class LinearSVM(Machine, core.LinearSVM):
 
     Parameters
     ----------
-    C : float
+    C : float, default=1.0
         What a row inside the margin costs; inf for the hard margin.
-    loss : {"hinge", "squared_hinge"}
+    loss : {"hinge", "squared_hinge"}, default="hinge"
         ``max(0, 1 - m)`` or its square.
-    tol : float
+    tol : float, default=1e-4
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
-    solver : {"auto", "newton", "interior_point", "dual_coordinate", "gram"}
+    solver : {"auto", "newton", "interior_point", "dual_coordinate", "gram"}, default="auto"
         The method of solving; auto chooses by the shape of X and the loss.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
-    intercept_penalty : float
+    intercept_penalty : float, default=0.0
         0 leaves b free. 1 adds ``1/2 b^2``, the objective of LIBLINEAR.
-    class_weight : None, "balanced" or dict
+    class_weight : None, "balanced" or dict, default=None
         Factors on the sample weights, by class.
-    max_seconds, max_passes : float or None
+    max_seconds, max_passes : float or None, default=None
         Budgets. One that ends the fit leaves the best point so far, its gap, and a warning.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         For the order of rows in dual coordinate descent.
-    warm_start : bool
+    warm_start : bool, default=False
         Whether to start from the last fit.
-    probability : bool
+    probability : bool, default=False
         Whether to calibrate probabilities on five held-out folds (five more fits).
-    multi_class : {"ovr", "ovo", "direct"}
+    multi_class : {"ovr", "ovo", "direct"}, default="ovr"
         More than two classes: each against the rest; one machine a pair, which vote, ties going to
         the larger sum of margins; or all at once (Crammer and Singer): least
         ``1/2 sum_k |w_k|^2 + C sum_i s_i max_k (1[k != y_i] + f_k(x_i) - f_y(x_i))``, f_k(x) =
         w_k.x + b_k, hinge and finite C only. Two classes: ovr and ovo are the same machine, direct
         is that machine for twice the C.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads over classes; None uses every core. The answer does not depend on it.
-    device : {"cpu", "cuda", "cuda:N", "auto"}
+    device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
         Where the work is done for dense X; "auto" takes a GPU where torch sees one. A torch tensor
         is worked on where it is. See the page on accelerators.
-    verbose : bool
+    verbose : bool, default=False
         Whether to show the gap falling.
 
     Attributes
@@ -138,10 +140,6 @@ class LinearSVM(Machine, core.LinearSVM):
 
     def _not_calibrated(self) -> Exception:
         return NotFittedError("Fit again: probability=True was set after the last fit.")
-
-
-_FOLDS = 5
-_FLATTEST, _STEEPEST = 1e-6, 1e6
 
 
 def held_out_calibration(machine: Any, X: Any, y: Any, sample_weight: Any) -> Calibration:

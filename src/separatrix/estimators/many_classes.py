@@ -170,7 +170,7 @@ class OneVsRest(ManyClasses):
     estimator
         Any two-class classifier, of this library or of scikit-learn, with ``decision_function`` or
         ``predict_proba``.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads over the machines; None uses every core. The answer does not depend on it.
 
     Attributes
@@ -211,7 +211,7 @@ class OneVsOne(ManyClasses):
     estimator
         Any two-class classifier, of this library or of scikit-learn, with ``decision_function`` or
         ``predict_proba``.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads over the machines; None uses every core. The answer does not depend on it.
 
     Attributes

@@ -21,18 +21,31 @@ __all__ = ["frames_of", "numbered", "replay", "replay_each_pair"]
 def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
     """Yield the start and then every update that ``estimator.fit(X, y)`` makes.
 
-    Frames hold the current weights ``[intercept, features...]``, the row used, the errors on all
-    rows, the margin ``min w.z / |w|`` and an upper bound on the margin of any hyperplane. The
-    estimator itself is left as it is. Time budgets are not applied. Kernel machines yield frames of
-    their own, with the pair of rows used and their multipliers before and after (rules in a
-    kernel's space: the row used and all multipliers); LinearSVM and LogisticRegression frames with
-    both objectives, whose gap closes.
+    Parameters
+    ----------
+    estimator : estimator
+        Any iterative one; it is left as it is.
+    X, y : rows and labels
+        As `fit` takes them. Time budgets are not applied.
 
+    Yields
+    ------
+    Frame
+        The current weights ``[intercept, features...]``, the row used, the errors on all rows, the
+        margin ``min w.z / |w|`` and an upper bound on the margin of any hyperplane. LinearSVM and
+        LogisticRegression: both objectives, whose gap closes. KernelSVM: the pair of rows used, and
+        their multipliers before and after. Rules in a kernel's space: the row used and all
+        multipliers.
+
+    Notes
+    -----
     Where several classes are taken by one machine each, or one a pair, the machines follow one
     another in the order of the fit: ``frame.machine`` counts them. Rows are numbered as in X, from
     0, everywhere; where one perceptron takes several classes at once, an update makes the row's
     class beat another, and ``frame.rival`` is the number of that one.
 
+    Examples
+    --------
     >>> import separatrix as sx
     >>> X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]
     >>> for frame in sx.replay(sx.Perceptron(learning_rate=0.2, init=[0, 1, 0.5]), X, y):

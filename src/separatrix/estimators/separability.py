@@ -27,10 +27,15 @@ def separability(
     ----------
     X : array or sparse matrix, n rows x d features; or what `sx.open_partitions` returns
     y : n labels of two classes; the second in sorted order is the positive one
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
-    decimal : bool
+    decimal : bool, default=False
         Decide on the decimals as written (0.1 is one tenth) instead of on the stored floats.
+
+    Returns
+    -------
+    Verdict
+        `kind` says which; hyperplane, witness and certificate prove it.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,36 +37,125 @@ from separatrix.solvers.updates.sgd_rows import SCALE
 if TYPE_CHECKING:
     from separatrix.estimators._sgd_proof import Bounds
 
-__all__ = ["GradientStream", "SGD"]
+__all__ = ["SGD"]
 
+_FIRST_LOOK = 4  # passes before the first look at the gap
 LOSSES = ("hinge", "squared_hinge", "logistic", "perceptron")
 
 
-def _without_probabilities(machine: GradientStream) -> str | None:
+def _without_probabilities(machine: SGD) -> str | None:
     if machine.loss == "logistic":
         return None
     return f"loss={machine.loss!r} has no probabilities. Fit SGD(loss='logistic')."
 
 
-class GradientStream(LinearClassifier, LogisticProbabilities):
-    """A machine of stochastic gradient steps that can be shown rows at any time."""
+@dataclass(frozen=True)
+class _CentredRun(Run):
+    """A run on columns from which something was taken, which the bias takes up."""
 
-    loss: Any
-    C: Any
-    average: Any
-    scale: Any
-    order: Any
-    max_passes: Any
-    max_seconds: Any
-    tol: Any
-    fit_intercept: Any
-    class_weight: Any
-    random_state: Any
+    centre: np.ndarray | None = None
+
+    def as_given(self, w: np.ndarray) -> np.ndarray:
+        """Return the weights for the columns as they were given."""
+        coef, intercept = self.problem.weights(w)
+        return np.asarray(self.given.homogeneous(coef, intercept - coef @ self.centre))
+
+
+class SGD(LinearClassifier, LogisticProbabilities):
+    """Learn from one row at a time, from a stream or in passes, with no step size to set.
+
+    Steps towards the least ``1/2 sum_j (p_j w_j)^2 + C sum_i s_i loss(y_i (w.x_i + b))``, with s
+    the sample weights, b never penalised, and p_j the least power of two that no entry of column j
+    exceeds (of a dense column in `fit`: less its median): columns need no scaling. After `fit` the
+    distance from the optimum is proved. In memory, `LinearSVM` and `LogisticRegression` get there;
+    this machine is for rows that come one after another, or too many to be visited often.
+
+    Parameters
+    ----------
+    loss : {"hinge", "squared_hinge", "logistic", "perceptron"}, default="hinge"
+        What a row costs that falls short of a margin of 1 (of 0, the perceptron).
+    C : float, default=1.0
+        What a row costs against the penalty; inf for no penalty, and then nothing is proved. The
+        perceptron has no penalty: with one, its optimum would be w = 0.
+    average : bool, default=True
+        Hand over the mean of the weights over time, each moment counting by its time, and not the
+        last weights. In a stream whose law changes the last are better.
+    scale : bool, default=True
+        False takes every p_j as 1: the objective of `LinearSVM` to the letter.
+    order : {"random", "cyclic"}, default="random"
+        How `fit` visits rows: in an order drawn for each pass from what the rows hold, so that the
+        answer does not depend on how they stand; or as they stand.
+    max_passes, max_seconds : float or None
+        Budgets of `fit`.
+    tol : float, default=0.01
+        Stop `fit` when (objective - lower bound) <= tol * objective.
+    fit_intercept : bool, default=True
+        Whether the hyperplane may miss the origin.
+    class_weight : None, "balanced" or dict, default=None
+        Factors of the rows' weights by class; `partial_fit` takes a dictionary only.
+    random_state : int, RandomState or None, default=0
+        For the random order.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The hyperplane; ``classes_[1]`` is its positive side. One row a class if there are several,
+        each against the rest.
+    objective_, dual_objective_, gap_
+        After `fit`: the objective, a lower bound on any, and their relative difference, proved;
+        None where nothing is (streams, the perceptron, C=inf).
+    certificate_ : DualityGap, DualityGaps, ScaledGap, Separation or None
+        The proof; ``certificate_.check(X, y)`` proves it again. For the perceptron, whether the
+        weights separate the rows. None after `partial_fit`.
+    status_, n_iter_, n_passes_
+        Why the run ended, the rows visited, and the passes over them.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0, 2.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], ["up", "up", "down", "down"]
+    >>> machine = sx.SGD(max_passes=256).fit(X, y)
+    >>> machine.predict([[0.0, 1.0]]).tolist(), machine.gap_ <= 0.01
+    (['up'], True)
+    >>> stream = sx.SGD(loss="logistic")
+    >>> for row, label in zip(X, y):
+    ...     stream = stream.partial_fit([row], [label], classes=["down", "up"])
+    >>> stream.predict([[0.0, 1.0]]).tolist(), str(stream.status_)
+    (['up'], 'streaming')
+    """
+
     objective_: Any
     dual_objective_: Any
     gap_: float | None
     _stream: tuple[np.ndarray, ...]  # slots, sums, totals; or those of some features alone
     _centre: np.ndarray  # taken from the columns before they are learned
+
+    def __init__(
+        self,
+        loss: str = "hinge",
+        *,
+        C: float = 1.0,
+        average: bool = True,
+        scale: bool = True,
+        order: str = "random",
+        max_passes: float = 16,
+        max_seconds: float | None = None,
+        tol: float = 0.01,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.loss = loss
+        self.C = C
+        self.average = average
+        self.scale = scale
+        self.order = order
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.random_state = random_state
 
     @available_unless(_without_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -81,12 +170,10 @@ class GradientStream(LinearClassifier, LogisticProbabilities):
     def _check_parameters(self) -> None:
         one_of("loss", self.loss, LOSSES)
         one_of("order", self.order, ("random", "cyclic"))
-        if not (isinstance(self.C, float | np.floating) and math.isinf(self.C) and self.C > 0):
-            positive("C", self.C)
+        positive("C", self.C, infinite=True)
         positive("max_passes", self.max_passes)
         positive("tol", self.tol)
-        if self.max_seconds is not None:
-            positive("max_seconds", self.max_seconds)
+        positive("max_seconds", self.max_seconds, optional=True)
 
     def _settings(self, weights: np.ndarray | None) -> dict[str, Any]:
         return {
@@ -103,7 +190,7 @@ class GradientStream(LinearClassifier, LogisticProbabilities):
             return SignedProblem(X, np.where(codes == 1, 1.0, -1.0), bool(self.fit_intercept))
         return KeslerProblem(X, codes, len(self.classes_), bool(self.fit_intercept))
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> SGD:
         """Go once over new rows, as they stand, from where the last call ended.
 
         Name all classes at first. There is no certificate: it would speak of all the data.
@@ -180,112 +267,6 @@ class GradientStream(LinearClassifier, LogisticProbabilities):
         self.intercept_ = (answer[:, 0] - self.coef_ @ self._centre) * bool(self.fit_intercept)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
         self._stream = (memory.slots, memory.sums, memory.totals)
-
-
-_FIRST_LOOK = 4  # passes before the first look at the gap
-
-
-@dataclass(frozen=True)
-class _CentredRun(Run):
-    """A run on columns from which something was taken, which the bias takes up."""
-
-    centre: np.ndarray | None = None
-
-    def as_given(self, w: np.ndarray) -> np.ndarray:
-        """Return the weights for the columns as they were given."""
-        coef, intercept = self.problem.weights(w)
-        return np.asarray(self.given.homogeneous(coef, intercept - coef @ self.centre))
-
-
-class SGD(GradientStream):
-    """Learn from one row at a time, from a stream or in passes, with no step size to set.
-
-    Steps towards the least ``1/2 sum_j (p_j w_j)^2 + C sum_i s_i loss(y_i (w.x_i + b))``, with s
-    the sample weights, b never penalised, and p_j the least power of two that no entry of column j
-    exceeds (of a dense column in `fit`: less its median): columns need no scaling. After `fit` the
-    distance from the optimum is proved. In memory, `LinearSVM` and `LogisticRegression` get there;
-    this machine is for rows that come one after another, or too many to be visited often.
-
-    Parameters
-    ----------
-    loss : {"hinge", "squared_hinge", "logistic", "perceptron"}
-        What a row costs that falls short of a margin of 1 (of 0, the perceptron).
-    C : float
-        What a row costs against the penalty; inf for no penalty, and then nothing is proved. The
-        perceptron has no penalty: with one, its optimum would be w = 0.
-    average : bool
-        Hand over the mean of the weights over time, each moment counting by its time, and not the
-        last weights. In a stream whose law changes the last are better.
-    scale : bool
-        False takes every p_j as 1: the objective of `LinearSVM` to the letter.
-    order : {"random", "cyclic"}
-        How `fit` visits rows: in an order drawn for each pass from what the rows hold, so that the
-        answer does not depend on how they stand; or as they stand.
-    max_passes, max_seconds : float or None
-        Budgets of `fit`.
-    tol : float
-        Stop `fit` when (objective - lower bound) <= tol * objective.
-    fit_intercept : bool
-        Whether the hyperplane may miss the origin.
-    class_weight : None, "balanced" or dict
-        Factors of the rows' weights by class; `partial_fit` takes a dictionary only.
-    random_state : int, RandomState or None
-        For the random order.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_
-        The hyperplane; ``classes_[1]`` is its positive side. One row a class if there are several,
-        each against the rest.
-    objective_, dual_objective_, gap_
-        After `fit`: the objective, a lower bound on any, and their relative difference, proved;
-        None where nothing is (streams, the perceptron, C=inf).
-    certificate_ : DualityGap, DualityGaps, ScaledGap, Separation or None
-        The proof; ``certificate_.check(X, y)`` proves it again. For the perceptron, whether the
-        weights separate the rows. None after `partial_fit`.
-    status_, n_iter_, n_passes_
-        Why the run ended, the rows visited, and the passes over them.
-
-    Examples
-    --------
-    >>> import separatrix as sx
-    >>> X, y = [[0.0, 2.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], ["up", "up", "down", "down"]
-    >>> machine = sx.SGD(max_passes=256).fit(X, y)
-    >>> machine.predict([[0.0, 1.0]]).tolist(), machine.gap_ <= 0.01
-    (['up'], True)
-    >>> stream = sx.SGD(loss="logistic")
-    >>> for row, label in zip(X, y):
-    ...     stream = stream.partial_fit([row], [label], classes=["down", "up"])
-    >>> stream.predict([[0.0, 1.0]]).tolist(), str(stream.status_)
-    (['up'], 'streaming')
-    """
-
-    def __init__(
-        self,
-        loss: str = "hinge",
-        *,
-        C: float = 1.0,
-        average: bool = True,
-        scale: bool = True,
-        order: str = "random",
-        max_passes: float = 16,
-        max_seconds: float | None = None,
-        tol: float = 0.01,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.average = average
-        self.scale = scale
-        self.order = order
-        self.max_passes = max_passes
-        self.max_seconds = max_seconds
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.random_state = random_state
 
     def _run(self, X: Any, y: Any) -> Run:
         """Pose the problem and the settings, for `sx.replay`."""

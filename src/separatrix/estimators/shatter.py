@@ -28,8 +28,12 @@ from separatrix.solvers.separability.exact_simplex import alternative
 
 __all__ = ["Labeling", "Shattering", "cover_count", "name_case", "shatter"]
 
+FORMAT = "separatrix-shattering-1"
 MOST_POINTS = 12
+_LINES_SHOWN = 16
 _CLASSES = ("0", "1")
+SAME, LINE, TRIANGLE, DIAGONALS = "same point", "on the line", "inside the triangle", "diagonals"
+SIMPLEX, HULLS, CANCEL = "inside the simplex", "hulls meet", "vectors cancel"
 
 
 def shatter(points: Any, fit_intercept: bool = True, *, names: Any = None) -> Shattering:
@@ -38,9 +42,14 @@ def shatter(points: Any, fit_intercept: bool = True, *, names: Any = None) -> Sh
     Parameters
     ----------
     points : array, n points x d coordinates, 12 points at most
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplanes may miss the origin.
     names : n texts, or None for A, B, C, ...
+
+    Returns
+    -------
+    Shattering
+        Every labeling, in the order of counting, each with its verdict and proof.
 
     Examples
     --------
@@ -146,13 +155,6 @@ def _mirrored(labeling: Labeling, X: np.ndarray) -> Labeling:
     )
 
 
-FORMAT = "separatrix-shattering-1"
-_LINES_SHOWN = 16
-
-SAME, LINE, TRIANGLE, DIAGONALS = "same point", "on the line", "inside the triangle", "diagonals"
-SIMPLEX, HULLS, CANCEL = "inside the simplex", "hulls meet", "vectors cancel"
-
-
 def cover_count(n_points: int, dimension: int) -> int:
     """Return in how many ways a hyperplane divides points in general position (Cover 1965).
 
@@ -234,7 +236,8 @@ class Labeling:
             np.asarray(points, dtype=np.float64), signs, self.certificate.intercept
         )
         if not self.possible:
-            return self.witness is not None and _witness_holds(problem, self.witness)
+            found = self.witness
+            return found is not None and is_witness(problem, found.rows, found.multipliers)
         if isinstance(self.certificate, Partition):
             return bool((margin_signs(problem, self.certificate.weights) > 0).all())
         return margin_range(problem, np.array(self.certificate.weights))[0] > 0
@@ -242,10 +245,6 @@ class Labeling:
     def __str__(self) -> str:
         """Say the verdict in one line."""
         return f"{self.text}  {'possible' if self.possible else f'impossible: {self.reason}'}"
-
-
-def _witness_holds(problem: SignedProblem, witness: Witness) -> bool:
-    return is_witness(problem, witness.rows, witness.multipliers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,13 +342,11 @@ class Shattering:
 
 
 def _as_json(labeling: Labeling) -> dict[str, Any]:
-    witness = labeling.witness
     return {
         "labels": labeling.text,
         "kind": labeling.kind,
         "case": labeling.case,
         "reason": labeling.reason,
-        "witness": witness
-        and {"rows": list(witness.rows), "multipliers": [hex(m) for m in witness.multipliers]},
+        "witness": labeling.witness and labeling.witness.plain(),
         "certificate": json.loads(labeling.certificate.to_json()),
     }

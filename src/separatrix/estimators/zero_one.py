@@ -51,9 +51,9 @@ class ZeroOne(LinearClassifier):
 
     Parameters
     ----------
-    max_seconds : float
+    max_seconds : float, default=60.0
         When to stop closing in. The answer is then the best hyperplane found, and the bound proved.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         For the local search.
 
     Attributes
@@ -88,6 +88,7 @@ class ZeroOne(LinearClassifier):
     True
     """
 
+    takes_many_classes = False
     errors_: Any
     lower_bound_: Any
     solver_bound_: Any
@@ -96,11 +97,6 @@ class ZeroOne(LinearClassifier):
     def __init__(self, max_seconds: float = 60.0, *, random_state: Any = 0) -> None:
         self.max_seconds = max_seconds
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ZeroOne:
         """Find the hyperplane and prove what it claims; weights must be whole numbers."""

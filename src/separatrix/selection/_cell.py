@@ -37,19 +37,11 @@ from separatrix.selection.folds import Fold
 from separatrix.solvers.linear.device.side_by_side import side_by_side
 from separatrix.solvers.running.drive import Status
 
-__all__ = [
-    "Arrays",
-    "Cancelled",
-    "Facts",
-    "Setting",
-    "SoftmaxSetting",
-    "averaged",
-    "signed_problems",
-    "solve_cell",
-]
+__all__ = ["Arrays", "Cancelled", "Facts", "Setting", "SoftmaxSetting", "signed_problems"]
 
 Facts = dict[str, Any]
 Arrays = dict[str, np.ndarray]
+_ENTRIES_AT_A_TIME = 1 << 24
 Judge = Callable[[np.ndarray, Fold], float]
 
 
@@ -87,12 +79,69 @@ class Setting:
             raise Cancelled
 
     def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
-        """Solve and prove the machines of one C on one fold."""
-        return solve_cell(self, C, fold, first)
+        """Solve and prove the machines of one C on one fold, from where another C ended."""
+        begun = time.thread_time()
+        weights = self.fold_weights(fold)
+        costs, effort = costs_of(C, weights), self.effort
+        problems = [
+            MachineProblem(rows, costs, CODES[self.loss], self.bias_penalty) for rows in self.rows
+        ]
+        starts: list[Any] = [None] * len(problems)
+        if first is not None:
+            starts = list(zip(first["weights"], first["multipliers"], strict=True))
+        if len(problems) > 1 and on_device(problems[0].X):
+            tol = first_tolerance(problems[0], effort)
+            starts = side_by_side(problems, tol, starts, effort.deadline)
+        machines = []
+        for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
+            about = About.known("", self.classes, number if len(problems) > 1 else 1)
+            machines.append(solve_and_prove(Hyperplane, problem, effort, about, start, self.go_on))
+        alphas = np.array([machine.proof.multipliers for machine in machines])
+        arrays = {"weights": np.array([one.weights for one in machines]), "multipliers": alphas}
+        scores = np.array([machine.signs * machine.proof.margins for machine in machines])
+        predicted = (scores[0] > 0.0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)
+        facts = {"C": C, "fold": fold, **self._errors(fold, weights, predicted)}
+        facts["n_support"] = int((alphas > 0.0).any(axis=0).sum())
+        facts |= self._figures(fold, machines, arrays["weights"])
+        return facts | {"seconds": time.thread_time() - begun}, arrays
+
+    def _errors(self, fold: int, weights: np.ndarray, predicted: np.ndarray) -> Facts:
+        """Return the shares of the weight predicted wrongly: held out, and trained on."""
+        wrong, judged = predicted != self.codes, self.weights * self.folds[fold].validation
+        return {
+            "validation_error": float(judged @ wrong / judged.sum()),
+            "training_error": float(weights @ wrong / weights.sum()),
+        }
+
+    def _figures(self, fold: int, machines: list[Fitted], W: np.ndarray) -> Facts:
+        """Return margin, gap and work of the machines with these weights, and their score."""
+        longest = float(np.linalg.norm(W[:, 1:], axis=1).max())
+        status = Status.OPTIMAL
+        for machine in machines:
+            status = machine.status if machine.status is not Status.OPTIMAL else status
+        facts: Facts = {
+            "margin": 1.0 / longest if longest > 0.0 else float("inf"),
+            "gap": float(max(machine.proof.gap for machine in machines)),
+            "status": str(status),
+            "iterations": int(max(machine.updates for machine in machines)),
+            "passes": float(max(machine.passes for machine in machines)),
+        }
+        if self.judge is not None:
+            facts["score"] = float(self.judge(self._shown(W), self.folds[fold]))
+        return facts
+
+    def _shown(self, W: np.ndarray) -> np.ndarray:
+        """Return the weights as a model has them."""
+        return W
 
     def averaged(self, cells: list[Arrays]) -> Arrays:
-        """Return a start for all the rows."""
-        return averaged(self, cells)
+        """Return a start for all the rows: the mean of the folds, each row over its own."""
+        trained = sum(fold.train > 0.0 for fold in self.folds)
+        total = np.sum([cell["multipliers"] for cell in cells], axis=0)
+        return {
+            "weights": np.mean([cell["weights"] for cell in cells], axis=0),
+            "multipliers": total / np.maximum(trained, 1),
+        }
 
 
 def signed_problems(
@@ -104,81 +153,6 @@ def signed_problems(
     return tuple(
         SignedProblem(X, np.where(codes == k, 1.0, -1.0), fit_intercept, known) for k in numbers
     )
-
-
-def solve_cell(setting: Setting, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
-    """Solve and prove the machines of one C on one fold, from where another C ended."""
-    begun = time.thread_time()
-    weights = setting.fold_weights(fold)
-    costs = costs_of(C, weights)
-    machines = []
-    problems = [
-        MachineProblem(rows, costs, CODES[setting.loss], setting.bias_penalty)
-        for rows in setting.rows
-    ]
-    starts: list[Any] = [None] * len(problems)
-    if first is not None:
-        starts = list(zip(first["weights"], first["multipliers"], strict=True))
-    if len(problems) > 1 and on_device(problems[0].X):
-        tol = first_tolerance(problems[0], setting.effort)
-        starts = side_by_side(problems, tol, starts, setting.effort.deadline)
-    for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
-        about = About.known("", setting.classes, number if len(setting.rows) > 1 else 1)
-        effort, report = setting.effort, setting.go_on
-        machines.append(solve_and_prove(Hyperplane, problem, effort, about, start, report))
-    arrays = {
-        "weights": np.array([machine.weights for machine in machines]),
-        "multipliers": np.array([machine.proof.multipliers for machine in machines]),
-    }
-    facts = _facts(setting, C, fold, machines, arrays, weights)
-    return facts | {"seconds": time.thread_time() - begun}, arrays
-
-
-def _facts(
-    setting: Setting,
-    C: float,
-    fold: int,
-    machines: list[Fitted],
-    arrays: Arrays,
-    weights: np.ndarray,
-) -> Facts:
-    scores = np.array([machine.signs * machine.proof.margins for machine in machines])
-    predicted = (scores[0] > 0.0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)
-    wrong = predicted != setting.codes
-    judged = setting.weights * setting.folds[fold].validation
-    lengths = np.linalg.norm(arrays["weights"][:, 1:], axis=1)
-    longest = float(lengths.max())
-    status = Status.OPTIMAL
-    for machine in machines:
-        status = machine.status if machine.status is not Status.OPTIMAL else status
-    facts: Facts = {
-        "C": C,
-        "fold": fold,
-        "validation_error": float(judged @ wrong / judged.sum()),
-        "training_error": float(weights @ wrong / weights.sum()),
-        "n_support": int((arrays["multipliers"] > 0.0).any(axis=0).sum()),
-        "margin": 1.0 / longest if longest > 0.0 else float("inf"),
-        "gap": float(max(machine.proof.gap for machine in machines)),
-        "status": str(status),
-        "iterations": int(max(machine.updates for machine in machines)),
-        "passes": float(max(machine.passes for machine in machines)),
-    }
-    if setting.judge is not None:
-        facts["score"] = float(setting.judge(arrays["weights"], setting.folds[fold]))
-    return facts
-
-
-def averaged(setting: Setting, cells: list[Arrays]) -> Arrays:
-    """Return a start for all the rows: the mean of the folds, each row over those it trained in."""
-    trained = sum(fold.train > 0.0 for fold in setting.folds)
-    total = np.sum([cell["multipliers"] for cell in cells], axis=0)
-    return {
-        "weights": np.mean([cell["weights"] for cell in cells], axis=0),
-        "multipliers": total / np.maximum(trained, 1),
-    }
-
-
-_ENTRIES_AT_A_TIME = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,33 +184,18 @@ class SoftmaxSetting(Setting):
         start = None if first is None else first["weights"]
         problem, about = self.problem(C, weights), About.known("", self.classes)
         found = solve_and_prove(Multinomial, problem, self.effort, about, start, self.go_on)
-        facts = self._facts_of(C, fold, found, weights)
-        return facts | {"seconds": time.thread_time() - begun}, {"weights": found.proof.weights}
+        W = found.proof.weights
+        facts = {"C": C, "fold": fold, **self._errors(fold, weights, predicted(self.X, W))}
+        facts["n_support"] = int((weights > 0.0).sum())
+        facts |= self._figures(fold, [found], W)
+        return facts | {"seconds": time.thread_time() - begun}, {"weights": W}
+
+    def _shown(self, W: np.ndarray) -> np.ndarray:
+        return two_as_one(W)
 
     def averaged(self, cells: list[Arrays]) -> Arrays:
         """Return a start for all the rows: the mean of the folds."""
         return {"weights": np.mean([cell["weights"] for cell in cells], axis=0)}
-
-    def _facts_of(self, C: float, fold: int, found: Fitted, weights: np.ndarray) -> Facts:
-        W = found.proof.weights
-        wrong = predicted(self.X, W) != self.codes
-        judged = self.weights * self.folds[fold].validation
-        longest = float(np.linalg.norm(W[:, 1:], axis=1).max())
-        facts: Facts = {
-            "C": C,
-            "fold": fold,
-            "validation_error": float(judged @ wrong / judged.sum()),
-            "training_error": float(weights @ wrong / weights.sum()),
-            "n_support": int((weights > 0.0).sum()),
-            "margin": 1.0 / longest if longest > 0.0 else float("inf"),
-            "gap": float(found.proof.gap),
-            "status": str(found.status),
-            "iterations": found.updates,
-            "passes": found.passes,
-        }
-        if self.judge is not None:
-            facts["score"] = float(self.judge(two_as_one(W), self.folds[fold]))
-        return facts
 
 
 def predicted(X: Any, weights: np.ndarray) -> np.ndarray:

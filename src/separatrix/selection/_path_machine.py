@@ -11,17 +11,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.all_classes import Multinomial
+from separatrix.core.all_classes import Multinomial, keep_multinomial
 from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
+from separatrix.core.keeping import keep_support
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.estimators._machine import Machine
+from separatrix.estimators._machine import Machine, with_callbacks
+from separatrix.estimators._validate import worked_on
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
@@ -37,6 +39,17 @@ __all__ = ["path_bar"]
 
 # Of the seconds allowed, the share that the path may use; the rest is for the last fit.
 _FOR_THE_PATH = 0.8
+
+
+class _Asked(NamedTuple):
+    """What `fit` is given."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    groups: Any
+    store: Store | None
+    progress: Progress | None
 
 
 class _Walked(NamedTuple):
@@ -79,68 +92,65 @@ class PathMachine(Machine):
         """Return a machine of the kind whose C is chosen, for scorers to ask."""
         raise NotImplementedError
 
-    def _fit_path(
+    def _check_kind(self) -> None:
+        """Refuse a loss, or a way with many classes, that there is not."""
+        raise NotImplementedError
+
+    @property
+    def _searched_loss(self) -> str:
+        return str(getattr(self, "loss", "logistic"))
+
+    @with_callbacks
+    def fit(
         self,
         X: Any,
         y: Any,
-        sample_weight: Any,
-        groups: Any,
-        loss: str,
-        store: Store | None,
-        progress: Progress | None,
-    ) -> tuple[list[Fitted], np.ndarray]:
-        """Choose C and return the machines for it, on all the rows, and their class numbers."""
-        options = loss, store, progress
-        walked = self._walked(X, y, sample_weight, groups, *options)
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        store: Store | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Choose C over the folds, fit on all the rows, and prove how close to the best that is.
+
+        `store` keeps finished machines, so that an interrupted fit can be taken up again (see
+        `selection.path`); `progress` is called with what is done, of how much, and where.
+        """
+        self._check_kind()
+        with worked_on(self, X):
+            self._fit_path(_Asked(X, y, sample_weight, groups, store, progress))
+        return self
+
+    def _fit_path(self, asked: _Asked) -> None:
+        """Choose C, and keep the machines for it, on all the rows."""
+        walked = self._walked(asked)
+        if self.multi_class == "multinomial":
+            keep_multinomial(self, self._multinomial(walked))
+            return
         setting, start = walked.setting, walked.found.start
-        costs = costs_of(self.C_, walked.weights)
+        costs, loss = costs_of(self.C_, walked.weights), CODES[self._searched_loss]
         problems = [
-            MachineProblem(rows, costs, CODES[loss], setting.bias_penalty) for rows in setting.rows
+            MachineProblem(rows, costs, loss, setting.bias_penalty) for rows in setting.rows
         ]
         firsts = list(zip(start["weights"], start["multipliers"], strict=True))
         X, y, codes = walked.X, walked.y, setting.codes
-        return self._solved(X, y, codes, problems, walked.effort, firsts), codes
+        machines = self._solved(X, y, codes, problems, walked.effort, firsts)
+        self._keep(machines)
+        if self.keeps_support:
+            keep_support(self, machines, codes)
 
-    def _walked(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        loss: str,
-        store: Store | None,
-        progress: Progress | None,
-        softmax: bool = False,
-    ) -> _Walked:
+    def _walked(self, asked: _Asked) -> _Walked:
         """Choose C, of the multinomial machine or of those of one class or two."""
-        self._check_parameters(loss)
+        self._check_parameters(self._searched_loss)
         Cs, given = grid(self.Cs)
         effort = self._effort()
-        X, y, sample_weight = self._placed(X, y, sample_weight)
+        X, y, sample_weight = self._placed(asked.X, asked.y, asked.sample_weight)
         self.classes_, codes = several_classes(self, y)
         X = as_matrix(X)
-        weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         all_weights = row_weights(self, codes, sample_weight, self.class_weight)
-        seconds = effort.deadline - time.perf_counter()
-        intercept, K = bool(self.fit_intercept), len(self.classes_)
-        kind: Any = partial(SoftmaxSetting, X=X, fit_intercept=intercept) if softmax else Setting
-        setting = kind(
-            rows=() if softmax else signed_problems(X, codes, K, intercept),
-            codes=codes,
-            classes=self.classes_,
-            weights=weights,
-            folds=tuple(
-                folds_of(
-                    self.cv, X, codes, self.classes_, weights=weights, groups=groups,
-                    seed=effort.seed,
-                )
-            ),
-            loss=loss,
-            effort=replace(effort, deadline=time.perf_counter() + _FOR_THE_PATH * seconds),
-            bias_penalty=float(self.intercept_penalty),
-            class_weight=self.class_weight,
-            judge=self._judge(X, y, sample_weight),
-        )  # fmt: skip
+        setting = self._setting(X, codes, sample_weight, asked.groups, effort)
+        setting = replace(setting, judge=self._judge(X, y, sample_weight))
+        progress = asked.progress
         with path_bar(bool(self.verbose) and progress is None) as bar:
             found = cross_validate(
                 setting,
@@ -150,25 +160,40 @@ class PathMachine(Machine):
                 rule=self.rule,
                 # A device is busy with one machine; threads would only share its memory.
                 workers=1 if on_device(X) else self._cores(),
-                store=store,
+                store=asked.store,
                 progress=progress or bar,
             )
         self.path_, self.C_ = found.table, found.C
         self._warn_of_cells(found)
         return _Walked(X, y, setting, found, all_weights, effort)
 
-    def _fit_softmax_path(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        store: Store | None,
-        progress: Progress | None,
-    ) -> Fitted:
-        """Choose C for the multinomial machine, and return the one on all the rows."""
-        options = "logistic", store, progress
-        walked = self._walked(X, y, sample_weight, groups, *options, softmax=True)
+    def _setting(
+        self, X: Any, codes: np.ndarray, sample_weight: Any, groups: Any, effort: Effort
+    ) -> Setting:
+        """Return what all cells share: rows, folds, and their part of the time."""
+        softmax = self.multi_class == "multinomial"
+        weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+        seconds = effort.deadline - time.perf_counter()
+        folds = folds_of(
+            self.cv, X, codes, self.classes_, weights=weights, groups=groups, seed=effort.seed
+        )
+        intercept, K = bool(self.fit_intercept), len(self.classes_)
+        kind: Any = partial(SoftmaxSetting, X=X, fit_intercept=intercept) if softmax else Setting
+        setting: Setting = kind(
+            rows=() if softmax else signed_problems(X, codes, K, intercept),
+            codes=codes,
+            classes=self.classes_,
+            weights=weights,
+            folds=tuple(folds),
+            loss=self._searched_loss,
+            effort=replace(effort, deadline=time.perf_counter() + _FOR_THE_PATH * seconds),
+            bias_penalty=float(self.intercept_penalty),
+            class_weight=self.class_weight,
+        )
+        return setting
+
+    def _multinomial(self, walked: _Walked) -> Fitted:
+        """Return the multinomial machine on all the rows."""
         names = tuple(str(name) for name in self.classes_)
         problem = walked.setting.problem(self.C_, walked.weights)
         with one_thread(), ThreadPoolExecutor(self._cores() + 1) as pool:

@@ -36,6 +36,13 @@ __all__ = [
     "vc",
 ]
 
+_DRAWN = "the rows were drawn independently, from the distribution that new rows will come from"
+_FIXED = "the class of rules was fixed before the rows were seen"
+_UNSEEN = "the rule was fixed before it met these rows: they had no part in its training or choice"
+_STRUCTURAL = "sqrt((h (ln(2 L / h) + 1) - ln(eta / 4)) / L)"
+_CONSISTENT = "2 (h log2(2 e L / h) + log2(2 / eta)) / L"
+_MOST_ROWS = 10**18
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -187,19 +194,22 @@ class StructuralRisk:
         return "\n".join(lines)
 
 
-_DRAWN = "the rows were drawn independently, from the distribution that new rows will come from"
-_FIXED = "the class of rules was fixed before the rows were seen"
-_UNSEEN = "the rule was fixed before it met these rows: they had no part in its training or choice"
-_STRUCTURAL = "sqrt((h (ln(2 L / h) + 1) - ln(eta / 4)) / L)"
-_CONSISTENT = "2 (h log2(2 e L / h) + log2(2 / eta)) / L"
-_MOST_ROWS = 10**18
-
-
 # ---- capacities
 
 
 def halfspace_dimension(features: int, intercept: bool = True) -> int:
     """Return the VC dimension of halfspaces: d + 1, or d for those through the origin.
+
+    Parameters
+    ----------
+    features : int
+        The number of columns, d.
+    intercept : bool, default=True
+        Whether hyperplanes may miss the origin.
+
+    Returns
+    -------
+    int
 
     >>> halfspace_dimension(2), halfspace_dimension(2, intercept=False)
     (3, 2)
@@ -213,6 +223,17 @@ def margin_capacity(radius: float, margin: float, features: int | None = None) -
 
     The rows lie in a ball of that radius, and the margin is the distance from the hyperplane to the
     nearest row. The quotient is computed without rounding and its whole part taken.
+
+    Parameters
+    ----------
+    radius, margin : float
+        Above 0.
+    features : int or None, default=None
+        The number of columns, D; None where it does not count.
+
+    Returns
+    -------
+    int
 
     >>> margin_capacity(radius=3.0, margin=1.0), margin_capacity(3.0, 1.0, features=2)
     (10, 3)
@@ -234,8 +255,20 @@ def vc(
 ) -> Bound:
     """Bound the error on new rows from the errors on n training rows, by Vapnik's inequality.
 
-    `capacity` is the VC dimension of the class (`halfspace_dimension`). `strict` adds the
-    1 / n that Vapnik's proof of 1998 carries and most texts leave out.
+    Parameters
+    ----------
+    errors, n : int
+        The errors on n training rows.
+    capacity : int
+        The VC dimension of the class (`halfspace_dimension`).
+    confidence : float, default=0.95
+        With what probability the bound is to hold.
+    strict : bool, default=False
+        Add the 1 / n that Vapnik's proof of 1998 carries and most texts leave out.
+
+    Returns
+    -------
+    Bound
 
     >>> bound = vc(errors=3, n=1000, capacity=3)
     >>> round(bound.value, 4), bound.is_vacuous
@@ -263,8 +296,20 @@ def margin(
 ) -> Bound:
     """Bound the error on new rows of hyperplanes with a margin.
 
-    The capacity is `margin_capacity`, whatever the number of features. A training row inside the
-    margin counts as an error.
+    The capacity is `margin_capacity`, whatever the number of features.
+
+    Parameters
+    ----------
+    errors, n : int
+        The errors on n training rows; a row inside the margin counts as one.
+    radius, margin, features
+        As in `margin_capacity`.
+    confidence : float, default=0.95
+        With what probability the bound is to hold.
+
+    Returns
+    -------
+    Bound
 
     >>> margin(errors=0, n=10_000, radius=5.0, margin=1.0).capacity
     26
@@ -289,6 +334,17 @@ def consistent(n: int, capacity: int, confidence: float = 0.95) -> Bound:
     ``R <= 2 (h log2(2 e n / h) + log2(2 / eta)) / n`` (Blumer et al. 1989): of order h / n where
     Vapnik's general bound is of order sqrt(h / n).
 
+    Parameters
+    ----------
+    n, capacity : int
+        Training rows, and the VC dimension of the class.
+    confidence : float, default=0.95
+        With what probability the bound is to hold.
+
+    Returns
+    -------
+    Bound
+
     >>> consistent(n=1000, capacity=3).value < vc(0, 1000, 3).value
     True
     """
@@ -305,7 +361,20 @@ def sample_size(
 ) -> SampleSize:
     """Return how many rows make the capacity term at most `error`.
 
-    With `consistent`, for rules without training errors: far fewer are enough.
+    Parameters
+    ----------
+    capacity : int
+        The VC dimension of the class.
+    error : float
+        What the capacity term may come to.
+    confidence : float, default=0.95
+        With what probability the bound is to hold.
+    consistent : bool, default=False
+        For rules without training errors: far fewer rows are enough.
+
+    Returns
+    -------
+    SampleSize
 
     >>> sample_size(capacity=3, error=0.05).value
     13916
@@ -333,7 +402,18 @@ def structural_risk(
 ) -> StructuralRisk:
     """Compare nested classes, given as (name, capacity, errors), by their bounds.
 
-    All bounds are to hold at once, so each gets an equal share of 1 - `confidence`.
+    Parameters
+    ----------
+    classes : iterable of (str, int, int)
+        Name, capacity and training errors of each, from the smallest class on.
+    n : int
+        The number of training rows.
+    confidence : float, default=0.95
+        With what probability all bounds hold at once: each gets an equal share of the rest.
+
+    Returns
+    -------
+    StructuralRisk
 
     >>> risk = structural_risk([("line", 3, 180), ("conic", 6, 20), ("cubic", 10, 18)], n=1000)
     >>> risk.chosen.name
@@ -359,8 +439,17 @@ def structural_risk(
 def binomial(errors: int, n: int, confidence: float = 0.95) -> Interval:
     """Return the exact (Clopper-Pearson) interval for an error rate, from a test set.
 
-    It covers the true rate with at least the confidence, whatever the rate; both sides share the
-    rest equally.
+    Parameters
+    ----------
+    errors, n : int
+        The errors on n rows that the rule had not met.
+    confidence : float, default=0.95
+        The interval covers the true rate with at least this probability, whatever the rate; both
+        sides share the rest equally.
+
+    Returns
+    -------
+    Interval
 
     >>> interval = binomial(errors=0, n=100)
     >>> interval.lower, round(interval.upper, 4)

@@ -51,7 +51,7 @@ class SealedTest:
     Parameters
     ----------
     X, y : rows and labels
-    state : path or None
+    state : path or None, default=None
         A file that appears with the opening and keeps it: while it is there, no process opens
         these rows again.
 

@@ -89,11 +89,11 @@ class Polynomial(Lifting):
 
     Parameters
     ----------
-    degree : int
+    degree : int, default=2
         The most factors of a product, at least 1.
-    interaction_only : bool
+    interaction_only : bool, default=False
         Whether no column may come twice in a product.
-    include_bias : bool
+    include_bias : bool, default=False
         Whether to put a column of ones first. Machines here have a bias of their own.
 
     Examples
@@ -231,9 +231,9 @@ class RadialBasis(_Centred):
 
     Parameters
     ----------
-    centres : None, array or int
+    centres : None, array or int, default=None
         None takes all rows of `fit`; an array is taken as it is; so many are found by k-means.
-    width : "scale" or float
+    width : "scale" or float, default="scale"
         The width of the bumps. "scale" is that of ``gamma="scale"``: 2 width^2 = d var(X).
     random_state
         For k-means.
@@ -273,12 +273,12 @@ class Sigmoid(_Centred):
 
     Parameters
     ----------
-    centres : None, array or int
+    centres : None, array or int, default=None
         The directions: None takes all rows of `fit`, an array is taken as it is, so many are found
         by k-means.
-    slope : "scale" or float
+    slope : "scale" or float, default="scale"
         How steep the steps are. "scale" is ``1 / (d var(X))``.
-    offset : float
+    offset : float, default=0.0
         Moves all steps.
     random_state
         For k-means.

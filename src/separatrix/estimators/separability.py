@@ -51,7 +51,7 @@ def separability(
         if decimal:
             raise ValueError("decimal=True is for rows in memory.")
         from separatrix.core.partitioned import local_rows
-        from separatrix.estimators._partitioned_verdict import verdict_on_rows
+        from separatrix.core.partitioned_verdict import verdict_on_rows
 
         return verdict_on_rows(local_rows(X), fit_intercept)
     X, y = training_data(Separability(), X, y)

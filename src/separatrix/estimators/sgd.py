@@ -35,7 +35,7 @@ from separatrix.solvers.updates import sgd
 from separatrix.solvers.updates.sgd_rows import SCALE
 
 if TYPE_CHECKING:
-    from separatrix.estimators._sgd_proof import Bounds
+    from separatrix.core.sgd_bounds import Bounds
 
 __all__ = ["SGD"]
 
@@ -328,7 +328,7 @@ class SGD(LinearClassifier, LogisticProbabilities):
     def _fit_and_prove(
         self, state: sgd.State, X: Any, codes: np.ndarray, weights: np.ndarray, kept: np.ndarray
     ) -> None:
-        from separatrix.estimators._sgd_proof import Bounds  # the exact machines: not for streams
+        from separatrix.core.sgd_bounds import Bounds  # the exact machines: not for streams
 
         begun = time.perf_counter()
         costs = costs_of(self.C, weights)

@@ -20,10 +20,7 @@ from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.core.checks import positive, two_classes
 from separatrix.core.models import seed_of
 from separatrix.core.verdict import verdict_on
-from separatrix.errors import DataError
-from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._validate import training_data
-from separatrix.estimators._zero_one import (
+from separatrix.core.zero_one import (
     Reduced,
     Solved,
     best_weights,
@@ -33,6 +30,9 @@ from separatrix.estimators._zero_one import (
     thinnest_cell,
     through_thin_cell,
 )
+from separatrix.errors import DataError
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.zero_one.fewest_errors import fewest_errors

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from separatrix.certificates.cells import cheapest_sides
 from separatrix.certificates.error_tree import Leaf, Split, Tree
 from separatrix.certificates.errors import LowerBound, errors_of
 from separatrix.certificates.row_weights import equal_rows
+from separatrix.core.separability import as_integers
 from separatrix.core.verdict import verdict_on
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
@@ -77,8 +77,7 @@ def through_thin_cell(
     claim = decide(SignedRows(rows.X, rows.signs))
     if claim.kind != "separable" or claim.direction is None:
         return None
-    common = lcm(*(v.denominator for v in claim.direction))
-    integers = tuple(v.numerator * (common // v.denominator) for v in claim.direction)
+    integers = as_integers(claim.direction, intercept=True)
     least = errors_of(part, masses, integers)
 
     def cost(w: np.ndarray) -> tuple[int, int]:

@@ -14,17 +14,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGaps, PairGaps
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.core.proving import Fitted
 from separatrix.solvers.running.drive import Status
-
-if TYPE_CHECKING:
-    from separatrix.core.proving import Fitted
 
 __all__ = [
     "Watch",

@@ -175,7 +175,7 @@ def _refuse(machine: Any, loss: str, rows: Rows) -> None:
 
 
 class BlockProblem(NamedTuple):
-    """Rows in blocks, the machine asked for, and what is known of every row."""
+    """Rows in blocks, the machine to fit, and what is known of every row."""
 
     rows: Rows
     posed: Posed

@@ -41,7 +41,7 @@ __all__ = ["path_bar"]
 _FOR_THE_PATH = 0.8
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     """What `fit` is given."""
 
     X: Any
@@ -118,12 +118,12 @@ class PathMachine(Machine):
         """
         self._check_kind()
         with worked_on(self, X):
-            self._fit_path(_Asked(X, y, sample_weight, groups, store, progress))
+            self._fit_path(_Request(X, y, sample_weight, groups, store, progress))
         return self
 
-    def _fit_path(self, asked: _Asked) -> None:
+    def _fit_path(self, request: _Request) -> None:
         """Choose C, and keep the machines for it, on all the rows."""
-        walked = self._walked(asked)
+        walked = self._walked(request)
         if self.multi_class == "multinomial":
             keep_multinomial(self, self._multinomial(walked))
             return
@@ -139,18 +139,18 @@ class PathMachine(Machine):
         if self.keeps_support:
             keep_support(self, machines, codes)
 
-    def _walked(self, asked: _Asked) -> _Walked:
+    def _walked(self, request: _Request) -> _Walked:
         """Choose C, of the multinomial machine or of those of one class or two."""
         self._check_parameters(self._searched_loss)
         Cs, given = grid(self.Cs)
         effort = self._effort()
-        X, y, sample_weight = self._placed(asked.X, asked.y, asked.sample_weight)
+        X, y, sample_weight = self._placed(request.X, request.y, request.sample_weight)
         self.classes_, codes = several_classes(self, y)
         X = as_matrix(X)
         all_weights = row_weights(self, codes, sample_weight, self.class_weight)
-        setting = self._setting(X, codes, sample_weight, asked.groups, effort)
+        setting = self._setting(X, codes, sample_weight, request.groups, effort)
         setting = replace(setting, judge=self._judge(X, y, sample_weight))
-        progress = asked.progress
+        progress = request.progress
         with path_bar(bool(self.verbose) and progress is None) as bar:
             found = cross_validate(
                 setting,
@@ -160,7 +160,7 @@ class PathMachine(Machine):
                 rule=self.rule,
                 # A device is busy with one machine; threads would only share its memory.
                 workers=1 if on_device(X) else self._cores(),
-                store=asked.store,
+                store=request.store,
                 progress=progress or bar,
             )
         self.path_, self.C_ = found.table, found.C

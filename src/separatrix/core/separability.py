@@ -20,8 +20,7 @@ from separatrix.certificates.partition import (
 from separatrix.certificates.separation import Separation, check_separation, margin_range
 from separatrix.core.checks import two_classes
 from separatrix.core.verdict import Verdict, Witness
-from separatrix.problem.decimals import decimal_places, times_powers_of_ten
-from separatrix.problem.exact import SignedRows
+from separatrix.problem.exact import SignedRows, decimal_places, times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.separability.decide import Claim, decide
 from separatrix.solvers.separability.infinite import infinite_coefficients

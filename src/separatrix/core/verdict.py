@@ -14,7 +14,7 @@ from separatrix.certificates.canonical import problem_from
 from separatrix.certificates.partition import Partition, proves_gordan
 from separatrix.certificates.separation import Separation
 from separatrix.core.verdict_fields import fields_follow
-from separatrix.problem.decimals import times_powers_of_ten
+from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 
 __all__ = ["Verdict", "Witness"]

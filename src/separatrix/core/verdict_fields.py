@@ -9,7 +9,7 @@ import numpy as np
 from separatrix.certificates.canonical import problem_from
 from separatrix.certificates.partition import Partition, proved_signs
 from separatrix.certificates.separation import Separation
-from separatrix.problem.decimals import times_powers_of_ten
+from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem, as_matrix
 
 __all__ = ["fields_follow"]

@@ -22,7 +22,7 @@ from separatrix.estimators._kernel_effort import (
     inner_tolerance,
     is_small,
 )
-from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.solvers.kernels import kernel_direct
 from separatrix.solvers.kernels.centred_rows import centred_rows
 from separatrix.solvers.kernels.factored_direct import solve_factored_direct

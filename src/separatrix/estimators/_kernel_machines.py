@@ -30,8 +30,8 @@ from separatrix.estimators._kernel_effort import (
     is_small,
     rows_at,
 )
-from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
+from separatrix.problem.machine import KernelMachine
 from separatrix.solvers.kernels import chunking, factored_kernel
 from separatrix.solvers.kernels.working_set import CHUNK
 from separatrix.solvers.linear.balance import balanced

@@ -33,7 +33,7 @@ from separatrix.estimators._kernel_machines import (
 from separatrix.estimators._no_kernel_margin import no_kernel_margin
 from separatrix.estimators._on_device import worked_on
 from separatrix.estimators._weights import row_weights
-from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.solvers.kernels import pair_replay
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
 from separatrix.solvers.running.drive import Status

@@ -18,7 +18,7 @@ from separatrix.estimators._run import Run
 from separatrix.estimators._sgd_stream import GradientStream
 from separatrix.estimators._validate import training_data
 from separatrix.estimators._weights import row_weights
-from separatrix.problem.medians import medians
+from separatrix.problem.equilibrate import medians
 from separatrix.problem.signed import as_matrix
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
 from separatrix.solvers.updates import sgd

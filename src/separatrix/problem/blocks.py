@@ -18,8 +18,6 @@ import numpy as np
 
 from separatrix.problem.signed import Matrix
 
-__all__ = ["Block", "Engine", "Posed", "folds_of_rows", "joined"]
-
 Sums = tuple[Any, ...]
 
 

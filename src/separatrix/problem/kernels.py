@@ -24,8 +24,6 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix.errors import DataError
 
-__all__ = ["KERNELS", "MOST_DEGREE", "Kernel", "check_gram", "kernel_of"]
-
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 MOST_DEGREE = 10_000  # read from a file: as many products a value
 _ASYMMETRY = 1e-6

@@ -17,8 +17,6 @@ import numpy as np
 from separatrix._compiled import compiled, inlined
 from separatrix.problem.rows import DenseRows, SparseRows
 
-__all__ = ["combined", "curved", "moments", "scores", "sparse_score", "tilted"]
-
 Rows = DenseRows | SparseRows
 
 # Rows of what `moments` returns.

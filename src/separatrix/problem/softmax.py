@@ -22,8 +22,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SoftmaxProblem"]
-
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxProblem:

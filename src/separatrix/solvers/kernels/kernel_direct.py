@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.solvers.kernels.centred_rows import CentredRows
 from separatrix.solvers.kernels.kernel_mass_pass import STEPS, WIDEST, look, visit_rows
 from separatrix.solvers.kernels.working_set import CHUNK, choose_worst

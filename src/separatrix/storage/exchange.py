@@ -18,11 +18,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from separatrix.storage.any_model import format_of, read
 from separatrix.storage.coefficients_csv import write_coefficients
 from separatrix.storage.liblinear_model import read_liblinear, write_liblinear
 from separatrix.storage.libsvm_model import read_libsvm_model, write_libsvm_model
-from separatrix.storage.model_file import ModelFile, save_whole
+from separatrix.storage.model_file import ModelFile, format_of, save_whole
+from separatrix.storage.model_file import read_any as read
 from separatrix.storage.onnx_model import to_onnx, write_onnx
 from separatrix.storage.sklearn_model import to_sklearn
 

@@ -16,9 +16,7 @@ import numpy as np
 
 from separatrix.core.settings import settings_of
 from separatrix.errors import ModelFileError
-from separatrix.storage.learned_checks import require_learned
-
-__all__ = ["ESTIMATORS", "built", "class_of", "packed", "require_known"]
+from separatrix.storage.model_checks import require_learned
 
 _NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
 _SCALERS = "sklearn.preprocessing"
@@ -34,7 +32,7 @@ ESTIMATORS = {
     "KernelSVMCV": "separatrix.selection.kernel_svm_cv",
     "Kozinec": "separatrix.estimators.kozinec",
     "LeastSquares": "separatrix.estimators.least_squares",
-    "LibsvmMachine": "separatrix.storage.libsvm_machine",
+    "LibsvmMachine": "separatrix.storage.libsvm_model",
     "LinearProgramHalfspace": "separatrix.estimators.linear_program",
     "LinearSVM": "separatrix.estimators.linear_svm",
     "LinearSVMCV": "separatrix.selection.linear_svm_cv",

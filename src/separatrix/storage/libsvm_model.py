@@ -17,9 +17,15 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix._write_aside import write_whole
 from separatrix.errors import ModelFileError
-from separatrix.storage.peer_text import Head, finite, label_texts, number_text, read_head
-
-__all__ = ["in_libsvm_order", "read_libsvm_model", "write_libsvm_model"]
+from separatrix.estimators.kernel_svm import KernelSVM
+from separatrix.storage.peer_text import (
+    Head,
+    as_read,
+    finite,
+    label_texts,
+    number_text,
+    read_peer,
+)
 
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
 _MOST_SHARES = 1 << 24
@@ -27,14 +33,11 @@ _MOST_DEGREE = 100
 
 
 def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = None) -> Any:
-    """Return the machine of a LIBSVM model file, predicting as LIBSVM does.
+    """Return the model of a LIBSVM model file, predicting as LIBSVM does.
 
     `n_features` is the width of the data where that is more than the support vectors show.
     """
-    try:
-        return _read(read_head(path, "SV"), n_features)
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+    return read_peer(path, "SV", lambda head: _read(head, n_features))
 
 
 def _read(head: Head, n_features: int | None) -> Any:
@@ -56,8 +59,20 @@ def _read(head: Head, n_features: int | None) -> Any:
     if len(set(labels)) != k or min(counts) < 0 or sum(counts) != total:
         raise ModelFileError("labels must differ, and support vectors be counted by class.")
     columns, vectors = _support(lines, k - 1, n_features)
-    shares = _shares(columns, counts)
-    return _machine(_kernel(head, _KERNELS[kernel]), np.array(labels), rho, shares, vectors, counts)
+    found = _kernel(head, _KERNELS[kernel])
+    # Of two classes LIBSVM gives a positive score to the first, we to the second.
+    order = slice(None, None, -1 if k == 2 else None)
+    return as_read(
+        LibsvmMachine(kernel=found.name, gamma=found.gamma, degree=found.degree, coef0=found.coef0),
+        vectors.shape[1],
+        classes_=np.array(labels)[order].copy(),
+        n_support_=np.array(counts[order]),
+        kernel_=found,
+        dual_coef_=_shares(columns, counts),
+        intercept_=-rho,
+        support_=np.arange(total),
+        support_vectors_=vectors,
+    )
 
 
 def _kernel(head: Head, name: str) -> Any:
@@ -110,26 +125,6 @@ def _shares(columns: np.ndarray, counts: list[int]) -> np.ndarray:
         shares[machine, rows[i]] = columns[rows[i], j - 1]
         shares[machine, rows[j]] = columns[rows[j], i]
     return shares
-
-
-def _machine(
-    kernel: Any, labels: np.ndarray, rho: np.ndarray, shares: np.ndarray, vectors: Any, counts: Any
-) -> Any:
-    from separatrix.solvers.running.drive import Status
-    from separatrix.storage.libsvm_machine import LibsvmMachine
-
-    machine: Any = LibsvmMachine(
-        kernel=kernel.name, gamma=kernel.gamma, degree=kernel.degree, coef0=kernel.coef0
-    )
-    # Of two classes LIBSVM gives a positive score to the first, we to the second.
-    machine.classes_ = labels[::-1].copy() if len(labels) == 2 else labels
-    machine.n_support_ = np.array(counts[::-1] if len(labels) == 2 else counts)
-    machine.kernel_, machine.dual_coef_, machine.intercept_ = kernel, shares, -rho
-    machine.support_, machine.support_vectors_ = np.arange(vectors.shape[0]), vectors
-    machine.n_features_in_ = vectors.shape[1]
-    machine.certificate_, machine.status_ = None, Status.READ
-    machine.n_iter_, machine.n_passes_ = 0, 0.0
-    return machine
 
 
 # ---- writing
@@ -245,3 +240,38 @@ def _pieces(head: list[str], columns: np.ndarray, vectors: Any, given: bool) -> 
             pairs = zip(vectors.indices[part].tolist(), vectors.data[part].tolist(), strict=True)
             words += [f"{index + 1}:{number_text(value)}" for index, value in pairs if value]
         yield (" ".join(words) + " \n").encode()
+
+
+# ---- predicting
+
+
+class LibsvmMachine(KernelSVM):
+    """`KernelSVM` read from LIBSVM's file: the classes stand in its order and vote by its rules.
+
+    Machines of several classes speak for the first of a pair where their score is above zero, and
+    of classes with equally many votes the first wins. It carries no certificate.
+    """
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return scores: of two classes above zero for the second, of several their votes."""
+        scores = self._machine_scores(X)
+        if len(self.classes_) == 2:
+            return scores.ravel()
+        return _votes(scores, len(self.classes_))
+
+
+def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the votes for every class; machines stand in the order (0, 1), (0, 2), ...
+
+    >>> _votes(np.array([[0.0, -1.0, 2.0]]), 3).tolist()
+    [[0.0, 2.0, 1.0]]
+    """
+    votes = np.zeros((len(scores), n_classes))
+    pair = 0
+    for first in range(n_classes):
+        for second in range(first + 1, n_classes):
+            won = scores[:, pair] > 0.0
+            votes[:, first] += won
+            votes[:, second] += ~won
+            pair += 1
+    return votes

@@ -11,16 +11,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from separatrix.data.encodings.encoding import TableEncoding
+from separatrix.data.encodings.index_encoding import IndexEncoding
 from separatrix.data.encodings.words import TextEncoding
-from separatrix.data.readers.by_kind import IndexEncoding
 from separatrix.data.sources.line_feed import Place
 from separatrix.data.stream_rows import Parser, parser_of
 from separatrix.errors import DataError, ModelFileError
 from separatrix.estimators.stream_learner import Progressive, StreamLearner
 from separatrix.solvers.updates import page_hinkley
 from separatrix.storage.model_file import ModelFile, read_model, save
-
-__all__ = ["Checkpoint", "checkpoint_of", "read_checkpoint", "write_checkpoint"]
 
 # What turns lines of a kind into rows.
 ENCODINGS: dict[str, type[Any]] = {

@@ -1,13 +1,24 @@
-"""Plain data from a file, checked before an encoding is made of them."""
+"""What encodings share: reading raw data, names that are numbers, checks of plain data."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, overload
 
 from separatrix.errors import DataError
 
-__all__ = ["labels", "maybe_text", "numbers", "required", "texts"]
+
+class Encoding:
+    """How raw data become features: learned on the data of training, applied to later data."""
+
+    kind_of_data: ClassVar[str]  # what it takes, in words
+    read_as: ClassVar[Any]  # set by `data.table`, whose readers make encodings
+
+    def transform(self, source: Any, **options: Any) -> Any:
+        """Read raw data, a path or a frame, and encode them as the data of training were."""
+        return type(self).read_as(source, self, **options)
 
 
 def required(good: bool, what: str) -> None:
@@ -46,3 +57,30 @@ def labels(values: Any) -> tuple[Any, ...]:
     )
     required(good, "classes must be numbers or texts")
     return tuple(values)
+
+
+@dataclass(frozen=True)
+class Numbered(Sequence[str]):
+    """The names ``prefix1``, ``prefix2``, ... as a sequence.
+
+    >>> names = Numbered("", 1, 3)
+    >>> list(names), names[-1]
+    (['1', '2', '3'], '3')
+    """
+
+    prefix: str
+    first: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        numbers = range(self.first, self.first + self.size)[at]
+        if isinstance(numbers, range):
+            return [f"{self.prefix}{number}" for number in numbers]
+        return f"{self.prefix}{numbers}"

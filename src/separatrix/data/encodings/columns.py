@@ -12,11 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.readers.arrow import to_numpy
-from separatrix.data.readers.cells import NUMBER, WORD, read_cells
-from separatrix.data.readers.decimal_commas import has_decimal_commas, with_points
+from separatrix.data.readers.cells import NUMBER, WORD, has_decimal_commas, read_cells, with_points
 from separatrix.errors import DataError
-
-__all__ = ["MISSING_WORDS", "CellColumn", "Column", "Texts", "TypedColumn", "is_number"]
 
 MISSING_WORDS = frozenset(
     {"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "<NA>", "#N/A"}

@@ -27,8 +27,6 @@ from separatrix.data.readers.grid import read_grid
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError
 
-__all__ = ["Delimited", "parse_delimited"]
-
 _BLOCK = 8 << 20
 _MOST_TEXT_COLUMNS = 5000  # each is one-hot encoded; more would take minutes and gigabytes
 
@@ -195,7 +193,7 @@ def parse_delimited(
 
     ``before``: the byte where records start, where it is known; comments are looked for otherwise.
 
-    >>> parse_delimited(Source("x.csv", b"age;job\n39;clerk\n50;none\n", "", "", "")).names
+    >>> parse_delimited(Source("x.csv", b"age;job\n39;clerk\n50;none\n")).names
     ['age', 'job']
     """
     source = _utf8(source, encoding)

@@ -7,23 +7,9 @@ from collections import Counter
 from functools import cached_property
 
 from separatrix.data.encodings.columns import MISSING_WORDS, is_number
-from separatrix.data.readers.cells import find_record
-from separatrix.data.readers.decimal_commas import is_comma_number, is_surely_comma_number
+from separatrix.data.readers.cells import find_record, is_comma_number, is_surely_comma_number
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError
-
-__all__ = [
-    "SAMPLE_BYTES",
-    "Sample",
-    "end_of_comments",
-    "find_separator",
-    "is_orange_kinds",
-    "looks_like_header",
-    "looks_like_table",
-    "names_of",
-    "orange_target",
-    "uses_decimal_commas",
-]
 
 SAMPLE_BYTES = 1 << 18
 _SEPARATORS = ",\t;|"
@@ -74,7 +60,7 @@ def find_separator(source: Source, start: int = 0) -> str:
     One by which the first record has another number of fields than most gives way to the others:
     in a table with decimal commas the names show what separates.
 
-    >>> find_separator(Source("x", b"a;b;class\n0,1;-0,2;no\n0,3;0,4;yes\n", "", "", ""))
+    >>> find_separator(Source("x", b"a;b;class\n0,1;-0,2;no\n0,3;0,4;yes\n"))
     ';'
     """
     best, best_score = ",", (False, 0.0, 0)
@@ -92,9 +78,9 @@ def find_separator(source: Source, start: int = 0) -> str:
 def looks_like_table(source: Source) -> bool:
     r"""Whether the records are cut alike, and the name says a table or a column holds numbers.
 
-    >>> looks_like_table(Source("x", b"a;b\n1,5;x\n2;z\n", "", "", ""))
+    >>> looks_like_table(Source("x", b"a;b\n1,5;x\n2;z\n"))
     True
-    >>> looks_like_table(Source("x", b"dull, and long\nshort, but dull\n", "", "", ""))
+    >>> looks_like_table(Source("x", b"dull, and long\nshort, but dull\n"))
     False
     """
     records = Sample(source, find_separator(source)).records
@@ -114,9 +100,9 @@ def end_of_comments(source: Source, separator: str | None) -> int:
 
     Lines with as many fields as the records are no comments: names may start with # as well.
 
-    >>> end_of_comments(Source("x", b"# of 2019\na,b\n1,2\n", "", "", ""), ",")
+    >>> end_of_comments(Source("x", b"# of 2019\na,b\n1,2\n"), ",")
     10
-    >>> end_of_comments(Source("x", b"#a,b\n1,2\n", "", "", ""), ",")
+    >>> end_of_comments(Source("x", b"#a,b\n1,2\n"), ",")
     0
     """
     data = bytes(source.data[:SAMPLE_BYTES])

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 
-from separatrix.data.readers.array_files import array_kind
-from separatrix.data.readers.idx import is_idx
+from separatrix.data.readers.array_files import array_kind, is_idx
 from separatrix.data.readers.text import looks_like_labelled_lines, starts_with_names
 from separatrix.data.sources.streams import Source
-
-__all__ = ["see_kind"]
 
 _LIBSVM_LINE = re.compile(
     rb"[^\s:#]+([ \t]+qid:\d+)?([ \t]+\d+:[-+.\deE]+)*[ \t]*(#.*)?\r?", re.ASCII

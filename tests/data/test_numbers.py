@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix._compiled import compiled, is_interpreted
-from separatrix.data.readers.numbers import NOT_A_NUMBER, UNFINISHED, scan_number, settled
+from separatrix.data.encodings.numbers import NOT_A_NUMBER, UNFINISHED, scan_number, settled
 
 
 @compiled

@@ -68,7 +68,7 @@ def csv_lines(columns: Columns) -> bytes:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from separatrix.data.readers.arrow import from_numpy, text_scalar
+    from separatrix.data.arrow import from_numpy, text_scalar
 
     try:
         cells = [_arrow(values) for values in columns.values()]
@@ -83,7 +83,7 @@ def csv_lines(columns: Columns) -> bytes:
 def _arrow(values: Any) -> Any:
     import pyarrow as pa
 
-    from separatrix.data.readers.arrow import from_numpy, from_texts
+    from separatrix.data.arrow import from_numpy, from_texts
 
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         return from_numpy(values).cast(pa.string())

@@ -24,6 +24,7 @@ import numpy as np
 
 from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
+from separatrix.data.encodings.base import Numbered
 from separatrix.data.readers.partition_sources import kind_of, looked_through, pieces_of
 from separatrix.errors import DataError
 
@@ -165,21 +166,8 @@ def open_partitions(
     stored: list[tuple[Path, StoredBlock]] = []
     for path, (digest, _) in zip(paths, facts, strict=True):
         folder = _converted(path, home, digest, target, zero_based, step)
-        stored += [(folder, block) for block in _manifest(folder)["blocks"]]
-    if not stored:
-        raise DataError("the partitions hold no rows", file=str(paths[0]))
-    width = max(block.columns for _, block in stored)
-    if width == 0:
-        raise DataError(
-            "there is not one feature in it; partitions are LIBSVM text (label index:value ...), "
-            "Parquet or npz with X and y",
-            file=str(paths[0]),
-        )
-    for path_of, block in stored:
-        if not block.sparse and block.columns != width:
-            raise DataError(
-                f"a partition has {block.columns} features and another {width}", str(path_of)
-            )
+        stored += [(folder, block) for block in _blocks_in(folder)]
+    width = _width_of(stored, str(paths[0]))
     kind = kinds.pop()
     return Partitions(
         files=tuple(map(str, paths)),
@@ -195,11 +183,27 @@ def open_partitions(
     )
 
 
+def _width_of(stored: list[tuple[Path, StoredBlock]], file: str) -> int:
+    """Return how many features all blocks have; dense ones must agree."""
+    if not stored:
+        raise DataError("the partitions hold no rows", file=file)
+    width = max(block.columns for _, block in stored)
+    if width == 0:
+        raise DataError(
+            "there is not one feature in it; partitions are LIBSVM text (label index:value ...), "
+            "Parquet or npz with X and y",
+            file=file,
+        )
+    for folder, block in stored:
+        if not block.sparse and block.columns != width:
+            said = f"a partition has {block.columns} features and another {width}"
+            raise DataError(said, str(folder))
+    return width
+
+
 def _names(
     kind: str, path: Path, target: str | None, width: int, zero_based: bool
 ) -> Sequence[str]:
-    from separatrix.data.encodings.base import Numbered
-
     if kind != "parquet":
         return Numbered("", 0 if zero_based or kind == "npz" else 1, width)
     import pyarrow.parquet as pq
@@ -266,10 +270,10 @@ def _converted(
     return folder
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _blocks_in(folder: Path) -> list[StoredBlock]:
     try:
         plain = json.loads((folder / "manifest.json").read_text())
-        return {**plain, "blocks": [StoredBlock.from_dict(block) for block in plain["blocks"]]}
+        return [StoredBlock.from_dict(block) for block in plain["blocks"]]
     except (OSError, ValueError, KeyError, TypeError):
         raise DataError(
             "the manifest of converted blocks is damaged; delete the folder, and it is made again",

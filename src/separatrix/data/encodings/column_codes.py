@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from separatrix.data.encodings.cells import is_comma_number
 from separatrix.data.encodings.columns import Column, Texts, is_number
-from separatrix.data.readers.cells import is_comma_number
 
 MISSING, OTHER = "(missing)", "(other)"
 _MOSTLY_NUMBERS = 0.9

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from separatrix._compiled import compiled
 from separatrix._sparse import sparse
+from separatrix.data.arrow import from_texts, to_numpy
 from separatrix.data.encodings.base import (
     Encoding,
     Numbered,
@@ -33,7 +34,6 @@ from separatrix.data.encodings.tokens import (
     _word_table,
     tokenise,
 )
-from separatrix.data.readers.arrow import from_texts, to_numpy
 from separatrix.errors import DataError
 
 WEIGHTINGS = ("counts", "binary", "tfidf")

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from separatrix.data.arrow import opened
 from separatrix.data.encodings.columns import CellColumn
-from separatrix.data.readers.arrow import opened
-from separatrix.data.readers.cells import find_record
 from separatrix.data.readers.delimited_head import (
     SAMPLE_BYTES,
     Sample,
     end_of_comments,
+    find_record,
     find_separator,
     looks_like_header,
     names_of,

@@ -6,16 +6,71 @@ import csv
 from collections import Counter
 from functools import cached_property
 
+from separatrix._compiled import compiled, for_work
+from separatrix.data.encodings.cells import is_comma_number, is_surely_comma_number
 from separatrix.data.encodings.columns import MISSING_WORDS, is_number
-from separatrix.data.readers.cells import find_record, is_comma_number, is_surely_comma_number
+from separatrix.data.encodings.numbers import Octets
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError
 
 SAMPLE_BYTES = 1 << 18
 _SEPARATORS = ",\t;|"
 _SAMPLE_RECORDS = 200
+_QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _ORANGE_KINDS = {"d", "c", "s", "string", "discrete", "continuous", "basket", "time", "meta", ""}
 _ORANGE_ROLES = {"class", "meta", "ignore", "i", "m", "c", ""}
+
+
+@compiled
+def _find_record(
+    text: Octets, delimiter: int, target: int, n_fields: int
+) -> tuple[int, int, int, int]:
+    at = 0
+    end = text.shape[0]
+    record = 0
+    while at < end:
+        if text[at] == _NEWLINE or text[at] == _RETURN:
+            at += 1
+            continue
+        start = at
+        fields = 1
+        fresh = True  # a quote opens a quoted field only at its start
+        quoted = False
+        while at < end:
+            octet = text[at]
+            if quoted:
+                if octet == _QUOTE:
+                    if at + 1 < end and text[at + 1] == _QUOTE:
+                        at += 1
+                    else:
+                        quoted = False
+            elif octet == _QUOTE and fresh:
+                quoted = True
+            elif octet == delimiter:
+                fields += 1
+            elif octet in (_NEWLINE, _RETURN):
+                break
+            fresh = not quoted and octet == delimiter
+            at += 1
+        if record == target or (n_fields > 0 and fields != n_fields):
+            return record, start, at, fields
+        record += 1
+    return -1, end, end, 0
+
+
+def find_record(
+    text: Octets, delimiter: str, target: int = -1, n_fields: int = 0
+) -> tuple[int, int, int, int]:
+    """Find the record number ``target``, or the first that has not ``n_fields`` fields.
+
+    Returns its number, the bytes where it starts and ends, and its fields; number -1 if none.
+
+    >>> text = np.frombuffer(b"a,b\\n1,2\\n3\\n", dtype=np.uint8)
+    >>> find_record(text, ",", n_fields=2)
+    (2, 8, 9, 1)
+    """
+    found = for_work(_find_record, len(text))(text, ord(delimiter), target, n_fields)
+    return int(found[0]), int(found[1]), int(found[2]), int(found[3])
 
 
 class Sample:

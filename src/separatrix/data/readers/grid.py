@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._compiled import compiled, for_work
-from separatrix.data.readers.numbers import (
+from separatrix.data.encodings.numbers import (
     EXACT,
     NOT_A_NUMBER,
     PARKED,

@@ -20,8 +20,8 @@ from separatrix._compiled import for_work
 from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
 from separatrix.data.encodings.labels import tidy_labels
+from separatrix.data.encodings.numbers import PARKED, settled
 from separatrix.data.readers import libsvm_rows as lines
-from separatrix.data.readers.numbers import PARKED, settled
 from separatrix.data.sources.progress import close_gaps, in_chunks, line_chunks
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._compiled import compiled
-from separatrix.data.readers.numbers import (
+from separatrix.data.encodings.numbers import (
     EXACT,
     NOT_A_NUMBER,
     PARKED,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.data.arrow import opened
 from separatrix.data.encodings.columns import MISSING_WORDS, CellColumn, Column, TypedColumn
 from separatrix.data.encodings.index_encoding import IndexEncoding, indexed
 from separatrix.data.encodings.labels import (
@@ -18,7 +19,6 @@ from separatrix.data.encodings.labels import (
 )
 from separatrix.data.encodings.prepared import encode_columns
 from separatrix.data.options import ReadOptions
-from separatrix.data.readers.arrow import opened
 from separatrix.data.readers.embeddings import (
     check_finite,
     is_vector,

@@ -1,4 +1,4 @@
-"""Cells of a delimited file: which are numbers, where a record stands, and decimal commas.
+"""Cells of a delimited file: which are numbers, and which are written with a decimal comma.
 
 ``0,125`` is 0.125 in tables whose fields are not separated by commas. ``1,234`` may also be one
 thousand and more. It is read with a decimal comma where the table has others that can be nothing
@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._compiled import compiled, for_work
-from separatrix.data.readers.arrow import to_numpy
-from separatrix.data.readers.numbers import EXACT, NOT_A_NUMBER, UNFINISHED, Octets, scan_number
+from separatrix.data.arrow import to_numpy
+from separatrix.data.encodings.numbers import EXACT, NOT_A_NUMBER, UNFINISHED, Octets, scan_number
 
 NUMBER, WORD, EMPTY = EXACT, NOT_A_NUMBER, 3
-
-_QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 
 
 @compiled
@@ -75,58 +73,6 @@ def read_cells(cells: Any) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         values[cell] = float(text[offsets[cell] : offsets[cell + 1]].tobytes())
         kinds[cell] = NUMBER
     return values, kinds
-
-
-@compiled
-def _find_record(
-    text: Octets, delimiter: int, target: int, n_fields: int
-) -> tuple[int, int, int, int]:
-    at = 0
-    end = text.shape[0]
-    record = 0
-    while at < end:
-        if text[at] == _NEWLINE or text[at] == _RETURN:
-            at += 1
-            continue
-        start = at
-        fields = 1
-        fresh = True  # a quote opens a quoted field only at its start
-        quoted = False
-        while at < end:
-            octet = text[at]
-            if quoted:
-                if octet == _QUOTE:
-                    if at + 1 < end and text[at + 1] == _QUOTE:
-                        at += 1
-                    else:
-                        quoted = False
-            elif octet == _QUOTE and fresh:
-                quoted = True
-            elif octet == delimiter:
-                fields += 1
-            elif octet in (_NEWLINE, _RETURN):
-                break
-            fresh = not quoted and octet == delimiter
-            at += 1
-        if record == target or (n_fields > 0 and fields != n_fields):
-            return record, start, at, fields
-        record += 1
-    return -1, end, end, 0
-
-
-def find_record(
-    text: Octets, delimiter: str, target: int = -1, n_fields: int = 0
-) -> tuple[int, int, int, int]:
-    """Find the record number ``target``, or the first that has not ``n_fields`` fields.
-
-    Returns its number, the bytes where it starts and ends, and its fields; number -1 if none.
-
-    >>> text = np.frombuffer(b"a,b\\n1,2\\n3\\n", dtype=np.uint8)
-    >>> find_record(text, ",", n_fields=2)
-    (2, 8, 9, 1)
-    """
-    found = for_work(_find_record, len(text))(text, ord(delimiter), target, n_fields)
-    return int(found[0]), int(found[1]), int(found[2]), int(found[3])
 
 
 # ---- decimal commas

@@ -23,6 +23,7 @@ from separatrix.data.encodings.labels import tidy_labels
 from separatrix.data.encodings.prepared import encode_columns
 from separatrix.data.encodings.words import TextEncoder
 from separatrix.data.options import ReadOptions
+from separatrix.data.readers.array_files import ARRAYS
 from separatrix.data.readers.delimited import parse_delimited
 from separatrix.data.readers.embeddings import arrays_of, check_finite, labels_of_rows
 from separatrix.data.readers.kinds import see_kind
@@ -36,7 +37,6 @@ BLOCK = 4 << 20
 _SAMPLE = 1 << 18
 _SAMPLE_LINES = 200
 _LINES_IN_PIECES = ("libsvm", "csv", "text")
-_ARRAYS = ("npy", "npz", "safetensors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def row_blocks(
     with open_pieces(source, characters) as pieces:
         found = kind or _kind_of(pieces, encoding)
         _require_arrays(labels, found)
-        if found in _ARRAYS:
+        if found in ARRAYS:
             yield from _array_blocks(_stored(source, pieces), options, encoding, size)
         elif found == "parquet" and _is_stored_plainly(source, pieces):
             yield from _parquet_blocks(os.fspath(source), options, encoding, size)
@@ -86,7 +86,7 @@ def row_blocks(
 
 
 def _require_arrays(labels: Any, kind: str | None) -> None:
-    if labels is not None and kind not in (*_ARRAYS, None):
+    if labels is not None and kind not in (*ARRAYS, None):
         raise DataError("labels (--labels) belong to .npy, .npz and .safetensors files of rows")
 
 
@@ -101,7 +101,7 @@ def _kind_of(pieces: Pieces, encoding: Any) -> str:
     kind = see_kind(Source(pieces.name, start, suffix=pieces.suffix))
     # Texts without labels look like anything; what the model takes is known.
     if type(encoding).__name__ == "TextEncoding" and encoding.column is None:
-        return kind if kind in ("parquet", "arrow", "idx", *_ARRAYS) else "text"
+        return kind if kind in ("parquet", "arrow", "idx", *ARRAYS) else "text"
     return kind
 
 

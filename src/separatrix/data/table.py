@@ -26,7 +26,7 @@ from separatrix.data.encodings.labels import classes_of, tidy_labels
 from separatrix.data.encodings.prepared import encode_columns, text_options
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.options import ReadOptions
-from separatrix.data.readers.array_files import parse_idx, read_labels_beside
+from separatrix.data.readers.array_files import ARRAYS, parse_idx, read_labels_beside
 from separatrix.data.readers.class_files import read_classes
 from separatrix.data.readers.delimited import parse_delimited
 from separatrix.data.readers.embeddings import arrays_of, check_finite, labels_of_rows, read_labels
@@ -141,7 +141,6 @@ def encoding_from_dict(plain: dict[str, Any]) -> Any:
 
 Fields = dict[str, Any]
 
-_ARRAYS = ("npy", "npz", "safetensors")
 
 ENCODINGS: dict[str, Any] = {"table": TableEncoding, "text": TextEncoding, "index": IndexEncoding}
 
@@ -160,7 +159,7 @@ def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
     kind = options.kind or see_kind(source)
     if options.labels is not None and kind in ("libsvm", "text"):
         raise source.error("the labels stand in the file itself: leave labels (--labels) out", 0)
-    if kind not in _ARRAYS and not isinstance(source.data, bytes):
+    if kind not in ARRAYS and not isinstance(source.data, bytes):
         source = replace(source, data=bytes(source.data))  # `kind` says what it does not look like
     try:
         fields = BY_KIND[kind](source, options, encoding)

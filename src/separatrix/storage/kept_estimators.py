@@ -14,56 +14,36 @@ from typing import Any
 
 import numpy as np
 
+from separatrix import _HOME
 from separatrix.core.settings import settings_of
 from separatrix.errors import ModelFileError
 from separatrix.storage.model_checks import require_learned
 
 _NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
-_SCALERS = "sklearn.preprocessing"
 
-# Estimator -> the module that holds it. A file can name these and nothing else.
-ESTIMATORS = {
-    "DeltaRule": "separatrix.estimators.delta_rule",
-    "Fisher": "separatrix.estimators.fisher",
-    "GaussianPlugIn": "separatrix.estimators.gaussian_plug_in",
-    "KernelKozinec": "separatrix.estimators.kernel_perceptron",
-    "KernelPerceptron": "separatrix.estimators.kernel_perceptron",
-    "KernelSVM": "separatrix.estimators.kernel_svm",
-    "KernelSVMCV": "separatrix.selection.kernel_svm_cv",
-    "Kozinec": "separatrix.estimators.kozinec",
-    "LeastSquares": "separatrix.estimators.least_squares",
-    "LibsvmMachine": "separatrix.storage.libsvm_model",
-    "LinearProgramHalfspace": "separatrix.estimators.linear_program",
-    "LinearSVM": "separatrix.estimators.linear_svm",
-    "LinearSVMCV": "separatrix.selection.linear_svm_cv",
-    "LogisticRegression": "separatrix.estimators.logistic_regression",
-    "LogisticRegressionCV": "separatrix.selection.logistic_regression_cv",
-    "MaxAbsScaler": _SCALERS,
-    "MinMaxScaler": _SCALERS,
-    "Nystrom": "separatrix.estimators.lift",
-    "OneVsOne": "separatrix.estimators.one_vs_one",
-    "OneVsRest": "separatrix.estimators.one_vs_rest",
-    "Perceptron": "separatrix.estimators.perceptron",
+# A file can name these estimators and nothing else.
+_OURS = (
+    "DeltaRule", "Fisher", "GaussianPlugIn", "KernelKozinec", "KernelPerceptron", "KernelSVM",
+    "KernelSVMCV", "Kozinec", "LeastSquares", "LinearProgramHalfspace", "LinearSVM", "LinearSVMCV",
+    "LogisticRegression", "LogisticRegressionCV", "OneVsOne", "OneVsRest", "Perceptron", "SGD",
+    "ZeroOne",
+)  # fmt: skip
+_LIFTS = ("Nystrom", "Polynomial", "RadialBasis", "RandomFourier", "Sigmoid")
+_SCALERS = ("MaxAbsScaler", "MinMaxScaler", "StandardScaler")
+_LINEAR = ("LinearSVM", "LinearSVMCV", "LogisticRegression", "LogisticRegressionCV")
+_HOMES = {
+    **{name: _HOME[name] for name in _OURS},
+    **dict.fromkeys(_LIFTS, _HOME["lift"]),
+    **dict.fromkeys(_SCALERS, "sklearn.preprocessing"),
     "Pipeline": "sklearn.pipeline",
-    "Polynomial": "separatrix.estimators.lift",
-    "RadialBasis": "separatrix.estimators.lift",
-    "RandomFourier": "separatrix.estimators.lift",
-    "SGD": "separatrix.estimators.sgd",
-    "Sigmoid": "separatrix.estimators.lift",
-    "StandardScaler": _SCALERS,
-    "ZeroOne": "separatrix.estimators.zero_one",
+    "LibsvmMachine": "separatrix.storage.libsvm_model",
 }
+# Estimator -> the module that holds it.
+ESTIMATORS = dict(sorted(_HOMES.items()))
 # Of these there is a form that predicts alike and does not need scikit-learn.
-_MODELS, _STEPS = "separatrix.core.models", "separatrix.core.pipeline"
 PLAIN = {
-    "LinearSVM": _MODELS,
-    "LinearSVMCV": _MODELS,
-    "LogisticRegression": _MODELS,
-    "LogisticRegressionCV": _MODELS,
-    "MaxAbsScaler": _STEPS,
-    "MinMaxScaler": _STEPS,
-    "Pipeline": _STEPS,
-    "StandardScaler": _STEPS,
+    **dict.fromkeys(_LINEAR, "separatrix.core.models"),
+    **dict.fromkeys((*_SCALERS, "Pipeline"), "separatrix.core.pipeline"),
 }
 _FITTED = {
     "LinearSVM": "separatrix.core.linear_svm",

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from separatrix.data.sources.streams import LARGEST_EXPANSION, SMALL_ENOUGH, Source, open_source
 from separatrix.errors import DataError
 
+ARRAYS = ("npy", "npz", "safetensors")
 _NPY, _ZIP = b"\x93NUMPY", b"PK\x03\x04"
 _MOST_HEADER = 1 << 16  # of an array; numpy's own are below 200 bytes
 _MOST_INDEX = 1 << 22  # of a safetensors file, which may name many tensors

@@ -65,6 +65,7 @@ def find_record(
 
     Returns its number, the bytes where it starts and ends, and its fields; number -1 if none.
 
+    >>> import numpy as np
     >>> text = np.frombuffer(b"a,b\\n1,2\\n3\\n", dtype=np.uint8)
     >>> find_record(text, ",", n_fields=2)
     (2, 8, 9, 1)

@@ -6,8 +6,6 @@ cell. Columns in which some cell is neither number nor empty are marked, to be r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -126,28 +124,22 @@ def read_grid(
     """
     text, chunks = source.octets, line_chunks(source.data, start, CHUNK)
     parse_rows = for_work(_parse_rows, len(text))
-    words = np.zeros((len(chunks), width), dtype=bool)
-    starts = [0]
-    values = np.empty((0, width))
 
-    def count(chunk: tuple[int, int]) -> int:
-        part = text[chunk[0] : chunk[1]]
+    def count(number: int) -> int:
+        part = text[slice(*chunks[number])]
         return int(np.count_nonzero(part == 10) + np.count_nonzero(part == 13)) + 1
 
-    def parse(most: Sequence[int]) -> Callable[[int], tuple[int, int, int]]:
-        nonlocal starts, values
-        starts = [0, *np.cumsum(most).tolist()]
-        values = np.empty((starts[-1], width))
-        bits = values.view(np.int64)
+    starts = [0, *np.cumsum(in_chunks(count, chunks)).tolist()]
+    values = np.empty((starts[-1], width))
+    bits = values.view(np.int64)
+    words = np.zeros((len(chunks), width), dtype=bool)
 
-        def parse_chunk(number: int) -> tuple[int, int, int]:
-            part = slice(starts[number], starts[number + 1])
-            given = text, *chunks[number], ord(separator)
-            return parse_rows(*given, values[part], bits[part], words[number])
+    def parse(number: int) -> tuple[int, int, int]:
+        part, (begin, end) = slice(starts[number], starts[number + 1]), chunks[number]
+        into = values[part], bits[part], words[number]
+        return parse_rows(text, begin, end, ord(separator), *into)
 
-        return parse_chunk
-
-    results = in_chunks(source.name, chunks, count, parse)
+    results = in_chunks(parse, chunks, source.name)
     fault = next((place for _, status, place in results if status != _DONE), -1)
     values = close_gaps(values, starts[:-1], [rows for rows, _, _ in results])
     if fault < 0 and width:

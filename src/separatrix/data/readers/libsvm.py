@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -69,26 +69,18 @@ def _parse_chunks(source: Source, threads: int | None) -> tuple[lines.Rows, int]
     """Read all chunks side by side; return the joined rows and their oddities."""
     text, chunks = source.octets, line_chunks(source.data, 0, CHUNK)
     parse_rows = for_work(lines.parse_rows, len(text))
-    starts: Any = []
-    rows: Any = None
+    most = in_chunks(lambda k: lines.count_at_most(text, *chunks[k]), chunks, threads=threads)
+    counts = np.array(most, dtype=np.int64).reshape(-1, 2)
+    starts = np.vstack([[0, 0], np.cumsum(counts, axis=0)])
+    rows = _allocate(*starts[-1])
 
-    def parse(most: Sequence[tuple[int, int]]) -> Callable[[int], tuple[int, int, int, int, int]]:
-        nonlocal starts, rows
-        counts = np.array(most, dtype=np.int64).reshape(-1, 2)
-        starts = np.vstack([[0, 0], np.cumsum(counts, axis=0)])
-        rows = _allocate(*starts[-1])
+    def parse(number: int) -> tuple[int, int, int, int, int]:
+        (row, pair), (row_end, pair_end) = starts[number], starts[number + 1]
+        parts: list[Any] = [field[row:row_end] for field in rows[:5]]
+        parts += [field[pair:pair_end] for field in rows[5:]]
+        return parse_rows(text, *chunks[number], lines.Rows._make(parts))
 
-        def parse_chunk(number: int) -> tuple[int, int, int, int, int]:
-            (row, pair), (row_end, pair_end) = starts[number], starts[number + 1]
-            parts = [field[row:row_end] for field in rows[:5]]
-            parts += [field[pair:pair_end] for field in rows[5:]]
-            return parse_rows(text, *chunks[number], lines.Rows._make(parts))
-
-        return parse_chunk
-
-    results = in_chunks(
-        source.name, chunks, lambda chunk: lines.count_at_most(text, *chunk), parse, threads
-    )
+    results = in_chunks(parse, chunks, source.name, threads)
     for _, _, status, at, _ in results:
         if status != lines.DONE:
             raise source.error(_SENTENCES[status].format(_token(source, at)), at)

@@ -106,28 +106,24 @@ def line_chunks(data: bytes, start: int, size: int) -> list[Span]:
 
 
 def in_chunks(
-    name: str,
+    work: Callable[[int], Found],
     chunks: Sequence[Span],
-    count: Callable[[Span], Any],
-    parse: Callable[[Sequence[Any]], Callable[[int], Found]],
+    name: str | None = None,
     threads: int | None = None,
 ) -> list[Found]:
-    """Count what every chunk can hold, make room for all of it, and parse them in threads.
-
-    ``parse`` is given the counts, makes room, and returns the function that parses a chunk.
-    """
+    """Return what ``work`` gives for the number of each chunk, in threads; a name gets a bar."""
     with (
         ThreadPoolExecutor(threads or min(8, os.cpu_count() or 1)) as pool,
         Progress(f"Parsing {name}", chunks[-1][1] if chunks else 0) as progress,
     ):
-        parse_chunk = parse(list(pool.map(count, chunks)))
 
-        def parsed(number: int) -> Found:
-            result = parse_chunk(number)
-            progress.advance(chunks[number][1] - chunks[number][0])
+        def done(number: int) -> Found:
+            result = work(number)
+            if name is not None:
+                progress.advance(chunks[number][1] - chunks[number][0])
             return result
 
-        return list(pool.map(parsed, range(len(chunks))))
+        return list(pool.map(done, range(len(chunks))))
 
 
 def close_gaps(field: NDArray[Any], starts: Iterable[int], used: Iterable[int]) -> NDArray[Any]:

@@ -8,7 +8,7 @@
     callable     function(A, B) -> matrix of values
 
 Blocks of values are made by one matrix product, in float64. A kernel is positive when every matrix
-of its values is positive semidefinite; only then is the kernel machine a convex problem.
+of its values is positive semidefinite; only then is the kernel SVM a convex problem.
 """
 
 from __future__ import annotations

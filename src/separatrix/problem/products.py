@@ -1,4 +1,4 @@
-"""Products with all rows of X, and with none of X copied: the passes of the smooth machines.
+"""Products with all rows of X, and with none of X copied: the passes of the smooth solvers.
 
     scores      X v
     combined    X^T r, by the sign of r

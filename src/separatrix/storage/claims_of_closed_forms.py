@@ -62,8 +62,8 @@ def _require_fisher(values: Values, data: TrainingRows) -> None:
     require(same, "the certificate speaks of another direction than the parameters")
     known = not isinstance(model.threshold, str) or model.threshold in ("mean", "gaussian")
     require(known, f"there is no threshold={model.threshold!r}")
-    asked = proof.squares.tolerance == _ROUNDING
-    require(asked, "the certificate is held to another tolerance than a fit asks for")
+    agreed = proof.squares.tolerance == _ROUNDING
+    require(agreed, "the certificate is held to another tolerance than a fit asks for")
     values.same(shrinkage_=0.0)
     s = np.ones(data.n_rows) if data.weights is None else data.weights
     facts = _facts(data, s, w)

@@ -1,4 +1,4 @@
-"""The weights of a linear model by name, as a CSV: one line a feature, one column a machine."""
+"""The weights of a linear model by name, as a CSV: one line a feature, one column a score."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ to_sklearn, to_onnx, write_liblinear, read_liblinear, write_libsvm_model, ...   
 
 >>> import pathlib, tempfile
 >>> import separatrix as sx
->>> machine = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])
+>>> model = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])
 >>> path = pathlib.Path(tempfile.mkdtemp()) / "model"
->>> write_liblinear(machine, path)
+>>> write_liblinear(model, path)
 >>> format_of(path), read_liblinear(path).predict([[0.5], [3.5]]).tolist()
 ('liblinear', [-1, 1])
 """

@@ -139,17 +139,17 @@ def _require_bounded(parameters: dict[str, Any]) -> None:
 
 
 def _require_classes(model: Any) -> None:
-    """Refuse classes that are no list of names, or too many for the machines that tell them apart.
+    """Refuse classes that are no list of names, or too many for the scores that tell them apart.
 
-    Machines of pairs count pairs of classes: so their number must be that of the machines.
+    Models of pairs count pairs of classes: so their number must be that of the scores.
     """
     classes = vars(model).get("classes_")
     if classes is None:
         return
     k = len(classes) if isinstance(classes, np.ndarray) and classes.ndim == 1 else 0
     shares = vars(model).get("dual_coef_") if "kernel_" in vars(model) else None
-    machines = len(shares) if isinstance(shares, np.ndarray) and shares.ndim == 2 else None
-    fits = shares is None or machines in (1 if k == 2 else k, k * (k - 1) // 2)
+    scores = len(shares) if isinstance(shares, np.ndarray) and shares.ndim == 2 else None
+    fits = shares is None or scores in (1 if k == 2 else k, k * (k - 1) // 2)
     if k < 1 or not fits:
         raise ModelFileError("the classes of the model file do not fit its machines.")
 

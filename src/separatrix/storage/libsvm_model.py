@@ -1,6 +1,6 @@
 """LIBSVM's model files, read and written: predictions are those of its own programs.
 
-Every pair (i, j) of classes, in the order of the labels, has a machine that speaks for i where
+Every pair (i, j) of classes, in the order of the labels, has a score that speaks for i where
 ``sum_s c_s K(x_s, x) - rho`` is above zero; a support vector of class i has its coefficient for the
 pair in column j - 1, one of class j in column i.
 """
@@ -116,14 +116,14 @@ def _support(lines: list[bytes], width: int, n_features: int | None) -> tuple[np
 
 
 def _shares(columns: np.ndarray, counts: list[int]) -> np.ndarray:
-    """Return the share of every support vector in every machine, a row a pair of classes."""
+    """Return the share of every support vector in every score, a row a pair of classes."""
     ends = np.cumsum(counts)
     rows = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
     pairs = list(combinations(range(len(counts)), 2))
     shares = np.zeros((len(pairs), len(columns)))
-    for machine, (i, j) in enumerate(pairs):
-        shares[machine, rows[i]] = columns[rows[i], j - 1]
-        shares[machine, rows[j]] = columns[rows[j], i]
+    for pair, (i, j) in enumerate(pairs):
+        shares[pair, rows[i]] = columns[rows[i], j - 1]
+        shares[pair, rows[j]] = columns[rows[j], i]
     return shares
 
 
@@ -133,7 +133,7 @@ def _shares(columns: np.ndarray, counts: list[int]) -> np.ndarray:
 def write_libsvm_model(
     model: Any, path: str | os.PathLike[str], *, number_classes: bool = False
 ) -> None:
-    """Write a kernel machine as LIBSVM's programs read it; a linear one of two classes too.
+    """Write a model with a kernel as LIBSVM's programs read it; a linear one of two classes too.
 
     Where several classes have equally many votes LIBSVM takes the first, `KernelSVM` the one whose
     scores add up to more: such rows may be predicted otherwise.
@@ -189,8 +189,8 @@ def in_libsvm_order(
     first_is_positive = type(model).__name__ == "LibsvmMachine" and k > 2
     pairs = list(combinations(range(k), 2))
     own = np.zeros(len(model.support_), dtype=np.int64)
-    for machine, (low, high) in enumerate(pairs):
-        shares = model.dual_coef_[machine] * (1.0 if first_is_positive else -1.0)
+    for pair, (low, high) in enumerate(pairs):
+        shares = model.dual_coef_[pair] * (1.0 if first_is_positive else -1.0)
         own[shares > 0.0] = low
         own[shares < 0.0] = high
     place = np.argsort(order_of)
@@ -198,12 +198,12 @@ def in_libsvm_order(
     columns, rho = np.zeros((len(own), k - 1)), []
     for i, j in combinations(range(k), 2):  # places in LIBSVM's order: positive speaks for i
         low, high = sorted((order_of[i], order_of[j]))
-        machine = pairs.index((low, high))
+        pair = pairs.index((low, high))
         sign = 1.0 if order_of[i] == (low if first_is_positive else high) else -1.0
         of_i, of_j = own == order_of[i], own == order_of[j]
-        columns[of_i, j - 1] = sign * model.dual_coef_[machine, of_i]
-        columns[of_j, i] = sign * model.dual_coef_[machine, of_j]
-        rho.append(-sign * model.intercept_[machine])
+        columns[of_i, j - 1] = sign * model.dual_coef_[pair, of_i]
+        columns[of_j, i] = sign * model.dual_coef_[pair, of_j]
+        rho.append(-sign * model.intercept_[pair])
     counts = [int((own == code).sum()) for code in order_of]
     return columns[order], counts, order, np.array(rho)
 
@@ -248,8 +248,8 @@ def _pieces(head: list[str], columns: np.ndarray, vectors: Any, given: bool) -> 
 class LibsvmMachine(KernelSVM):
     """`KernelSVM` read from LIBSVM's file: the classes stand in its order and vote by its rules.
 
-    Machines of several classes speak for the first of a pair where their score is above zero, and
-    of classes with equally many votes the first wins. It carries no certificate.
+    The score of a pair of classes votes for the first of them where it is above zero, and of
+    classes with equally many votes the first wins. It carries no certificate.
     """
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -261,7 +261,7 @@ class LibsvmMachine(KernelSVM):
 
 
 def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the votes for every class; machines stand in the order (0, 1), (0, 2), ...
+    """Return the votes for every class; scores stand in the order (0, 1), (0, 2), ...
 
     >>> _votes(np.array([[0.0, -1.0, 2.0]]), 3).tolist()
     [[0.0, 2.0, 1.0]]

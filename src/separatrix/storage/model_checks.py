@@ -181,11 +181,11 @@ def require_kernel(kernel: Any) -> None:
 
 
 _SLOT = 8  # numbers a feature holds
-_TOTALS = 2  # numbers a machine holds
+_TOTALS = 2  # numbers a score holds
 
 
 def require_learned(model: Any) -> None:
-    """Refuse what was learned from a stream, where its parts are not of this machine."""
+    """Refuse what was learned from a stream, where its parts are not of this model."""
     held = vars(model)
     if "_stream" not in held:
         return
@@ -207,17 +207,17 @@ def _fits_gradients(model: Any, parts: tuple[Any, ...], k: int, features: int) -
 
     Weights of all features are in the file too, so that the slots take at most so many times more.
     """
-    machines = 1 if k == 2 else k
+    scores = 1 if k == 2 else k
     if len(parts) not in (3, 6) or not all(isinstance(part, np.ndarray) for part in parts):
         return False
     slots, sums, totals, *rest = parts
     held = len(slots) if slots.ndim else -1
     fits = (
-        _is_real(slots, (held, machines, _SLOT))
-        and _is_real(sums, (held if model.average else 0, machines))
-        and _is_real(totals, (machines, _TOTALS))
+        _is_real(slots, (held, scores, _SLOT))
+        and _is_real(sums, (held if model.average else 0, scores))
+        and _is_real(totals, (scores, _TOTALS))
         and _is_real(vars(model).get("_centre"), (features,))
-        and np.shape(vars(model).get("coef_")) == (machines, features)
+        and np.shape(vars(model).get("coef_")) == (scores, features)
     )
     if not fits or not rest:
         return fits and held == features + 1
@@ -226,7 +226,7 @@ def _fits_gradients(model: Any, parts: tuple[Any, ...], k: int, features: int) -
         numbers.dtype == last.dtype == np.int64
         and numbers.shape == (held,)
         and last.shape == (1,)
-        and _is_real(other, (machines, _SLOT))
+        and _is_real(other, (scores, _SLOT))
         and (np.diff(numbers) > 0).all()
         and numbers.min(initial=0) >= 0
         and 0 <= last[0] <= features

@@ -54,9 +54,9 @@ def save(
     """Write a fitted model; with the `table` it was trained on, also how raw data become features.
 
     >>> import pathlib, tempfile, separatrix as sx
-    >>> machine = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> model = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.sx"
-    >>> sx.save(machine, path)
+    >>> sx.save(model, path)
     >>> sx.load(path).predict([[0.5], [3.5]]).tolist()
     [0, 1]
     """

@@ -55,12 +55,12 @@ def prove_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> tuple[
 
     >>> import separatrix as sx
     >>> X, y = [[0.0], [1.0], [3.0]], [0, 0, 1]
-    >>> machine = sx.Kozinec().fit(X, y)
-    >>> holds, sentence = prove_model(machine, np.array(X), np.array(y))
+    >>> model = sx.Kozinec().fit(X, y)
+    >>> holds, sentence = prove_model(model, np.array(X), np.array(y))
     >>> print(holds, sentence.split(" (")[0])
     True all 3 rows lie strictly on their own side
-    >>> machine.classes_ = machine.classes_[::-1]
-    >>> prove_model(machine, np.array(X), np.array(y))
+    >>> model.classes_ = model.classes_[::-1]
+    >>> prove_model(model, np.array(X), np.array(y))
     (False, 'classes_ of the model does not follow from its certificate and the data')
     """
     found = examine(model, X, y, sample_weight)

@@ -48,7 +48,7 @@ def _shown(step: Any) -> str:
 
 
 def _heaviest(whole: ModelFile) -> dict[str, list[dict[str, Any]]]:
-    """Return the weights of most effect of every machine, by the class it speaks for."""
+    """Return the weights of most effect of every score, by the class it speaks for."""
     try:
         form = linear_form(whole.model)
     except ValueError:

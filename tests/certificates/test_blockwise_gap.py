@@ -11,7 +11,7 @@ import pytest
 from tests.selection.test_partitioned_path import handle_of
 
 import separatrix as sx
-from separatrix.certificates.json_form import json_pieces
+from separatrix.certificates.about_data import json_pieces
 from separatrix.certificates.objective_bounds import exact_parts, terms_of
 from separatrix.certificates.reading import from_json
 

@@ -15,8 +15,7 @@ from tests.problems_many import many
 import separatrix as sx
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.reading import from_json
-from separatrix.certificates.softmax_gap import SoftmaxGap, _mended_dual
-from separatrix.certificates.softmax_pass import softmax_pass
+from separatrix.certificates.softmax_gap import SoftmaxGap, _mended_dual, softmax_pass
 from separatrix.checker import Refused
 
 
@@ -207,7 +206,7 @@ def test_losses_of_wide_margins_are_not_nothing():
 
 
 def test_a_vanished_loss_grows_with_the_doubt_about_its_scores():
-    from separatrix.certificates.softmax_pass import _from_above
+    from separatrix.certificates.softmax_gap import _from_above
 
     grown = _from_above(np.zeros(2), np.array([0.0, 10.0]), 3, 1.0)
     assert grown[0] >= 3 * 2.0**-1074

@@ -1,18 +1,108 @@
-"""What every certificate says of its data: rows, features, classes, and their fingerprint."""
+"""Certificates as JSON: the fields that the checker's table names, written in its order.
+
+Floats are C99 hexadecimal text, so that they come back with the same bits; `reading` is the other
+direction.
+
+
+What every certificate says of its data: rows, features, classes, and their fingerprint.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections import UserString
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.canonical import Problem, n_classes_of, problem_from, sha256
-from separatrix.certificates.json_form import certificate_json
+from separatrix.checker import FORMAT
+from separatrix.errors import DataError
+from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["AboutData", "Written"]
+NO_FILE_FORM = (
+    "This certificate has no file form: it speaks of sample weights, of values instead of classes, "
+    "or of more than 2,000,000 entries. certificate_.check(X, y) proves it."
+)
+_AT_A_TIME = 10_000
+
+
+def certificate_json(kind: str, proof: Any, claim: dict[str, Any]) -> str:
+    """Write any certificate: what it speaks of, and what it claims."""
+    about = {
+        "rows": proof.n_rows,
+        "features": proof.n_features,
+        "intercept": proof.intercept,
+        "classes": list(proof.classes),
+        "sha256": str(proof.data_sha256),
+    }
+    if getattr(proof, "decimals", ()):
+        about["decimals"] = list(proof.decimals)
+    whole = {"format": FORMAT, "kind": kind, "data": about, "claim": _plain(claim)}
+    return json.dumps(whole, indent=1)
+
+
+def named_json(kind: str, proof: Any, shape: tuple[int, int], claim: dict[str, Any]) -> str:
+    """Write a certificate that keeps the fingerprint of its rows beside that of all its data."""
+    if not proof.rows_sha256:
+        raise DataError(NO_FILE_FORM)
+    about = SimpleNamespace(
+        n_rows=shape[0],
+        n_features=shape[1],
+        intercept=getattr(proof, "intercept", True),
+        classes=proof.names,
+        data_sha256=proof.rows_sha256,
+    )
+    return certificate_json(kind, about, claim)
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers, arrays and records as JSON has them."""
+    if isinstance(value, float):
+        return value.hex() if math.isfinite(value) else str(value)
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Kernel):
+        value = {name: getattr(value, name) for name in ("name", "gamma", "degree", "coef0")}
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return value
+
+
+def json_pieces(proof: Any, about: dict[str, Any] | None = None) -> Iterator[bytes]:
+    """Yield a duality gap as its `to_json` writes it, a stretch of rows at a time.
+
+    `about` adds to what is said of the data.
+    """
+    rows = np.flatnonzero(proof.multipliers)
+    # With no row at all, everything else is short: its lists are then filled in.
+    short = replace(proof, multipliers=np.zeros(len(proof.multipliers)))
+    whole = json.loads(short.to_json())
+    whole["data"] |= about or {}
+    text = json.dumps(whole, indent=1)
+    before, between, after = re.split(r'(?<="rows": \[)\]|(?<="multipliers": \[)\]', text)
+    yield before.encode()
+    yield from _listed(map(str, rows.tolist()))
+    yield ("]" + between).encode()
+    yield from _listed(f'"{float(proof.multipliers[row]).hex()}"' for row in rows)
+    yield ("]" + after + "\n").encode()
+
+
+def _listed(words: Iterable[str]) -> Iterator[bytes]:
+    """Yield words with commas between them, many at a time."""
+    words, comma = iter(words), ""
+    while some := list(islice(words, _AT_A_TIME)):
+        yield (comma + ", ".join(some)).encode()
+        comma = ",\n "
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -22,8 +22,6 @@ import numpy as np
 from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.exact_sums import column_floor
 
-__all__ = ["MOST_DIMENSIONS", "cheapest_sides", "fewest_by_cells"]
-
 MOST_DIMENSIONS = 3
 
 Exact = Callable[[int], list[int]]

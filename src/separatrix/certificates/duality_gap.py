@@ -3,6 +3,14 @@
 The objective at (w, b) bounds the optimum from above, the dual objective at any feasible alpha
 bounds it from below (weak duality). Both are enclosed here, so the optimum lies between `dual` and
 `primal`, whoever proposed the points and however. Rows may come in blocks (`prove_block`).
+
+
+A duality gap that speaks of columns divided by powers of two.
+
+    min over w, b   1/2 sum_j (2^e_j w_j)^2 + sum_i c_i loss(y_i (w.x_i + b))
+
+is the machine of the columns x_j / 2^e_j: a division without rounding, so what is proved of the
+divided columns is proved of these.
 """
 
 from __future__ import annotations
@@ -17,6 +25,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix._device import on_host
+from separatrix._sparse import sparse as sp
+from separatrix.certificates.about_data import certificate_json
 from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.certificates.enclosed_sums import WAYS, ways_for
 from separatrix.certificates.enclosure import Enclosure
@@ -40,9 +50,8 @@ from separatrix.certificates.two_bounds import (
 )
 from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.device_rows import on_device
+from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.signed import as_matrix
-
-__all__ = ["DualityGap", "DualityGaps", "PairGaps", "Violation", "prove_block"]
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 _VISIBLE = 1e-6
@@ -256,3 +265,55 @@ def off_the_sum(w: np.ndarray, ridge: float, total: np.ndarray) -> Violation:
     length = float(np.linalg.norm(w))
     away = float(np.linalg.norm(ridge * w - total)) / length if length > 0.0 else 0.0
     return visible("weights that are not the sum of rows", np.array([away]))
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledGap:
+    """The gap of machines whose penalty is on the weights of the divided columns."""
+
+    exponents: np.ndarray
+    inner: DualityGap | DualityGaps
+
+    @property
+    def gap(self) -> float:
+        """The largest relative gap of any machine, rounded up."""
+        return self.inner.gap
+
+    @property
+    def holds(self) -> bool:
+        """Whether both bounds are there at all."""
+        return self.inner.holds
+
+    @property
+    def machines(self) -> tuple[DualityGap, ...]:
+        """The certificates of the divided columns, one a machine."""
+        if isinstance(self.inner, DualityGaps):
+            return self.inner.machines
+        return (self.inner,)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove both bounds again from the columns as given; other data are refused."""
+        X = as_matrix(X)
+        if X.shape[1] != len(self.exponents):
+            return False
+        with np.errstate(over="ignore", under="ignore"):
+            divided = divided_columns(X, self.exponents)
+            back = divided_columns(divided, -self.exponents)
+        # A quotient below the least normal number is rounded: it is no longer these data.
+        exact = (back != X).nnz == 0 if sp.issparse(X) else bool((back == X).all())
+        return exact and self.inner.check(divided, y)
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md.
+
+        Its fingerprint is that of the divided columns, of which its machines speak.
+        """
+        claim = {
+            "exponents": self.exponents,
+            "machines": [machine.claim() for machine in self.machines],
+        }
+        return certificate_json("scaled-gap", self.machines[0], claim)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        return f"{self.inner}; each column divided by a power of two near its largest entry"

@@ -23,20 +23,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "AT_A_TIME",
-    "LEAST",
-    "LEAST_NORMAL",
-    "UNIT",
-    "Enclosure",
-    "above",
-    "below",
-    "enclosed",
-    "require_denormals",
-    "rounded",
-    "sum_of",
-]
-
 UNIT = 2.0**-53  # half the distance from 1 to the next float64
 LEAST = 2.0**-1074  # the least positive float64
 LEAST_NORMAL = LEAST / UNIT  # twice the least float64 of full precision

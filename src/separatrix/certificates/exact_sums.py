@@ -13,8 +13,6 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 
-__all__ = ["column_floor", "column_sums", "exact_margin_signs", "modular_rank", "sums_to_zero"]
-
 _PRIMES = (2**31 - 1, 2**31 - 19)
 # Limbs of so many bits, and how many of them add up below 2^53: alone, or times 16 bits.
 _LONG, _ROWS_AT_A_TIME = 26, 1 << 26

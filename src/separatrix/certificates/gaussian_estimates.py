@@ -25,9 +25,7 @@ from separatrix.certificates.class_scatter import ClassScatter, class_scatter, t
 from separatrix.certificates.enclosed_functions import log
 from separatrix.certificates.enclosed_sums import ROOM
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.fisher_classes import in_deviations, lacking
-
-__all__ = ["GaussianEstimates", "prove_gaussian_estimates"]
+from separatrix.certificates.fisher import in_deviations, lacking
 
 _ENOUGH = 1e-6
 _LEAST_VARIANCE = 1e-9

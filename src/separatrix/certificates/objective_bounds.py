@@ -15,30 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.device_pass import sums_on_device
 from separatrix.certificates.enclosed_functions import entropy, softplus
-from separatrix.certificates.enclosed_sums import blocks, row_sums, sums_both_ways
+from separatrix.certificates.enclosed_sums import blocks, row_sums, sums_both_ways, sums_on_device
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.two_bounds import COSTS_AGREE, costs_agree, require
 from separatrix.problem.device_rows import on_device
-
-__all__ = [
-    "NOTHING",
-    "Pass",
-    "Terms",
-    "box_around",
-    "dual_of",
-    "half_square",
-    "hard_margin",
-    "is_balanced",
-    "is_feasible",
-    "losses",
-    "norm",
-    "penalty_of_biases",
-    "primal_of",
-    "start_of",
-    "terms_of",
-]
 
 # No number at all bounds the objective from below.
 NOTHING = Enclosure(np.float64(-math.inf), np.float64(-math.inf))

@@ -25,16 +25,6 @@ from separatrix.certificates.separation import enclosed_margins
 from separatrix.problem.decimals import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem, as_matrix
 
-__all__ = [
-    "Integers",
-    "Partition",
-    "is_witness",
-    "margin_signs",
-    "proved_signs",
-    "proves_gordan",
-    "proves_partition",
-]
-
 Integers = tuple[int, ...]
 
 

@@ -3,6 +3,9 @@
 The least objective lies between `dual` and `primal`. `proved` finds both bounds from the data;
 `check` finds them again, in one and the same way for all kinds. A kind adds its points, what they
 must be (`require_sound`), and how they bound the objective (`_found`).
+
+
+The proofs of the models of a wrapper for many classes, as one certificate.
 """
 
 from __future__ import annotations
@@ -20,8 +23,6 @@ from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.checker import CLAIMS, Refused
 from separatrix.problem.signed import as_matrix
-
-__all__ = ["SLACK", "WIDE", "EachMachine", "Found", "TwoBounds", "are_floats", "require", "stated"]
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.
 SLACK = 1e-12
@@ -251,3 +252,56 @@ def _is_enough(found: Found, tol: float, slack: float) -> bool:
     if above - float(primal.low) + (float(dual.high) - below) <= SLACK * above:
         return True
     return not found.is_next_cheap and float(primal.low) - float(dual.high) > tol * above
+
+
+@dataclass(frozen=True, eq=False)
+class PartProofs:
+    """One certificate a model: of class b against class a, or against all others where a is -1.
+
+    A model that has none has None here, and then the whole does not hold.
+    """
+
+    parts: tuple[Any, ...]
+    sides: tuple[tuple[int, int], ...]
+    classes: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every model has a claim."""
+        return all(part is not None and bool(part.holds) for part in self.parts)
+
+    @property
+    def missing(self) -> int:
+        """How many models have no certificate."""
+        return sum(part is None for part in self.parts)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove the claim of every model again, from its own rows."""
+        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
+        if tuple(str(name) for name in classes) != self.classes or self.missing:
+            return False
+        if self.sides not in _ways(len(classes)) or len(self.parts) != len(self.sides):
+            return False
+        X = as_matrix(X)
+        for part, (a, b) in zip(self.parts, self.sides, strict=True):
+            rows = slice(None) if a < 0 else np.flatnonzero((codes == a) | (codes == b))
+            if not part.check(X[rows], (codes[rows] == b).astype(np.int64)):
+                return False
+        return True
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if self.missing:
+            return f"not proved: {self.missing} of {len(self.parts)} models have no certificate"
+        if not self.holds:
+            return next(str(part) for part in self.parts if not part.holds)
+        first = str(self.parts[0]).removeprefix("proved: ")
+        return f"proved of each of the {len(self.parts)} models; of the first: {first}"
+
+
+def _ways(n_classes: int) -> tuple[Any, ...]:
+    """Return the pairs of each class against the rest, and of each class against each other."""
+    if n_classes == 2:
+        return (((-1, 1),), ((0, 1),))
+    each = tuple((a, b) for a in range(n_classes) for b in range(a + 1, n_classes))
+    return tuple((-1, b) for b in range(n_classes)), each

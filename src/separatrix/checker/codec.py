@@ -168,7 +168,3 @@ def record(where: str, fields: dict[str, Reader]) -> Reader:
 def anything(value: Any) -> Any:
     """Leave a value to its own reader."""
     return value
-
-
-numbers, integers_of, counts, costs = many(number), many(integer), many(count), many(cost)
-vectors = many(numbers)

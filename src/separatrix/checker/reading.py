@@ -1,4 +1,6 @@
-"""The data file, read as the command line and the file say, never as a certificate says.
+"""Labels and numbers as they are written, and the order of classes.
+
+The data file, read as the command line and the file say, never as a certificate says.
 
 A CSV or TSV file has a header with different names, and numbers in every column but the target:
 the column named on the command line, or the one of a usual name, or the last. LIBSVM text counts
@@ -13,6 +15,7 @@ import csv
 import gzip
 import lzma
 import math
+import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -22,7 +25,42 @@ from typing import Any
 
 from .codec import Claim, Refused
 from .exact import Data, Row
-from .labels import NUMBER, in_order, same_label
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_LONGEST = 1000
+
+
+def as_number(label: str) -> Fraction | None:
+    """Return the number a label is, without rounding; None where it is text."""
+    if len(label) > _LONGEST or not NUMBER.fullmatch(label):
+        return None
+    return Fraction(label)
+
+
+def same_label(written: str, name: str) -> bool:
+    """Whether two labels mean one class: the same text, or the same number.
+
+    >>> same_label("+1", "1.0"), same_label("9007199254740992", "9007199254740993")
+    (True, False)
+    """
+    return written == name or (
+        as_number(written) is not None and as_number(written) == as_number(name)
+    )
+
+
+def in_order(labels: Iterable[str]) -> dict[str, int]:
+    """Return the class number of every label: by value if all are numbers, else as text.
+
+    >>> in_order(["10", "+9", "9"])
+    {'10': 1, '+9': 0, '9': 0}
+    """
+    spelled = dict.fromkeys(labels)
+    numbers = {label: as_number(label) for label in spelled}
+    if any(number is None for number in numbers.values()):
+        return {label: code for code, label in enumerate(sorted(spelled))}
+    places = {number: code for code, number in enumerate(sorted(set(numbers.values())))}  # type: ignore[type-var]
+    return {label: places[numbers[label]] for label in spelled}
+
 
 USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category", "income", "type")
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.later_name import LaterName
+from separatrix.certificates.canonical import LaterName
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.keeping import keep_softmax, warn_of_gap
 from separatrix.core.proving import Effort

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from separatrix.certificates.canonical import LaterName
 from separatrix.certificates.duality_gap import DualityGap
-from separatrix.certificates.later_name import LaterName
 from separatrix.errors import NotSeparableError
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.kernel_claims import least_eigenvalue
-from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
+from separatrix.certificates.kernel_gap import KernelMulticlassGap, least_eigenvalue, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.core.one_or_all import two_as_one
 from separatrix.errors import DataError, DeviceError

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from separatrix._device import torch_module
-from separatrix.certificates.device_scores import device_scores
-from separatrix.certificates.kernel_claims import smallest_eigenvalue
-from separatrix.certificates.kernel_gap import KernelGap
+from separatrix.certificates.kernel_gap import KernelGap, smallest_eigenvalue
 from separatrix.certificates.kernel_scores import (
     Expected,
     KernelRowsInProof,
     Scores,
+    device_scores,
     kernel_scores,
 )
 from separatrix.errors import DataError

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from separatrix.certificates.parts import PartProofs
+from separatrix.certificates.two_bounds import PartProofs
 from separatrix.core.available import SCORES_ONLY, Absent, available_unless
 from separatrix.core.checks import several_classes
 from separatrix.estimators._frames import frames_of, numbered

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.kernel_gap import KernelGap, signs_of
-from separatrix.certificates.kernel_overlap import KernelOverlap, equal_pair
+from separatrix.certificates.kernel_separation import KernelOverlap, equal_pair
 from separatrix.errors import NotSeparableError
 
 __all__ = ["no_kernel_margin"]

@@ -21,7 +21,7 @@ from separatrix._device import (
     resolve,
     torch_module,
 )
-from separatrix.certificates.later_name import LaterName, fingerprint_of
+from separatrix.certificates.canonical import LaterName, fingerprint_of
 from separatrix.errors import DataError, DeviceError
 from separatrix.estimators._validate import in_our_words, label_column, training_data
 from separatrix.problem.device_rows import DeviceRows

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.cells import cheapest_sides
-from separatrix.certificates.error_tree import Leaf, Split, Tree
-from separatrix.certificates.errors import LowerBound, errors_of
-from separatrix.certificates.row_weights import equal_rows
+from separatrix.certificates.errors import Leaf, LowerBound, Split, Tree, equal_rows, errors_of
 from separatrix.core.separability import verdict_on
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.zero_one.fewest_errors import Found

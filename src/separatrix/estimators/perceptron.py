@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.novikoff import Novikoff, check_novikoff
+from separatrix.certificates.margin_bounds import Novikoff, check_novikoff
 from separatrix.certificates.separation import check_separation, misplaced
 from separatrix.core.available import available_unless
 from separatrix.core.checks import one_of, positive, several_classes

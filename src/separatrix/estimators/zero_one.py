@@ -14,9 +14,10 @@ from separatrix.certificates.errors import (
     LowerBound,
     certify_errors,
     errors_of,
+    locations,
+    whole_weights,
     wrong_rows,
 )
-from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.core.checks import positive, two_classes
 from separatrix.core.separability import verdict_on
 from separatrix.core.settings import seed_of

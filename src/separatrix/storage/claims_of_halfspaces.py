@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.canonical import problem_from
-from separatrix.certificates.errors import errors_of
-from separatrix.certificates.margin_bounds import MarginBounds
-from separatrix.certificates.novikoff import check_novikoff
+from separatrix.certificates.errors import errors_of, whole_weights
+from separatrix.certificates.margin_bounds import MarginBounds, check_novikoff
 from separatrix.certificates.partition import Partition
-from separatrix.certificates.row_weights import whole_weights
 from separatrix.certificates.separation import (
     Separation,
     check_separation,

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.kernel_gap import KernelGap, KernelGaps
-from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
+from separatrix.certificates.kernel_gap import KernelGap, KernelGaps, KernelMulticlassGap
 from separatrix.core.settings import fresh
 from separatrix.problem.kernels import kernel_of
 from separatrix.solvers.running.drive import Status

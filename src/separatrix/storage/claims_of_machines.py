@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.duality_gap import DualityGap, DualityGaps, PairGaps
+from separatrix.certificates.duality_gap import DualityGap, DualityGaps, PairGaps, ScaledGap
 from separatrix.certificates.multiclass_gap import MulticlassGap
-from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.keeping import (
     keep_direct,

@@ -12,20 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.any_kind import NOT_THESE
-from separatrix.certificates.duality_gap import DualityGap, DualityGaps, PairGaps
+from separatrix.certificates.duality_gap import DualityGap, DualityGaps, PairGaps, ScaledGap
 from separatrix.certificates.errors import FewestErrors
-from separatrix.certificates.fisher import FisherDirection
-from separatrix.certificates.fisher_classes import FisherDirections
+from separatrix.certificates.fisher import FisherDirection, FisherDirections
 from separatrix.certificates.gaussian_estimates import GaussianEstimates
-from separatrix.certificates.kernel_gap import KernelGap, KernelGaps
-from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
+from separatrix.certificates.kernel_gap import KernelGap, KernelGaps, KernelMulticlassGap
 from separatrix.certificates.kernel_separation import KernelSeparation
 from separatrix.certificates.least_squares import LeastSquaresOptimality
 from separatrix.certificates.margin_bounds import MarginBounds
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.partition import Partition
-from separatrix.certificates.scaled_gap import ScaledGap
+from separatrix.certificates.reading import NOT_THESE
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.storage.claims_of_estimates import require_fisher_classes, require_gaussian

@@ -1,10 +1,7 @@
-"""Certificates as JSON: the fields that the checker's table names, written in its order.
+"""What every certificate says of its data, and its JSON form.
 
-Floats are C99 hexadecimal text, so that they come back with the same bits; `reading` is the other
-direction.
-
-
-What every certificate says of its data: rows, features, classes, and their fingerprint.
+JSON holds the fields that the checker's table names, in its order. Floats are C99 hexadecimal text,
+so that they come back with the same bits; `reading` is the other direction.
 """
 
 from __future__ import annotations
@@ -16,16 +13,19 @@ from collections import UserString
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import Problem, n_classes_of, problem_from, sha256
-from separatrix.checker import FORMAT
-from separatrix.errors import DataError
+from separatrix.certificates.canonical import (
+    Problem,
+    counted_rows,
+    n_classes_of,
+    problem_from,
+    sha256,
+)
+from separatrix.checker import CLAIMS, FORMAT
 from separatrix.problem.kernels import Kernel
-from separatrix.problem.signed import as_matrix
 
 NO_FILE_FORM = (
     "This certificate has no file form: it speaks of sample weights, of values instead of classes, "
@@ -34,33 +34,62 @@ NO_FILE_FORM = (
 _AT_A_TIME = 10_000
 
 
-def certificate_json(kind: str, proof: Any, claim: dict[str, Any]) -> str:
-    """Write any certificate: what it speaks of, and what it claims."""
-    about = {
-        "rows": proof.n_rows,
-        "features": proof.n_features,
-        "intercept": proof.intercept,
-        "classes": list(proof.classes),
-        "sha256": str(proof.data_sha256),
-    }
-    if getattr(proof, "decimals", ()):
-        about["decimals"] = list(proof.decimals)
-    whole = {"format": FORMAT, "kind": kind, "data": about, "claim": _plain(claim)}
-    return json.dumps(whole, indent=1)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AboutData:
+    """A claim about so many rows, features and classes, and what they are."""
+
+    intercept: bool = True
+    data_sha256: str | UserString = ""
+    n_rows: int
+    n_features: int
+    classes: tuple[str, ...] = ("0", "1")
+
+    def speaks_of(self, shape: tuple[int, int], n_classes: int) -> bool:
+        """Whether the data have so many rows, features and classes."""
+        return (*shape, n_classes) == (self.n_rows, self.n_features, len(self.classes))
+
+    def problem(self, X: Any, y: Any) -> Problem | None:
+        """Return the problem that labels y set, if these are the data spoken of."""
+        found = problem_from(X, y, self.intercept)
+        same = self.speaks_of(found.X.shape, n_classes_of(found))
+        return found if same and sha256(found) == self.data_sha256 else None
+
+    def weighted_problem(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Problem, np.ndarray] | None:
+        """Return the problem of the rows that count and their weights, if it is the one meant."""
+        X, y, s = counted_rows(X, y, sample_weight)
+        found = self.problem(X, y)
+        return None if found is None or self.intercept is not True else (found, s)
 
 
-def named_json(kind: str, proof: Any, shape: tuple[int, int], claim: dict[str, Any]) -> str:
-    """Write a certificate that keeps the fingerprint of its rows beside that of all its data."""
-    if not proof.rows_sha256:
-        raise DataError(NO_FILE_FORM)
-    about = SimpleNamespace(
-        n_rows=shape[0],
-        n_features=shape[1],
-        intercept=getattr(proof, "intercept", True),
-        classes=proof.names,
-        data_sha256=proof.rows_sha256,
-    )
-    return certificate_json(kind, about, claim)
+class Written:
+    """A claim of a kind that is written as JSON."""
+
+    kind = ""
+
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed: the fields that the checker's table names."""
+        return {name: getattr(self, name, None) for name in CLAIMS[self.kind][1]}
+
+    def spoken_of(self) -> Any:
+        """Return what says of which data this is a claim."""
+        return self
+
+    def to_json(self) -> str:
+        """Write the certificate in the format of docs/certificates.md."""
+        proof = self.spoken_of()
+        about = {
+            "rows": proof.n_rows,
+            "features": proof.n_features,
+            "intercept": proof.intercept,
+            "classes": list(proof.classes),
+            "sha256": str(proof.data_sha256),
+        }
+        if getattr(proof, "decimals", ()):
+            about["decimals"] = list(proof.decimals)
+        whole = {"format": FORMAT, "kind": self.kind, "data": about, "claim": _plain(self.claim())}
+        return json.dumps(whole, indent=1)
 
 
 def _plain(value: Any) -> Any:
@@ -103,48 +132,3 @@ def _listed(words: Iterable[str]) -> Iterator[bytes]:
     while some := list(islice(words, _AT_A_TIME)):
         yield (comma + ", ".join(some)).encode()
         comma = ",\n "
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class AboutData:
-    """A claim about so many rows, features and classes, and what they are."""
-
-    intercept: bool = True
-    data_sha256: str | UserString = ""
-    n_rows: int
-    n_features: int
-    classes: tuple[str, ...] = ("0", "1")
-
-    def speaks_of(self, shape: tuple[int, int], n_classes: int) -> bool:
-        """Whether the data have so many rows, features and classes."""
-        return (*shape, n_classes) == (self.n_rows, self.n_features, len(self.classes))
-
-    def problem(self, X: Any, y: Any) -> Problem | None:
-        """Return the problem that labels y set, if these are the data spoken of."""
-        found = problem_from(X, y, self.intercept)
-        same = self.speaks_of(found.X.shape, n_classes_of(found))
-        return found if same and sha256(found) == self.data_sha256 else None
-
-    def weighted_problem(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Problem, np.ndarray] | None:
-        """Return the problem of the rows that count and their weights, if it is the one meant."""
-        y = np.asarray(y)
-        s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        used = s > 0.0
-        found = self.problem(as_matrix(X)[used], y[used])
-        return None if found is None or self.intercept is not True else (found, s[used])
-
-
-class Written(AboutData):
-    """A claim of a kind that is written as JSON, by the fields of `claim`."""
-
-    kind = ""
-
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        raise NotImplementedError
-
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
-        return certificate_json(self.kind, self, self.claim())

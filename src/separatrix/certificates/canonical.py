@@ -3,12 +3,9 @@
 The canonical form is CSR without stored zeros, columns ascending, values as float64; classes are
 numbered in their sorted order. Dense and sparse copies of the same numbers are the same data.
 
-
-The name of data, their fingerprint, made when it is first needed.
-
-To hash a billion numbers takes longer than to solve and prove a model on a GPU. So the name of
-large data on a device is made where it is needed: when the certificate is written or kept in a
-model file. Until then the data must be there. The bounds themselves are proved, name or no name.
+To hash a billion numbers takes longer than to solve and prove a model on a GPU. So the fingerprint
+of large data on a device is made where it is needed (`LaterName`): when the certificate is written
+or kept in a model file. Until then the data must be there. The bounds are proved without it.
 """
 
 from __future__ import annotations
@@ -26,8 +23,9 @@ from separatrix._sparse import sparse as sp
 from separatrix.checker import Data, Row
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import DeviceRows, host_blocks
+from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import SignedProblem, as_matrix
 
 Problem = SignedProblem | KeslerProblem
 
@@ -68,12 +66,17 @@ def canonical_pieces(X: Any) -> Iterable[Any]:
     entries = X.nnz if sp.issparse(X) else X.size
     step = max(1, n * _ENTRIES_AT_A_TIME // max(1, entries))
     for begin in range(0, n, step):
-        piece = sp.csr_array(X[begin : begin + step], dtype=np.float64)
-        if piece.nnz and (piece.data == 0.0).any():
-            piece = piece.copy()
-            piece.eliminate_zeros()
-        piece.sort_indices()
-        yield piece
+        yield canonical_rows(X[begin : begin + step])
+
+
+def canonical_rows(X: Any) -> Any:
+    """Return rows as canonical CSR."""
+    found = sp.csr_array(X, dtype=np.float64)
+    if found.nnz and (found.data == 0.0).any():
+        found = found.copy()
+        found.eliminate_zeros()
+    found.sort_indices()
+    return found
 
 
 def sha256(problem: Problem) -> str:
@@ -118,11 +121,11 @@ def sha256_of_blocks(
     end = 0
     for X, _ in blocks():
         for piece in _stretches(X):
-            ends = end + np.cumsum(_counts(piece), dtype="<i8")
+            ends = end + np.cumsum(counts_of(piece), dtype="<i8")
             digest.update(ends.tobytes())
             end = int(ends[-1]) if len(ends) else end
-    for part in (_columns, _values):
-        kind = "<i8" if part is _columns else "<f8"
+    for part in (columns_of, values_of):
+        kind = "<i8" if part is columns_of else "<f8"
         for X, _ in blocks():
             for piece in _stretches(X):
                 digest.update(np.ascontiguousarray(part(piece), dtype=kind).data)
@@ -139,12 +142,12 @@ def _stretches(X: Any) -> Iterable[Any]:
             yield X[begin : begin + step]
 
 
-def _counts(block: Any) -> np.ndarray:
+def counts_of(block: Any) -> np.ndarray:
     """Return how many entries each row has."""
     return np.diff(block.indptr) if sp.issparse(block) else np.count_nonzero(block, axis=1)
 
 
-def _columns(block: Any) -> np.ndarray:
+def columns_of(block: Any) -> np.ndarray:
     """Return the columns of the entries, row by row."""
     if sp.issparse(block):
         return np.asarray(block.indices)
@@ -153,7 +156,7 @@ def _columns(block: Any) -> np.ndarray:
     return everywhere if block.all() else everywhere[np.ravel(block) != 0.0]
 
 
-def _values(block: Any) -> np.ndarray:
+def values_of(block: Any) -> np.ndarray:
     """Return the entries, row by row."""
     if sp.issparse(block):
         return np.asarray(block.data)
@@ -175,6 +178,23 @@ def as_checker_data(problem: Problem) -> Data:
         for begin, end in zip(piece.indptr[:-1], piece.indptr[1:], strict=True):
             rows.append((piece.indices[begin:end].tolist(), piece.data[begin:end].tolist()))
     return Data(rows, codes_of(problem).tolist(), problem.X.shape[1], n_classes_of(problem))
+
+
+def counted_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return rows, labels and weights of the rows that count: those of a weight above 0."""
+    X, y = as_matrix(X), np.asarray(y)
+    s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    s = np.ascontiguousarray(np.broadcast_to(s, len(y)))
+    return (X, y, s) if (s > 0.0).all() else (X[s > 0.0], y[s > 0.0], s[s > 0.0])
+
+
+def divided_exactly(X: Any, exponents: np.ndarray) -> Any:
+    """Return the columns divided by powers of two; None where that rounds a number."""
+    with np.errstate(all="ignore"):
+        divided = divided_columns(X, exponents)
+        back = divided_columns(divided, -exponents)
+        same = (back != X).nnz == 0 if sp.issparse(X) else (back == X).all()
+    return divided if same else None
 
 
 def named_rows(X: Any, y: Any, weights: np.ndarray) -> tuple[str, tuple[str, ...]]:

@@ -13,9 +13,9 @@ Nothing here knows how the hyperplane was found.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cmp_to_key
+from functools import cache, cmp_to_key
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,21 +36,7 @@ def fewest_by_cells(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> int
     >>> fewest_by_cells(square, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1]))
     1
     """
-    count, dimensions = points.shape
-    if not 1 <= dimensions <= MOST_DIMENSIONS:
-        raise ValueError(f"cells are recounted in 1 to {MOST_DIMENSIONS} dimensions.")
-    up, down = up.astype(np.int64), down.astype(np.int64)
-    everything = min(int(up.sum()), int(down.sum()))
-    if count == 1:
-        return everything
-    places = _Places(points)
-    if dimensions == 1:
-        return min(everything, places.on_a_line(np.arange(count), up, down).least())
-    costs = [everything]
-    axes = combinations(range(count), dimensions - 1)
-    for axis in axes:
-        costs.append(places.around(axis, up, down))
-    return min(costs)
+    return _cheapest(_Places(points), up.astype(np.int64), down.astype(np.int64))[0]
 
 
 def cheapest_sides(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> np.ndarray:
@@ -60,21 +46,32 @@ def cheapest_sides(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> np.n
     >>> cheapest_sides(line, np.array([1, 1, 0]), np.array([0, 0, 1]))
     array([-1., -1.,  1.])
     """
-    count, dimensions = points.shape
-    up, down = up.astype(np.int64), down.astype(np.int64)
-    least = fewest_by_cells(points, up, down)
-    for sides, cost in ((np.ones(count), up.sum()), (-np.ones(count), down.sum())):
-        if cost == least:
-            return sides
-    places = _Places(points)
-    if dimensions == 1:
-        return places.on_a_line(np.arange(count), up, down).sides()
-    axes = combinations(range(count), dimensions - 1)
-    return next(
-        places.sides_around(axis, up, down)
-        for axis in axes
-        if places.around(axis, up, down) == least
-    )
+    places, up, down = _Places(points), up.astype(np.int64), down.astype(np.int64)
+    least, axis = _cheapest(places, up, down)
+    if axis is None:
+        return np.full(len(points), 1.0 if up.sum() == least else -1.0)
+    line, others, turned = places.turned(axis, up, down)
+    sides = np.empty(len(points))
+    sides[line], sides[others] = places.on_a_line(line, up, down).sides(), turned.sides()
+    return sides
+
+
+def _cheapest(places: _Places, up: np.ndarray, down: np.ndarray) -> tuple[int, Any]:
+    """Return the least cost, and about which points such a hyperplane turns: None if all agree."""
+    count, dimensions = places.stored.shape
+    if not 1 <= dimensions <= MOST_DIMENSIONS:
+        raise ValueError(f"cells are recounted in 1 to {MOST_DIMENSIONS} dimensions.")
+    least, best = min(int(up.sum()), int(down.sum())), None
+    for axis in combinations(range(count), dimensions - 1) if count > 1 else ():
+        line, _, turned = places.turned(axis, up, down)
+        cost = turned.least()
+        if 0 < len(line) == len(axis):
+            cost += sum(min(int(up[i]), int(down[i])) for i in axis)
+        else:
+            cost += places.on_a_line(line, up, down).least()
+        if cost < least:
+            least, best = cost, axis
+    return least, best
 
 
 class _Divisions(NamedTuple):
@@ -102,17 +99,8 @@ class _Divisions(NamedTuple):
         return sides if straight else -sides
 
 
-class _Pairs:
-    """Flat images of points in integers, worked out for all of them when the first is needed."""
-
-    def __init__(self, work_out: Callable[[], np.ndarray]) -> None:
-        self._work_out = work_out
-        self._pairs: list[list[int]] | None = None
-
-    def __call__(self, i: int) -> list[int]:
-        if self._pairs is None:
-            self._pairs = self._work_out().tolist()
-        return self._pairs[i]
+_NONE = np.zeros(1, dtype=np.int64)
+_NO_DIVISION = _Divisions(_NONE, 0, np.zeros(0), _NONE[:0], _NONE)
 
 
 class _Places:
@@ -135,29 +123,17 @@ class _Places:
         total = int(up.sum() + down.sum())
         return _Divisions(below, total, -np.ones(len(order)), order, np.arange(len(order) + 1))
 
-    def around(self, axis: tuple[int, ...], up: np.ndarray, down: np.ndarray) -> int:
-        """Return the least cost of a hyperplane that turns about one point, or about two."""
-        line, _, turned = self._turned(axis, up, down)
-        if len(line) == len(axis):
-            return turned.least() + sum(min(int(up[i]), int(down[i])) for i in axis)
-        return turned.least() + self.on_a_line(line, up, down).least()
-
-    def sides_around(self, axis: tuple[int, ...], up: np.ndarray, down: np.ndarray) -> np.ndarray:
-        """Return the sides of the cheapest hyperplane that turns about one point, or two."""
-        line, others, turned = self._turned(axis, up, down)
-        sides = np.empty(len(self.stored))
-        sides[line], sides[others] = self.on_a_line(line, up, down).sides(), turned.sides()
-        return sides
-
-    def _turned(
+    def turned(
         self, axis: tuple[int, ...], up: np.ndarray, down: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, _Divisions]:
         """Return the points on the axis, all others, and how a turn divides these."""
-        line, others = np.array(axis), np.delete(np.arange(len(self.stored)), axis)
-        first = axis[0]
+        everywhere = np.arange(len(self.stored))
+        if not axis:  # in one dimension nothing turns
+            return everywhere, everywhere[:0], _NO_DIVISION
+        line, others, first = np.array(axis), np.delete(everywhere, axis), axis[0]
         away = self.floats[others] - self.floats[first]
         if len(axis) == 1:
-            exact = _Pairs(lambda: self.integers[others] - self.integers[first])
+            exact = _once(lambda: self.integers[others] - self.integers[first])
             flat, doubt = away, dot_error(1.0, np.abs(away))
         else:
             flat, doubt, exact = self._image_along(axis, others, away)
@@ -175,7 +151,7 @@ class _Places:
 
     def _image_along(
         self, axis: tuple[int, ...], others: np.ndarray, away: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, _Pairs]:
+    ) -> tuple[np.ndarray, np.ndarray, Exact]:
         """Look along the axis: eliminate the coordinate in which it is longest."""
         first, second = axis
         along = self.floats[second] - self.floats[first]
@@ -191,7 +167,13 @@ class _Places:
 
         left, right = along[gone] * away[:, rest], away[:, [gone]] * along[rest]
         # Two products, and four differences that were rounded before.
-        return left - right, dot_error(6.0, np.abs(left) + np.abs(right)), _Pairs(exact)
+        return left - right, dot_error(6.0, np.abs(left) + np.abs(right)), _once(exact)
+
+
+def _once(work_out: Callable[[], np.ndarray]) -> Exact:
+    """Return flat images in integers, worked out for all points when the first is needed."""
+    table = cache(lambda: work_out().tolist())
+    return lambda i: table()[i]
 
 
 def _integer_table(points: np.ndarray) -> np.ndarray:
@@ -227,8 +209,7 @@ def _rotation(
 ) -> _Divisions:
     """Turn a line through the origin by half a turn past the vectors v, none of which is zero."""
     if len(v) == 0:
-        nothing = np.zeros(1, dtype=np.int64)
-        return _Divisions(nothing, 0, np.zeros(0), nothing[:0], nothing)
+        return _NO_DIVISION
     height = _signs(v[:, 1], doubt[:, 1], lambda i: exact(i)[1])
     flip = height < 0
     for i in np.flatnonzero(height == 0).tolist():
@@ -274,10 +255,7 @@ def _sorted_in_integers(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sort runs of doubtful order in integers; sort all, if a run does not fit in its place."""
 
-    def compared(i: int, j: int) -> int:
-        return -_turn(exact, flip, i, j)
-
-    key = cmp_to_key(compared)
+    key = cmp_to_key(lambda i, j: -_turn(exact, flip, i, j))
     listed = order.tolist()
     borders = [0, *(np.flatnonzero(sure) + 1).tolist(), len(listed)]
     runs = [
@@ -289,17 +267,10 @@ def _sorted_in_integers(
     )
     if not fits:
         runs = [sorted(listed, key=key)]
-    joined = [i for run in runs for i in run]
-    ends: list[int] = []
-    place = -1
+    joined, ends = [i for run in runs for i in run], list[bool]()
     for run in runs:
-        for i, j in pairwise(run):
-            place += 1
-            if _turn(exact, flip, i, j) > 0:
-                ends.append(place)
-        place += 1
-        ends.append(place)
-    return np.array(joined), np.array(ends)
+        ends += [_turn(exact, flip, i, j) > 0 for i, j in pairwise(run)] + [True]
+    return np.array(joined), np.flatnonzero(ends)
 
 
 def _turn(exact: Exact, flip: np.ndarray, i: int, j: int) -> int:

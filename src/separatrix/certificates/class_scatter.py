@@ -1,12 +1,4 @@
-"""Symmetric matrices proved positive semidefinite, and bounds below their least eigenvalues.
-
-Where Cholesky's decomposition of a matrix M of order k runs to its end, its least eigenvalue is
-above -(k + 1) u tr M / (1 - 2 (k + 1) u), less 8 (k + 2)^2 least numbers for what vanished (Rump
-2006, theorem 2.3); twice as many units serve libraries that multiply by inverses. So M is the
-middle of an enclosed matrix, less the bound to be proved, that much, and the norm of the radii.
-
-
-Means and scatter of classes, enclosed.
+"""Means and scatter of classes, and symmetric matrices proved positive semidefinite, all enclosed.
 
 Columns are divided by powers of two, which rounds nothing, and each row is moved by about the mean
 of its class: what a class's rows then sum to is next to nothing, and products lose no digits to
@@ -15,6 +7,11 @@ means far from zero.
     D_i = x_i - r_k(i)          rounded once
     m_k = r_k + e_k,            e_k = sum s_i D_i / N_k
     S_k = sum s_i D_i D_i' - N_k e_k e_k'
+
+Where Cholesky's decomposition of a matrix M of order k runs to its end, its least eigenvalue is
+above -(k + 1) u tr M / (1 - 2 (k + 1) u), less 8 (k + 2)^2 least numbers for what vanished (Rump
+2006, theorem 2.3); twice as many units serve libraries that multiply by inverses. So M is the
+middle of an enclosed matrix, less the bound to be proved, that much, and the norm of the radii.
 """
 
 from __future__ import annotations
@@ -26,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
+from separatrix.certificates.canonical import divided_exactly
 from separatrix.certificates.enclosed_sums import dot_error, row_sums
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.problem.equilibrate import column_exponents, divided_columns
+from separatrix.problem.equilibrate import column_exponents
 
 _SHARES = (0.9, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 
@@ -125,9 +123,8 @@ def class_scatter(X: Any, codes: np.ndarray, s: np.ndarray, n_classes: int) -> C
     X, power = X[:, kept], math.frexp(float(s.max()))[1]
     exponents = column_exponents(X)
     with np.errstate(all="ignore"):
-        rows, near = divided_columns(X, exponents), np.ldexp(s, -power)
-        same = (divided_columns(rows, -exponents) == X).all() and (np.ldexp(near, power) == s).all()
-        if not same:
+        rows, near = divided_exactly(X, exponents), np.ldexp(s, -power)
+        if rows is None or not (np.ldexp(near, power) == s).all():
             return None
         found = [_one_class(rows[codes == k], near[codes == k]) for k in range(n_classes)]
     return ClassScatter(kept, exponents, *(tuple(each) for each in zip(*found, strict=True)))
@@ -154,6 +151,10 @@ def total(parts: tuple[Enclosure, ...]) -> Enclosure:
 
 def times(matrix: Enclosure, V: np.ndarray) -> Enclosure:
     """Enclose an enclosed matrix times columns that are known without error."""
-    turned = Enclosure(matrix.low.T, matrix.high.T)
-    found = row_sums(np.ascontiguousarray(V), turned, "each")
-    return Enclosure(found.low.T, found.high.T)
+    return row_sums(np.ascontiguousarray(V), matrix.T, "each").T
+
+
+def quadratic_form(matrix: Enclosure, V: np.ndarray) -> Enclosure:
+    """Enclose V'MV for an enclosed matrix M."""
+    inner = times(matrix, V).T
+    return times(Enclosure(*map(np.ascontiguousarray, (inner.low, inner.high))), V)

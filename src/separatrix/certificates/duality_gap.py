@@ -4,12 +4,11 @@ The objective at (w, b) bounds the optimum from above, the dual objective at any
 bounds it from below (weak duality). Both are enclosed here, so the optimum lies between `dual` and
 `primal`, whoever proposed the points and however. Rows may come in blocks (`prove_block`).
 
-
-A duality gap that speaks of columns divided by powers of two.
+`ScaledGap` speaks of columns divided by powers of two:
 
     min over w, b   1/2 sum_j (2^e_j w_j)^2 + sum_i c_i loss(y_i (w.x_i + b))
 
-is the machine of the columns x_j / 2^e_j: a division without rounding, so what is proved of the
+is the model of the columns x_j / 2^e_j: a division without rounding, so what is proved of the
 divided columns is proved of these.
 """
 
@@ -25,9 +24,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix._device import on_host
-from separatrix._sparse import sparse as sp
-from separatrix.certificates.about_data import certificate_json
-from separatrix.certificates.canonical import sha256_of_blocks
+from separatrix.certificates.about_data import Written
+from separatrix.certificates.canonical import divided_exactly, sha256_of_blocks
 from separatrix.certificates.enclosed_sums import WAYS, ways_for
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.objective_bounds import (
@@ -45,12 +43,12 @@ from separatrix.certificates.two_bounds import (
     Found,
     TwoBounds,
     are_floats,
+    parts_hold,
     require,
     stated,
 )
 from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.device_rows import on_device
-from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.signed import as_matrix
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
@@ -217,12 +215,7 @@ class PairGaps(EachMachine):
         every = tuple(combinations(range(len(classes)), 2))
         if self.pairs != every or len(self.machines) != len(every):
             return False
-        X = as_matrix(X)
-        parts = (np.flatnonzero(np.isin(codes, pair)) for pair in every)
-        return all(
-            machine.check(X[rows], codes[rows])
-            for machine, rows in zip(self.machines, parts, strict=True)
-        )
+        return parts_hold(self.machines, every, X, codes)
 
 
 def prove_block(block: Block, alpha: np.ndarray, posed: Posed, weights: np.ndarray) -> Sums:
@@ -268,8 +261,10 @@ def off_the_sum(w: np.ndarray, ridge: float, total: np.ndarray) -> Violation:
 
 
 @dataclass(frozen=True, eq=False)
-class ScaledGap:
+class ScaledGap(Written):
     """The gap of machines whose penalty is on the weights of the divided columns."""
+
+    kind = "scaled-gap"
 
     exponents: np.ndarray
     inner: DualityGap | DualityGaps
@@ -296,23 +291,17 @@ class ScaledGap:
         X = as_matrix(X)
         if X.shape[1] != len(self.exponents):
             return False
-        with np.errstate(over="ignore", under="ignore"):
-            divided = divided_columns(X, self.exponents)
-            back = divided_columns(divided, -self.exponents)
-        # A quotient below the least normal number is rounded: it is no longer these data.
-        exact = (back != X).nnz == 0 if sp.issparse(X) else bool((back == X).all())
-        return exact and self.inner.check(divided, y)
+        divided = divided_exactly(X, self.exponents)
+        return divided is not None and self.inner.check(divided, y)
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md.
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed, field by field."""
+        claims = [machine.claim() for machine in self.machines]
+        return {"exponents": self.exponents, "machines": claims}
 
-        Its fingerprint is that of the divided columns, of which its machines speak.
-        """
-        claim = {
-            "exponents": self.exponents,
-            "machines": [machine.claim() for machine in self.machines],
-        }
-        return certificate_json("scaled-gap", self.machines[0], claim)
+    def spoken_of(self) -> DualityGap:
+        """Return what says of which data this is a claim: of the divided columns."""
+        return self.machines[0]
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""

@@ -120,8 +120,7 @@ class _Tight:
         self.block, self.wide, self.one = block, wide, one
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
-        rows = Enclosure.stacked([self.one(self.block, w, starts, self.wide) for w in W.T])
-        return Enclosure(rows.low.T, rows.high.T)
+        return Enclosure.stacked([self.one(self.block, w, starts, self.wide) for w in W.T]).T
 
     def row_sums(self, A: np.ndarray) -> Enclosure:
         turned = self.block.T

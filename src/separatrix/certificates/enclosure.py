@@ -137,6 +137,15 @@ class Enclosure:
         return np.shape(self.low)
 
     @property
+    def T(self) -> Enclosure:
+        """The transpose."""
+        return self._each(np.transpose)
+
+    def diagonal(self) -> Enclosure:
+        """Return the diagonal of a matrix, or the matrix that has these numbers there."""
+        return self._each(np.diag)
+
+    @property
     def middle(self) -> np.ndarray:
         """About the numbers themselves: without their `radius` no claim may rest on these."""
         if self.low is self.high:

@@ -1,13 +1,4 @@
-"""A tree of cases that proves how many errors cannot be avoided.
-
-Every Gordan witness holds a row that is wrong. A leaf puts weights on witnesses that load no row
-beyond its own weight: then their sum is forced. Where that falls short, a row is taken to be wrong
-in one case and right in the other, and both are bounded. `checker.errors` checks a tree.
-
-
-Rows that count more than once: sample weights as integers, equal rows, and equal points.
-
-Exact proof of how few errors a hyperplane makes, and how few any hyperplane can make.
+"""Exact proof of how few errors a hyperplane makes, and how few any hyperplane can make.
 
     attained   sum of s_i over the rows with  w.z_i <= 0,  signs decided in exact arithmetic
     at least   (witnesses) each Gordan witness holds a row that is wrong for every w; weights on
@@ -15,7 +6,7 @@ Exact proof of how few errors a hyperplane makes, and how few any hyperplane can
                cases (row right, row wrong) sharpens that; or (cells) an exact recount of all cells
 
 Equal rows of one class share their fate, so their weights s_i are added up first. Nothing here
-knows how hyperplane, witnesses and tree were found.
+knows how hyperplane, witnesses and tree were found; `checker.errors` checks a tree.
 """
 
 from __future__ import annotations
@@ -30,7 +21,7 @@ import numpy as np
 
 from separatrix import checker
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.about_data import Written
+from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.canonical import sha256
 from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
 from separatrix.certificates.partition import is_witness, margin_signs
@@ -152,7 +143,7 @@ class LowerBound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FewestErrors(Written):
+class FewestErrors(Written, AboutData):
     """Weights make `errors` training errors, and no hyperplane makes fewer than `lower`.
 
     Errors are sums of sample weights, counted in the unit `unit` (1 if there are none).

@@ -1,4 +1,6 @@
-"""How near a direction is to Fisher's: no direction has a larger ratio J by more than is stated.
+"""How near directions are to Fisher's: their ratios of scatters, proved from the data alone.
+
+Two classes (`FisherDirection`): no direction has a larger ratio J by more than is stated.
 
     J(w) = (w.(m_2 - m_1))^2 / (w' S_W w)
 
@@ -8,15 +10,11 @@ the best fit along w is
     f(w) = k (t_2 - t_1)^2 / (1 + k J(w)),    k = N_1 N_2 / N,
 
 so the largest J belongs to the least squares: 1 + k J_max = k (t_2 - t_1)^2 / min f. Any codes will
-do; they are about -N/N_1 and N/N_2. Bounds on f and on min f are those of
-`certificates.least_squares`, from the data and with rounding bounded.
+do; they are about -N/N_1 and N/N_2. Bounds on f and on min f are those of `least_squares`.
 
-
-Fisher's discriminant of several classes: its ratios, proved from the data alone.
-
-The ratios t_1 >= t_2 >= ... solve S_B v = t S_W v, and all but K - 1 of them are zero. With the
-directions V = (v_1 ... v_k), the weights w_k ~ C^-1 a_k of the scores, a_k = m_k - m, C = S_W / N,
-and what they lack, r_k = C w_k - a_k:
+Several classes (`FisherDirections`): the ratios t_1 >= t_2 >= ... solve S_B v = t S_W v, and all
+but K - 1 of them are zero. With the directions V = (v_1 ... v_k), the weights w_k ~ C^-1 a_k of the
+scores, a_k = m_k - m, C = S_W / N, and what they lack, r_k = C w_k - a_k:
 
     t_k >= l    where V'(S_B - l S_W)V is positive semidefinite: along V no ratio is below l
     sum t_k  =  sum_k N_k / N a_k' C^-1 a_k,     a' C^-1 a  =  a'w - r'w + r' C^-1 r
@@ -35,12 +33,13 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.about_data import NO_FILE_FORM, Written, named_json
-from separatrix.certificates.canonical import codes_of, data_of, named_rows, sha256
+from separatrix.certificates.about_data import NO_FILE_FORM, AboutData, Written
+from separatrix.certificates.canonical import codes_of, counted_rows, data_of, named_rows, sha256
 from separatrix.certificates.class_scatter import (
     ClassScatter,
     class_scatter,
     is_positive,
+    quadratic_form,
     times,
     total,
 )
@@ -48,12 +47,13 @@ from separatrix.certificates.enclosed_sums import ROOM, products
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
 from separatrix.errors import DataError
-from separatrix.problem.signed import as_matrix
 
 
 @dataclass(frozen=True)
-class FisherDirection:
+class FisherDirection(Written):
     """The direction `weights`, its ratio J at least, and a bound no direction exceeds."""
+
+    kind = "fisher"
 
     weights: tuple[float, ...]
     ratio: float
@@ -70,7 +70,7 @@ class FisherDirection:
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove the bound again from the data; other data are refused."""
-        X, y, s = _rows(X, y, sample_weight)
+        X, y, s = counted_rows(X, y, sample_weight)
         squares, targets = self.squares, _codes(y, s)
         if squares.ridge != 0.0 or not squares.intercept or squares.task != "regression":
             return False
@@ -81,11 +81,9 @@ class FisherDirection:
         ratio, bound = _ratios(squares.in_its_form(X), targets, s, np.array(self.weights), squares)
         return ratio >= self.ratio and bound <= self.bound
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
-        claim = {"weights": self.weights, "ratio": self.ratio, "bound": self.bound}
-        shape = self.squares.n_rows, self.squares.n_features
-        return named_json("fisher", self, shape, claim)
+    def spoken_of(self) -> Any:
+        """Return what says of which data this is a claim."""
+        return self.squares.named(self.rows_sha256, self.names)
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -95,13 +93,6 @@ class FisherDirection:
             f"proved: the ratio of scatters is {self.ratio:.6g}, and no direction has more than "
             f"{self.bound:.6g}"
         )
-
-
-def _rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return rows, labels and weights; rows of weight 0 are not there."""
-    X, y = as_matrix(X), np.asarray(y)
-    s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    return (X, y, s) if (s > 0.0).all() else (X[s > 0.0], y[s > 0.0], s[s > 0.0])
 
 
 def _codes(y: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -118,21 +109,14 @@ def check_fisher(
     X: Any, y: Any, w: np.ndarray, sample_weight: Any = None, tolerance: float = 1e-9
 ) -> FisherDirection:
     """Bound the ratio of w from below and that of every direction from above."""
-    X, y, s = _rows(X, y, sample_weight)
+    X, y, s = counted_rows(X, y, sample_weight)
     targets = _codes(y, s)
     # What overflows here is no proof, and comes out as a bound of inf.
     with np.errstate(all="ignore"):
         slope, b = _best_fit(X @ w, targets, s)
         fitted = slope * w
-    squares = check_least_squares(
-        X,
-        targets,
-        fitted[None],
-        np.array([b]),
-        sample_weight=s,
-        task="regression",
-        tolerance=tolerance,
-    )
+    told: Any = {"sample_weight": s, "task": "regression", "tolerance": tolerance}
+    squares = check_least_squares(X, targets, fitted[None], np.array([b]), **told)
     ratios, named = _ratios(X, targets, s, w, squares, ROOM), named_rows(X, y, s)
     return FisherDirection(tuple(w.tolist()), *ratios, squares, *named)
 
@@ -153,7 +137,8 @@ def _ratios(
     masses = Enclosure.stacked([Enclosure.exact(s[targets == t]).sum() for t in np.unique(targets)])
     fitted, largest = np.array(squares.weights[0][1:]), int(np.argmax(abs(w)))
     with np.errstate(all="ignore"):
-        moved = X if sp.issparse(X) else _centred(X)
+        # Less about their mean, entries are rounded once.
+        moved = X if sp.issparse(X) else np.subtract(X, X.mean(axis=0, dtype=float), dtype=float)
         away = Enclosure.exact(fitted[largest] / w[largest]) * w - fitted
         off = sum_of(lambda r, c: r.square() * c, products(moved, away, rounded=1), s).root()
     error = (Enclosure.exact(squares.objective).root() + off * room).square()
@@ -163,11 +148,6 @@ def _ratios(
     if room > 1.0 and ratio.is_finite and bound.is_finite:
         ratio, bound = (each + (each - each) for each in (ratio, bound))
     return max(0.0, float(ratio.low)), float(bound.high)
-
-
-def _centred(X: np.ndarray) -> np.ndarray:
-    """Return the rows less about their mean, each entry rounded once, in float64."""
-    return np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
 
 
 def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
@@ -188,7 +168,7 @@ _ENOUGH = 1e-6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FisherDirections(Written):
+class FisherDirections(Written, AboutData):
     """The k-th largest ratio lies between ``lower[k]`` and ``upper[k]``: proved.
 
     `directions` has a column a direction, best first; `weights` a row of scores a class. `moved` is
@@ -243,9 +223,7 @@ class FisherDirections(Written):
         """Return what is claimed; weights of rows are in no data file."""
         if self.weighted:
             raise DataError(NO_FILE_FORM)
-        names = "weights", "lower", "upper", "moved"
-        found = {name: getattr(self, name) for name in names}
-        return found | {"directions": self.directions.T}
+        return super().claim() | {"directions": self.directions.T}
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -280,10 +258,7 @@ class _Posed:
         """Whether the ratio k (from 0) is proved to be at least the bound."""
         if bound <= 0.0:
             return True  # no ratio is below zero
-        V = self.V[:, : k + 1]
-        inner = times(self.between - self.within * bound, V)
-        turned = Enclosure(np.ascontiguousarray(inner.low.T), np.ascontiguousarray(inner.high.T))
-        return is_positive(times(turned, V))
+        return is_positive(quadratic_form(self.between - self.within * bound, self.V[:, : k + 1]))
 
     def upper(self, lower: tuple[float, ...]) -> list[float]:
         """Bound every ratio from above: by their sum, less the lower bounds of the others."""
@@ -303,8 +278,8 @@ class _Posed:
 
     def ratios(self) -> np.ndarray:
         """Return about the ratios of the directions: to look at, no claim rests on them."""
-        apart, wide = (np.einsum("ij,ij->j", self.V, S.middle @ self.V)
-                       for S in (self.between, self.within))  # fmt: skip
+        both = self.between.middle, self.within.middle
+        apart, wide = (np.einsum("ij,ij->j", self.V, S @ self.V) for S in both)
         return np.asarray(apart / np.where(wide > 0.0, wide, math.inf))
 
 
@@ -316,8 +291,7 @@ def lacking(C: Enclosure, away: list[Enclosure], W: np.ndarray) -> list[Enclosur
 
 def in_deviations(C: Enclosure, r: Enclosure) -> Enclosure:
     """Return the sizes of r, each over the standard deviation of its column."""
-    spread = Enclosure(np.diag(C.low), np.diag(C.high)).root().low
-    return Enclosure.exact(r.size().high) / spread
+    return Enclosure.exact(r.size().high) / C.diagonal().root().low
 
 
 def _least_eigenvalue(C: Enclosure) -> float:
@@ -325,12 +299,8 @@ def _least_eigenvalue(C: Enclosure) -> float:
 
     C - l diag(C) is positive semidefinite.
     """
-    diagonal = np.eye(len(C.low))
-    for share in _SHARES:
-        less = C - Enclosure(diagonal * C.low, diagonal * C.high) * share
-        if is_positive(less):
-            return share
-    return 0.0
+    diagonal = C.diagonal().diagonal()
+    return next((share for share in _SHARES if is_positive(C - diagonal * share)), 0.0)
 
 
 def prove_fisher_directions(

@@ -1,33 +1,27 @@
-"""What the certificates of kernel machines have in common: what a kernel is, and what is assumed.
+"""How far a kernel model is from the optimum, proved from the data alone.
 
-Two bounds prove something only where the kernel is positive. Theory says so of some kernels; of the
-others, values that show the contrary are looked for, and none having been found is an assumption.
-
-
-How far a kernel machine is from the best there is, proved from the data alone.
+Two classes, `KernelGap`, with g_i = sum_j a_j y_j K(x_j, x_i) and N = sum_i a_i y_i g_i = |w|^2:
 
     objective at (a, b)    1/2 N + sum_i c_i max(0, 1 - y_i (g_i + b))      from above
     lower bound            sum_i a_i - 1/2 N                                from below
 
-with g_i = sum_j a_j y_j K(x_j, x_i) and N = sum_i a_i y_i g_i = |w|^2. The second bounds the first
-for every machine if 0 <= a_i <= c_i, the balance sum_i y_i a_i is exactly zero, and the kernel is
-positive. Where it is not (sigmoid, or values that show it), no bound exists and only this is
-claimed: a stationary point, no pair of multipliers being out of order by more than `violation`.
+The second bounds the first for every model if 0 <= a_i <= c_i, the balance sum_i y_i a_i is exactly
+zero, and the kernel is positive semidefinite. Theory says so of some kernels; of the others, values
+that show the contrary are looked for, and none having been found is an assumption. Where the kernel
+is not (sigmoid, or values that show it), no bound exists and only this is claimed: a stationary
+point, no pair of multipliers being out of order by more than `violation`.
 
-
-How far the direct machine with a kernel is from the best there is, proved from the data alone.
-
-One weight vector a class in the kernel's space, all found at once, the biases free:
+All classes at once (Crammer-Singer), `KernelMulticlassGap`, one weight vector a class in the
+kernel's space, the biases free:
 
     objective at (w, b)   1/2 sum_k |w_k|^2
                           + sum_i c_i max_k (1[k != y_i] + g_ik + b_k - g_iy - b_y)     from above
     lower bound           sum of all multipliers - 1/2 sum_k |w_k|^2                    from below
 
-with w_k = sum_i a_ik phi(x_i) for the shares a of the multipliers (`class_multipliers`), scores
-g = K a and |w_k|^2 = sum_i a_ik g_ik. The second bounds the first for every machine if the
-multipliers are not negative, no row's exceed c_i together, every class's balance is exactly zero,
-and the kernel is positive. No share may be a rounded number: the multipliers of a row must have a
-sum that float64 holds, so that w is one and the same in both lines.
+with w_k = sum_i a_ik phi(x_i) for the shares a of the multipliers (`multiclass_gap`), scores
+g = K a and |w_k|^2 = sum_i a_ik g_ik. The multipliers must be feasible, and every class's balance
+exactly zero. No share may be a rounded number: the multipliers of a row must have a sum that
+float64 holds, so that w is one and the same in both lines.
 """
 
 from __future__ import annotations
@@ -111,7 +105,7 @@ class KernelClaim(TwoBounds):
     def _is_of_spectrum(self, smallest: float) -> bool:
         """Whether the eigenvalue claimed is the one found again, or there is none."""
         none = math.isnan(smallest) and math.isnan(self.smallest)
-        return none or (abs(smallest - self.smallest) <= _SAME)
+        return none or abs(smallest - self.smallest) <= _SAME
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -206,10 +200,8 @@ class KernelGap(KernelClaim):
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""
         super().require_sound()
-        K, positive, negative = len(self.classes), self.positive, self.negative
-        named = 0 <= positive < K and -1 <= negative < K and positive != negative
         require(
-            named and (K > 2 or (positive, negative) in ((1, -1), (1, 0))),
+            are_two_sides(self.positive, self.negative, len(self.classes)),
             "positive and negative must number two classes, of two the second being positive",
         )
         require(
@@ -309,6 +301,12 @@ def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
         or (len(machines) > 1 and is_proved(k, kernel_scores(rows, shares[:, [k]])))
         for k in range(len(machines))
     )
+
+
+def are_two_sides(positive: int, negative: int, K: int) -> bool:
+    """Whether these number two of K classes (-1: all others); of two the second is positive."""
+    named = 0 <= positive < K and -1 <= negative < K and positive != negative
+    return named and (K > 2 or (positive, negative) in ((1, -1), (1, 0)))
 
 
 def signs_of(codes: np.ndarray, positive: int, negative: int) -> np.ndarray:

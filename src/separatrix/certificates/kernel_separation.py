@@ -1,24 +1,20 @@
-"""Which training rows a function of a kernel puts on their own side, proved from the data alone.
+"""Which rows a function of a kernel separates, and that none does, proved from the data alone.
 
-    f(x) = sum_j s_j K(x_j, x) + b
-
-Row i is right where y_i f(x_i) > 0 whatever the rounding of its score. Where the kernel is positive
-semidefinite, the margins of hyperplanes in the coordinates [1, phi(x)] are bounded too: by that of
-f from below, and, if every s_i has the sign of its class, by the length of a mean of signed rows
-from above:
+`KernelSeparation` speaks of f(x) = sum_j s_j K(x_j, x) + b. Row i is right where y_i f(x_i) > 0
+whatever the rounding of its score. Where the kernel is positive semidefinite, the margins of
+hyperplanes in the coordinates [1, phi(x)] are bounded too: by that of f from below, and, if every
+s_i has the sign of its class, by the length of a mean of signed rows from above:
 
     min_i y_i f(x_i) / |(b, w)|   <=   largest margin   <=   |(sum_i s_i, w)| / sum_i |s_i|
 
-
-Two points of the classes' hulls that meet in the space of a kernel: no hyperplane parts them.
+`KernelOverlap` names two points of the classes' hulls that meet in the kernel's space:
 
     margin of any hyperplane   <=   |w| / sum_i a_i,    w = sum_i a_i y_i phi(x_i),
 
 for every a >= 0 whose classes sum to the same, exactly: half of |w| / (half the sum) is the
 distance of two points of the hulls, and a hyperplane must lie between them. Where equal rows of
 different classes cancel, w is zero without any rounding, and nothing separates them at all. Else
-|w|^2 = sum_i a_i y_i g_i is bounded from above as in `kernel_gap`, and what is proved is that no
-margin is larger than the rounding leaves open.
+|w|^2 = sum_i a_i y_i g_i is bounded from above as in `kernel_gap`.
 """
 
 from __future__ import annotations
@@ -30,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import Written
+from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.canonical import codes_of
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.errors import row_keys
-from separatrix.certificates.kernel_gap import signs_of, square_of
+from separatrix.certificates.kernel_gap import are_two_sides, signs_of, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.objective_bounds import is_balanced
 from separatrix.certificates.two_bounds import SLACK, are_floats
@@ -44,7 +40,7 @@ _WIDER = 3.0  # rounding bounds, so that another order of sums finds the claim t
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelSeparation(Written):
+class KernelSeparation(Written, AboutData):
     """At least `right` training rows are strictly on their own side: proved, rounding included.
 
     `shares` (one a row, with the sign of its class) and `bias` are the function. `lower` and
@@ -93,13 +89,7 @@ class KernelSeparation(Written):
     def claim(self) -> dict[str, Any]:
         """Return what is claimed, field by field."""
         rows = np.flatnonzero(self.shares)
-        claim = {
-            "kernel": self.kernel,
-            "bias": self.bias,
-            "rows": rows,
-            "shares": self.shares[rows],
-            "right": self.right,
-        }
+        claim = super().claim() | {"rows": rows, "shares": self.shares[rows]}
         bounds = {"lower": self.lower, "upper": self.upper}
         return claim | {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
 
@@ -141,7 +131,7 @@ _SLACK = 1e-12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelOverlap(Written):
+class KernelOverlap(Written, AboutData):
     """No hyperplane in the kernel's space has a margin above `margin`: proved, rounding included.
 
     `rows` have the multipliers `multipliers`, which sum to the same over class `positive` and over
@@ -193,20 +183,12 @@ class KernelOverlap(Written):
         margin, length = self._found(problem.X, codes_of(problem), 1.0)
         return margin <= self.margin and self.length <= length * (1.0 + _SLACK)
 
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        names = "kernel", "positive", "negative", "rows", "multipliers", "margin"
-        return {name: getattr(self, name) for name in names}
-
     def _is_sound(self) -> bool:
-        k, rows = len(self.classes), self.rows
-        named = 0 <= self.positive < k and -1 <= self.negative < k
-        named = named and (k > 2 or (self.positive, self.negative) in ((1, -1), (1, 0)))
+        rows = self.rows
         return (
-            named
+            are_two_sides(self.positive, self.negative, len(self.classes))
             and self.intercept is True
             and self.kernel.is_sound
-            and self.positive != self.negative
             and len(rows) == len(self.multipliers) == len(set(rows)) > 0
             and all(0 <= row < self.n_rows for row in rows)
         )

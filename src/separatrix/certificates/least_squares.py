@@ -1,10 +1,4 @@
-"""How far weights can be from the least-squares optimum: a certificate to be checked again.
-
-What is proved, and how, stands in `least_squares_bounds`. Nothing here knows how the weights were
-found.
-
-
-How far weights can be from the least-squares optimum, from the data and with rounding bounded.
+"""How far weights can be from the least-squares optimum, from the data and with rounding bounded.
 
     f(W, b) = sum_i s_i |W x_i + b - t_i|^2 + ridge |W|^2
 
@@ -29,13 +23,22 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.about_data import named_json
-from separatrix.certificates.canonical import named_rows
+from separatrix.certificates.about_data import NO_FILE_FORM, Written
+from separatrix.certificates.canonical import (
+    canonical_rows,
+    columns_of,
+    counted_rows,
+    counts_of,
+    divided_exactly,
+    named_rows,
+    values_of,
+)
 from separatrix.certificates.class_scatter import least_eigenvalue
 from separatrix.certificates.enclosed_sums import (
     ROOM,
@@ -46,20 +49,23 @@ from separatrix.certificates.enclosed_sums import (
     with_data,
 )
 from separatrix.certificates.enclosure import Enclosure, sum_of
-from separatrix.problem.equilibrate import column_exponents, divided_columns
+from separatrix.errors import DataError
+from separatrix.problem.equilibrate import column_exponents
 from separatrix.problem.signed import as_matrix
 
 _ROWS_AT_A_TIME = 65536
 
 
 @dataclass(frozen=True)
-class LeastSquaresOptimality:
+class LeastSquaresOptimality(Written):
     """Weights, and how far from the optimum of `task` they can be at the most.
 
     `perturbation`: they are the exact solution of data that differ by no more than this share.
     `gap`: the objective is above its minimum by no more than this share of itself (1 says nothing).
     `objective` is rounded up, and `least` is below every objective there is.
     """
+
+    kind = "least-squares"
 
     weights: tuple[tuple[float, ...], ...]
     ridge: float
@@ -99,11 +105,15 @@ class LeastSquaresOptimality:
             and gap <= self.gap
         )
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
-        names = "ridge", "weights", "objective", "least", "gap"
-        claim = {name: getattr(self, name) for name in names}
-        return named_json("least-squares", self, (self.n_rows, self.n_features), claim)
+    def spoken_of(self) -> Any:
+        """Return what says of which data this is a claim."""
+        return self.named(self.rows_sha256, self.names)
+
+    def named(self, rows_sha256: str, names: tuple[str, ...]) -> Any:
+        """Return what a file says of the data: the fingerprint of rows and classes alone."""
+        if not rows_sha256:
+            raise DataError(NO_FILE_FORM)
+        return SimpleNamespace(**vars(self) | {"classes": names, "data_sha256": rows_sha256})
 
     def in_its_form(self, X: Any) -> Any:
         """Return X dense or sparse, as it was: sparse rows are not moved, and round otherwise."""
@@ -174,13 +184,8 @@ def _given(
     X: Any, y: Any, sample_weight: Any, task: str
 ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """Return rows, labels, targets and weights; rows of weight 0 are not there."""
-    X = as_matrix(X).astype(np.float64, copy=False)
-    y = np.asarray(y)
-    s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    s = np.broadcast_to(s, len(y))
-    if (s == 0.0).any():
-        X, y, s = X[s > 0.0], y[s > 0.0], s[s > 0.0]
-    return X, y, targets_of(y, task), np.ascontiguousarray(s)
+    X, y, s = counted_rows(as_matrix(X).astype(np.float64, copy=False), y, sample_weight)
+    return X, y, targets_of(y, task), s
 
 
 def _named(X: Any, y: Any, s: np.ndarray, task: str) -> tuple[str, tuple[str, ...]]:
@@ -193,19 +198,9 @@ def _sha256(X: Any, T: np.ndarray, s: np.ndarray) -> str:
     digest.update(np.array([*X.shape, T.shape[1]], dtype="<i8").tobytes())
     for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
         piece = X[begin : begin + _ROWS_AT_A_TIME]
-        if sp.issparse(piece):
-            piece = sp.csr_array(piece, copy=True)
-            piece.eliminate_zeros()
-            piece.sort_indices()
-            starts, columns, values = piece.indptr, piece.indices, piece.data
-        else:
-            there = piece != 0.0
-            starts = np.append(0, np.cumsum(there.sum(axis=1)))
-            columns, values = (
-                np.broadcast_to(np.arange(X.shape[1]), there.shape)[there],
-                piece[there],
-            )
-        for part, form in ((starts, "<i8"), (columns, "<i8"), (values, "<f8")):
+        piece = canonical_rows(piece) if sp.issparse(piece) else piece
+        starts = np.append(0, np.cumsum(counts_of(piece)))
+        for part, form in ((starts, "<i8"), (columns_of(piece), "<i8"), (values_of(piece), "<f8")):
             digest.update(np.ascontiguousarray(part, dtype=form).data)
     digest.update(T.astype("<f8").tobytes())
     digest.update(s.astype("<f8").tobytes())
@@ -235,9 +230,9 @@ def prove(
         power = int(np.frexp(s.max(initial=1.0))[1])
         scaled, penalty = np.ldexp(s, -power), math.ldexp(float(ridge), -power)
         exponents = column_exponents(X)
-        divided = divided_columns(X, exponents)
+        divided = divided_exactly(X, exponents)
         exact = (np.ldexp(scaled, power) == s).all() and math.ldexp(penalty, power) == ridge
-        if not (exact and _is_same(divided_columns(divided, -exponents), X)):
+        if not exact or divided is None:
             return math.inf, 0.0, math.inf, 1.0
         bounds = _Bounds(divided, exponents, T, scaled, W, penalty, intercept)
         squares, least, perturbation, gap = bounds.squares.sum(), math.nan, math.inf, 1.0
@@ -257,11 +252,6 @@ def prove(
 
 def _times(room: float, bound: float) -> float:
     return float((Enclosure.exact(bound) * room).high)
-
-
-def _is_same(back: Any, X: Any) -> bool:
-    """Whether the division lost nothing: quotients below the least normal number are rounded."""
-    return bool((back != X).nnz == 0) if sp.issparse(X) else bool((back == X).all())
 
 
 class _Bounds:
@@ -371,8 +361,7 @@ class _Bounds:
         sizes = lengths.middle
         gram = _gram(self.A, self.s, lengths, sizes, rounded=2)
         if self.ridge:
-            penalty = self.penalty / sizes / sizes
-            gram = gram + Enclosure(np.diag(penalty.low), np.diag(penalty.high))
+            gram = gram + (self.penalty / sizes / sizes).diagonal()
         return _sum_of_squares(self.gradient / sizes[:, None], least_eigenvalue(gram))
 
     def _excess_by_triangle(self) -> float:

@@ -1,17 +1,13 @@
-"""Bounds on the largest margin any hyperplane can have, from below and from above.
+"""Bounds on the largest margin of any hyperplane, and Novikoff's on the perceptron's mistakes.
 
 From below: the weights themselves, ``min_r w.z_r / |w|``. From above: multipliers a_r >= 0 that are
 not all zero, since for every unit vector u
 
     min_r u.z_r  <=  sum a_r u.z_r / sum a_r  <=  |sum a_r z_r| / sum a_r .
 
-Margins are in homogeneous coordinates, as the perceptron, Kozinec and Novikoff's bound see them.
-
-
-Novikoff's bound (1962): how many mistakes the perceptron can make.
-
-If a unit vector u has ``u.z_r >= margin > 0`` for every row and no row is longer than `radius`,
-single updates from the weights w_0 with a fixed rate end after at most
+Margins are in homogeneous coordinates. Novikoff (1962): if a unit vector u has ``u.z_r >= margin``
+above 0 for every row and no row is longer than `radius`, single updates from the weights w_0 with a
+fixed rate end after at most
 
     radius^2 / margin^2  +  2 |w_0| / (rate margin)
 
@@ -19,7 +15,7 @@ of them, since after T mistakes
 
     T rate margin - |w_0|  <=  |w_T|  <=  sqrt(|w_0|^2 + T rate^2 radius^2) .
 
-Margin and radius are computed from the data with rounding directed so that the bound stays true.
+All numbers are computed from the data, with rounding directed so that the bounds stay true.
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.about_data import certificate_json
+from separatrix.certificates.about_data import Written
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of
 from separatrix.certificates.enclosed_sums import blocks, products, row_sums
 from separatrix.certificates.enclosure import Enclosure
@@ -42,12 +38,14 @@ _ENTRIES_AT_A_TIME = 1 << 17
 
 
 @dataclass(frozen=True)
-class MarginBounds:
+class MarginBounds(Written):
     """The largest margin lies between `lower` and `upper`, both proved.
 
     `separation` says whether the weights separate; where they do not, `lower` is 0 or less, and
     `upper` still holds: no hyperplane has a larger margin.
     """
+
+    kind = "margin-bounds"
 
     separation: Separation
     lower: float
@@ -74,16 +72,14 @@ class MarginBounds:
         kept = again.holds or not self.separation.holds
         return kept and again.lower >= self.lower and again.upper <= self.upper
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
-        claim = {
-            "weights": self.separation.weights,
-            "lower": self.lower,
-            "upper": self.upper,
-            "rows": self.rows,
-            "multipliers": self.multipliers,
-        }
-        return certificate_json("margin-bounds", self.separation, claim)
+    @property
+    def weights(self) -> tuple[tuple[float, ...], ...]:
+        """The weights that separate: one list, or one a class."""
+        return self.separation.weights
+
+    def spoken_of(self) -> Separation:
+        """Return what says of which data this is a claim."""
+        return self.separation
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""

@@ -1,20 +1,4 @@
-"""Multipliers of rows and rival classes: the dual points of the direct machines.
-
-A multiplier m_ik >= 0 belongs to row i and a class k that is not its own. It gives the row a share
-in the weights of its own class and takes as much from class k:
-
-    a_iy = sum_k m_ik,      a_ik = -m_ik,      balance of class k  r_k = sum_i a_ik
-
-They are feasible where no row's exceed its cost together and, for free biases, every r_k is zero.
-
-
-What the certificates of models with one weight vector a class have in common.
-
-Crammer-Singer and the multinomial model differ in the loss of a row and in the dual point; their
-weights, costs and penalties are the same, and are bounded here.
-
-
-How far the direct machine of many classes is from the best there is, proved from the data alone.
+"""How far the Crammer-Singer model is from the optimum, proved from the data alone.
 
 The objective at (w, b) bounds the optimum from above, and the dual objective at any feasible
 multipliers from below (weak duality):
@@ -23,10 +7,14 @@ multipliers from below (weak duality):
              + sum_i c_i max_k (1[k != y_i] + (w_k.x_i + b_k) - (w_y.x_i + b_y))
     dual     sum of all multipliers - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2
 
-A multiplier m_ik >= 0 of row i and a class k that is not its own moves x_i from w_k to the row's
-own w_y: u_k and r_k sum +x_i and +1 over the multipliers of the rows of class k, and -x_i and -1
-over those named k. No row's multipliers exceed c_i together, and where the biases are free (p = 0)
-every r_k is zero, exactly.
+A multiplier m_ik >= 0 of row i and a class k that is not its own gives the row a share in the
+weights of its own class, and takes as much from class k:
+
+    a_iy = sum_k m_ik,   a_ik = -m_ik,   u_k = sum_i a_ik x_i,   balance  r_k = sum_i a_ik
+
+They are feasible where no row's exceed c_i together and, for free biases (p = 0), every r_k is
+exactly zero. The multinomial model has the same weights, costs and penalties (`WeightsByClass`),
+and the model with a kernel the same multipliers (`NamedMultipliers`).
 """
 
 from __future__ import annotations
@@ -64,16 +52,12 @@ class Named(NamedTuple):
         rows, rivals, multipliers = self
         if rows.ndim != 1 or not rows.shape == rivals.shape == multipliers.shape:
             return False
-        if not all(
-            (numbers >= 0).all() and (numbers < most).all()
-            for numbers, most in ((rows, n_rows), (rivals, n_classes))
-        ):
-            return False
+        for numbers, most in ((rows, n_rows), (rivals, n_classes)):
+            if not ((numbers >= 0).all() and (numbers < most).all()):
+                return False
         places = rows * n_classes + rivals
-        in_order = (np.diff(places) > 0).all()  # as they usually come
-        return bool(
-            np.isfinite(multipliers).all() and (in_order or len(np.unique(places)) == len(places))
-        )
+        once = (np.diff(places) > 0).all() or len(np.unique(places)) == len(places)
+        return bool(np.isfinite(multipliers).all() and once)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,17 +85,9 @@ class NamedMultipliers(TwoBounds):
 
 def are_feasible(named: Named, codes: np.ndarray, costs: np.ndarray, n_classes: int) -> bool:
     """Whether rows and rivals are there, none is of its own class, and costs are not exceeded."""
-    return (
-        named.are_named_once(len(codes), n_classes)
-        and not (codes[named.rows] == named.rivals).any()
-        and are_within_costs(named, costs, n_classes)
-    )
-
-
-def are_within_costs(named: Named, costs: np.ndarray, n_classes: int) -> bool:
-    """Whether no multiplier is negative, and no row's exceed its cost together."""
-    rows, _, multipliers = named
-    if not (multipliers >= 0.0).all():
+    rows, rivals, multipliers = named
+    named_once = named.are_named_once(len(codes), n_classes)
+    if not named_once or (codes[rows] == rivals).any() or not (multipliers >= 0.0).all():
         return False
     if len(rows) == 0:
         return True
@@ -121,9 +97,7 @@ def are_within_costs(named: Named, costs: np.ndarray, n_classes: int) -> bool:
     if counts.max() >= n_classes:
         return False
     clear = totals + dot_error(counts.astype(np.float64) + 2.0, totals) <= costs
-    order = np.argsort(rows, kind="stable")
-    ends = np.cumsum(counts)
-    values = multipliers[order]
+    values, ends = multipliers[np.argsort(rows, kind="stable")], np.cumsum(counts)
     for row in np.flatnonzero(~clear & (counts > 0)):
         mine = values[ends[row] - counts[row] : ends[row]]
         if rounded_sum(np.append(mine, -costs[row])) > 0.0:
@@ -244,8 +218,7 @@ def shortfalls(scores: Enclosure, codes: np.ndarray) -> Enclosure:
     return away.column_max()
 
 
-@dataclass(frozen=True, eq=False)
-class ClassPass:
+class ClassPass(NamedTuple):
     """By how much each row falls short, and the totals."""
 
     short: Enclosure  # max_k (1[k != y] + score_k - score_y), n

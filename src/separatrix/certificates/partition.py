@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import Written
+from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.exact_sums import (
     column_sums,
@@ -29,7 +29,7 @@ Integers = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Partition(Written):
+class Partition(Written, AboutData):
     """Rows on the boundary of every halfspace that holds all rows, and rows off it, exactly.
 
     Positive `multipliers` pin rows to the boundary; integer `weights` (``[b, w_1, ..., w_d]``) put

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix import checker
-from separatrix.certificates.about_data import Written
+from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
 from separatrix.certificates.enclosed_sums import products
 from separatrix.certificates.enclosure import Enclosure, enclosed
@@ -24,7 +24,7 @@ _SCORES_AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Separation(Written):
+class Separation(Written, AboutData):
     """Whether the weights separate, proved row by row in exact arithmetic.
 
     `worst_row` is the sample of least computed margin, `worst_margin` its margin ``w.z``, exactly.
@@ -132,8 +132,7 @@ def enclosed_margins(problem: Problem, weights: Any) -> Enclosure:
     """
     X, codes = problem.X, codes_of(problem)
     bias = weights[:, 0] if problem.fit_intercept else Enclosure.exact(np.zeros(weights.shape[0]))
-    turned = enclosed(weights[:, 1:])
-    turned = Enclosure(turned.low.T, turned.high.T)
+    turned = enclosed(weights[:, 1:]).T
     if weights.shape[0] == 1:
         return (products(X, turned)[:, 0] + bias).times_sign(np.where(codes == 1, 1.0, -1.0))
     step = max(1, _SCORES_AT_A_TIME // weights.shape[0])

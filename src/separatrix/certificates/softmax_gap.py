@@ -1,4 +1,4 @@
-"""How far a multinomial machine is from the best there is, proved from the data alone.
+"""How far a multinomial model is from the optimum, proved from the data alone.
 
 The objective at (w, b) bounds the optimum from above, and the dual objective at any probabilities
 that fit bounds it from below (weak duality):
@@ -17,14 +17,11 @@ and what its sums lack of r = 0 a small share t of one and the same distribution
 Entropy is concave, so H(q'_i) >= (1 - t) H(q_i), and u'_k = (1 - t) u_k + t (sum of class k) -
 t v_k (sum of all). So the certificate of a million rows and a thousand classes is the model itself.
 
-
-One pass over the data for the multinomial machine: losses, entropies, and sums of rows.
-
-At weights W and biases b row i gives every class but its own the probability q_ik that softmax
-gives it, rounded as the machine rounds it, and its own class what is left of 1. Any such numbers
-are a point of the dual problem (`softmax_gap`) if they leave something of 1, which is checked: so
-only what is summed from them has an error. Sums err by the plain bound of `enclosed_sums`; exp and
-log are trusted to `TRUSTED` units, for there are as many values as rows and classes.
+In one pass over the data row i gives every class but its own the probability q_ik of softmax, as
+the machine rounds it, and its own class what is left of 1. Any such numbers are a dual point if
+they leave something of 1, which is checked: so only what is summed from them has an error. Sums err
+by the plain bound of `enclosed_sums`; exp and log are trusted to `TRUSTED` units, for there are as
+many values as rows and classes.
 
 Rows may be NumPy's, SciPy's sparse, or on a device (torch): they are met with operators and a few
 functions that have the same names in both libraries, where they lie, in float64.
@@ -75,8 +72,10 @@ class SoftmaxGap(WeightsByClass):
                 primal = self._primal(Enclosure(np.zeros(len(codes)), enclosed.losses))
                 if penalty == 0.0:
                     dual = _mended_dual(enclosed, codes, costs, wide)
-                else:
-                    dual = _plain_dual(enclosed, costs, penalty)
+                else:  # that of softmax itself
+                    dual = _gain(enclosed, costs) - half_square(enclosed.pulls)
+                    if penalty:
+                        dual = dual - penalty_of_biases(enclosed.excess, penalty)
             yield Found(primal, dual.at_least(0.0))  # no loss is below 0
 
 
@@ -84,12 +83,6 @@ def _gain(enclosed: SoftmaxPass, costs: np.ndarray) -> Enclosure:
     """Bound sum_i c_i H(q_i) from below; no entropy is below 0."""
     entropies = np.where(np.isnan(enclosed.entropies), 0.0, np.maximum(enclosed.entropies, 0.0))
     return sum_of(lambda h, c: h * c, Enclosure.exact(entropies), costs)
-
-
-def _plain_dual(enclosed: SoftmaxPass, costs: np.ndarray, penalty: float | None) -> Enclosure:
-    """Enclose the dual objective of softmax itself: no bias, or one that costs."""
-    value = _gain(enclosed, costs) - half_square(enclosed.pulls)
-    return value - penalty_of_biases(enclosed.excess, penalty) if penalty else value
 
 
 def _mended_dual(
@@ -107,15 +100,8 @@ def _mended_dual(
     if wide != 1.0:
         # Sums added up otherwise may be known better, and be mended by a smaller share.
         share = Enclosure(np.minimum(share.low, max(0.0, float(shares.low.max()))), share.high)
-    return _dual_with_share(enclosed, costs, share, masses)
-
-
-def _dual_with_share(
-    enclosed: SoftmaxPass, costs: np.ndarray, share: Enclosure, masses: Enclosure
-) -> Enclosure:
-    """Enclose it where this share of every row's probabilities is given to the class means."""
     rest = 1.0 - share
-    mix = (masses * share + enclosed.excess * rest) / masses.sum()  # t v_k
+    mix = (masses * share + excess * rest) / masses.sum()  # t v_k
 
     def squares(pulls: Enclosure, members: Enclosure, rows: Enclosure) -> Enclosure:
         return (pulls * rest + members * share - rows[:, None] * mix).square()
@@ -173,7 +159,8 @@ def softmax_pass(
         reach = xp.amax(sizes @ weight_sizes + bias_sizes, axis=1)
         # Scores are rounded again where the own one is taken off, and the largest.
         far = dot_error(_most_entries(block) + 8.0, reach)
-        shares, loss, entropy, others = _tile(xp, block, own, cost, weights, biases)
+        at = put(np.arange(len(codes[rows]))), own
+        shares, loss, entropy, others = _tile(xp, block, at, cost, weights, biases)
         losses[rows] = _from_above(_back(loss), _back(far), K, wide)
         entropies[rows], fits = _from_below(_back(entropy), _back(others), K)
         is_feasible &= fits
@@ -192,9 +179,8 @@ def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[
     K = W.shape[1]
     scores = block @ W
     scores += bias
-    rows = xp.arange(len(own), **_where(xp, scores))
-    scores -= scores[rows, own][:, None]
-    scores[rows, own] = -math.inf
+    scores -= scores[own][:, None]
+    scores[own] = -math.inf
     top = xp.amax(scores, axis=1)
     top = xp.where(top > 0.0, top, 0.0 * cost)
     scores -= top[:, None]
@@ -209,7 +195,7 @@ def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[
     scores *= parts  # p log p; of p = 0 it is 0
     entropy = -scores.sum(axis=1)
     parts *= -cost[:, None]
-    parts[rows, own] = cost * others
+    parts[own] = cost * others
     return parts, loss, entropy, others
 
 
@@ -321,10 +307,6 @@ def _home(X: Any) -> tuple[Any, Any]:
         return np, lambda array: array
     xp = torch_module()
     return xp, lambda array: xp.asarray(array, device=X.device)
-
-
-def _where(xp: Any, array: Any) -> dict[str, Any]:
-    return {} if xp is np else {"device": array.device}
 
 
 def _back(array: Any) -> np.ndarray:

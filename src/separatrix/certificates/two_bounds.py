@@ -2,10 +2,8 @@
 
 The least objective lies between `dual` and `primal`. `proved` finds both bounds from the data;
 `check` finds them again, in one and the same way for all kinds. A kind adds its points, what they
-must be (`require_sound`), and how they bound the objective (`_found`).
-
-
-The proofs of the models of a wrapper for many classes, as one certificate.
+must be (`require_sound`), and how they bound the objective (`_found`). Several models, one a class
+or one a pair of classes, have one certificate each (`EachMachine`, `PartProofs`).
 """
 
 from __future__ import annotations
@@ -13,15 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from separatrix._device import on_host
-from separatrix.certificates.about_data import Written
+from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.checker import CLAIMS, Refused
+from separatrix.checker import Refused
 from separatrix.problem.signed import as_matrix
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.
@@ -47,7 +46,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TwoBounds(Written):
+class TwoBounds(Written, AboutData):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
     `costs` are C times each row's weight. A claim without a name, `data_sha256`, is about any data
@@ -87,21 +86,15 @@ class TwoBounds(Written):
         if "n_features" not in points:
             points["n_features"] = X.shape[1]
         claim = cls(n_rows=len(sides), **points)
-        found = claim._tried(
-            X, sides, cls._wide if slack else 1.0, lambda found: _is_enough(found, tol, slack)
-        )
+        for found in claim._found(X, sides, cls._wide if slack else 1.0):
+            if _is_enough(found, tol, slack):
+                break
         primal, dual = stated(found.primal, found.dual, slack)
         return replace(claim, primal=primal, dual=dual, **found.shown())
 
     def _found(self, X: Any, sides: Any, wide: float) -> Iterator[Found]:
         """Yield both objectives, enclosed from the data by one way to sum after another."""
         raise NotImplementedError
-
-    def _tried(self, X: Any, sides: Any, wide: float, is_enough: Callable[[Found], bool]) -> Found:
-        for found in self._found(X, sides, wide):
-            if is_enough(found):
-                break
-        return found
 
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove the claim again from the data; other data are refused."""
@@ -155,21 +148,21 @@ class TwoBounds(Written):
         """Whether bounds found anew are within those claimed."""
         if not (self.holds and self.dual <= self.primal):
             return False
-        return self._is_within(self._tried(X, sides, 1.0, self._is_decided_by))
+        for found in self._found(X, sides, 1.0):
+            if self._is_within(found):
+                return True
+            if found.primal.low > self.primal or found.dual.high < self.dual:
+                break  # the claim is false
+        return False
 
     def _is_within(self, found: Found) -> bool:
         """Whether enclosures prove bounds claimed that do not cross."""
         above, below = self.primal, self.dual
         return bool(found.primal.high <= above and found.dual.low >= below and below <= above)
 
-    def _is_decided_by(self, found: Found) -> bool:
-        """Whether enclosures decide the claim: it is found again, or it is false."""
-        false = found.primal.low > self.primal or found.dual.high < self.dual
-        return self._is_within(found) or bool(false)
-
     def claim(self) -> dict[str, Any]:
         """Return the fields of the claim: one cost where all are the same, no multiplier of 0."""
-        claim: dict[str, Any] = {name: getattr(self, name, None) for name in CLAIMS[self.kind][1]}
+        claim = super().claim()
         claim["costs"] = self.costs[:1] if (self.costs == self.costs[0]).all() else self.costs
         if claim.get("rows", 0) is None:  # there is a multiplier for every row
             rows = np.flatnonzero(self.multipliers)  # type: ignore[attr-defined]
@@ -282,12 +275,7 @@ class PartProofs:
             return False
         if self.sides not in _ways(len(classes)) or len(self.parts) != len(self.sides):
             return False
-        X = as_matrix(X)
-        for part, (a, b) in zip(self.parts, self.sides, strict=True):
-            rows = slice(None) if a < 0 else np.flatnonzero((codes == a) | (codes == b))
-            if not part.check(X[rows], (codes[rows] == b).astype(np.int64)):
-                return False
-        return True
+        return parts_hold(self.parts, self.sides, X, codes)
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -299,9 +287,17 @@ class PartProofs:
         return f"proved of each of the {len(self.parts)} models; of the first: {first}"
 
 
+def parts_hold(parts: Any, sides: Any, X: Any, codes: np.ndarray) -> bool:
+    """Prove the claim of every part again, from its own rows and sides."""
+    X = as_matrix(X)
+    for part, (a, b) in zip(parts, sides, strict=True):
+        rows = slice(None) if a < 0 else np.flatnonzero((codes == a) | (codes == b))
+        if not part.check(X[rows], (codes[rows] == b).astype(np.int64)):
+            return False
+    return True
+
+
 def _ways(n_classes: int) -> tuple[Any, ...]:
     """Return the pairs of each class against the rest, and of each class against each other."""
-    if n_classes == 2:
-        return (((-1, 1),), ((0, 1),))
-    each = tuple((a, b) for a in range(n_classes) for b in range(a + 1, n_classes))
-    return tuple((-1, b) for b in range(n_classes)), each
+    each = tuple(combinations(range(n_classes), 2))
+    return (((-1, 1),) if n_classes == 2 else tuple((-1, b) for b in range(n_classes))), each

@@ -1,19 +1,19 @@
-"""Duality gaps of two classes: the objective at the weights, and the dual at the multipliers.
+"""Duality gaps of linear models: the objective at the weights, and the dual at the multipliers.
 
-    ridge/2 |w|^2 + p/2 b^2 + sum_i c_i loss(m_i),   m_i = y_i (w.x_i + b)          at most primal
-    sum_i -c_i loss*(-a_i/c_i) - 1/2 |u|^2 - (sum_i y_i a_i)^2 / 2p,  u = sum a y x   at least dual
+Two classes, m_i = y_i (w.x_i + b), u = sum a y x:
 
-Hinge and squared hinge are computed in integers; of the logistic loss exp and log are enclosed, and
-quotients by costs are cut at 256 bits, always against the claim.
+    ridge/2 |w|^2 + p/2 b^2 + sum_i c_i loss(m_i)                                   at most primal
+    sum_i -c_i loss*(-a_i/c_i) - 1/2 |u|^2 - (sum_i y_i a_i)^2 / 2p                 at least dual
 
+One weight vector a class (Crammer-Singer, softmax), u_k = sum_i a_ik x_i, r_k = sum_i a_ik:
 
-Duality gaps of models with one weight vector a class: Crammer-Singer, and softmax.
-
-    1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i loss_i                           at most primal
-    gain - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2,   u_k = sum_i a_ik x_i, r_k = sum_i a_ik
+    1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i loss_i                          at most primal
+    gain - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2                                   at least dual
 
 with the loss max_k (1[k != y] + z_k - z_y) and any feasible multipliers, or the loss
-log sum_k exp(z_k - z_y) and any probabilities q: a_ik = c_i (1[k = y_i] - q_ik).
+log sum_k exp(z_k - z_y) and any probabilities q: a_ik = c_i (1[k = y_i] - q_ik). Hinges are
+computed in integers; of the other losses exp and log are enclosed, and quotients by costs are cut
+at 256 bits, always against the claim.
 """
 
 from __future__ import annotations

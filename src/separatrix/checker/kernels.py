@@ -1,10 +1,7 @@
-"""Duality gaps of kernel models: linear and polynomial kernels exactly, rbf and sigmoid enclosed.
+"""Kernel models: linear and polynomial kernels exactly, rbf and sigmoid enclosed.
 
 With shares s_j of rows, g_i = sum_j s_j K(x_j, x_i) and N = sum_i s_i g_i, the squared length of
 the weights in the kernel's space.
-
-
-Rows on their own side of a function of a kernel, and bounds on the margins of hyperplanes.
 """
 
 from __future__ import annotations

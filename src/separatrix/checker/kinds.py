@@ -96,7 +96,7 @@ CLAIMS = {
     "fisher": _kind(squares.check_fisher, "weights ratio bound", weights=NUMBERS),
     "fisher-directions": _kind(
         squares.check_fisher_directions,
-        "weights directions lower upper moved",
+        "weights lower upper moved directions",
         lower=NUMBERS,
         upper=NUMBERS,
     ),

@@ -1,6 +1,4 @@
-"""Labels and numbers as they are written, and the order of classes.
-
-The data file, read as the command line and the file say, never as a certificate says.
+"""The data file, read as the command line and the file say, never as a certificate says.
 
 A CSV or TSV file has a header with different names, and numbers in every column but the target:
 the column named on the command line, or the one of a usual name, or the last. LIBSVM text counts

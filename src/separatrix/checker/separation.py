@@ -1,6 +1,6 @@
-"""Weights that separate, and bounds on the largest margin.
+"""Weights that separate, bounds on the largest margin, and witnesses that nothing separates.
 
-Positive multiples of rows that sum to zero: no hyperplane separates, and which rows are tied.
+A witness is positive multiples of rows that sum to zero: no hyperplane separates them.
 """
 
 from __future__ import annotations

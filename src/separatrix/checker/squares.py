@@ -1,11 +1,10 @@
-"""Symmetric matrices of integers, eliminated without a fraction (Bareiss 1968).
-
-Least squares and Fisher's discriminant: their optima without rounding, by elimination.
+"""Least squares and Fisher's discriminant: their optima without rounding, by elimination.
 
     f(W, b) = sum_i |W x_i + b - t_i|^2 + ridge |W|^2         t: signs of two classes, 1-of-K codes
     min f   = t't - g' G^-1 g,   G = A'A + ridge,   g = A't,   A the rows [1, x_i]
 
-The ratios of scatters above t are as many as the eigenvalues of S_B - t S_W above zero.
+The ratios of scatters above t are as many as the eigenvalues of S_B - t S_W above zero. Symmetric
+matrices of integers are eliminated without a fraction (Bareiss 1968).
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ from separatrix.certificates.kernel_gap import (
 )
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.least_squares import check_least_squares
-from separatrix.certificates.margin_bounds import check_margin_bounds
 from separatrix.certificates.multiclass_gap import MulticlassGap
+from separatrix.certificates.separation import check_margin_bounds
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.kernels import Kernel

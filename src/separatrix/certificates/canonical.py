@@ -87,7 +87,10 @@ def sha256(problem: Problem) -> str:
         return sha256_of_blocks(lambda: [(X, codes)], shape, n_classes_of(problem))
     digest = _begun(shape, n_classes_of(problem))
     digest.update(codes.astype("<i8").tobytes())
-    _add_arrays(digest, X)
+    for array, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, "<f8")):
+        for begin in range(0, len(array), _ENTRIES_AT_A_TIME):
+            piece = array[begin : begin + _ENTRIES_AT_A_TIME]
+            digest.update(np.ascontiguousarray(piece, dtype=kind).data)
     return digest.hexdigest()
 
 
@@ -96,14 +99,6 @@ def _begun(shape: tuple[int, int], n_classes: int) -> Any:
     digest = hashlib.sha256(b"separatrix-data-1\n")
     digest.update(np.array([*shape, n_classes], dtype="<i8").tobytes())
     return digest
-
-
-def _add_arrays(digest: Any, X: Any) -> None:
-    """Add the arrays of a matrix that is canonical as it stands, a piece at a time."""
-    for array, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, "<f8")):
-        for begin in range(0, len(array), _ENTRIES_AT_A_TIME):
-            piece = array[begin : begin + _ENTRIES_AT_A_TIME]
-            digest.update(np.ascontiguousarray(piece, dtype=kind).data)
 
 
 def sha256_of_blocks(
@@ -124,8 +119,7 @@ def sha256_of_blocks(
             ends = end + np.cumsum(counts_of(piece), dtype="<i8")
             digest.update(ends.tobytes())
             end = int(ends[-1]) if len(ends) else end
-    for part in (columns_of, values_of):
-        kind = "<i8" if part is columns_of else "<f8"
+    for part, kind in ((columns_of, "<i8"), (values_of, "<f8")):
         for X, _ in blocks():
             for piece in _stretches(X):
                 digest.update(np.ascontiguousarray(part(piece), dtype=kind).data)

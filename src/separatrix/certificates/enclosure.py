@@ -108,10 +108,7 @@ class Enclosure:
         elif given.dtype not in (np.float16, np.float32, np.float64, np.bool_):
             raise ValueError(f"numbers of type {given.dtype} must not be rounded to float64")
         if np.isnan(floats).any():
-            return cls(
-                np.where(np.isnan(floats), -math.inf, floats),
-                np.where(np.isnan(floats), math.inf, floats),
-            )
+            return cls(np.fmax(floats, -math.inf), np.fmin(floats, math.inf))
         return cls(floats, floats)
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
+from separatrix.problem.signed import SignedProblem
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
 # Limbs of so many bits, and how many of them add up below 2^53: alone, or times 16 bits.
@@ -66,19 +67,13 @@ def exact_margin_signs(
     return np.array(out, dtype=np.int64) * signs.astype(np.int64)
 
 
-def sums_to_zero(
-    X: Any,
-    signs: np.ndarray,
-    multipliers: Sequence[int],
-    intercept: bool,
-    rest: tuple[list[int], int],
-) -> bool:
+def sums_to_zero(part: SignedProblem, multipliers: Sequence[int], rest: tuple[Any, int]) -> bool:
     """Whether multiples of the signed rows, and ``rest`` (a sum and its multiplier), cancel."""
-    total = [int(s) * m for s, m in zip(signs.tolist(), multipliers, strict=True)]
+    total = [int(s) * m for s, m in zip(part.signs.tolist(), multipliers, strict=True)]
     sums, common = rest
-    if intercept and sum(total) + common * sums[0] != 0:
+    if part.fit_intercept and sum(total) + common * sums[0] != 0:
         return False
-    for (inside, exponent), outside in zip(_weighted(X, total), sums[1:], strict=True):
+    for (inside, exponent), outside in zip(_weighted(part.X, total), sums[1:], strict=True):
         if inside * Fraction(2) ** exponent + common * outside != 0:
             return False
     return True

@@ -57,7 +57,7 @@ class Partition(Written, AboutData):
             except ValueError:
                 return False
         problem = self.problem(X, y)
-        return isinstance(problem, SignedProblem) and proves_partition(problem, self)
+        return isinstance(problem, SignedProblem) and proved_signs(problem, self) is not None
 
     def claim(self) -> dict[str, Any]:
         """Return what is claimed, field by field."""
@@ -77,11 +77,6 @@ class Partition(Written, AboutData):
         if self.kind == "overlap":
             return f"proved: the classes overlap ({len(self.rows)} rows of zero sum, exact)"
         return f"proved: quasi-separable ({len(self.rows)} rows of zero sum, weights, exact)"
-
-
-def proves_partition(problem: SignedProblem, claim: Partition) -> bool:
-    """Check every part of the claim exactly, except the fingerprint of the data."""
-    return proved_signs(problem, claim) is not None
 
 
 def proved_signs(problem: SignedProblem, claim: Partition) -> np.ndarray | None:
@@ -112,7 +107,7 @@ def _pinned(problem: SignedProblem, claim: Partition, tight: np.ndarray) -> bool
     rest[named] = False
     if claim.others and rest.any():
         outside = column_sums(problem.X[rest], problem.signs[rest])
-        return _cancel(part, claim.multipliers, (outside, claim.others))
+        return sums_to_zero(part, claim.multipliers, (outside, claim.others))
     width = problem.X.shape[1] + claim.intercept
     partial = claim.kind == "quasi" or modular_rank(part.X, claim.intercept) < width
     return not (rest.any() and partial) and proves_gordan(part, claim.multipliers)
@@ -134,12 +129,8 @@ def is_witness(problem: SignedProblem, rows: Integers, multipliers: Integers) ->
 
 def proves_gordan(part: SignedProblem, multipliers: Integers) -> bool:
     """Whether the positive multiples of all rows of a problem sum to zero."""
-    nothing = [0] * part.dimension
-    return min(multipliers, default=0) > 0 and _cancel(part, multipliers, (nothing, 0))
-
-
-def _cancel(part: SignedProblem, multipliers: Integers, rest: tuple[Any, int]) -> bool:
-    return sums_to_zero(part.X, part.signs, multipliers, part.fit_intercept, rest)
+    nothing = [0] * part.dimension, 0
+    return min(multipliers, default=0) > 0 and sums_to_zero(part, multipliers, nothing)
 
 
 def margin_signs(problem: SignedProblem, weights: Integers) -> np.ndarray:

@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 from .codec import Claim, Refused
@@ -43,9 +44,8 @@ def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
     costs = all_costs(claim.costs, len(signs))
     if claim.loss == "logistic" and math.inf in costs:
         raise Refused("costs of a logistic loss must be finite: no margin has a loss of 0")
-    penalty = bias_penalty(claim, intercept)
-    primal = _primal(data, claim, signs, costs, intercept, penalty)
-    dual = _dual(data, claim, signs, costs, penalty)
+    primal = _primal(data, claim, signs, costs, intercept)
+    dual = _dual(data, claim, signs, costs, intercept)
     reach = "" if claim.ridge else f" up to {REACH} times as steep"
     return between(claim, primal, dual, f"hyperplane{reach}")
 
@@ -65,13 +65,11 @@ def divided(data: Data, exponents: list[int]) -> Data:
         raise Refused("exponents must be one a column, of the size of those of floats")
     rows = []
     for columns, entries in data.rows:
-        divided = [math.ldexp(x, -exponents[j]) for j, x in zip(columns, entries, strict=True)]
-        if any(
-            math.ldexp(x, exponents[j]) != y
-            for j, x, y in zip(columns, divided, entries, strict=True)
-        ):
+        powers = [exponents[j] for j in columns]
+        found = [math.ldexp(x, -e) for x, e in zip(entries, powers, strict=True)]
+        if list(map(math.ldexp, found, powers)) != list(entries):
             raise Refused("a divided column is no longer exact")
-        rows.append((columns, divided))
+        rows.append((columns, found))
     return replace(data, rows=rows)
 
 
@@ -103,13 +101,9 @@ def between(claim: Claim, primal: Fraction, dual: Fraction, what: str) -> str:
 
 
 def _primal(
-    data: Data,
-    claim: Claim,
-    signs: list[int],
-    costs: list[float],
-    intercept: bool,
-    penalty: Fraction | None,
+    data: Data, claim: Claim, signs: list[int], costs: list[float], intercept: bool
 ) -> Fraction:
+    penalty = bias_penalty(claim, intercept)
     weights, exponent = integers(claim.weights)
     if len(weights) != 1 + data.n_features:
         raise Refused("there must be a weight for each column, and the bias")
@@ -128,10 +122,8 @@ def _primal(
         losses = _logistic((m for m, _ in used), whole_costs, unit)
     else:
         power = 1 if claim.loss == "hinge" else 2
-        short = (max(0, one - margin) for margin, _ in used)
-        losses = ratio(
-            sum(c * s**power for c, s in zip(whole_costs, short, strict=True)), power * unit
-        )
+        short = (max(0, one - margin) ** power for margin, _ in used)
+        losses = ratio(sum(map(mul, whole_costs, short)), power * unit)
     return norm / 2 + losses / (1 << -cost_unit)
 
 
@@ -146,12 +138,10 @@ def _logistic(margins: Any, costs: list[int], unit: int) -> Fraction:
 
 
 def _dual(
-    data: Data, claim: Claim, signs: list[int], costs: list[float], penalty: Fraction | None
+    data: Data, claim: Claim, signs: list[int], costs: list[float], intercept: bool
 ) -> Fraction:
-    rows, multipliers = claim.rows, claim.multipliers
-    if len(rows) != len(multipliers):
-        raise Refused("rows and multipliers must be of one length")
-    distinct(rows, len(signs))
+    rows, multipliers, penalty = claim.rows, claim.multipliers, bias_penalty(claim, intercept)
+    distinct(rows, multipliers, len(signs))
     bounded = claim.loss != "squared_hinge"
     for row, a in zip(rows, multipliers, strict=True):
         if not (0.0 <= a <= costs[row] if bounded else a >= 0.0 and (a == 0.0 or costs[row])):
@@ -175,10 +165,10 @@ def _in_a_box(
     data: Data, claim: Claim, multipliers: dict[int, int], u: dict[int, int], unit: int
 ) -> Fraction:
     """Return sum_j |u_j| B_j, B_j = 1000 (|w_j| + sum a / sum a |x_j|)."""
-    sizes: dict[int, int] = {}
+    sizes = Counter[int]()
     for row, a in multipliers.items():
         for j, x in zip(*data.whole[row], strict=True):
-            sizes[j] = sizes.get(j, 0) + a * abs(x)
+            sizes[j] += a * abs(x)
     total, lost = sum(multipliers.values()) << -data.exponent, 0
     weights, exponent = integers(claim.weights)
     for j, value in u.items():
@@ -193,10 +183,10 @@ def _gain(loss: str, used: list[tuple[float, float]], total: Fraction) -> Fracti
     if loss == "hinge" or (used and math.isinf(used[0][1])):
         return total
     if loss == "squared_hinge":  # sum a - a^2 / 4c
-        squares: dict[float, int] = {}
+        squares = Counter[float]()
         whole_a, unit = integers(a for a, _ in used)
         for a, (_, c) in zip(whole_a, used, strict=True):
-            squares[c] = squares.get(c, 0) + a * a
+            squares[c] += a * a
         spent = 0
         for c, s in squares.items():
             top, bottom = c.as_integer_ratio()
@@ -233,7 +223,7 @@ class Model:
             raise Refused("weights must be one list a class: the bias, and one number a column")
         self.weights = [flat[k * d : (k + 1) * d] for k in range(data.n_classes)]
         self.unit = self.exponent + data.exponent
-        self.intercept = intercept
+        self.intercept, self.what = intercept, f"set of {data.n_classes} weight vectors"
 
     def scores(self) -> Iterator[tuple[int, int, list[int]]]:
         """Yield cost, class number and the score of every class, row by row."""
@@ -254,9 +244,9 @@ class Model:
         balances = [sum(share for _, share in each) for each in shares]
         if self.penalty == 0 and any(balances):
             raise Refused("the multipliers of a class and those named for it must have one sum")
-        return lost + (
-            ratio(square(balances), 2 * unit) / (2 * self.penalty) if self.penalty else 0
-        )
+        if self.penalty:
+            lost += ratio(square(balances), 2 * unit) / (2 * self.penalty)
+        return lost
 
 
 def check_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> str:
@@ -268,12 +258,8 @@ def check_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> str:
         losses += c * max(0, one + rivals - scores[code])
     primal = model.norm() + ratio(losses, model.unit + model.cost_unit)
     shares, unit = class_shares(data, claim, model.costs, model.cost_unit)
-    gain = ratio(sum(integers(claim.multipliers)[0]), integers(claim.multipliers)[1])
-    return between(claim, primal, gain - model.lost(shares, unit), _what(data))
-
-
-def _what(data: Data) -> str:
-    return f"set of {data.n_classes} weight vectors"
+    gain = ratio(sum(integers(claim.multipliers)[0]), unit)
+    return between(claim, primal, gain - model.lost(shares, unit), model.what)
 
 
 def class_shares(
@@ -330,7 +316,7 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
         dual = _mended(model, shares, entropy, bits)
     else:
         dual = entropy - model.lost(shares, unit)
-    return between(claim, primal, max(dual, Fraction(0)), _what(data))
+    return between(claim, primal, max(dual, Fraction(0)), model.what)
 
 
 def _parts(scores: list[int], unit: int) -> list[tuple[int, int, int]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
 
 from .codec import Claim, Refused
 from .enclosed import BITS, exp, tanh
@@ -75,11 +76,9 @@ class Kernel:
                 low, high, s = exp((top * (2 * product - own - other) << BITS) // bottom)
                 yield (low + high) >> (s - BITS + 1)
 
-    @property
+    @cached_property
     def _squares(self) -> list[int]:
-        if not hasattr(self, "_kept"):
-            self._kept = [square(x) for _, x in self.data.whole]
-        return self._kept
+        return [square(x) for _, x in self.data.whole]
 
     def scores(self, shares: list[dict[int, int]]) -> list[list[int]]:
         """Return g of every row, one list for each set of shares; each off by off * sum |s|."""
@@ -120,9 +119,7 @@ def check_kernel_gap(data: Data, claim: Claim, intercept: bool) -> str:
     kernel = Kernel(data, claim.kernel)
     signs = signs_of(data, claim, intercept)
     costs = all_costs(claim.costs, len(signs))
-    distinct(claim.rows, len(signs))
-    if len(claim.rows) != len(claim.multipliers):
-        raise Refused("rows and multipliers must be of one length")
+    distinct(claim.rows, claim.multipliers, len(signs))
     alpha = [0.0] * len(signs)
     for row, a in zip(claim.rows, claim.multipliers, strict=True):
         alpha[row] = a
@@ -187,9 +184,8 @@ def _violation(
             falls.append(score - y * one)
         if y and below:
             grows.append(score - y * one)
-    return (
-        ratio(max(0, max(falls) - min(grows) + 2 * off), unit) if falls and grows else Fraction(0)
-    )
+    apart = max(falls) - min(grows) + 2 * off if falls and grows else 0
+    return ratio(max(0, apart), unit)
 
 
 def check_kernel_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> str:
@@ -228,7 +224,7 @@ def check_kernel_separation(data: Data, claim: Claim, intercept: bool) -> str:
     """
     if data.n_classes != 2 or intercept is not True or len(claim.rows) != len(claim.shares):
         raise Refused("two classes and a bias are needed, and one share for each row named")
-    distinct(claim.rows, len(data.rows))
+    distinct(claim.rows, claim.shares, len(data.rows))
     kernel, signs = Kernel(data, claim.kernel), [1 if code == 1 else -1 for code in data.codes]
     listed, unit = integers([*claim.shares, claim.bias])
     bias, shares = listed.pop(), dict(zip(claim.rows, listed, strict=True))
@@ -268,9 +264,7 @@ def check_kernel_overlap(data: Data, claim: Claim, intercept: bool) -> str:
     cancel, that is 0 whatever the kernel.
     """
     signs = signs_of(data, claim, intercept)
-    distinct(claim.rows, len(signs))
-    if len(claim.rows) != len(claim.multipliers):
-        raise Refused("rows and multipliers must be of one length")
+    distinct(claim.rows, claim.multipliers, len(signs))
     listed, unit = integers(claim.multipliers)
     shares = {row: signs[row] * a for row, a in zip(claim.rows, listed, strict=True)}
     if min(listed, default=0) < 0 or not any(listed) or sum(shares.values()):
@@ -285,9 +279,8 @@ def check_kernel_overlap(data: Data, claim: Claim, intercept: bool) -> str:
     if any(groups.values()):
         if kernel.name == "sigmoid":
             raise Refused("this kernel has no space, and so no hulls")
-        square = ratio(
-            kernel.square(shares, kernel.scores([shares])[0]), kernel.unit + 2 * unit
-        )  # fmt: skip
+        (scores,) = kernel.scores([shares])
+        square = ratio(kernel.square(shares, scores), kernel.unit + 2 * unit)
         if claim.margin < 0 or square > (Fraction(claim.margin) * ratio(sum(listed), unit)) ** 2:
             raise Refused("the multipliers do not prove the bound on the margin")
     elif claim.margin < 0:

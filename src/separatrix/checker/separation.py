@@ -65,9 +65,7 @@ def check_margin_bounds(data: Data, claim: Claim, intercept: bool) -> str:
 def signed_sum(data: Data, rows: list[int], multipliers: list[int], intercept: bool) -> list[int]:
     """Return the coordinates of sum m z that may differ from zero, in units of the data."""
     rivals = max(1, data.n_classes - 1)
-    if len(rows) != len(multipliers):
-        raise Refused("rows and multipliers must be of one length")
-    distinct(rows, len(data.rows) * rivals)
+    distinct(rows, multipliers, len(data.rows) * rivals)
     blocks: list[list[tuple[int, int]]] = [[] for _ in range(data.n_classes)]
     for row, multiplier in zip(rows, multipliers, strict=True):
         sample, other = divmod(row, rivals)
@@ -80,9 +78,6 @@ def signed_sum(data: Data, rows: list[int], multipliers: list[int], intercept: b
     total = [value for shares in blocks for value in data.combination(shares).values()]
     biases = [sum(share for _, share in shares) << -data.exponent for shares in blocks]
     return total + biases if intercept else total
-
-
-_TIED = "on the boundary whenever none is beyond it"
 
 
 def refuse_sum(data: Data, rows: list[int], multipliers: list[int], intercept: bool) -> None:
@@ -117,7 +112,8 @@ def check_quasi(data: Data, claim: Claim, intercept: bool) -> str:
     if min(signs) < 0 or max(signs) == 0:
         raise Refused("the weights must leave no margin negative, and some positive")
     _refuse_loose(data, claim, tight, intercept, may_span=False)
-    return f"of {len(signs)} rows, {len(tight)} are {_TIED}"
+    tied = f"{len(tight)} are on the boundary whenever none is beyond it"
+    return f"of {len(signs)} rows, {tied}"
 
 
 def _refuse_loose(

@@ -127,11 +127,8 @@ def _least(data: Data, targets: list[list[int]], ridge: Fraction, intercept: boo
     for j in range(intercept, len(columns)):
         matrix[j][j] += top << (-2 * data.exponent)
     left, _ = rest(matrix, len(columns))
-    return (
-        sum((left[k][k] for k in range(len(targets))), Fraction(0))
-        / bottom
-        * (Fraction(1, 1 << -2 * data.exponent))
-    )
+    found = sum((left[k][k] for k in range(len(targets))), Fraction(0))
+    return found / bottom / (1 << -2 * data.exponent)
 
 
 def _dense(data: Data) -> Iterable[list[int]]:

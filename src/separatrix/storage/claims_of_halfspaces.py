@@ -9,10 +9,11 @@ import numpy as np
 
 from separatrix.certificates.canonical import problem_from
 from separatrix.certificates.errors import errors_of, whole_weights
-from separatrix.certificates.margin_bounds import MarginBounds, check_novikoff
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import (
+    MarginBounds,
     Separation,
+    check_novikoff,
     check_separation,
     codes_of,
     exact_margin,

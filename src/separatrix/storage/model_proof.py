@@ -19,11 +19,10 @@ from separatrix.certificates.gaussian_estimates import GaussianEstimates
 from separatrix.certificates.kernel_gap import KernelGap, KernelGaps, KernelMulticlassGap
 from separatrix.certificates.kernel_separation import KernelSeparation
 from separatrix.certificates.least_squares import LeastSquaresOptimality
-from separatrix.certificates.margin_bounds import MarginBounds
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.reading import NOT_THESE
-from separatrix.certificates.separation import Separation
+from separatrix.certificates.separation import MarginBounds, Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.storage.claims_of_estimates import require_fisher_classes, require_gaussian
 from separatrix.storage.claims_of_halfspaces import require_fewest_errors, require_halfspace

@@ -13,7 +13,8 @@ from separatrix import checker
 from separatrix.certificates.canonical import as_checker_data, sha256
 from separatrix.certificates.separation import check_margin_bounds, check_separation
 from separatrix.checker import Refused, check
-from separatrix.checker.reading import number, same_label
+from separatrix.checker.codec import same_label
+from separatrix.checker.reading import number
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import solve

@@ -27,6 +27,12 @@ from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 
+_MARKED_ROWS = 256
+_NO_NAME = (
+    "The data of this certificate are {}, and their fingerprint was not made while they were "
+    "there. certificate_.check(X, y) proves it without one; to write it down, fit again and keep X "
+    "as it is until it is written."
+)
 Problem = SignedProblem | KeslerProblem
 
 _ENTRIES_AT_A_TIME = 1 << 17
@@ -203,14 +209,6 @@ def named_rows(X: Any, y: Any, weights: np.ndarray) -> tuple[str, tuple[str, ...
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     found = sha256(data_of(X, codes, len(classes), True))
     return found, tuple(str(name) for name in classes)
-
-
-_MARKED_ROWS = 256
-_NO_NAME = (
-    "The data of this certificate are {}, and their fingerprint was not made while they were "
-    "there. certificate_.check(X, y) proves it without one; to write it down, fit again and keep X "
-    "as it is until it is written."
-)
 
 
 def fingerprint_of(source: Any, codes: np.ndarray, shape: tuple[int, int], n_classes: int) -> str:

@@ -255,7 +255,10 @@ def _sorted_in_integers(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sort runs of doubtful order in integers; sort all, if a run does not fit in its place."""
 
-    key = cmp_to_key(lambda i, j: -_turn(exact, flip, i, j))
+    def compared(i: int, j: int) -> int:
+        return -_turn(exact, flip, i, j)
+
+    key = cmp_to_key(compared)
     listed = order.tolist()
     borders = [0, *(np.flatnonzero(sure) + 1).tolist(), len(listed)]
     runs = [

@@ -28,6 +28,8 @@ from separatrix.certificates.enclosed_sums import dot_error, row_sums
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.problem.equilibrate import column_exponents
 
+MOST_COLUMNS = 400
+_MOST_ENTRIES = 1 << 27
 _SHARES = (0.9, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 
 
@@ -73,10 +75,6 @@ def _is_above(matrix: Enclosure, bound: float) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
-
-
-MOST_COLUMNS = 400
-_MOST_ENTRIES = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,9 @@ from separatrix.certificates.partition import is_witness, margin_signs
 from separatrix.checker.errors import Book, refuse_case
 from separatrix.problem.signed import SignedProblem
 
+_MOST_WEIGHT = 2**53
+Witness = tuple[tuple[int, ...], tuple[int, ...]]
+
 
 @dataclass(frozen=True)
 class Leaf:
@@ -64,9 +67,6 @@ def tree_of(case: Any) -> Tree | None:
     if hasattr(case, "row"):
         return Split(case.row, tree_of(case.wrong), tree_of(case.right))
     return None if case is None else Leaf(tuple(case.loads), case.denominator)
-
-
-_MOST_WEIGHT = 2**53
 
 
 def whole_weights(sample_weight: Any, count: int) -> tuple[np.ndarray, Fraction]:
@@ -127,9 +127,6 @@ def locations(
     np.add.at(up, at.ravel()[signs < 0], masses[signs < 0])
     np.add.at(down, at.ravel()[signs > 0], masses[signs > 0])
     return points, up, down
-
-
-Witness = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,11 @@ from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
 from separatrix.errors import DataError
 
+_SLACK = 1e-12  # of the ratios, so that another order of sums finds the claim true
+_STEPS = tuple(10.0**power for power in range(-13, -1))
+_SHARES = tuple(10.0**power for power in range(-1, -15, -1))
+_ENOUGH = 1e-6
+
 
 @dataclass(frozen=True)
 class FisherDirection(Written):
@@ -159,12 +164,6 @@ def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> t
     square = float(shares @ moved**2)
     slope = float(shares @ (moved * targets)) / square / size if square > 0.0 else 0.0
     return slope, -slope * float(shares @ scores)
-
-
-_SLACK = 1e-12  # of the ratios, so that another order of sums finds the claim true
-_STEPS = tuple(10.0**power for power in range(-13, -1))
-_SHARES = tuple(10.0**power for power in range(-1, -15, -1))
-_ENOUGH = 1e-6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -153,16 +153,6 @@ def _given_bounds(X: np.ndarray, support: np.ndarray) -> tuple[np.ndarray, np.nd
     return error, size
 
 
-_HEIGHT, _WIDTH, _NARROW = 256, 512, 256
-# The bias may yet move a little.
-_ROOM, _ROOM_FOR_BIAS = 1.1, 1e-3
-_WORTH_SCREENING = 1 << 22  # entries
-_LARGEST_SHARE = 0.05
-_LEAST_32, _MOST_32 = 1e-12, 1e12  # between these, nothing here leaves the range of float32
-_TRIAL, _TOO_MANY = 4, 0.4
-_TASKS = 16
-
-
 def _values(xp: Any, kernel: Kernel, products: Any, own: Any, other: Any) -> Any:
     """Return a kernel's values from products of rows and their squares, NumPy's or torch's."""
     values = products

@@ -36,7 +36,8 @@ from separatrix.certificates.objective_bounds import is_balanced
 from separatrix.certificates.two_bounds import SLACK, are_floats
 from separatrix.problem.kernels import Kernel
 
-_WIDER = 3.0  # rounding bounds, so that another order of sums finds the claim true
+# Rounding bounds are made wider, so that another order of sums finds the claim true.
+_WIDER, _WIDE = 3.0, 5.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -126,10 +127,6 @@ def prove_kernel_separation(
     return replace(claim, right=right, lower=lower, upper=upper)
 
 
-_WIDE = 5.0  # rounding bounds, so that another order of sums finds the claim true
-_SLACK = 1e-12
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KernelOverlap(Written, AboutData):
     """No hyperplane in the kernel's space has a margin above `margin`: proved, rounding included.
@@ -173,7 +170,7 @@ class KernelOverlap(Written, AboutData):
             **about,
         )
         margin, length = claim._found(X, codes, _WIDE)
-        return replace(claim, margin=margin * (1.0 + _SLACK), length=length)
+        return replace(claim, margin=margin * (1.0 + SLACK), length=length)
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove the claim again from the data; other data are refused."""
@@ -181,7 +178,7 @@ class KernelOverlap(Written, AboutData):
         if problem is None or not (self.holds and self._is_sound()):
             return False
         margin, length = self._found(problem.X, codes_of(problem), 1.0)
-        return margin <= self.margin and self.length <= length * (1.0 + _SLACK)
+        return margin <= self.margin and self.length <= length * (1.0 + SLACK)
 
     def _is_sound(self) -> bool:
         rows = self.rows

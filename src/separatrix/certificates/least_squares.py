@@ -39,7 +39,7 @@ from separatrix.certificates.canonical import (
     named_rows,
     values_of,
 )
-from separatrix.certificates.class_scatter import least_eigenvalue
+from separatrix.certificates.class_scatter import MOST_COLUMNS, least_eigenvalue
 from separatrix.certificates.enclosed_sums import (
     ROOM,
     blocks,
@@ -53,6 +53,8 @@ from separatrix.errors import DataError
 from separatrix.problem.equilibrate import column_exponents
 from separatrix.problem.signed import as_matrix
 
+_SMALL_EXCESS = 1e-12
+_ENTRIES_AT_A_TIME = 1 << 17
 _ROWS_AT_A_TIME = 65536
 
 
@@ -207,11 +209,6 @@ def _sha256(X: Any, T: np.ndarray, s: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-_MOST_COLUMNS = 400
-_SMALL_EXCESS = 1e-12
-_ENTRIES_AT_A_TIME = 1 << 17
-
-
 def prove(
     X: Any,
     T: np.ndarray,
@@ -329,7 +326,7 @@ class _Bounds:
     def excess(self) -> float:
         """Bound f - min f, in the cheapest way that gives a small number."""
         excess = self._excess_by_ridge()
-        if len(self.penalty.low) > _MOST_COLUMNS + self.intercept:
+        if len(self.penalty.low) > MOST_COLUMNS + self.intercept:
             return excess
         objective = float(self.squares.sum().low)
         for way in (self._excess_by_columns, self._excess_by_triangle):

@@ -47,6 +47,10 @@ from separatrix.certificates.two_bounds import Found
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.signed import as_matrix
 
+_ENTRIES_AT_A_TIME = 1 << 18
+_SPARSE_ENTRIES = 1 << 22
+_DEVICE_ENTRIES = 1 << 26
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftmaxGap(WeightsByClass):
@@ -108,11 +112,6 @@ def _mended_dual(
 
     spent = sum_of(squares, enclosed.pulls, enclosed.members, enclosed.all_rows).halved()
     return _gain(enclosed, costs) * rest - spent
-
-
-_ENTRIES_AT_A_TIME = 1 << 18
-_SPARSE_ENTRIES = 1 << 22
-_DEVICE_ENTRIES = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import codec, errors, gaps, kernels, separation, squares
-from .codec import Claim, Reader, Refused, refusing
+from .codec import Claim, Reader, Refused, refusing, same_label
 from .exact import Data
-from .reading import same_label
 
 FORMAT = "separatrix-certificate-1"
 COUNTS, TEXTS = codec.many(codec.count), codec.many(codec.text)

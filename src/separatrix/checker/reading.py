@@ -13,7 +13,6 @@ import csv
 import gzip
 import lzma
 import math
-import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -21,52 +20,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from .codec import Claim, Refused
+from .codec import NUMBER, Claim, Refused, in_order, same_label
 from .exact import Data, Row
-
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-_LONGEST = 1000
-
-
-def as_number(label: str) -> Fraction | None:
-    """Return the number a label is, without rounding; None where it is text."""
-    if len(label) > _LONGEST or not NUMBER.fullmatch(label):
-        return None
-    return Fraction(label)
-
-
-def same_label(written: str, name: str) -> bool:
-    """Whether two labels mean one class: the same text, or the same number.
-
-    >>> same_label("+1", "1.0"), same_label("9007199254740992", "9007199254740993")
-    (True, False)
-    """
-    return written == name or (
-        as_number(written) is not None and as_number(written) == as_number(name)
-    )
-
-
-def in_order(labels: Iterable[str]) -> dict[str, int]:
-    """Return the class number of every label: by value if all are numbers, else as text.
-
-    >>> in_order(["10", "+9", "9"])
-    {'10': 1, '+9': 0, '9': 0}
-    """
-    spelled = dict.fromkeys(labels)
-    numbers = {label: as_number(label) for label in spelled}
-    if any(number is None for number in numbers.values()):
-        return {label: code for code, label in enumerate(sorted(spelled))}
-    places = {number: code for code, number in enumerate(sorted(set(numbers.values())))}  # type: ignore[type-var]
-    return {label: places[numbers[label]] for label in spelled}
-
 
 USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category", "income", "type")
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 VERIFY = "separatrix verify CERTIFICATE DATA reads such files"
 _LONGEST_LINE, _LARGEST_INDEX = 1 << 26, 2**31
 _PLAIN = frozenset("0123456789+-.eE")
-
 Cells = list[tuple[int, str]]  # column number and text
+Read = tuple[list[str], list[Cells], int, list[str]]
 
 
 class Unreadable(Refused):
@@ -154,9 +117,6 @@ def number(text: str, places: int | None) -> float:
     if exact.denominator != 1 or abs(exact) > 2**53:
         raise Refused(f"{text[:40]} times 10**{places} is not an integer below 2**53")
     return float(exact)
-
-
-Read = tuple[list[str], list[Cells], int, list[str]]
 
 
 def _libsvm(lines: Iterable[str], options: Namespace, about: Claim) -> Read:

@@ -29,6 +29,7 @@ from separatrix.certificates.canonical import divided_exactly, sha256_of_blocks
 from separatrix.certificates.enclosed_sums import WAYS, ways_for
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.objective_bounds import (
+    Model,
     Pass,
     Terms,
     box_around,
@@ -131,8 +132,9 @@ class DualityGap(TwoBounds):
         return self.loss != "logistic"
 
     @property
-    def _bias(self) -> float | None:
-        return float(self.weights[0]) if self.intercept else None
+    def _model(self) -> Model:
+        bias = float(self.weights[0]) if self.intercept else None
+        return Model(self.loss, self.weights[1:], bias)
 
     def _found(self, X: Any, signs: np.ndarray | None, wide: float) -> Iterator[Found]:
         if on_device(X) and X.size <= _FEW_THERE:
@@ -142,15 +144,13 @@ class DualityGap(TwoBounds):
             ways = WAYS[:2]
         elif not on_device(X):
             ways = ways_for(X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1])
-        w = self.weights[1:]
-        box = None if self.ridge else box_around(X, w, self.multipliers, _REACH)
+        model = self._model
+        box = None if self.ridge else box_around(X, model.w, self.multipliers, _REACH)
         for way in ways:
             joined: Terms | None = None
             for rows, block, own in self._blocks(X, signs):
                 costs, alpha = np.asarray(self.costs[rows]), np.asarray(self.multipliers[rows])
-                terms, enclosed = terms_of(
-                    block, own, costs, self.loss, w, self._bias, alpha, way, wide
-                )
+                terms, enclosed = terms_of(model, block, own, costs, alpha, way, wide)
                 joined = terms if joined is None else joined + terms
             assert joined is not None, "a claim speaks of one row or more"
             primal, dual = self._objectives(joined, box)
@@ -171,7 +171,7 @@ class DualityGap(TwoBounds):
         self, terms: Terms, box: np.ndarray | None = None
     ) -> tuple[Enclosure, Enclosure]:
         penalty = self.bias_penalty if self.intercept else None
-        primal = primal_of(terms, self.weights[1:], self._bias, penalty or 0.0, self.ridge)
+        primal = primal_of(terms, self._model, penalty or 0.0, self.ridge)
         return primal, dual_of(terms, penalty, box)
 
     def with_terms(self, terms: Terms) -> DualityGap:
@@ -221,9 +221,9 @@ class PairGaps(EachMachine):
 def prove_block(block: Block, alpha: np.ndarray, posed: Posed, weights: np.ndarray) -> Sums:
     """Bound what one block of a posed model adds, at the alpha of its rows."""
     bias = float(weights[0]) if posed.intercept else None
-    signs, costs = block.signs(posed), block.costs(posed)
-    points = (LOSSES[posed.loss], weights[1:], bias, alpha)
-    return (terms_of(block.X, signs, costs, *points, wide=WIDE)[0],)
+    model = Model(LOSSES[posed.loss], weights[1:], bias)
+    rows = block.X, block.signs(posed), block.costs(posed), alpha
+    return (terms_of(model, *rows, "plain", WIDE)[0],)
 
 
 def _violations(claim: DualityGap, enclosed: Pass) -> tuple[Violation, ...]:

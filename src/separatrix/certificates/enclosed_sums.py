@@ -213,21 +213,14 @@ def ways_for(entries: int) -> tuple[str, ...]:
     return WAYS[:2] if entries <= _MOST_COMPENSATED else WAYS[:1]
 
 
-def products(
-    X: Any,
-    W: Any,
-    starts: tuple[Any, ...] = (),
-    way: str = "plain",
-    wide: float = 1.0,
-    rounded: int = 0,
-) -> Enclosure:
+def products(X: Any, W: Any, starts: tuple[Any, ...] = (), **how: Any) -> Enclosure:
     """Enclose X W plus the starts, numbers or one a row, as one sum each."""
-    return sums_both_ways(X, W, starts, None, way, wide, rounded)[0]
+    return sums_both_ways(X, W, starts, None, **how)[0]
 
 
-def row_sums(X: Any, A: Any, way: str = "plain", wide: float = 1.0, rounded: int = 0) -> Enclosure:
+def row_sums(X: Any, A: Any, way: str = "plain", **how: Any) -> Enclosure:
     """Enclose X' A: the sums of rows that the columns of A make."""
-    return sums_both_ways(X, None, (), A, way, wide, rounded)[1]
+    return sums_both_ways(X, None, (), A, way, **how)[1]
 
 
 def sums_both_ways(
@@ -254,9 +247,8 @@ def sums_both_ways(
     size = _ENTRIES_AT_A_TIME if not sp.issparse(X) else _SPARSE_ENTRIES
     room = np.empty(0)
     tight = {"compensated": _compensated, "exact": _exact}.get(way)
-    most_rows = _ROWS_COMPENSATED if tight else None
     with np.errstate(all="ignore"):
-        for rows, block in blocks(X, size, most_rows):
+        for rows, block in blocks(X, size, _ROWS_COMPENSATED if tight else None):
             if room.shape != block.shape and not sp.issparse(block):
                 room = np.empty(block.shape)
             sums: Any = _Tight(block, wide, tight)

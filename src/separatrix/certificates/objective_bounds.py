@@ -40,6 +40,14 @@ def start_of(loss: str, costs: np.ndarray) -> float:
     return 0.0 if hard or loss == "logistic" else 1.0
 
 
+class Model(NamedTuple):
+    """A loss and the point at which the objective is bounded; `bias` is None if there is none."""
+
+    loss: str
+    w: np.ndarray
+    bias: float | None
+
+
 class Pass(NamedTuple):
     """What one pass over the data tells.
 
@@ -82,19 +90,12 @@ class Terms:
 
 
 def terms_of(
-    X: Any,
-    signs: np.ndarray,
-    costs: np.ndarray,
-    loss: str,
-    w: np.ndarray,
-    bias: float | None,
-    alpha: np.ndarray,
-    way: str = "plain",
-    wide: float = 1.0,
+    model: Model, X: Any, signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, *how: Any
 ) -> tuple[Terms, Pass]:
-    """Enclose what these rows add (`bias` is None where there is none), and return the pass."""
+    """Enclose what these rows add, and return the pass; `how` to sum: the way, and how wide."""
+    loss, w, bias = model
     start, sums = start_of(loss, costs), sums_on_device if on_device(X) else sums_both_ways
-    short, total = sums(X, -w, (start * signs, -(bias or 0.0)), signs * alpha, way, wide)
+    short, total = sums(X, -w, (start * signs, -(bias or 0.0)), signs * alpha, *how)
     short, is_hard = short.times_sign(signs), bool(np.isinf(costs).any())
     lost = most(short[costs > 0.0]) if is_hard else losses(loss, short, costs)
     gain, balance = NOTHING, tuple[float, ...]()
@@ -104,11 +105,9 @@ def terms_of(
     return Terms(lost, is_hard, gain, balance, total), Pass(start, short, total)
 
 
-def primal_of(
-    terms: Terms, w: np.ndarray, bias: float | None, bias_penalty: float, ridge: float = 1.0
-) -> Enclosure:
+def primal_of(terms: Terms, model: Model, penalty: float, ridge: float = 1.0) -> Enclosure:
     """Enclose the objective at (w, bias); of a hard margin, that of w over its least margin."""
-    spent = norm(w, bias or 0.0, bias_penalty, ridge)
+    spent = norm(model.w, model.bias or 0.0, penalty, ridge)
     return hard_margin(spent, terms.loss) if terms.is_hard else spent + terms.loss
 
 

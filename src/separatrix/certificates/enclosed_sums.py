@@ -128,9 +128,7 @@ class _Tight:
         return _Tight(turned, self.wide, self.one).products(A, ())
 
 
-def _compensated(
-    block: Any, factor: np.ndarray, starts: tuple[np.ndarray, ...], wide: float
-) -> Enclosure:
+def _compensated(block: Any, factor: np.ndarray, starts: Any, wide: float) -> Enclosure:
     """Sum along rows with the rounding errors of products and high parts."""
     terms = float(block.shape[1]) + len(starts)
     line: Any = None
@@ -185,7 +183,7 @@ def _two_products(values: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, n
     return product, left
 
 
-def _exact(block: Any, factor: np.ndarray, starts: tuple[np.ndarray, ...], _: float) -> Enclosure:
+def _exact(block: Any, factor: np.ndarray, starts: Any, _: float) -> Enclosure:
     """Sum along rows in integers, and round to either side."""
     dense = block.toarray() if sp.issparse(block) else block
     rows, factor = np.column_stack([dense, *starts]), np.append(factor, np.ones(len(starts)))
@@ -224,13 +222,7 @@ def row_sums(X: Any, A: Any, way: str = "plain", **how: Any) -> Enclosure:
 
 
 def sums_both_ways(
-    X: Any,
-    W: Any,
-    starts: tuple[Any, ...],
-    A: Any,
-    way: str = "plain",
-    wide: float = 1.0,
-    rounded: int = 0,
+    X: Any, W: Any, starts: Any, A: Any, way: str = "plain", wide: float = 1.0, rounded: int = 0
 ) -> tuple[Enclosure, Enclosure]:
     """Enclose X W plus the starts, and X' A, in one pass; either may be None.
 
@@ -320,12 +312,7 @@ def blocks(X: Any, entries: int, most_rows: int | None = None) -> Iterator[tuple
 
 
 def sums_on_device(
-    X: DeviceRows,
-    w: np.ndarray,
-    starts: tuple[np.ndarray | float, ...],
-    a: np.ndarray,
-    _way: str = "plain",
-    wide: float = 1.0,
+    X: DeviceRows, w: np.ndarray, starts: Any, a: np.ndarray, _: str = "plain", wide: float = 1.0
 ) -> tuple[Enclosure, Enclosure]:
     """Enclose X w plus the starts, and X' a, in one pass over the device.
 

@@ -52,6 +52,18 @@ _SPARSE_ENTRIES = 1 << 22
 _DEVICE_ENTRIES = 1 << 26
 
 
+@dataclass(frozen=True, eq=False)
+class SoftmaxPass:
+    """What one pass tells, with a_ik = c_i (1[k = y_i] - q_ik) and a centre m."""
+
+    losses: np.ndarray  # from above
+    entropies: np.ndarray  # from below
+    pulls: Enclosure  # sum_i a_ik (x_i - m), d x K
+    excess: Enclosure  # sum_i a_ik
+    all_rows: Enclosure  # sum_i c_i (x_i - m)
+    members: Enclosure  # the same over each class, d x K
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftmaxGap(WeightsByClass):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
@@ -70,9 +82,7 @@ class SoftmaxGap(WeightsByClass):
         penalty, costs = self._penalty, self.costs
         for by_column in (False, True):
             with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-                enclosed = softmax_pass(
-                    X, codes, costs, self._W, self._biases, penalty == 0.0, by_column, wide
-                )
+                enclosed = self.one_pass(X, codes, by_column, wide)
                 primal = self._primal(Enclosure(np.zeros(len(codes)), enclosed.losses))
                 if penalty == 0.0:
                     dual = _mended_dual(enclosed, codes, costs, wide)
@@ -81,6 +91,46 @@ class SoftmaxGap(WeightsByClass):
                     if penalty:
                         dual = dual - penalty_of_biases(enclosed.excess, penalty)
             yield Found(primal, dual.at_least(0.0))  # no loss is below 0
+
+    def one_pass(
+        self, X: Any, codes: np.ndarray, by_column: bool, wide: float = 1.0
+    ) -> SoftmaxPass:
+        """Return what weights and biases come to on the data, in float64.
+
+        Errors are bounded for every class by itself where it says `by_column`, else by the largest
+        size of an entry for all classes, which is cheaper; and made `wide` times as large.
+        """
+        require_functions()
+        n, K = X.shape[0], len(self.weights)
+        xp, put = _home(X)
+
+        def sizes_of(factors: Any) -> Any:
+            return abs(factors) if by_column else xp.amax(abs(factors), axis=1)[:, None]
+
+        weights, biases = put(self._W), put(self._biases)
+        weight_sizes, bias_sizes = sizes_of(weights), sizes_of(biases[None])
+        centred = self._penalty == 0.0 and not sp.issparse(X)
+        centre = put(_mean(X, xp, n)) if centred else None
+        losses, entropies, is_feasible = np.empty(n), np.empty(n), True
+        sums: list[Enclosure] = []
+        for rows, block in _blocks(X, xp, K):
+            own, cost, sizes = put(codes[rows]), put(self.costs[rows]), _sizes(block)
+            reach = xp.amax(sizes @ weight_sizes + bias_sizes, axis=1)
+            # Scores are rounded again where the own one is taken off, and the largest.
+            far = dot_error(_most_entries(block) + 8.0, reach)
+            at = put(np.arange(len(codes[rows]))), own
+            shares, loss, entropy, others = _tile(xp, block, at, cost, weights, biases)
+            losses[rows] = _from_above(_back(loss), _back(far), K, wide)
+            entropies[rows], fits = _from_below(_back(entropy), _back(others), K)
+            is_feasible &= fits
+            if centre is not None:
+                block = block - centre
+                sizes = abs(block)
+            found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares), wide)
+            sums = [a + b for a, b in zip(sums, found, strict=True)] if sums else found
+        if not is_feasible:
+            sums[0] = Enclosure.around(sums[0].middle, math.inf)
+        return SoftmaxPass(losses, entropies, *sums)
 
 
 def _gain(enclosed: SoftmaxPass, costs: np.ndarray) -> Enclosure:
@@ -112,65 +162,6 @@ def _mended_dual(
 
     spent = sum_of(squares, enclosed.pulls, enclosed.members, enclosed.all_rows).halved()
     return _gain(enclosed, costs) * rest - spent
-
-
-@dataclass(frozen=True, eq=False)
-class SoftmaxPass:
-    """What one pass tells, with a_ik = c_i (1[k = y_i] - q_ik) and a centre m."""
-
-    losses: np.ndarray  # from above
-    entropies: np.ndarray  # from below
-    pulls: Enclosure  # sum_i a_ik (x_i - m), d x K
-    excess: Enclosure  # sum_i a_ik
-    all_rows: Enclosure  # sum_i c_i (x_i - m)
-    members: Enclosure  # the same over each class, d x K
-
-
-def softmax_pass(
-    X: Any,
-    codes: np.ndarray,
-    costs: np.ndarray,
-    W: np.ndarray,
-    bias: np.ndarray,
-    centred: bool,
-    by_column: bool,
-    wide: float = 1.0,
-) -> SoftmaxPass:
-    """Return what W (d x K) and the biases come to on the data, in float64.
-
-    Errors are bounded for every class by itself where it says `by_column`, else by the largest
-    size of an entry for all classes, which is cheaper; and made `wide` times as large.
-    """
-    require_functions()
-    n, K = X.shape[0], W.shape[1]
-    xp, put = _home(X)
-
-    def sizes_of(factors: Any) -> Any:
-        return abs(factors) if by_column else xp.amax(abs(factors), axis=1)[:, None]
-
-    weights, biases = put(W), put(bias)
-    weight_sizes, bias_sizes = sizes_of(weights), sizes_of(biases[None])
-    centre = put(_mean(X, xp, n)) if centred and not sp.issparse(X) else None
-    losses, entropies, is_feasible = np.empty(n), np.empty(n), True
-    sums: list[Enclosure] = []
-    for rows, block in _blocks(X, xp, K):
-        own, cost, sizes = put(codes[rows]), put(costs[rows]), _sizes(block)
-        reach = xp.amax(sizes @ weight_sizes + bias_sizes, axis=1)
-        # Scores are rounded again where the own one is taken off, and the largest.
-        far = dot_error(_most_entries(block) + 8.0, reach)
-        at = put(np.arange(len(codes[rows]))), own
-        shares, loss, entropy, others = _tile(xp, block, at, cost, weights, biases)
-        losses[rows] = _from_above(_back(loss), _back(far), K, wide)
-        entropies[rows], fits = _from_below(_back(entropy), _back(others), K)
-        is_feasible &= fits
-        if centre is not None:
-            block = block - centre
-            sizes = abs(block)
-        found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares), wide)
-        sums = [a + b for a, b in zip(sums, found, strict=True)] if sums else found
-    if not is_feasible:
-        sums[0] = Enclosure.around(sums[0].middle, math.inf)
-    return SoftmaxPass(losses, entropies, *sums)
 
 
 def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[Any, Any, Any, Any]:

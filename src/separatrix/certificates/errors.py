@@ -177,13 +177,15 @@ class FewestErrors(Written, AboutData):
 
     def claim(self) -> dict[str, Any]:
         """Return what is claimed, field by field."""
+        weights: dict[str, Any] = {"weights": self.weights}
+        if self.integers:
+            weights = {"integers": list(map(hex, self.integers))}
         return {
             "errors": self.errors,
             "lower": self.lower,
-            "unit": [hex(self.unit.numerator), hex(self.unit.denominator)],
+            "unit": list(map(hex, self.unit.as_integer_ratio())),
             "sample_weight_sha256": self.weights_sha256,
-            **({"integers": list(map(hex, self.integers))} if self.integers else {}),
-            **({} if self.integers else {"weights": self.weights}),
+            **weights,
             "by": self.by,
             "witnesses": [
                 {"rows": rows, "multipliers": list(map(hex, multipliers))}
@@ -194,7 +196,7 @@ class FewestErrors(Written, AboutData):
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
-        found, least = _amount(self.errors, self.unit), _amount(self.lower, self.unit)
+        found, least = (f"{float(n * self.unit):g}" for n in (self.errors, self.lower))
         how = {"cells": "all cells recounted", "nothing": "no proof of more"}.get(
             self.by, f"{len(self.witnesses)} witnesses"
         )
@@ -203,13 +205,6 @@ class FewestErrors(Written, AboutData):
         return (
             f"proved: {found} training errors, and every hyperplane makes {least} or more ({how})"
         )
-
-
-def _amount(count: int, unit: Fraction) -> str:
-    return f"{float(count * unit):g}"
-
-
-# ---- checking
 
 
 def certify_errors(

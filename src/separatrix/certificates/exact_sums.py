@@ -25,11 +25,6 @@ def _values(X: Any) -> np.ndarray:
     return np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64)
 
 
-def _spread(floor: np.ndarray, X: Any) -> np.ndarray:
-    """Give every stored value its column's floor."""
-    return floor[X.indices] if sp.issparse(X) else np.broadcast_to(floor, X.shape)
-
-
 def column_floor(X: Any) -> np.ndarray:
     """Return for each column the exponent of its lowest bit (0 where it is all zeros).
 
@@ -92,7 +87,8 @@ def _weighted(X: Any, weights: list[int]) -> list[tuple[int, int]]:
 
 def _limbs(X: Any, floor: np.ndarray, bits: int) -> Iterator[tuple[int, Any]]:
     """Yield X in limbs, the highest first: x_ij is the sum of limb_ij 2^(floor_j + shift)."""
-    values, columns = _values(X), _spread(floor, X)
+    values = _values(X)
+    columns = floor[X.indices] if sp.issparse(X) else np.broadcast_to(floor, X.shape)
     top = int(np.where(values == 0.0, 0, np.frexp(values)[1] - columns).max(initial=0))
     for shift in range(max(top - 1, 0) // bits * bits, -1, -bits):
         # Both steps are exact: a limb is whole, and what is left has fewer bits than before.

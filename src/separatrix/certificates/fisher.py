@@ -120,8 +120,8 @@ def check_fisher(
     with np.errstate(all="ignore"):
         slope, b = _best_fit(X @ w, targets, s)
         fitted = slope * w
-    told: Any = {"sample_weight": s, "task": "regression", "tolerance": tolerance}
-    squares = check_least_squares(X, targets, fitted[None], np.array([b]), **told)
+    settings: Any = {"sample_weight": s, "task": "regression", "tolerance": tolerance}
+    squares = check_least_squares(X, targets, fitted[None], np.array([b]), **settings)
     ratios, named = _ratios(X, targets, s, w, squares, ROOM), named_rows(X, y, s)
     return FisherDirection(tuple(w.tolist()), *ratios, squares, *named)
 

@@ -122,10 +122,10 @@ def sha256_of_blocks(
     end = 0
     for X, _ in blocks():
         for piece in _stretches(X):
-            ends = end + np.cumsum(counts_of(piece), dtype="<i8")
+            ends = end + np.cumsum(_counts(piece), dtype="<i8")
             digest.update(ends.tobytes())
             end = int(ends[-1]) if len(ends) else end
-    for part, kind in ((columns_of, "<i8"), (values_of, "<f8")):
+    for part, kind in ((_columns, "<i8"), (_values, "<f8")):
         for X, _ in blocks():
             for piece in _stretches(X):
                 digest.update(np.ascontiguousarray(part(piece), dtype=kind).data)
@@ -142,12 +142,12 @@ def _stretches(X: Any) -> Iterable[Any]:
             yield X[begin : begin + step]
 
 
-def counts_of(block: Any) -> np.ndarray:
+def _counts(block: Any) -> np.ndarray:
     """Return how many entries each row has."""
     return np.diff(block.indptr) if sp.issparse(block) else np.count_nonzero(block, axis=1)
 
 
-def columns_of(block: Any) -> np.ndarray:
+def _columns(block: Any) -> np.ndarray:
     """Return the columns of the entries, row by row."""
     if sp.issparse(block):
         return np.asarray(block.indices)
@@ -156,7 +156,7 @@ def columns_of(block: Any) -> np.ndarray:
     return everywhere if block.all() else everywhere[np.ravel(block) != 0.0]
 
 
-def values_of(block: Any) -> np.ndarray:
+def _values(block: Any) -> np.ndarray:
     """Return the entries, row by row."""
     if sp.issparse(block):
         return np.asarray(block.data)

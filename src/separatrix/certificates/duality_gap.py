@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 from typing import Any, ClassVar
@@ -46,7 +46,6 @@ from separatrix.certificates.two_bounds import (
     are_floats,
     parts_hold,
     require,
-    stated,
 )
 from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.device_rows import on_device
@@ -176,8 +175,7 @@ class DualityGap(TwoBounds):
 
     def with_terms(self, terms: Terms) -> DualityGap:
         """Return the claim with the two bounds that the terms of all rows prove."""
-        primal, dual = stated(*self._objectives(terms), SLACK)
-        return replace(self, primal=primal, dual=dual)
+        return self.stating(*self._objectives(terms), SLACK)
 
     def _shown(self, enclosed: Pass) -> dict[str, Any]:
         return {"violations": _violations(self, enclosed), "margins": enclosed.margins}

@@ -217,10 +217,7 @@ class Expected:
 
 
 def kernel_scores(
-    rows: KernelRowsInProof,
-    shares: np.ndarray,
-    workers: int = 1,
-    expected: Expected | None = None,
+    rows: KernelRowsInProof, shares: np.ndarray, workers: int = 1, expected: Expected | None = None
 ) -> Scores:
     """Return the scores of every row for every column of `shares`, one a machine.
 

@@ -32,12 +32,9 @@ from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import NO_FILE_FORM, Written
 from separatrix.certificates.canonical import (
     canonical_rows,
-    columns_of,
     counted_rows,
-    counts_of,
     divided_exactly,
     named_rows,
-    values_of,
 )
 from separatrix.certificates.class_scatter import MOST_COLUMNS, least_eigenvalue
 from separatrix.certificates.enclosed_sums import (
@@ -199,10 +196,8 @@ def _sha256(X: Any, T: np.ndarray, s: np.ndarray) -> str:
     digest = hashlib.sha256(b"separatrix-least-squares-1\n")
     digest.update(np.array([*X.shape, T.shape[1]], dtype="<i8").tobytes())
     for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
-        piece = X[begin : begin + _ROWS_AT_A_TIME]
-        piece = canonical_rows(piece) if sp.issparse(piece) else piece
-        starts = np.append(0, np.cumsum(counts_of(piece)))
-        for part, form in ((starts, "<i8"), (columns_of(piece), "<i8"), (values_of(piece), "<f8")):
+        piece = canonical_rows(X[begin : begin + _ROWS_AT_A_TIME])
+        for part, form in ((piece.indptr, "<i8"), (piece.indices, "<i8"), (piece.data, "<f8")):
             digest.update(np.ascontiguousarray(part, dtype=form).data)
     digest.update(T.astype("<f8").tobytes())
     digest.update(s.astype("<f8").tobytes())

@@ -41,9 +41,7 @@ _MOST_ROWS = 2**40
 
 
 def from_json(
-    text: str | dict[str, Any],
-    *kinds: str,
-    function: Callable[[Any, Any], Any] | None = None,
+    text: str | dict[str, Any], *kinds: str, function: Callable[[Any, Any], Any] | None = None
 ) -> Any:
     """Read a certificate, of one of some kinds where these are named.
 

@@ -89,8 +89,15 @@ class TwoBounds(Written, AboutData):
         for found in claim._found(X, sides, cls._wide if slack else 1.0):
             if _is_enough(found, tol, slack):
                 break
-        primal, dual = stated(found.primal, found.dual, slack)
-        return replace(claim, primal=primal, dual=dual, **found.shown())
+        return claim.stating(found.primal, found.dual, slack, **found.shown())
+
+    def stating(self, primal: Enclosure, dual: Enclosure, slack: float, /, **shown: Any) -> Self:
+        """Return the claim with these bounds, wider by a share of the objective."""
+        above, below = float(primal.high), float(dual.low)
+        if math.isfinite(above):
+            # To round a number that grew, or one that fell, never crosses where it came from.
+            above, below = above * (1.0 + slack), below - slack * above
+        return replace(self, primal=above, dual=below, **shown)
 
     def _found(self, X: Any, sides: Any, wide: float) -> Iterator[Found]:
         """Yield both objectives, enclosed from the data by one way to sum after another."""
@@ -221,15 +228,6 @@ def costs_agree(costs: np.ndarray) -> bool:
     """Whether all costs are finite or all are infinite, but for rows that cost nothing."""
     hard = np.isinf(costs[costs > 0.0])
     return bool(hard.all() or not hard.any())
-
-
-def stated(primal: Enclosure, dual: Enclosure, slack: float) -> tuple[float, float]:
-    """Return a bound from above and one from below, wider by a share of the objective."""
-    above, below = float(primal.high), float(dual.low)
-    if not math.isfinite(above):
-        return above, below
-    # To round a number that grew, or one that fell, never crosses where it came from.
-    return above * (1.0 + slack), below - slack * above
 
 
 def _is_enough(found: Found, tol: float, slack: float) -> bool:

@@ -72,8 +72,7 @@ CLAIMS = {
         machines=codec.many(codec.record("a model", GAP[1])),
     ),
     "multiclass-gap": _kind(
-        gaps.check_multiclass_gap,
-        "costs bias_penalty weights primal dual rows rivals multipliers",
+        gaps.check_multiclass_gap, "costs bias_penalty weights primal dual rows rivals multipliers"
     ),
     "softmax-gap": _kind(gaps.check_softmax_gap, "costs bias_penalty weights primal dual"),
     "kernel-gap": _kind(

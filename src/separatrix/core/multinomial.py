@@ -16,7 +16,7 @@ from separatrix.core.proving import Effort
 from separatrix.core.watching import watching
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers.many_classes import multinomial
-from separatrix.solvers.many_classes.whitening import most_columns
+from separatrix.solvers.many_classes.softmax_system import most_columns
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
 from separatrix.solvers.running.threads import one_thread
 

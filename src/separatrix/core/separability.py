@@ -23,9 +23,13 @@ from separatrix.core.verdict import Verdict, Witness
 from separatrix.problem.decimals import decimal_places, times_powers_of_ten
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.separability.decide import Claim, decide
-from separatrix.solvers.separability.infinite import infinite_coefficients
-from separatrix.solvers.separability.larger_margin import MOST_ENTRIES, larger_margin
+from separatrix.solvers.separability.decide import (
+    MOST_ENTRIES,
+    Claim,
+    decide,
+    infinite_coefficients,
+    larger_margin,
+)
 
 __all__ = ["Separability", "separability_of", "verdict_on"]
 

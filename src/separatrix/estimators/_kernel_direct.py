@@ -24,9 +24,8 @@ from separatrix.estimators._kernel_effort import (
 )
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers.kernels import kernel_direct
-from separatrix.solvers.kernels.centred_rows import centred_rows
-from separatrix.solvers.kernels.factored_direct import solve_factored_direct
-from separatrix.solvers.kernels.kernel_rows import kernel_rows
+from separatrix.solvers.kernels.factored_kernel import solve_factored_direct
+from separatrix.solvers.kernels.kernel_rows import centred_rows, kernel_rows
 from separatrix.solvers.many_classes.mass_claims import all_at_home, exactly_feasible
 from separatrix.solvers.running.drive import Status, go_on
 

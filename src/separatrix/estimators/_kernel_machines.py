@@ -33,10 +33,10 @@ from separatrix.estimators._kernel_effort import (
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers.kernels import chunking, factored_kernel
-from separatrix.solvers.kernels.working_set import CHUNK
+from separatrix.solvers.kernels.smo import CHUNK
 from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.bias import hinge_bias_interval
-from separatrix.solvers.linear.device.balance import balanced as balanced_on_device
+from separatrix.solvers.linear.claims import hinge_bias_interval
+from separatrix.solvers.linear.device.claims import balanced as balanced_on_device
 from separatrix.solvers.running.drive import Status, go_on
 
 __all__ = ["KernelFitted", "Task", "first_goal", "solve_kernel_machines"]

@@ -24,7 +24,7 @@ from separatrix.errors import DataError
 from separatrix.estimators.shattering import Labeling, Shattering, name_case
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.separability.exact_simplex import alternative
+from separatrix.solvers.separability.ball_simplex import alternative
 
 __all__ = ["shatter"]
 

@@ -7,10 +7,9 @@ from numpy.testing import assert_allclose
 from tests.amounts import cases
 from tests.torch_problems import torch
 
-from separatrix.solvers.linear.bias import hinge_bias_interval
-from separatrix.solvers.linear.device.balance import _whole_sum
-from separatrix.solvers.linear.device.balance import balanced as balanced_there
-from separatrix.solvers.linear.device.bias import bias_interval
+from separatrix.solvers.linear.claims import hinge_bias_interval
+from separatrix.solvers.linear.device.claims import _whole_sum, bias_interval
+from separatrix.solvers.linear.device.claims import balanced as balanced_there
 
 
 def balanced(*arrays):

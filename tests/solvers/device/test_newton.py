@@ -11,8 +11,8 @@ from separatrix.certificates.duality_gap import DualityGap
 from separatrix.problem.losses import NAMES
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.choose import MachineRun
-from separatrix.solvers.linear.device import newton, newton_cg
-from separatrix.solvers.linear.device.side_by_side import side_by_side
+from separatrix.solvers.linear.device import newton
+from separatrix.solvers.linear.device.newton import side_by_side
 from separatrix.solvers.running.drive import Status
 
 LOSSES = ["squared_hinge", "logistic"]
@@ -71,7 +71,7 @@ def test_chunks_are_the_whole(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rounds_lead_where_the_matrix_does(loss, widest, monkeypatch):
     monkeypatch.setattr(newton, "MANY_MACHINES", 1)
-    monkeypatch.setattr(newton_cg, "WIDEST_SPECTRUM", widest)
+    monkeypatch.setattr(newton, "WIDEST_SPECTRUM", widest)
     for seed in cases(12):
         here, there = posed(seed, loss)
         proof, *_ = proved(there, 1e-7)
@@ -153,7 +153,7 @@ def test_conjugate_gradients_solve_the_system():
     point = state.memory[0]
     point.dual = point.primal.clone()  # as near the optimum as can be: solve to the end
     going = torch.ones(1, dtype=torch.bool)
-    dv, db = newton_cg.direction(point, -point.balance * point.has_bias, going)
+    dv, db = newton.direction_by_rounds(point, -point.balance * point.has_bias, going)
     exact_v, exact_b = newton.direction(point, going)
     assert_allclose(dv.numpy(), exact_v.numpy(), rtol=1e-6, atol=1e-9)
     assert_allclose(db.numpy(), exact_b.numpy(), rtol=1e-6, atol=1e-9)

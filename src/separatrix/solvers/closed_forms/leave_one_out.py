@@ -20,7 +20,7 @@ from separatrix.errors import DataError
 from separatrix.problem.centred import CentredRows, centred_rows
 from separatrix.problem.signed import FloatArray, Matrix
 
-__all__ = ["LeaveOneOut", "leave_one_out"]
+__all__ = ["leave_one_out"]
 
 _LARGEST = 6000
 _ROWS_AT_A_TIME = 4096

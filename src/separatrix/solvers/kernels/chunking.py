@@ -13,7 +13,7 @@ float32 hides, `resume` repairs from an f computed otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +21,24 @@ import numpy as np
 
 from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.solvers.kernels.kernel_rows import spans_of
-from separatrix.solvers.kernels.smo import CURVED, FIRST, SECOND, STEPS, array_steps, pair_steps
-from separatrix.solvers.kernels.working_set import CHUNK, choose_rows, violation
-from separatrix.solvers.linear.bias import hinge_bias_interval
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.kernels.smo import (
+    CHUNK,
+    CURVED,
+    FIRST,
+    SECOND,
+    STEPS,
+    array_steps,
+    choose_rows,
+    pair_steps,
+    violation,
+)
+from separatrix.solvers.linear.claims import hinge_bias_interval
+from separatrix.solvers.running.drive import NO_LIMIT, Status
 
-__all__ = ["State", "advance", "current", "pair_of", "resume", "start", "violation"]
+__all__ = [
+    "PairFrame", "State", "advance", "current", "pair_of", "replay_pairs", "resume", "start",
+    "violation",
+]  # fmt: skip
 
 _SHARE = 0.1  # how far a chunk lowers its violation
 _SHARE_OF_ALL = 0.001  # and one that holds all rows
@@ -277,3 +289,62 @@ def _has_no_margin(state: State) -> bool:
     size = float(np.sqrt(abs(state.kernel_rows.diagonal).max(initial=0.0)))
     length = float(np.sqrt(state.machine.square(state.alpha, state.f)))
     return total > 0.0 and length <= _NO_MARGIN * size * total
+
+
+# ---- every pair step of a kernel machine, as frames
+
+
+@dataclass(frozen=True, eq=False)
+class PairFrame:
+    """One pair step: the rows, their multipliers before and after, and where the run then stands.
+
+    `pair` is (-1, -1) before the first step. `alpha` are all multipliers, `errors` the rows on the
+    wrong side, and `gap` the relative difference of the objectives, in floating point.
+    """
+
+    update: int
+    pair: tuple[int, int]
+    before: tuple[float, float]
+    after: tuple[float, float]
+    alpha: np.ndarray
+    bias: float
+    errors: int
+    gap: float
+    status: Status | None
+    machine: int = 0
+
+
+def replay_pairs(
+    machine: KernelMachine, kernel_rows: Any, tol: float, budget: int = NO_LIMIT
+) -> Iterator[PairFrame]:
+    """Yield the start and then every step."""
+    state = start(machine, kernel_rows=kernel_rows, tol=tol)
+    status = advance(state, 0)
+    yield _frame(state, status)
+    while status is None and state.updates < budget:
+        status = advance(state, 1) or advance(state, 0)
+        if status is None and state.updates >= budget:
+            status = Status.BUDGET
+        yield _frame(state, status)
+
+
+def _frame(state: State, status: Status | None) -> PairFrame:
+    machine = state.machine
+    alpha, f = current(state)
+    low, high = violation(machine, alpha, f)
+    bias = -0.5 * (low + high) if np.isfinite(low + high) else 0.0
+    primal, dual = machine.primal(alpha, f, bias), machine.dual(alpha, f)
+    first, second = pair = pair_of(state)
+    moved = state.updates > 0
+    wrong = machine.signs * (f + machine.signs + bias) <= 0.0
+    return PairFrame(
+        update=state.updates,
+        pair=pair,
+        before=(float(state.before[0]), float(state.before[1])),
+        after=(float(alpha[first]), float(alpha[second])) if moved else (0.0, 0.0),
+        alpha=alpha,
+        bias=bias,
+        errors=int((wrong & (machine.costs > 0.0)).sum()),
+        gap=(primal - dual) / primal if 0.0 < primal < np.inf else float(primal > 0.0),
+        status=status,
+    )

@@ -18,13 +18,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from separatrix._compiled import compiled
 from separatrix.problem.kernel_direct import KernelDirect
-from separatrix.solvers.kernels.centred_rows import CentredRows
-from separatrix.solvers.kernels.kernel_mass_pass import STEPS, WIDEST, look, visit_rows
-from separatrix.solvers.kernels.working_set import CHUNK, choose_worst
+from separatrix.solvers.kernels.kernel_rows import CentredRows
+from separatrix.solvers.kernels.smo import CHUNK, choose_worst
 from separatrix.solvers.many_classes.mass_claims import all_at_home, rebalance
+from separatrix.solvers.many_classes.mass_pass import project
 from separatrix.solvers.running import row_order
 from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.row_order import shuffle
 
 __all__ = ["State", "advance", "balanced", "carry_over", "kernel_bias", "resume", "start"]
 
@@ -35,6 +37,8 @@ _FIRST_WEIGHT = 0.1  # of the mean diagonal
 _LEAST_VIOLATION = 1e-14
 # A gap that has not fallen by a tenth in so many chunks will not.
 _FALLING, _PATIENCE = 0.9, 300
+# Places in the numbers of a run: the widest spread of slopes in the last visits, and the steps.
+WIDEST, STEPS = range(2)
 
 
 @dataclass
@@ -257,3 +261,79 @@ def _renew(state: State, size: float) -> None:
     if state.shortfall < 0.1 * state.off_balance and size > 0.25 * state.last_balance:
         state.weight *= 4.0
     state.last_balance = size
+
+
+# ---- the loops: visits to the rows of a chunk, and a look at all rows
+
+
+@compiled
+def visit_rows(  # type: ignore[no-untyped-def]
+    K,
+    diagonal,
+    codes,
+    costs,
+    masses,
+    scores,
+    multipliers,
+    weight,
+    balance,
+    order,
+    target,
+    numbers,
+    dice,
+):
+    """Visit every row once, in random order; where slopes spread by more than `target`, step."""
+    shuffle(order, dice)
+    n_classes, n_rows = scores.shape
+    slopes, heights = np.empty(n_classes), np.empty(n_classes)
+    widest = 0.0
+    for place in range(n_rows):
+        i = order[place]
+        own, mass = codes[i], costs[i]
+        highest, lowest = -np.inf, np.inf
+        for k in range(n_classes):
+            slopes[k] = scores[k, i] + multipliers[k] + weight * balance[k]
+            if k != own:
+                slopes[k] += 1.0
+            highest = max(highest, slopes[k])
+            if masses[i, k] > 0.0:
+                lowest = min(lowest, slopes[k])
+        widest = max(widest, highest - lowest)
+        if not highest - lowest > target:
+            continue
+        square = diagonal[i] + weight
+        for k in range(n_classes):
+            heights[k] = (slopes[k] - highest) + square * masses[i, k]
+        level = project(heights, n_classes, square * mass)
+        row = K[i]
+        for k in range(n_classes):
+            step = max(0.0, (heights[k] - level) / square) - masses[i, k]
+            if step != 0.0:
+                masses[i, k] += step
+                balance[k] -= step
+                own_scores = scores[k]
+                for j in range(n_rows):
+                    own_scores[j] -= step * row[j]
+        numbers[STEPS] += 1.0
+    numbers[WIDEST] = widest
+
+
+@compiled
+def look(scores, bias, codes, costs, masses, violations):  # type: ignore[no-untyped-def]
+    """Set how far each row's slopes spread; return what the masses fall short by, and the loss."""
+    n_classes = scores.shape[0]
+    shortfall, loss = 0.0, 0.0
+    slopes = np.empty(n_classes)
+    for i in range(codes.shape[0]):
+        own = codes[i]
+        highest, lowest = -np.inf, np.inf
+        for k in range(n_classes):
+            slopes[k] = scores[k, i] + bias[k] + (1.0 if k != own else 0.0)
+            highest = max(highest, slopes[k])
+            if masses[i, k] > 0.0:
+                lowest = min(lowest, slopes[k])
+        for k in range(n_classes):
+            shortfall += masses[i, k] * (highest - slopes[k])
+        loss += costs[i] * (highest - slopes[own])
+        violations[i] = highest - lowest if costs[i] > 0.0 else 0.0
+    return shortfall, loss

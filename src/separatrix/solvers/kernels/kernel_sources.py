@@ -2,6 +2,10 @@
 
 A source fills ``store[slots[r], begin:end]`` with the values of given rows against the rows begin
 to end of the data, and makes small matrices of values between given rows.
+
+The values that a solver looks at, and no proof rests on, are float32, tile by tile. Dense rows: one
+matrix product a tile. Sparse rows with few columns: each row adds up columns of a dense transpose;
+with many columns, of a sparse one. A tile stays in the cache until it is finished.
 """
 
 from __future__ import annotations
@@ -11,21 +15,25 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix._compiled import compiled, inlined
 from separatrix.problem.kernels import Kernel
-from separatrix.solvers.kernels import kernel_tiles as tiles
 
 __all__ = ["BlockSource", "DenseSource", "SparseSource", "source_of"]
 
-_CODES = {
-    "linear": tiles.LINEAR,
-    "poly": tiles.POLY,
-    "rbf": tiles.RBF,
-    "sigmoid": tiles.SIGMOID,
-}
 # Beyond these, float32 cannot tell what it should.
 LARGEST_EXPONENT, LARGEST, LEAST = 2e3, 1e15, 1e-15
 _MOST_DENSE_BYTES = 1 << 28
 _WORTH_DENSE = 0.02
+LINEAR, POLY, RBF, SIGMOID = range(4)
+_CODES = {"linear": LINEAR, "poly": POLY, "rbf": RBF, "sigmoid": SIGMOID}
+ROWS, COLUMNS = 128, 1024
+
+_LEAST_EXPONENT = np.float32(-87.0)
+_ZERO, _HALF, _ONE, _TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
+_LOG2_E, _LN_2 = np.float32(1.4426950408889634), np.float32(0.6931471805599453)
+_C2, _C3, _C4 = np.float32(1 / 2), np.float32(1 / 6), np.float32(1 / 24)
+_C5, _C6 = np.float32(1 / 120), np.float32(1 / 720)
+_EXPONENT_BIAS, _ONE_EXPONENT = np.int32(127), np.int32(1 << 23)
 
 
 class BlockSource:
@@ -70,15 +78,13 @@ class DenseSource(_Float32Source):
     def fill(self, rows: np.ndarray, begin: int, end: int, slots: np.ndarray, store: Any) -> None:
         """Fill the columns begin to end of the store's rows `slots`."""
         left, squares = self._rows[rows], self._squares
-        tiles.fill_dense(
-            *self._shape, left, squares[rows], self._rows, squares, begin, end, slots, store
-        )
+        fill_dense(*self._shape, left, squares[rows], self._rows, squares, begin, end, slots, store)
 
     def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the values of rows `left` with rows `right`."""
         store = np.empty((len(left), len(right)), dtype=np.float32)
         slots, squares = np.arange(len(left)), self._squares
-        tiles.fill_dense(
+        fill_dense(
             *self._shape,
             self._rows[left],
             squares[left],
@@ -112,8 +118,8 @@ class SparseSource(_Float32Source):
         if self._is_narrow:
             return (np.ascontiguousarray(X.toarray().T),)
         values, indices, starts, before = [], [], [], 0
-        for begin in range(0, X.shape[0], tiles.COLUMNS):
-            part = X[begin : begin + tiles.COLUMNS].tocsc()
+        for begin in range(0, X.shape[0], COLUMNS):
+            part = X[begin : begin + COLUMNS].tocsc()
             values.append(part.data)
             indices.append(part.indices.astype(np.int64))
             starts.append(part.indptr.astype(np.int64) + before)
@@ -143,7 +149,7 @@ class SparseSource(_Float32Source):
         store: np.ndarray,
     ) -> None:
         X = self._X
-        loop: Any = tiles.fill_narrow if self._is_narrow else tiles.fill_wide
+        loop: Any = fill_narrow if self._is_narrow else fill_wide
         loop(
             *self._shape,
             X.data,
@@ -180,3 +186,163 @@ def _float32_does(kernel: Kernel, X: Any) -> bool:
         size = float(abs(values).max(initial=0.0))
         largest = float(abs(kernel.diagonal(X)).max(initial=0.0))
     return size < LARGEST and LEAST < largest < LARGEST
+
+
+# ---- kernel values in float32, tile by tile: what the solver looks at, and no proof rests on
+
+
+@compiled
+def fill_dense(  # type: ignore[no-untyped-def]
+    kind, gamma, coef0, degree, left, left_squares, right, right_squares, begin, end, slots, store
+):
+    """Fill by matrix products of tiles."""
+    tile = np.empty(ROWS * COLUMNS, dtype=np.float32)
+    powers = np.empty(COLUMNS, dtype=np.int32)
+    for column in range(begin, end, COLUMNS):
+        width = min(COLUMNS, end - column)
+        squares = right_squares[column : column + width]
+        for row in range(0, left.shape[0], ROWS):
+            height = min(ROWS, left.shape[0] - row)
+            products = tile[: height * width].reshape((height, width))
+            np.dot(left[row : row + height], right[column : column + width].T, products)
+            for r in range(height):
+                out = store[slots[row + r], column : column + width]
+                finish(
+                    kind,
+                    gamma,
+                    coef0,
+                    degree,
+                    products[r],
+                    left_squares[row + r],
+                    squares,
+                    out,
+                    powers,
+                )
+
+
+@compiled
+def fill_narrow(  # type: ignore[no-untyped-def]
+    kind,
+    gamma,
+    coef0,
+    degree,
+    values,
+    indices,
+    starts,
+    rows,
+    left_squares,
+    across,
+    right_squares,
+    begin,
+    end,
+    slots,
+    store,
+):
+    """Fill from CSR rows and the dense transpose `across` of the right-hand rows."""
+    products = np.empty(COLUMNS, dtype=np.float32)
+    powers = np.empty(COLUMNS, dtype=np.int32)
+    for column in range(begin, end, COLUMNS):
+        width = min(COLUMNS, end - column)
+        squares = right_squares[column : column + width]
+        for r in range(rows.shape[0]):
+            part = products[:width]
+            part[:] = _ZERO
+            k, stop = starts[rows[r]], starts[rows[r] + 1]
+            while k + 4 <= stop:
+                # As locals, since the loop below might otherwise write over them.
+                u, v, w, z = values[k], values[k + 1], values[k + 2], values[k + 3]
+                a = across[indices[k], column : column + width]
+                b = across[indices[k + 1], column : column + width]
+                c = across[indices[k + 2], column : column + width]
+                d = across[indices[k + 3], column : column + width]
+                for j in range(width):
+                    part[j] += u * a[j] + v * b[j] + w * c[j] + z * d[j]
+                k += 4
+            while k < stop:
+                u = values[k]
+                a = across[indices[k], column : column + width]
+                for j in range(width):
+                    part[j] += u * a[j]
+                k += 1
+            out = store[slots[r], column : column + width]
+            finish(kind, gamma, coef0, degree, part, left_squares[r], squares, out, powers)
+
+
+@compiled
+def fill_wide(  # type: ignore[no-untyped-def]
+    kind,
+    gamma,
+    coef0,
+    degree,
+    values,
+    indices,
+    starts,
+    rows,
+    left_squares,
+    turned_values,
+    turned_indices,
+    turned_starts,
+    right_squares,
+    begin,
+    end,
+    slots,
+    store,
+):
+    """Fill from CSR rows and sparse transposes of every COLUMNS right-hand rows."""
+    products = np.empty(COLUMNS, dtype=np.float32)
+    powers = np.empty(COLUMNS, dtype=np.int32)
+    for column in range(begin, end, COLUMNS):
+        width = min(COLUMNS, end - column)
+        squares = right_squares[column : column + width]
+        beginnings = turned_starts[column // COLUMNS]
+        for r in range(rows.shape[0]):
+            part = products[:width]
+            part[:] = _ZERO
+            for k in range(starts[rows[r]], starts[rows[r] + 1]):
+                feature, value = indices[k], values[k]
+                for q in range(beginnings[feature], beginnings[feature + 1]):
+                    part[turned_indices[q]] += value * turned_values[q]
+            out = store[slots[r], column : column + width]
+            finish(kind, gamma, coef0, degree, part, left_squares[r], squares, out, powers)
+
+
+@compiled
+def finish(kind, gamma, coef0, degree, products, square, squares, out, powers):  # type: ignore[no-untyped-def]
+    """Turn products x.z into kernel values."""
+    if kind == RBF:
+        exponentials(products, square, squares, gamma, out, powers)
+    elif kind == POLY:
+        for j in range(products.shape[0]):
+            base = gamma * products[j] + coef0
+            value = _ONE
+            for _ in range(degree):
+                value *= base
+            out[j] = value
+    elif kind == SIGMOID:
+        for j in range(products.shape[0]):
+            out[j] = np.tanh(gamma * products[j] + coef0)
+    else:
+        for j in range(products.shape[0]):
+            out[j] = products[j]
+
+
+@inlined
+def exponentials(products, square, squares, gamma, out, powers):  # type: ignore[no-untyped-def]
+    """Write exp(-gamma |x - z|^2), to about 2e-7 of itself (and of the exponent).
+
+    exp(t) = 2^k exp(r) with |r| <= ln 2 / 2: a short polynomial, and k put into the exponent bits.
+    Written as plain loops, which become vector instructions; the library's exp would not.
+    """
+    for j in range(products.shape[0]):
+        t = gamma * (_TWO * products[j] - square - squares[j])
+        out[j] = max(min(t, _ZERO), _LEAST_EXPONENT)
+    for j in range(products.shape[0]):
+        powers[j] = np.int32(out[j] * _LOG2_E - _HALF)
+    for j in range(products.shape[0]):
+        r = out[j] - np.float32(powers[j]) * _LN_2
+        out[j] = _ONE + r * (_ONE + r * (_C2 + r * (_C3 + r * (_C4 + r * (_C5 + r * _C6)))))
+    for j in range(products.shape[0]):
+        powers[j] = np.int32((powers[j] + _EXPONENT_BIAS) * _ONE_EXPONENT)
+    scales = powers.view(np.float32)
+    for j in range(products.shape[0]):
+        out[j] *= scales[j]

@@ -33,11 +33,9 @@ from separatrix.solvers.linear import (
     newton_cg,
 )
 from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.bias import hinge_bias_interval
-from separatrix.solvers.linear.claims import hard_claim
+from separatrix.solvers.linear.claims import hard_claim, hinge_bias_interval
 from separatrix.solvers.linear.contract import MachineState
-from separatrix.solvers.linear.crossover import on_the_faces
-from separatrix.solvers.linear.face_solution import on_this_face
+from separatrix.solvers.linear.dual_polish import on_the_faces, on_this_face
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
 from separatrix.solvers.running.threads import one_thread
 

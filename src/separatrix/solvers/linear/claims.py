@@ -11,9 +11,38 @@ import numpy as np
 
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
-from separatrix.solvers.linear.bias import hinge_bias_interval
 
-__all__ = ["balanced", "best_bias", "hard_claim", "with_bias"]
+__all__ = ["balanced", "best_bias", "hard_claim", "hinge_bias_interval", "with_bias"]
+
+_FLAT = 1e-12
+
+
+# ---- the best bias for given weights: an interval, mostly a point
+
+
+def hinge_bias_interval(
+    scores: np.ndarray, signs: np.ndarray, costs: np.ndarray
+) -> tuple[float, float]:
+    """Return the ends of the interval of best biases; inf where nothing holds it (one class alone).
+
+    >>> hinge_bias_interval(np.array([-3.0, 3.0]), np.array([-1.0, 1.0]), np.ones(2))
+    (-2.0, 2.0)
+    """
+    used = np.flatnonzero(costs > 0.0)
+    turns, steps = (signs - scores)[used], costs[used]
+    order = np.argsort(turns, kind="stable")
+    turns = turns[order]
+    slopes = np.cumsum(steps[order]) - float(steps[signs[used] > 0.0].sum())
+    # Sums of costs are rounded: a slope this small is level ground.
+    level = _FLAT * float(steps.sum())
+    low = int(np.searchsorted(slopes, -level, side="left"))
+    high = int(np.searchsorted(slopes, level, side="right"))
+    positive = bool((signs[used] > 0.0).any())
+    negative = bool((signs[used] < 0.0).any())
+    return (
+        float(turns[min(low, len(turns) - 1)]) if positive else -np.inf,
+        float(turns[min(high, len(turns) - 1)]) if negative else np.inf,
+    )
 
 
 def best_bias(scores: FloatArray, signs: FloatArray, costs: FloatArray) -> float:

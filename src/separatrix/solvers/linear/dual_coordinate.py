@@ -30,16 +30,6 @@ import scipy.sparse as sp
 from separatrix.problem.losses import HINGE, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.rows import rows_of
-from separatrix.solvers.linear.bias_multiplier import (
-    SHORT_RUN,
-    charge,
-    first_weight,
-    move_multiplier,
-    renew_multiplier,
-    share_of_multiplier,
-    soft_weight,
-    soften,
-)
 from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.linear.coordinate_pass import (
     ACTIVE,
@@ -54,14 +44,28 @@ from separatrix.solvers.linear.coordinate_pass import (
     UNCHECKED,
     VALUE,
     WEIGHT,
+    Fold,
     choose_active,
+    folded,
     scatter,
     scores_of,
     squares_of,
     visit_rows,
 )
-from separatrix.solvers.linear.dual_claims import measure_primal, rebalance, take_dual, take_primal
-from separatrix.solvers.linear.folding import Fold, folded
+from separatrix.solvers.linear.dual_claims import (
+    SHORT_RUN,
+    charge,
+    first_weight,
+    measure_primal,
+    move_multiplier,
+    rebalance,
+    renew_multiplier,
+    share_of_multiplier,
+    soft_weight,
+    soften,
+    take_dual,
+    take_primal,
+)
 from separatrix.solvers.linear.primal_point import dual_value, inner
 from separatrix.solvers.linear.subspace import HISTORY, accelerate
 from separatrix.solvers.running import row_order

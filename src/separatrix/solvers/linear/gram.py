@@ -28,7 +28,7 @@ from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["Span", "advance", "reduced", "start"]
+__all__ = ["advance", "reduced", "start"]
 
 # Sparse rows of no more entries than this, zeros included, are treated as dense.
 _SMALL = 2**23

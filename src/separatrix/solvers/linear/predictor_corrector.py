@@ -20,18 +20,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from separatrix.problem.signed import FloatArray
-from separatrix.solvers.linear.bordered_normal import Factor, factored
 from separatrix.solvers.linear.complementarity import (
     apply_step,
     centre,
+    falling_root,
     measure,
     predict,
     recentre,
     shares_for,
     weigh,
 )
-from separatrix.solvers.linear.falling_root import falling_root
-from separatrix.solvers.linear.scaled_rows import ScaledRows
+from separatrix.solvers.linear.scaled_rows import Factor, ScaledRows, factored
 
 __all__ = ["Run", "centred_run", "hard_run", "step"]
 

@@ -24,9 +24,7 @@ import numpy as np
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.solvers.linear.subspace import HISTORY, coefficients, combine
 from separatrix.solvers.many_classes import mass_claims as claims
-from separatrix.solvers.many_classes.direct_contract import DirectState
-from separatrix.solvers.many_classes.mass_face import on_this_face
-from separatrix.solvers.many_classes.mass_memory import empty_memory, first_weight, laid_out
+from separatrix.solvers.many_classes.mass_claims import DirectState, on_this_face
 from separatrix.solvers.many_classes.mass_pass import (
     ACTIVE,
     BELOW,
@@ -43,7 +41,14 @@ from separatrix.solvers.many_classes.mass_pass import (
     sweep,
     total_of,
 )
-from separatrix.solvers.many_classes.mass_subspace import hold_back, search, span_of
+from separatrix.solvers.many_classes.mass_subspace import (
+    empty_memory,
+    first_weight,
+    hold_back,
+    laid_out,
+    search,
+    span_of,
+)
 from separatrix.solvers.running.drive import Status
 
 _CHECK_EVERY = 5

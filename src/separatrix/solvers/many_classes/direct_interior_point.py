@@ -23,9 +23,12 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.solvers.many_classes.direct_contract import DirectState
-from separatrix.solvers.many_classes.mass_claims import all_at_home, rebalance
-from separatrix.solvers.many_classes.mass_face import on_this_face
+from separatrix.solvers.many_classes.mass_claims import (
+    DirectState,
+    all_at_home,
+    on_this_face,
+    rebalance,
+)
 from separatrix.solvers.running.drive import Status
 
 __all__ = ["advance", "start", "suits"]

@@ -22,11 +22,15 @@ import numpy as np
 
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers.many_classes.softmax_rows import SoftmaxRows
-from separatrix.solvers.many_classes.softmax_system import exact_step, is_small
-from separatrix.solvers.many_classes.whitening import Whitening, most_columns
+from separatrix.solvers.many_classes.softmax_system import (
+    Whitening,
+    exact_step,
+    is_small,
+    most_columns,
+)
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["MultinomialState", "advance", "start"]
+__all__ = ["advance", "start"]
 
 _SHARE = 0.2  # of the gradient's length that the solution of the system may leave
 _ROUNDS, _MANY_ROUNDS = 100, 20

@@ -27,7 +27,6 @@ from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.rows import SparseRows, rows_of
 from separatrix.solvers.running import drive
 from separatrix.solvers.running.drive import CURSOR, NO_LIMIT, OWN, ROW, UPDATES, VISITS, Status
-from separatrix.solvers.updates.row_keys import row_keys, shuffled_by
 from separatrix.solvers.updates.sgd_rows import (
     FIELDS,
     REACH,
@@ -40,6 +39,8 @@ from separatrix.solvers.updates.sgd_rows import (
     first_steepest,
     learn_dense,
     learn_sparse,
+    row_keys,
+    shuffled_by,
 )
 
 __all__ = ["Memory", "State", "advance", "blank", "packed", "start", "unpacked", "widened"]

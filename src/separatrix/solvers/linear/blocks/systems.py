@@ -19,7 +19,7 @@ from separatrix.solvers.linear.blocks import passes
 from separatrix.solvers.linear.blocks.row_terms import ALPHA, BEND
 from separatrix.solvers.linear.newton import Coordinates, solve
 
-__all__ = ["ExactSystem", "Measured", "RoundsSystem", "system_for"]
+__all__ = ["Measured", "RoundsSystem", "system_for"]
 
 _SHARE, _ROUNDS, _OF_DIAGONAL = 0.15, 250, 0.2
 _NARROW, _MODEST = 60, 2_000

@@ -22,11 +22,11 @@ from separatrix._device import torch_module
 from separatrix.errors import DeviceError
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.contract import MachineState
-from separatrix.solvers.linear.device.bias import middle_bias
+from separatrix.solvers.linear.device.claims import dual_of, middle_bias, primal_of
 from separatrix.solvers.linear.device.predictor_corrector import Run, laid_out, step
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["WIDEST", "advance", "dual_of", "primal_of", "start"]
+__all__ = ["advance", "start"]
 
 # A matrix of so many columns fills 2 GiB, and takes a GPU seconds to factor.
 WIDEST = 16_384
@@ -127,14 +127,6 @@ def _claim_primal(run: Run, v: Any, tol: float) -> None:
         run.best_v = torch_module().cat([v[:-1], bias.reshape(1)])
 
 
-def primal_of(run: Run, v: Any, scores: Any, bias: Any) -> float:
-    """Return the objective of v with this bias, from its scores."""
-    short = (1.0 - run.signs * (scores + bias)).clamp(min=0.0)
-    norm = run.quadratic[:-1] @ v[:-1].square()
-    charged = run.quadratic[-1] * bias.square() if run.has_bias else 0.0
-    return float(0.5 * (norm + charged) + run.pairs.costs @ short)
-
-
 def _claim_dual(run: Run, alpha: Any) -> None:
     """Balance alpha, and keep it if its dual is the best so far."""
     if run.has_free_bias:
@@ -142,14 +134,6 @@ def _claim_dual(run: Run, alpha: Any) -> None:
     value = dual_of(run, alpha)
     if value > run.dual:
         run.dual, run.best_alpha = value, alpha
-
-
-def dual_of(run: Run, alpha: Any) -> float:
-    """Return the dual objective of a feasible alpha."""
-    torch, q = torch_module(), run.quadratic
-    pulled = run.gather(run.signs * alpha)
-    lost = torch.where(q > 0.0, pulled.square() / q, 0.0).sum()
-    return float(alpha.sum() - 0.5 * lost)
 
 
 def _balanced(alpha: Any, signs: Any, costs: Any) -> Any:

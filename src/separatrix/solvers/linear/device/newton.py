@@ -16,18 +16,20 @@ wide, with TF32 while it is very wide: that bends the way, never the end.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from separatrix._device import torch_module
-from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
+from separatrix._device import free_bytes, torch_module
+from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.contract import MachineState
-from separatrix.solvers.linear.device import newton_cg
 from separatrix.solvers.linear.device.point import (
     PATIENCE,
     Point,
+    best_step,
     centre_bias,
     claim,
     dual_of,
@@ -37,12 +39,13 @@ from separatrix.solvers.linear.device.point import (
     primal_of,
     refresh,
 )
-from separatrix.solvers.linear.device.row_terms import best_step
-from separatrix.solvers.linear.device.scaled import DOUBLE, ROUGH, SINGLE
-from separatrix.solvers.linear.device.systems import solved
+from separatrix.solvers.linear.device.scaled import DOUBLE, ROUGH, SINGLE, Scaled, solved
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["MANY_MACHINES", "WIDEST_MATRIX", "Begun", "advance", "start", "update"]
+if TYPE_CHECKING:
+    from separatrix.solvers.linear.device.point import Point
+
+__all__ = ["advance", "direction_by_rounds", "side_by_side", "start", "update"]
 
 # Beyond so many columns the matrix costs more than rounds of products with the rows.
 WIDEST_MATRIX = 4096
@@ -52,6 +55,118 @@ _ROUGH, _SINGLE = 0.1, 1e-5
 MANY_MACHINES = 4
 # exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
 _FAR = 750.0
+# A machine keeps about so many numbers a row while it is solved.
+_VECTORS = 24
+_SHARE = 0.3
+_MOST_ON_CPU = 16
+_MOST_UPDATES = 100
+# Beyond so many columns neither the matrix of all rows nor its eigenvectors are made.
+WIDEST_SPECTRUM = 4096
+_ROUNDS = 250
+_LOOSEST, _TIGHTEST = 0.1, 1e-10
+
+
+# ---- the direction by conjugate gradients
+
+
+def direction_by_rounds(point: Point, in_bias: Any, going: Any) -> tuple[Any, Any]:
+    """Return (dv, db) of the machines that are going; 0 for the others."""
+    torch = torch_module()
+    chosen = going.nonzero().squeeze(1)
+    bends = point.bends[:, chosen]
+    right = -torch.cat([point.slope, in_bias[None]])[:, chosen]
+    # The gap is a square of the distance: its root says how far the residual must fall.
+    target = (point.gap[chosen].clamp(min=0.0).sqrt() * _LOOSEST).clamp(_TIGHTEST, _LOOSEST)
+    found = torch.zeros_like(torch.cat([point.v, in_bias[None]]))
+    if point.scaled.width > WIDEST_SPECTRUM:
+        ease = _by_diagonal(point, bends)
+    else:
+        ease = _by_spectrum(point, bends)
+    found[:, chosen] = _by_rounds(point, bends, right, target, ease)
+    return found[:-1], found[-1]
+
+
+def _by_rounds(
+    point: Point, bends: Any, right: Any, target: Any, ease: Callable[[Any], Any]
+) -> Any:
+    """Iterate until every residual falls by its `target`, in the norm of the preconditioner."""
+    torch = torch_module()
+    found, rest = torch.zeros_like(right), right.clone()
+    search = ease(rest)
+    size = (rest * search).sum(dim=0)
+    enough = size * target.square()
+    for _ in range(_ROUNDS):
+        busy = size > enough
+        if not bool(busy.any()):
+            break
+        moved = _times(point, bends, search)
+        along = (search * moved).sum(dim=0)
+        step = torch.where(busy & (along > 0.0), size / along, torch.zeros_like(size))
+        if not bool((step > 0.0).any()):
+            break
+        found += step * search
+        rest -= step * moved
+        eased = ease(rest)
+        following = (rest * eased).sum(dim=0)
+        search = eased + torch.where(busy, following / size, torch.zeros_like(size)) * search
+        size = torch.where(busy, following, size)
+    return found
+
+
+def _times(point: Point, bends: Any, x: Any) -> Any:
+    """Return the second derivatives times x, through the rows."""
+    torch = torch_module()
+    v, bias = x[:-1], x[-1]
+    shares = bends * (point.scaled.dots(v) + bias * point.has_bias)
+    point.passes += 2.0
+    last = shares.sum(dim=0) + point.bias_penalty * bias if point.has_bias else bias
+    return torch.cat([point.scaled.sums(shares) + point.penalties * v, last[None]])
+
+
+# ---- preconditioners
+
+
+def _by_diagonal(point: Point, bends: Any) -> Callable[[Any], Any]:
+    torch = torch_module()
+    columns = point.scaled.column_squares(bends) + point.penalties
+    point.passes += 1.0
+    inverse = 1.0 / torch.cat([columns, _curvature_of_bias(point, bends)[None]])
+    return lambda rest: inverse * rest
+
+
+def _by_spectrum(point: Point, bends: Any) -> Callable[[Any], Any]:
+    """Invert R + t V^T V by its eigenvectors, t the mean curvature of each machine."""
+    torch, scaled = torch_module(), point.scaled
+    values, vectors = scaled.rows.once(
+        f"spectrum, {point.has_free_bias}", lambda: _spectrum(scaled)
+    )
+    shrunk = 1.0 / (1.0 + values[:, None] * bends.mean(dim=0))
+    roots = point.penalties.rsqrt()
+    inverse = 1.0 / _curvature_of_bias(point, bends)
+
+    def ease(rest: Any) -> Any:
+        inner = vectors.T @ (roots * rest[:-1])
+        return torch.cat([roots * (vectors @ (shrunk * inner)), (inverse * rest[-1])[None]])
+
+    return ease
+
+
+def _spectrum(scaled: Scaled) -> tuple[Any, Any]:
+    """Return the eigenvalues and eigenvectors of X^T X, centred as the rows are."""
+    torch = torch_module()
+    ones = scaled.mean.new_ones(scaled.rows.shape[0])
+    products = scaled.squares(ones, SINGLE)[:-1, :-1]
+    products = products * scaled.scale * scaled.scale[:, None]
+    values, vectors = torch.linalg.eigh(products)
+    return values.clamp(min=0.0), vectors
+
+
+def _curvature_of_bias(point: Point, bends: Any) -> Any:
+    torch = torch_module()
+    if not point.has_bias:
+        return torch.ones_like(bends[0])
+    total = bends.sum(dim=0) + point.bias_penalty
+    return torch.where(total > 0.0, total, torch.ones_like(total))
 
 
 class Begun(NamedTuple):
@@ -210,7 +325,7 @@ def direction(point: Point, going: Any) -> tuple[Any, Any]:
     if not point.has_bias:
         in_bias = torch.zeros_like(in_bias)
     if point.scaled.width > WIDEST_MATRIX or int(going.sum()) >= MANY_MACHINES:
-        return newton_cg.direction(point, in_bias, going)
+        return direction_by_rounds(point, in_bias, going)
     dv, db = torch.zeros_like(point.v), torch.zeros_like(point.bias)
     gaps = point.gap.tolist()
     for k in going.nonzero().squeeze(1).tolist():
@@ -226,3 +341,46 @@ def direction(point: Point, going: Any) -> tuple[Any, Any]:
         found = solved(matrix, -torch.cat([point.slope[:, k], in_bias[k : k + 1]]))
         dv[:, k], db[k] = found[:-1], found[-1]
     return dv, db
+
+
+# ---- machines on the same rows, each class against the rest, solved side by side
+
+
+def side_by_side(
+    problems: list[MachineProblem], tol: float, firsts: list[Any], deadline: float = np.inf
+) -> list[Any]:
+    """Return where each machine may start: (weights, alpha) near its optimum.
+
+    The hinge is left as it is: its interior point makes a matrix of its own for every machine.
+    """
+    if problems[0].loss == HINGE:
+        return firsts
+    rows = problems[0].X
+    room = _SHARE * free_bytes(rows.device) / (8.0 * _VECTORS * max(1, rows.shape[0]))
+    height = max(1, int(min(room, len(problems)))) if np.isfinite(room) else _MOST_ON_CPU
+    found: list[Any] = []
+    for begin in range(0, len(problems), height):
+        part = problems[begin : begin + height]
+        if time.perf_counter() >= deadline:
+            return [*found, *firsts[begin:]]
+        found += _solved(part, tol, firsts[begin : begin + height], deadline)
+    return found
+
+
+def _solved(
+    problems: list[MachineProblem], tol: float, firsts: list[Any], deadline: float
+) -> list[Any]:
+    weights = None
+    if all(first is not None and first[0] is not None for first in firsts):
+        weights = np.column_stack([first[0] for first in firsts])
+    point = placed(problems, tol, weights)
+    while not bool(point.is_done.all()) and point.updates < _MOST_UPDATES:
+        if time.perf_counter() >= deadline:
+            break
+        update(point)
+    w, b = point.scaled.plain(point.v, point.bias)
+    alphas, w, b = (values.cpu().numpy() for values in (point.claimed, w, b))
+    return [
+        Begun(np.append(b[k], w[:, k]), alphas[:, k].copy(), point.updates, point.passes)
+        for k in range(len(problems))
+    ]

@@ -17,10 +17,16 @@ import numpy as np
 
 from separatrix._device import torch_module
 from separatrix.problem.machine import MachineProblem
+from separatrix.solvers.linear.complementarity import falling_root
 from separatrix.solvers.linear.device.complementarity import Aim, Change, Pairs, centred
-from separatrix.solvers.linear.device.scaled import DOUBLE, SINGLE, Scaled, scaled_on
-from separatrix.solvers.linear.device.systems import Factor, factored
-from separatrix.solvers.linear.falling_root import falling_root
+from separatrix.solvers.linear.device.scaled import (
+    DOUBLE,
+    SINGLE,
+    Factor,
+    Scaled,
+    factored,
+    scaled_on,
+)
 
 __all__ = ["Run", "laid_out", "step"]
 

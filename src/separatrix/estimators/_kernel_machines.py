@@ -36,7 +36,7 @@ from separatrix.solvers.kernels import chunking, factored_kernel
 from separatrix.solvers.kernels.smo import CHUNK
 from separatrix.solvers.linear.balance import balanced
 from separatrix.solvers.linear.claims import hinge_bias_interval
-from separatrix.solvers.linear.device.claims import balanced as balanced_on_device
+from separatrix.solvers.linear.device.device_claims import balanced as balanced_on_device
 from separatrix.solvers.running.drive import Status, go_on
 
 __all__ = ["KernelFitted", "Task", "first_goal", "solve_kernel_machines"]

@@ -171,7 +171,7 @@ class MachineRun:
     def _claims(self) -> Claims:
         problem, state = self.problem, self.state
         if on_device(problem.X):
-            from separatrix.solvers.linear.device.claims import claimed
+            from separatrix.solvers.linear.device.device_claims import claimed
 
             return Claims(*claimed(state))
         w, alpha = self._back(state.w), state.alpha
@@ -202,10 +202,9 @@ class MachineRun:
 
 def _method(problem: MachineProblem, solver: str) -> Any:
     if on_device(problem.X):
-        from separatrix.solvers.linear.device import interior_point as hinge_there
         from separatrix.solvers.linear.device import newton as smooth_there
 
-        return hinge_there if problem.loss == HINGE else smooth_there
+        return interior_point if problem.loss == HINGE else smooth_there
     if problem.loss == HINGE or problem.is_hard:
         by_passes = growing_cost if problem.is_hard else dual_coordinate
         return by_passes if solver == "dual_coordinate" else interior_point

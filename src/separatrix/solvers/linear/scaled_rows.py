@@ -7,12 +7,18 @@ objective stays the user's: |w|^2 = sum_j v_j^2 / scale_j^2. Dense entries are c
 they are read, so an offset costs no digits. Sparse entries are left where they are, but for
 columns without a single zero: those are centred in a copy of the values, and stay as sparse.
 Everything is summed in float64, and nothing of the size of X is made.
+
+The system of an interior point's step, (diag(q) + V^T D V) x = right, is solved by Cholesky of the
+matrix scaled to a unit diagonal, with one refinement against the matrix itself. Near the optimum
+the D of rows on the margin runs to infinity, and in the sum they drown q and the other rows. Where
+the factor shows it and the rows are few, the triangle comes from a QR of the stacked rows sqrt(D) V
+and sqrt(q), largest first, which squares nothing; the refinement then goes through the rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +30,7 @@ from separatrix._compiled import compiled
 from separatrix.problem.rows import rows_of
 from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
 
-__all__ = ["Factor", "ScaledRows", "factored", "plain_rows", "scaled_rows"]
+__all__ = ["ScaledRows", "plain_rows", "scaled_rows"]
 
 _BLOCK = 1024
 # Sparse columns are centred where their mean is so many times their spread.
@@ -38,12 +44,13 @@ _SMALL = 2**20
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows:
-    """The rows `chosen` of V, and the three products an interior point asks for."""
+    """The rows `chosen` of V, and what an interior point asks of them."""
 
     base: Any
     mean: FloatArray
     scale: FloatArray
     chosen: np.ndarray
+    xp: ClassVar[Any] = np  # the array module
 
     @property
     def width(self) -> int:
@@ -109,6 +116,40 @@ class ScaledRows:
         matrix[:d] /= self.scale[:, None]
         matrix[:, :d] /= self.scale
         return matrix
+
+    def factored(
+        self, weights: FloatArray, quadratic: FloatArray, has_bias: bool, gap: float
+    ) -> Factor | None:
+        """Factor diag(q) + [V 1]^T D [V 1]; None where nothing finite comes of it.
+
+        How wide the gap is matters on a device alone.
+        """
+        matrix = self.normal_matrix(weights)
+        if not has_bias:
+            # The last unknown is held at 0 by a one of its own.
+            matrix[:, -1] = 0.0
+            matrix[-1, -1] = 1.0
+            quadratic = np.append(quadratic[:-1], 0.0)
+        places = np.arange(len(matrix))
+        matrix[places, places] += quadratic
+        scale = 1.0 / np.sqrt(matrix[places, places])
+        if not np.isfinite(scale).all():
+            return None
+        matrix *= scale
+        matrix *= scale[:, None]
+        rest = (self, weights, quadratic, has_bias)
+        for added in _ADDED:
+            matrix[places, places] = 1.0 + added
+            upper, failed = dpotrf(matrix, lower=0, clean=0)
+            if not failed:
+                break
+        matrix[places, places] = 1.0
+        if failed or np.diagonal(upper).min() < _LOST:
+            if len(weights) * len(scale) <= _SMALL:
+                return _by_rows(scale, *rest)
+            if failed:
+                return None
+        return Factor(upper, scale, places, matrix, *rest)
 
 
 def plain_rows(problem: SignedProblem) -> ScaledRows:
@@ -279,38 +320,6 @@ class Factor:
         shares = self.weights * (self.rows.dot(x[:-1]) + bias)
         last = shares.sum() if self.has_bias else x[-1]
         return np.append(self.rows.transposed_dot(shares), last) + self.quadratic * x
-
-
-def factored(
-    rows: ScaledRows, weights: FloatArray, quadratic: FloatArray, has_bias: bool
-) -> Factor | None:
-    """Factor the system; None where nothing finite comes of it."""
-    matrix = rows.normal_matrix(weights)
-    if not has_bias:
-        # The last unknown is held at 0 by a one of its own.
-        matrix[:, -1] = 0.0
-        matrix[-1, -1] = 1.0
-        quadratic = np.append(quadratic[:-1], 0.0)
-    places = np.arange(len(matrix))
-    matrix[places, places] += quadratic
-    scale = 1.0 / np.sqrt(matrix[places, places])
-    if not np.isfinite(scale).all():
-        return None
-    matrix *= scale
-    matrix *= scale[:, None]
-    rest = (rows, weights, quadratic, has_bias)
-    for added in _ADDED:
-        matrix[places, places] = 1.0 + added
-        upper, failed = dpotrf(matrix, lower=0, clean=0)
-        if not failed:
-            break
-    matrix[places, places] = 1.0
-    if failed or np.diagonal(upper).min() < _LOST:
-        if len(weights) * len(scale) <= _SMALL:
-            return _by_rows(scale, *rest)
-        if failed:
-            return None
-    return Factor(upper, scale, places, matrix, *rest)
 
 
 def _by_rows(

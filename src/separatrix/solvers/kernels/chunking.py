@@ -27,6 +27,7 @@ from separatrix.solvers.kernels.smo import (
     FIRST,
     SECOND,
     STEPS,
+    Part,
     array_steps,
     choose_rows,
     pair_steps,
@@ -55,12 +56,7 @@ class Chunk:
     """The part of the problem being solved: its rows, their kernel values, and where it stands."""
 
     rows: np.ndarray
-    K: np.ndarray
-    diagonal: np.ndarray
-    signs: np.ndarray
-    costs: np.ndarray
-    alpha: np.ndarray
-    f: np.ndarray
+    part: Part
     first_alpha: np.ndarray
     target: float
     steps_left: int
@@ -153,19 +149,8 @@ def advance(state: State, budget: int) -> Status | None:
                 break
         chunk = state.chunk
         made = state.counts[STEPS]
-        done = state.steps(
-            chunk.K,
-            _FLATTEST[chunk.K.dtype],
-            chunk.diagonal,
-            chunk.signs,
-            chunk.costs,
-            chunk.alpha,
-            chunk.f,
-            chunk.target,
-            min(budget, chunk.steps_left),
-            state.counts,
-            state.before,
-        )
+        budget_here = min(budget, chunk.steps_left)
+        done = state.steps(chunk.part, chunk.target, budget_here, state.counts, state.before)
         made = int(state.counts[STEPS] - made)
         chunk.steps_left -= made
         state.updates += made
@@ -191,7 +176,7 @@ def current(state: State) -> tuple[np.ndarray, np.ndarray]:
     if chunk is None:
         return state.alpha.copy(), state.f.copy()
     alpha, f = state.alpha.copy(), state.f.copy()
-    alpha[chunk.rows] = chunk.alpha
+    alpha[chunk.rows] = chunk.part.alpha
     rows, steps = _changes(chunk)
     machine = state.machine
     state.kernel_rows.add(machine.members[rows], steps, spans_of(machine.members), f)
@@ -214,14 +199,11 @@ def _open(state: State) -> None:
         state.kept = (rows, K)
     state.last = rows
     f, alpha = state.f[rows], state.alpha[rows]
+    diagonal = state.kernel_rows.diagonal[machine.members[rows]]
+    signs, costs = machine.signs[rows], machine.costs[rows]
     state.chunk = Chunk(
         rows=rows,
-        K=K,
-        diagonal=state.kernel_rows.diagonal[machine.members[rows]],
-        signs=machine.signs[rows],
-        costs=machine.costs[rows],
-        alpha=alpha.copy(),
-        f=f,
+        part=Part(K, _FLATTEST[K.dtype], diagonal, signs, costs, alpha.copy(), f),
         first_alpha=alpha,
         target=(_SHARE if len(state.f) > state.size else _SHARE_OF_ALL) * (high - low),
         steps_left=_STEPS_A_ROW * len(rows),
@@ -229,8 +211,9 @@ def _open(state: State) -> None:
 
 
 def _changes(chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
-    moved = np.flatnonzero(chunk.alpha != chunk.first_alpha)
-    return chunk.rows[moved], (chunk.signs * (chunk.alpha - chunk.first_alpha))[moved]
+    alpha, before = chunk.part.alpha, chunk.first_alpha
+    moved = np.flatnonzero(alpha != before)
+    return chunk.rows[moved], (chunk.part.signs * (alpha - before))[moved]
 
 
 def _close(state: State) -> None:
@@ -238,7 +221,7 @@ def _close(state: State) -> None:
     chunk = state.chunk
     assert chunk is not None
     rows, steps = _changes(chunk)
-    state.alpha[chunk.rows] = chunk.alpha
+    state.alpha[chunk.rows] = chunk.part.alpha
     state.chunk = None
     state.rounds += 1
     if len(rows) == 0:

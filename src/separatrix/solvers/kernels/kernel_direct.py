@@ -15,6 +15,7 @@ float32 hides, `resume` repairs from scores computed otherwise.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -171,25 +172,13 @@ def _work_on_a_chunk(state: State) -> None:
     state.last = rows
     before, scores = state.masses[rows], np.ascontiguousarray(state.scores[:, rows])
     masses, order = before.copy(), np.arange(len(rows))
-    K = state.kernel_rows.block(rows)
+    K, diagonal = state.kernel_rows.block(rows), state.kernel_rows.diagonal[rows]
+    chunk = Chunk(K, diagonal, machine.codes[rows], machine.costs[rows], masses, scores, order)
     first = float(state.violations[rows].max(initial=0.0))
     target = _SHARE * first
     for _ in range(_VISITS_OF_ALL if whole else _VISITS):
-        visit_rows(
-            K,
-            state.kernel_rows.diagonal[rows],
-            machine.codes[rows],
-            machine.costs[rows],
-            masses,
-            scores,
-            state.multipliers,
-            state.weight,
-            state.balance,
-            order,
-            target,
-            state.numbers,
-            state.dice,
-        )
+        biases = state.multipliers, state.weight, state.balance
+        visit_rows(chunk, *biases, target, state.numbers, state.dice)
         widest = float(state.numbers[WIDEST])
         if not whole and widest <= 2.0 * _SHARE * first:
             break
@@ -266,23 +255,22 @@ def _renew(state: State, size: float) -> None:
 # ---- the loops: visits to the rows of a chunk, and a look at all rows
 
 
+class Chunk(NamedTuple):
+    """The rows that are worked on: their kernel values, and where their dual variables stand."""
+
+    K: np.ndarray
+    diagonal: np.ndarray
+    codes: np.ndarray
+    costs: np.ndarray
+    masses: np.ndarray
+    scores: np.ndarray
+    order: np.ndarray
+
+
 @compiled
-def visit_rows(  # type: ignore[no-untyped-def]
-    K,
-    diagonal,
-    codes,
-    costs,
-    masses,
-    scores,
-    multipliers,
-    weight,
-    balance,
-    order,
-    target,
-    numbers,
-    dice,
-):
+def visit_rows(chunk, multipliers, weight, balance, target, numbers, dice):  # type: ignore[no-untyped-def]
     """Visit every row once, in random order; where slopes spread by more than `target`, step."""
+    K, diagonal, codes, costs, masses, scores, order = chunk
     shuffle(order, dice)
     n_classes, n_rows = scores.shape
     slopes, heights = np.empty(n_classes), np.empty(n_classes)

@@ -10,13 +10,14 @@ with many columns, of a sparse one. A tile stays in the cache until it is finish
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix._compiled import compiled, inlined
+from separatrix._compiled import by_kind, compiled, inlined
 from separatrix.problem.kernels import Kernel
+from separatrix.problem.rows import SparseRows
 
 __all__ = ["BlockSource", "DenseSource", "SparseSource", "source_of"]
 
@@ -53,16 +54,44 @@ class BlockSource:
         return self.kernel.block(self.X[left], self.X[right])
 
 
+class _Shape(NamedTuple):
+    """The kernel as a function of a product."""
+
+    kind: int
+    gamma: np.float32
+    coef0: np.float32
+    degree: int
+
+
+class _Place(NamedTuple):
+    """Where values go: the columns begin to end of the rows `slots` of a store."""
+
+    begin: int
+    end: int
+    slots: np.ndarray
+    store: np.ndarray
+
+
+class _Across(NamedTuple):
+    """The transpose of the right-hand rows, dense."""
+
+    values: np.ndarray
+
+
+class _Turned(NamedTuple):
+    """Sparse transposes of every COLUMNS right-hand rows."""
+
+    values: np.ndarray
+    indices: np.ndarray
+    starts: np.ndarray
+
+
 class _Float32Source:
     dtype = np.dtype(np.float32)
 
     def __init__(self, kernel: Kernel) -> None:
-        self._shape = (
-            _CODES[kernel.name],
-            np.float32(kernel.gamma),
-            np.float32(kernel.coef0),
-            kernel.degree,
-        )
+        numbers = np.float32(kernel.gamma), np.float32(kernel.coef0)
+        self._shape = _Shape(_CODES[kernel.name], *numbers, kernel.degree)
 
 
 class DenseSource(_Float32Source):
@@ -78,24 +107,20 @@ class DenseSource(_Float32Source):
     def fill(self, rows: np.ndarray, begin: int, end: int, slots: np.ndarray, store: Any) -> None:
         """Fill the columns begin to end of the store's rows `slots`."""
         left, squares = self._rows[rows], self._squares
-        fill_dense(*self._shape, left, squares[rows], self._rows, squares, begin, end, slots, store)
+        place = _Place(begin, end, slots, store)
+        fill_dense(self._shape, left, squares[rows], self._rows, squares, place)
 
     def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the values of rows `left` with rows `right`."""
-        store = np.empty((len(left), len(right)), dtype=np.float32)
-        slots, squares = np.arange(len(left)), self._squares
-        fill_dense(
-            *self._shape,
-            self._rows[left],
-            squares[left],
-            self._rows[right],
-            squares[right],
-            0,
-            len(right),
-            slots,
-            store,
-        )
-        return store
+        rows, squares = self._rows, self._squares
+        place = _new_store(len(left), len(right))
+        fill_dense(self._shape, rows[left], squares[left], rows[right], squares[right], place)
+        return place.store
+
+
+def _new_store(height: int, width: int) -> _Place:
+    store = np.empty((height, width), dtype=np.float32)
+    return _Place(0, width, np.arange(height), store)
 
 
 class SparseSource(_Float32Source):
@@ -113,10 +138,10 @@ class SparseSource(_Float32Source):
         self._is_narrow = 4 * size <= _MOST_DENSE_BYTES and X.nnz > _WORTH_DENSE * size
         self._turned = self._transpose(self._X)
 
-    def _transpose(self, X: Any) -> tuple[np.ndarray, ...]:
+    def _transpose(self, X: Any) -> _Across | _Turned:
         """Lay rows out by columns: one dense matrix, or a sparse one for every COLUMNS rows."""
         if self._is_narrow:
-            return (np.ascontiguousarray(X.toarray().T),)
+            return _Across(np.ascontiguousarray(X.toarray().T))
         values, indices, starts, before = [], [], [], 0
         for begin in range(0, X.shape[0], COLUMNS):
             part = X[begin : begin + COLUMNS].tocsc()
@@ -124,46 +149,23 @@ class SparseSource(_Float32Source):
             indices.append(part.indices.astype(np.int64))
             starts.append(part.indptr.astype(np.int64) + before)
             before += part.nnz
-        return np.concatenate(values), np.concatenate(indices), np.array(starts)
+        return _Turned(np.concatenate(values), np.concatenate(indices), np.array(starts))
 
     def fill(self, rows: np.ndarray, begin: int, end: int, slots: np.ndarray, store: Any) -> None:
         """Fill the columns begin to end of the store's rows `slots`."""
-        self._fill(rows, self._turned, self._squares, begin, end, slots, store)
+        self._fill(rows, self._turned, self._squares, _Place(begin, end, slots, store))
 
     def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the values of rows `left` with rows `right`."""
-        store = np.empty((len(left), len(right)), dtype=np.float32)
-        turned = self._transpose(self._X[right])
-        slots = np.arange(len(left))
-        self._fill(left, turned, self._squares[right], 0, len(right), slots, store)
-        return store
+        place = _new_store(len(left), len(right))
+        self._fill(left, self._transpose(self._X[right]), self._squares[right], place)
+        return place.store
 
     def _fill(
-        self,
-        rows: np.ndarray,
-        turned: tuple[np.ndarray, ...],
-        squares: np.ndarray,
-        begin: int,
-        end: int,
-        slots: np.ndarray,
-        store: np.ndarray,
+        self, rows: np.ndarray, turned: _Across | _Turned, squares: np.ndarray, place: _Place
     ) -> None:
-        X = self._X
-        loop: Any = fill_narrow if self._is_narrow else fill_wide
-        loop(
-            *self._shape,
-            X.data,
-            X.indices,
-            X.indptr,
-            rows,
-            self._squares[rows],
-            *turned,
-            squares,
-            begin,
-            end,
-            slots,
-            store,
-        )
+        left = SparseRows(self._X.data, self._X.indices, self._X.indptr)
+        fill_sparse(self._shape, left, rows, self._squares[rows], turned, squares, place)
 
 
 def source_of(kernel: Kernel, X: Any, precise: bool) -> Any:
@@ -192,123 +194,74 @@ def _float32_does(kernel: Kernel, X: Any) -> bool:
 
 
 @compiled
-def fill_dense(  # type: ignore[no-untyped-def]
-    kind, gamma, coef0, degree, left, left_squares, right, right_squares, begin, end, slots, store
-):
+def fill_dense(shape, left, left_squares, right, right_squares, place):  # type: ignore[no-untyped-def]
     """Fill by matrix products of tiles."""
     tile = np.empty(ROWS * COLUMNS, dtype=np.float32)
     powers = np.empty(COLUMNS, dtype=np.int32)
-    for column in range(begin, end, COLUMNS):
-        width = min(COLUMNS, end - column)
+    for column in range(place.begin, place.end, COLUMNS):
+        width = min(COLUMNS, place.end - column)
         squares = right_squares[column : column + width]
         for row in range(0, left.shape[0], ROWS):
             height = min(ROWS, left.shape[0] - row)
             products = tile[: height * width].reshape((height, width))
             np.dot(left[row : row + height], right[column : column + width].T, products)
             for r in range(height):
-                out = store[slots[row + r], column : column + width]
-                finish(
-                    kind,
-                    gamma,
-                    coef0,
-                    degree,
-                    products[r],
-                    left_squares[row + r],
-                    squares,
-                    out,
-                    powers,
-                )
+                out = place.store[place.slots[row + r], column : column + width]
+                finish(shape, products[r], left_squares[row + r], squares, out, powers)
+
+
+def _narrow(across, left, i, column, part):  # type: ignore[no-untyped-def]
+    values, indices, width = left.values, left.indices, part.shape[0]
+    k, stop = left.starts[i], left.starts[i + 1]
+    while k + 4 <= stop:
+        # As locals, since the loop below might otherwise write over them.
+        u, v, w, z = values[k], values[k + 1], values[k + 2], values[k + 3]
+        a = across.values[indices[k], column : column + width]
+        b = across.values[indices[k + 1], column : column + width]
+        c = across.values[indices[k + 2], column : column + width]
+        d = across.values[indices[k + 3], column : column + width]
+        for j in range(width):
+            part[j] += u * a[j] + v * b[j] + w * c[j] + z * d[j]
+        k += 4
+    while k < stop:
+        u = values[k]
+        a = across.values[indices[k], column : column + width]
+        for j in range(width):
+            part[j] += u * a[j]
+        k += 1
+
+
+def _wide(turned, left, i, column, part):  # type: ignore[no-untyped-def]
+    beginnings = turned.starts[column // COLUMNS]
+    for k in range(left.starts[i], left.starts[i + 1]):
+        feature, value = left.indices[k], left.values[k]
+        for q in range(beginnings[feature], beginnings[feature + 1]):
+            part[turned.indices[q]] += value * turned.values[q]
+
+
+add_products = by_kind({_Across: _narrow, _Turned: _wide})
 
 
 @compiled
-def fill_narrow(  # type: ignore[no-untyped-def]
-    kind,
-    gamma,
-    coef0,
-    degree,
-    values,
-    indices,
-    starts,
-    rows,
-    left_squares,
-    across,
-    right_squares,
-    begin,
-    end,
-    slots,
-    store,
-):
-    """Fill from CSR rows and the dense transpose `across` of the right-hand rows."""
+def fill_sparse(shape, left, chosen, left_squares, turned, right_squares, place):  # type: ignore[no-untyped-def]
+    """Fill from CSR rows and the transpose of the right-hand rows."""
     products = np.empty(COLUMNS, dtype=np.float32)
     powers = np.empty(COLUMNS, dtype=np.int32)
-    for column in range(begin, end, COLUMNS):
-        width = min(COLUMNS, end - column)
+    for column in range(place.begin, place.end, COLUMNS):
+        width = min(COLUMNS, place.end - column)
         squares = right_squares[column : column + width]
-        for r in range(rows.shape[0]):
+        for r in range(chosen.shape[0]):
             part = products[:width]
             part[:] = _ZERO
-            k, stop = starts[rows[r]], starts[rows[r] + 1]
-            while k + 4 <= stop:
-                # As locals, since the loop below might otherwise write over them.
-                u, v, w, z = values[k], values[k + 1], values[k + 2], values[k + 3]
-                a = across[indices[k], column : column + width]
-                b = across[indices[k + 1], column : column + width]
-                c = across[indices[k + 2], column : column + width]
-                d = across[indices[k + 3], column : column + width]
-                for j in range(width):
-                    part[j] += u * a[j] + v * b[j] + w * c[j] + z * d[j]
-                k += 4
-            while k < stop:
-                u = values[k]
-                a = across[indices[k], column : column + width]
-                for j in range(width):
-                    part[j] += u * a[j]
-                k += 1
-            out = store[slots[r], column : column + width]
-            finish(kind, gamma, coef0, degree, part, left_squares[r], squares, out, powers)
+            add_products(turned, left, chosen[r], column, part)
+            out = place.store[place.slots[r], column : column + width]
+            finish(shape, part, left_squares[r], squares, out, powers)
 
 
 @compiled
-def fill_wide(  # type: ignore[no-untyped-def]
-    kind,
-    gamma,
-    coef0,
-    degree,
-    values,
-    indices,
-    starts,
-    rows,
-    left_squares,
-    turned_values,
-    turned_indices,
-    turned_starts,
-    right_squares,
-    begin,
-    end,
-    slots,
-    store,
-):
-    """Fill from CSR rows and sparse transposes of every COLUMNS right-hand rows."""
-    products = np.empty(COLUMNS, dtype=np.float32)
-    powers = np.empty(COLUMNS, dtype=np.int32)
-    for column in range(begin, end, COLUMNS):
-        width = min(COLUMNS, end - column)
-        squares = right_squares[column : column + width]
-        beginnings = turned_starts[column // COLUMNS]
-        for r in range(rows.shape[0]):
-            part = products[:width]
-            part[:] = _ZERO
-            for k in range(starts[rows[r]], starts[rows[r] + 1]):
-                feature, value = indices[k], values[k]
-                for q in range(beginnings[feature], beginnings[feature + 1]):
-                    part[turned_indices[q]] += value * turned_values[q]
-            out = store[slots[r], column : column + width]
-            finish(kind, gamma, coef0, degree, part, left_squares[r], squares, out, powers)
-
-
-@compiled
-def finish(kind, gamma, coef0, degree, products, square, squares, out, powers):  # type: ignore[no-untyped-def]
+def finish(shape, products, square, squares, out, powers):  # type: ignore[no-untyped-def]
     """Turn products x.z into kernel values."""
+    kind, gamma, coef0, degree = shape
     if kind == RBF:
         exponentials(products, square, squares, gamma, out, powers)
     elif kind == POLY:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,7 @@ from separatrix.problem.products import sparse_score
 from separatrix.problem.rows import DenseRows, SparseRows, add, dot, square
 from separatrix.solvers.running.row_order import shuffle
 
-__all__ = ["Fold", "folded"]
+__all__ = ["Dual", "Fold", "folded"]
 
 # Places in the counts of a run.
 ACTIVE, KEPT, UNCHECKED, CHECKS = range(4)
@@ -34,58 +34,42 @@ def _sparse_score(rows, i, w):  # type: ignore[no-untyped-def]
 score = by_kind({DenseRows: _dense_score, SparseRows: _sparse_score}, in_order=(SparseRows,))
 
 
+class Dual(NamedTuple):
+    """The problem of a coordinate method, as its loops see it."""
+
+    base: Any  # the rows, without their lone columns where those are folded
+    signs: np.ndarray
+    squares: np.ndarray  # |x_i|^2 + D_i
+    diagonal: np.ndarray  # D, lone columns included; empty where it is 0
+    upper: np.ndarray
+
+
 @compiled
-def visit_rows(  # type: ignore[no-untyped-def]
-    base,
-    signs,
-    squares,
-    diagonal,
-    upper,
-    alpha,
-    w,
-    order,
-    counts,
-    numbers,
-    dice,
-    quota,
-    enough,
-):
+def visit_rows(dual, memory, quota, enough):  # type: ignore[no-untyped-def]
     """Sweep over the active rows until `quota` visits are made; return how many were.
 
     Ends earlier where a sweep finds the gap below the share `enough` of the objective.
     """
     visited = 0
     while True:
-        visited += counts[ACTIVE]
-        sweep(
-            base,
-            signs,
-            squares,
-            diagonal,
-            upper,
-            alpha,
-            w,
-            order,
-            counts,
-            numbers,
-            dice,
-        )
-        if visited >= quota or counts[ACTIVE] == 0:
+        visited += memory.counts[ACTIVE]
+        sweep(dual, memory)
+        if visited >= quota or memory.counts[ACTIVE] == 0:
             return visited
-        if numbers[SHORTFALL] <= enough * numbers[VALUE]:
+        if memory.numbers[SHORTFALL] <= enough * memory.numbers[VALUE]:
             return visited
 
 
 @compiled
-def sweep(  # type: ignore[no-untyped-def]
-    base, signs, squares, diagonal, upper, alpha, w, order, counts, numbers, dice
-):
+def sweep(dual, memory):  # type: ignore[no-untyped-def]
     """Visit the active rows in random order and give each its best alpha.
 
     Rows that have settled at a bound leave the active ones.
     """
-    active = counts[ACTIVE]
-    shuffle(order[:active], dice)
+    base, signs, squares, diagonal, upper = dual
+    alpha, w, order, numbers = memory.alpha, memory.w, memory.order, memory.numbers
+    active = memory.counts[ACTIVE]
+    shuffle(order[:active], memory.dice)
     has_diagonal = diagonal.shape[0] > 0
     bias_weight = numbers[WEIGHT]
     bias = numbers[MULTIPLIER] + bias_weight * numbers[BALANCE]
@@ -134,7 +118,7 @@ def sweep(  # type: ignore[no-untyped-def]
         add(base, i, sign * change, w)
         balance += sign * change
         bias += bias_weight * (sign * change)
-    counts[ACTIVE] = active
+    memory.counts[ACTIVE] = active
     numbers[BALANCE] = balance
     numbers[VALUE] += gained
     numbers[SHORTFALL] = shortfall
@@ -143,8 +127,10 @@ def sweep(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def choose_active(order, scores, signs, bias, diagonal, upper, alpha):  # type: ignore[no-untyped-def]
+def choose_active(dual, memory, scores, bias):  # type: ignore[no-untyped-def]
     """Put the free rows and those that want to leave their bound first; return their number."""
+    signs, diagonal, upper = dual.signs, dual.diagonal, dual.upper
+    alpha, order = memory.alpha, memory.order
     front = 0
     for place in range(order.shape[0]):
         i = order[place]
@@ -179,12 +165,12 @@ def squares_of(base, n):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def scatter(base, signs, alpha, w):  # type: ignore[no-untyped-def]
+def scatter(dual, alpha, w):  # type: ignore[no-untyped-def]
     """Set w = sum_i a_i y_i x_i."""
     w[:] = 0.0
     for i in range(alpha.shape[0]):
         if alpha[i] != 0.0:
-            add(base, i, signs[i] * alpha[i], w)
+            add(dual.base, i, dual.signs[i] * alpha[i], w)
 
 
 # ---- columns that stand in one row only, folded into that row

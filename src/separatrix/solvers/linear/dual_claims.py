@@ -101,10 +101,10 @@ def take_dual(state: MachineState) -> None:
     problem, setup, memory = state.problem, state.memory.setup, state.memory.memory
     alpha = memory.alpha.copy()
     if problem.has_free_bias:
-        rebalance(alpha, problem.signs, setup.upper)
+        rebalance(alpha, problem.signs, setup.dual.upper)
     u = np.empty_like(memory.w)
-    scatter(setup.base, problem.signs, alpha, u)
-    dual = float(dual_value(alpha, setup.diagonal, u))
+    scatter(setup.dual, alpha, u)
+    dual = float(dual_value(alpha, setup.dual.diagonal, u))
     if problem.rows.fit_intercept and not problem.has_free_bias:
         balance = inner(problem.signs, alpha, 1.0)
         dual -= float(0.5 * balance * balance / problem.bias_penalty)

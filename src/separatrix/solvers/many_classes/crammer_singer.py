@@ -128,22 +128,7 @@ def _visit_rows(state: DirectState) -> None:
     visited = 0
     while True:
         active = int(counts[ACTIVE])
-        sweep(
-            setup.base,
-            problem.codes,
-            problem.costs,
-            setup.squares,
-            memory.masses,
-            memory.W,
-            memory.multipliers,
-            memory.balance,
-            memory.order,
-            memory.listed,
-            memory.sizes,
-            counts,
-            numbers,
-            memory.dice,
-        )
+        sweep(setup, problem.codes, memory)
         visited += active
         numbers[BELOW] = numbers[WIDEST]
         state.passes += active / len(memory.masses)
@@ -179,21 +164,8 @@ def _accelerate(state: DirectState, slot: int) -> None:
     combine(memory.past_W, t, v.ravel())
     meets = hold_back(setup.base, problem.codes, memory.masses, x, v)
     early = np.flatnonzero(meets < 1.0)
-    numbers[VALUE] += search(
-        setup.base,
-        problem.codes,
-        setup.squares,
-        memory.masses,
-        memory.W,
-        memory.balance,
-        bias,
-        weight,
-        memory.listed,
-        x,
-        v,
-        meets,
-        early[np.argsort(meets[early], kind="stable")],
-    )
+    order = early[np.argsort(meets[early], kind="stable")]
+    numbers[VALUE] += search(setup, problem.codes, memory, bias, weight, x, v, meets, order)
     _remember(state, slot)
 
 
@@ -228,9 +200,7 @@ def _check(state: DirectState) -> None:
     if problem.has_free_bias:
         _renew_multipliers(state)
         bias = memory.multipliers + numbers[WEIGHT] * memory.balance
-    counts[ACTIVE] = choose_lists(
-        memory.order, scores, bias, problem.codes, memory.masses, memory.listed, memory.sizes, 0.0
-    )
+    counts[ACTIVE] = choose_lists(memory, problem.codes, scores, bias)
     numbers[VALUE] = _dual_value(state)
     # Proving a dual value costs a walk over all rows: wait until it has come much nearer.
     if state.primal - numbers[VALUE] <= max(
@@ -258,9 +228,7 @@ def _finish(state: DirectState) -> None:
 def _make_totals(state: DirectState) -> None:
     """Compute W and the balance from the masses."""
     problem, memory = state.problem, state.memory
-    total_of(
-        state.setup.base, problem.codes, problem.costs, memory.masses, memory.W, memory.balance
-    )
+    total_of(state.setup.base, problem.codes, memory.masses, memory.W, memory.balance)
 
 
 def _dual_value(state: DirectState) -> float:

@@ -181,7 +181,7 @@ def take_dual(state: Any, masses: np.ndarray) -> None:
         masses = masses.copy()
         rebalance(masses, problem.shares(masses).sum(axis=0))
     u, balance = np.empty_like(memory.W), np.empty_like(memory.balance)
-    gain = total_of(setup.base, problem.codes, problem.costs, masses, u, balance)
+    gain = total_of(setup.base, problem.codes, masses, u, balance)
     dual = float(gain) - 0.5 * _inner(u, u)
     if problem.fit_intercept and not problem.has_free_bias:
         dual -= 0.5 * float(memory.numbers[WEIGHT]) * float(balance @ balance)

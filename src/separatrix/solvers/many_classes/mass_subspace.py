@@ -96,14 +96,14 @@ def hold_back(base, codes, masses, x, v):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def search(  # type: ignore[no-untyped-def]
-    base, codes, squares, masses, W, balance, bias, weight, listed, x, v, meets, order
-):
+def search(setup, codes, memory, bias, weight, x, v, meets, order):  # type: ignore[no-untyped-def]
     """Go along to the first minimum with t <= 1, changing masses, W and balance.
 
     `order` holds the rows that meet an end before t = 1, the first to meet it first. W(t) is kept
     as W + t v, so that a row that stops changes both at its own entries only. Returns the decrease.
     """
+    base, squares, listed = setup.base, setup.squares, memory.listed
+    masses, W, balance = memory.masses, memory.W, memory.balance
     n, n_classes = masses.shape
     share, gain = np.zeros(n_classes), 0.0  # what the direction does to r and to the first sum
     for i in range(n):

@@ -11,7 +11,7 @@ import separatrix as sx
 from separatrix.errors import DeviceError
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.problem.within import within_rows
-from separatrix.solvers.closed_forms.device_least_squares import least_squares_on, within_rows_on
+from separatrix.solvers.closed_forms.device_sums import least_squares_on, within_rows_on
 from separatrix.solvers.closed_forms.least_squares import solve_least_squares
 
 

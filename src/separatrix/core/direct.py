@@ -17,7 +17,7 @@ from separatrix.errors import DeviceError
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.device_rows import on_device
 from separatrix.solvers.many_classes import crammer_singer, direct_interior_point
-from separatrix.solvers.many_classes.mass_claims import exactly_feasible
+from separatrix.solvers.many_classes.class_claims import exactly_feasible
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
 from separatrix.solvers.running.threads import one_thread
 

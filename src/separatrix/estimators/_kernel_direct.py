@@ -26,7 +26,7 @@ from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers.kernels import kernel_direct
 from separatrix.solvers.kernels.factored_kernel import solve_factored_direct
 from separatrix.solvers.kernels.kernel_rows import centred_rows, kernel_rows
-from separatrix.solvers.many_classes.mass_claims import all_at_home, exactly_feasible
+from separatrix.solvers.many_classes.class_claims import all_at_home, exactly_feasible
 from separatrix.solvers.running.drive import Status, go_on
 
 __all__ = ["DirectFitted", "keep_direct", "refuse_direct", "solve_kernel_direct"]

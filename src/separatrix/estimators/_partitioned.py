@@ -23,7 +23,7 @@ from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed
 from separatrix.problem.losses import CODES, NAMES
-from separatrix.solvers.linear.blocks.newton import (
+from separatrix.solvers.linear.blocks.block_newton import (
     Checkpoint,
     Point,
     RowFacts,

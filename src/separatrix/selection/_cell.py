@@ -30,7 +30,7 @@ from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import Known, SignedProblem
 from separatrix.selection.folds import Fold
-from separatrix.solvers.linear.device.newton import side_by_side
+from separatrix.solvers.linear.device.newton_side_by_side import side_by_side
 from separatrix.solvers.running.drive import Status
 
 __all__ = ["Arrays", "Cancelled", "Facts", "Setting", "averaged", "signed_problems", "solve_cell"]

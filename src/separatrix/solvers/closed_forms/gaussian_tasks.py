@@ -12,7 +12,15 @@ conditional risks are equal. Neyman-Pearson lies where the bound is met exactly.
 
 For one covariance C, r is Gaussian with variance D^2 = (m_1 - m_0)' C^-1 (m_1 - m_0) and mean
 -D^2/2 or +D^2/2, so a(q) = Phi(-q/D - D/2) and b(q) = Phi(q/D - D/2). Else r is a quadratic
-function, and its distribution is that of `quadratic_form`.
+function, and its distribution is that of a `QuadraticForm`.
+
+The distribution of a quadratic function of a Gaussian vector,
+
+    P( sum_i a_i (z_i + c_i)^2  +  s z_0  +  t  <=  x ),     z_0, z_1, ... independent N(0, 1),
+
+comes from its characteristic function (Gil-Pelaez, 1951; Imhof, 1961) by the midpoint rule (Davies,
+1973). It errs by about 1e-8 for squares of like size, and by up to 1e-3 at the edge of one that
+outweighs all others ten thousand times. One square alone is done by the normal distribution.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Chunking: the kernel machine, a working set of rows at a time.
+"""Chunking: the kernel model, a working set of rows at a time.
 
     max over a   sum_i a_i - 1/2 sum_ij a_i y_i a_j y_j K_ij
     subject to   0 <= a_i <= c_i,   sum_i y_i a_i = 0
@@ -34,7 +34,7 @@ from separatrix.solvers.kernels.smo import (
     violation,
 )
 from separatrix.solvers.linear.claims import hinge_bias_interval
-from separatrix.solvers.running.drive import NO_LIMIT, Status
+from separatrix.solvers.running.drive import NO_LIMIT, Status, frames, relative_gap
 
 __all__ = [
     "PairFrame", "State", "advance", "current", "pair_of", "replay_pairs", "resume", "start",
@@ -99,9 +99,7 @@ class State:
     @property
     def gap(self) -> float:
         """(primal - dual) / primal at the end of the last chunk."""
-        if self.primal == 0.0:
-            return 0.0
-        return (self.primal - self.dual) / self.primal if np.isfinite(self.primal) else np.inf
+        return relative_gap(self.primal, self.dual)
 
     @property
     def negative_curvature(self) -> bool:
@@ -274,7 +272,7 @@ def _has_no_margin(state: State) -> bool:
     return total > 0.0 and length <= _NO_MARGIN * size * total
 
 
-# ---- every pair step of a kernel machine, as frames
+# ---- every pair step of a kernel model, as frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,13 +300,7 @@ def replay_pairs(
 ) -> Iterator[PairFrame]:
     """Yield the start and then every step."""
     state = start(machine, kernel_rows=kernel_rows, tol=tol)
-    status = advance(state, 0)
-    yield _frame(state, status)
-    while status is None and state.updates < budget:
-        status = advance(state, 1) or advance(state, 0)
-        if status is None and state.updates >= budget:
-            status = Status.BUDGET
-        yield _frame(state, status)
+    yield from frames(advance, state, budget, _frame)
 
 
 def _frame(state: State, status: Status | None) -> PairFrame:

@@ -1,4 +1,4 @@
-"""A small kernel machine as a linear one: for kernels on which pairs of rows get nowhere.
+"""A small kernel model as a linear one: for kernels on which pairs of rows get nowhere.
 
     K = L L^T,   and the rows of L make the same problem:   w = L^T (a y)
 
@@ -58,7 +58,7 @@ def solve_factored(
     return alpha
 
 
-# ---- a small direct machine with a kernel as one without: for kernels on which visits get nowhere
+# ---- a small direct model with a kernel as one without: for kernels on which visits get nowhere
 
 
 def solve_factored_direct(

@@ -1,4 +1,4 @@
-"""Dual block descent by chunks: the direct machine of many classes with a kernel.
+"""Dual block descent by chunks: the direct model of many classes with a kernel.
 
     max over m    sum_i sum_(k != y_i) m_ik  -  1/2 sum_k sum_ij a_ik a_jk K_ij
     subject to    m_ik >= 0,   sum_k m_ik = c_i,   r_k = sum_i a_ik = 0 for every k
@@ -6,7 +6,7 @@
 with a_ik = c_i 1[k = y_i] - m_ik (`problem/kernel_direct.py`). As in `chunking`, about a thousand
 rows that violate optimality most are worked on together; as in `crammer_singer`, a visit gives a
 row its best masses, the others held, and r = 0 is reached by an augmented Lagrangian: multipliers
-b_0 and a penalty s/2 |r|^2, with b = b_0 + s r. Kernel values are those of `centred_rows`.
+b_0 and a penalty s/2 |r|^2, with b = b_0 + s r. Kernel values are those of `CentredRows`.
 
 One update is one chunk. Kernel values may be float32; masses and scores are float64 always. What
 float32 hides, `resume` repairs from scores computed otherwise.
@@ -23,8 +23,8 @@ from separatrix._compiled import compiled
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers.kernels.kernel_rows import CentredRows
 from separatrix.solvers.kernels.smo import CHUNK, choose_worst
-from separatrix.solvers.many_classes.mass_claims import all_at_home, rebalance
-from separatrix.solvers.many_classes.mass_pass import project
+from separatrix.solvers.many_classes.class_claims import all_at_home, rebalance
+from separatrix.solvers.many_classes.class_pass import project
 from separatrix.solvers.running import row_order
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.row_order import shuffle

@@ -7,6 +7,10 @@ What a stretch holds does not depend on the number of threads, and so no bit doe
 `WholeRows` stands on a matrix that is there already: a small one, or one that the user gave.
 
 Memory in all: the cache, one float32 copy of the data, and one chunk of at most 1024 x 1024.
+
+`CentredRows` are seen from the mean z of some of the rows: K_z(x, x') = (phi(x) - z).(phi(x') - z).
+Where multipliers balance, both make the same model with other biases; visits to single rows then
+converge faster, since what all rows have in common is gone.
 """
 
 from __future__ import annotations

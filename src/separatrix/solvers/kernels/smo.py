@@ -11,6 +11,9 @@ choice: Fan, Chen and Lin 2005). Optimal when no row that may fall has f above o
 
 Which end row i is taken from, and the later row among equals, are LIBSVM's: where the kernel is
 not positive there are many stationary points, and the order of the pairs decides which is found.
+
+`choose_rows` takes the worst of both ends for the next chunk, beside rows kept from the last one,
+which would otherwise be undone at once.
 """
 
 from __future__ import annotations

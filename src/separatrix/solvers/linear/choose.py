@@ -1,4 +1,4 @@
-"""Solves a regularised machine by the solver that suits it, and hands over claims fit for proof.
+"""Solves a regularised model by the solver that suits it, and hands over claims fit for proof.
 
     interior_point   hinge and hard margin, narrow data
     newton           squared hinge and logistic (newton_cg where a d x d matrix is too large)
@@ -122,7 +122,7 @@ class Claims:
 
 
 class MachineRun:
-    """One machine being solved; it can go further later."""
+    """One model being solved; it can go further later."""
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class MachineRun:
 
 def _method(problem: MachineProblem, solver: str) -> Any:
     if on_device(problem.X):
-        from separatrix.solvers.linear.device import newton as smooth_there
+        from separatrix.solvers.linear.device import newton_side_by_side as smooth_there
 
         return interior_point if problem.loss == HINGE else smooth_there
     if problem.loss == HINGE or problem.is_hard:

@@ -5,6 +5,13 @@
 
 Neither falls behind: a new claim replaces the last one only where it is better. All sums are made
 by our own loops, since those of the library of linear algebra depend on its number of threads.
+
+The bias comes from an augmented Lagrangian for y.a = p b. The dual objective is charged with
+
+    M t + W t^2 / 2 - p M^2 / (2 k),     t = y.a,  k = 1 / (1 + p s),  M = k b_0,  W = k s
+
+for the multiplier b_0 and the weight s of the penalty, and the bias is b = M + W t. With s infinite
+(p > 0) k = 0, and this is t^2 / (2p). M and W are kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dual coordinate descent: the hinge and squared-hinge machines on wide sparse data.
+"""Dual coordinate descent: the hinge and squared-hinge models on wide sparse data.
 
     min over a   1/2 |sum_i a_i y_i x_i|^2 + 1/2 sum_i D_i a_i^2 - sum_i a_i  [+ (y.a)^2 / (2p)]
     subject to   0 <= a_i <= c_i  (hinge, D = 0);   0 <= a_i  (squared hinge, D_i = 1 / (2 c_i))

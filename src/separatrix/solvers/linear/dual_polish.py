@@ -7,6 +7,14 @@ Rows clearly within the margin have alpha = c (squared hinge: 2 c (1 - margin)) 
 beyond it 0; what is left, F, is fitted. An interior point multiplies the rounding of its margins by
 weights that grow without bound, and Newton's method by high costs: so where the margin is very thin
 their alpha is rough while their w is exact, and this makes up for it.
+
+`on_the_faces` goes from the interior of the box to its faces. At the optimum a row with a margin
+above 1 has alpha = 0, and one below 1 has all it may. Each row's distance from a bound, as a share
+of the box, is compared with its distance from the margin of 1; where the margin says it more
+clearly, alpha goes to the bound. To first order this raises the dual objective.
+
+`on_this_face` computes the last digits once the face is known: the free rows lie on the margin, w
+is a sum of rows, and what is left is one linear system.
 """
 
 from __future__ import annotations

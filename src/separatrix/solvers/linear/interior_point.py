@@ -1,4 +1,4 @@
-"""The hinge machine and the hard margin on narrow data, by a primal-dual interior point.
+"""The hinge model and the hard margin on narrow data, by a primal-dual interior point.
 
     min over w, b   1/2 |w|^2 + 1/2 p b^2 + sum_i c_i max(0, 1 - y_i (w.x_i + b))
 

@@ -1,4 +1,4 @@
-"""Every iteration of a regularised machine, as frames: the duality gap closing.
+"""Every iteration of a regularised model, as frames: the duality gap closing.
 
 One update is one iteration of the interior point or of Newton's method, or one pass of coordinate
 descent, as `fit` makes them: an interior point is shown where it stands, the others at the best

@@ -1,6 +1,14 @@
-"""What each row adds to the smooth machines, from margins alone: loops without a pass over X.
+"""What each row adds to the smooth models, from margins alone: loops without a pass over X.
 
 A share is y_i alpha_i: its sign tells the class, its size is alpha.
+
+`best_step` finds the best step along a direction,
+
+    min over t    first t + 1/2 second t^2 + sum_i c_i loss(m_i + t g_i)
+
+m are the margins, g what a step of 1 adds to them; `first` and `second` come from the penalty. It
+is Newton's method in one variable inside a bracket. For the squared hinge the slope is piecewise
+linear in t, so that the steps end on the very minimum.
 """
 
 from __future__ import annotations

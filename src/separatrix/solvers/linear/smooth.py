@@ -22,7 +22,7 @@ from separatrix.problem.products import MINUS, PLUS, Rows, combined, scores
 from separatrix.problem.rows import rows_of
 from separatrix.solvers.linear import interior_point
 from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.contract import MachineState, is_solved_at_once
 from separatrix.solvers.linear.dual_polish import fitted_alphas
 from separatrix.solvers.linear.row_terms import (
     best_step,
@@ -37,8 +37,6 @@ from separatrix.solvers.running.drive import Status
 
 __all__ = ["Point", "begin", "claim", "go", "move", "outcome", "scales"]
 
-# exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
-_FAR = 750.0
 # So many updates without a better primal or dual: what is left is rounding.
 _PATIENCE = 4
 _BALANCED = 1e-14
@@ -98,7 +96,9 @@ def begin(
     )
     state = MachineState(problem, tol, np.zeros(width + 1), np.zeros(n), memory=point)
     state.dual = -np.inf
-    if _is_solved_at_once(state):
+    if is_solved_at_once(state):
+        point.margins[:] = problem.signs * state.w[0]
+        point.solved = True
         return state
     if w is not None:
         state.w[:] = w
@@ -113,22 +113,6 @@ def begin(
             centre_bias(state)
         evaluate(state)
     return state
-
-
-def _is_solved_at_once(state: MachineState) -> bool:
-    """Rows of one class need nothing but a bias that is free; no rows need nothing."""
-    problem, point = state.problem, state.memory
-    signs = problem.signs[problem.costs > 0.0]
-    alone = signs.size > 0 and bool((signs == signs[0]).all())
-    if signs.size and not (alone and problem.has_free_bias):
-        return False
-    if signs.size:
-        # The logistic loss has no minimum here, only the infimum 0: the nearest b that has it.
-        state.w[0] = signs[0] * (1.0 if problem.loss == SQUARED_HINGE else _FAR)
-    state.primal = state.dual = 0.0
-    point.margins[:] = problem.signs * state.w[0]
-    point.solved = True
-    return True
 
 
 def refresh(state: MachineState) -> None:
@@ -317,7 +301,7 @@ def go(state: MachineState, budget: int, step: Any) -> Status | None:
     return status
 
 
-# ---- dual bounds for the smooth machines: alpha made feasible, valued, and kept where it is better
+# ---- dual bounds for the smooth models: alpha made feasible, valued, and kept where it is better
 
 
 def claim(
@@ -359,7 +343,7 @@ def dual_value(
 def polish(state: MachineState) -> None:
     """Steps have come to nothing. Where costs are so high that margins of 1 hide alpha, fit it.
 
-    Failing that, the machine is as good as one of hard margin, whose claims are feasible here.
+    Failing that, the model is as good as one of hard margin, whose claims are feasible here.
     """
     problem = state.problem
     if problem.loss != SQUARED_HINGE:

@@ -1,16 +1,16 @@
-"""Dual block descent: the direct machine of many classes.
+"""Dual block descent: the direct model of many classes.
 
     max over m    sum_i sum_(k != y_i) m_ik  -  1/2 sum_k |u_k|^2  [-  1/(2p) sum_k r_k^2]
     subject to    m_ik >= 0,   sum_k m_ik = c_i,    r_k = 0 for every k where the biases are free
 
 with u_k = sum_i (c_i 1[k = y_i] - m_ik) x_i and r_k the same sum without x_i
 (`problem/crammer_singer.py`). A pass visits the rows in a fully random order and gives each its
-best masses, the others held: an exact projection (`mass_pass`). To this are added, as in
+best masses, the others held: an exact projection (`class_pass`). To this are added, as in
 `dual_coordinate`:
 
 - a row is visited with the classes that have or want some of its mass, and a row with one such
   class is left out, until the next check looks at all of them;
-- after each pass an exact step in the span of the last steps (`mass_subspace`);
+- after each pass an exact step in the span of the last steps (`class_subspace`);
 - for free biases an augmented Lagrangian: r = 0 gets multipliers b_0 and a penalty s/2 |r|^2, and
   b = b_0 + s r. A penalised bias is the same with b_0 = 0 and s = 1/p for good.
 
@@ -23,9 +23,9 @@ import numpy as np
 
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.solvers.linear.subspace import HISTORY, coefficients, combine
-from separatrix.solvers.many_classes import mass_claims as claims
-from separatrix.solvers.many_classes.mass_claims import DirectState, on_this_face
-from separatrix.solvers.many_classes.mass_pass import (
+from separatrix.solvers.many_classes import class_claims as claims
+from separatrix.solvers.many_classes.class_claims import DirectState, on_this_face
+from separatrix.solvers.many_classes.class_pass import (
     ACTIVE,
     BELOW,
     CHECKS,
@@ -41,7 +41,7 @@ from separatrix.solvers.many_classes.mass_pass import (
     sweep,
     total_of,
 )
-from separatrix.solvers.many_classes.mass_subspace import (
+from separatrix.solvers.many_classes.class_subspace import (
     empty_memory,
     first_weight,
     hold_back,

@@ -1,9 +1,9 @@
-"""Newton's method for the multinomial machine, by conjugate gradients, on a processor or a device.
+"""Newton's method for the multinomial model, by conjugate gradients, on a processor or a device.
 
     min over w_k, b_k   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
                         + sum_i c_i (log sum_k exp z_ik - z_iy),     z_ik = w_k.x_i + b_k
 
-A step solves (curvature) s = -gradient roughly, whitened by the scatter of the rows (`whitening`).
+A step solves (curvature) s = -gradient roughly, whitened by the scatter of the rows (`Whitening`).
 The gradient is always that of all rows; the curvature, of which a rough idea is enough, may be that
 of a tenth of them: a million rows are then read about ten times, not sixty. When a step falls short
 of what it should bring, the sample grows until it is all of the rows.

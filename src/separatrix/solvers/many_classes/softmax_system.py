@@ -5,6 +5,14 @@
 Rounds of conjugate gradients grow with the condition, which a large C makes bad; this does not.
 Adding one vector to all classes changes no probability: that direction the penalty alone holds, and
 for biases that cost nothing a share of the mean curvature does.
+
+`Whitening` preconditions the rounds: the curvature of class k is nearly I + r_k S with S the
+scatter of the rows, weighted by how undecided they are, and r_k the class's own share. With
+
+    T^T (I + S) T = I ,     T^T T = diag(f)
+
+its inverse is T diag(1 / (f + r_k (1 - f))) T^T for every class at once. Where the scatter is too
+large to factor, its diagonal serves.
 """
 
 from __future__ import annotations
@@ -104,7 +112,7 @@ def _twice(xp: Any, lower: Any, right: Any) -> Any:
     return xp.cholesky_solve(right[:, None], lower)[:, 0]
 
 
-# ---- a preconditioner for the multinomial machine: columns made round, each class at its own scale
+# ---- a preconditioner for the multinomial model: columns made round, each class at its own scale
 
 
 class Whitening:

@@ -9,6 +9,14 @@ used only where the ball leaves no doubt, otherwise the run starts again with mo
 up. What comes out is made exact and verified in integers. Nearly all ratios tie; the largest pivot
 among them keeps the balls small (bits needed: a tenth), but might cycle, so its pivots are counted;
 the last attempt breaks ties lexicographically by the columns of the artificials, which cannot.
+
+`alternative` is the last resort for near-ties, Gordan's alternative in integers:
+
+    find  lambda >= 0,  sum_i lambda_i = 1,  sum_i lambda_i q_i = 0      (a witness)
+    or    u  with  q_i.u > 0  for all i                                  (a separator)
+
+Phase one on a full tableau over one common denominator (Edmonds 1967). The steepest column enters;
+after a run of pivots that move nothing, Bland's rule takes over, so that it cannot cycle.
 """
 
 from __future__ import annotations

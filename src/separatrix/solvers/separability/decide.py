@@ -8,6 +8,13 @@
 remains goes to the engine and to facial reduction. 4. Equal rows of opposite signs, if there are
 any, are the witness to show. Every claim made here is exact, and is checked
 again from the data by ``certificates``, which share nothing with this file.
+
+`infinite_coefficients`: the likelihood without a penalty keeps growing along every direction that
+leaves no margin negative. Modulo directions that change no margin (columns that depend on columns
+to their left are dropped, as R does) these span the w that keep the tight rows at zero: a
+coefficient is finite exactly if it is 0 in all of that space.
+
+`larger_margin` raises C in 1/2 |w|^2 + C/2 sum_i max(0, 1 - z_i.(b, w))^2, in floats.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, frames
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["KernelFrame", "State", "advance", "replay_rule", "start"]
@@ -126,19 +126,13 @@ class KernelFrame:
 
 def replay_rule(method: Any, state: Any, budget: int) -> Iterator[KernelFrame]:
     """Yield the start and then every update of the run that `fit` makes."""
-    status = _advanced(method, state, 0)
-    yield _frame(state, status)
-    while status is None and state.updates < budget:
-        status = _advanced(method, state, 1) or _advanced(method, state, 0)
-        if status is None and state.updates >= budget:
-            status = Status.BUDGET
-        yield _frame(state, status)
 
+    def advance_once(state: Any, budget: int) -> Status | None:
+        with one_thread():  # as `fit` does, so that the bits are the same
+            status: Status | None = method.advance(state, budget)
+        return status
 
-def _advanced(method: Any, state: Any, budget: int) -> Status | None:
-    with one_thread():  # as `fit` does, so that the bits are the same
-        status: Status | None = method.advance(state, budget)
-    return status
+    yield from frames(advance_once, state, budget, _frame)
 
 
 def _frame(state: Any, status: Status | None) -> KernelFrame:

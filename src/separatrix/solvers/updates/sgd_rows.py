@@ -35,14 +35,14 @@ from separatrix._compiled import compiled, inlined
 from separatrix.problem.losses import PERCEPTRON, SQUARED_HINGE, slope
 
 __all__ = [
-    "FIELDS", "REACH", "Rule", "SCALE", "STEEPEST", "TIME", "WEALTH", "WEIGHT", "averaged",
+    "Data", "FIELDS", "REACH", "Rule", "SCALE", "STEEPEST", "TIME", "WEALTH", "WEIGHT", "averaged",
     "first_steepest", "learn_dense", "learn_sparse", "row_keys", "shuffled_by",
 ]  # fmt: skip
 
 # What a feature holds: 64 bytes, one line of the cache. Feature 0 is the bias.
 WEIGHT, PULL, SQUARES, WEALTH, REACH, SCALE, COUNT, SINCE = range(8)
 FIELDS = 8
-# What a machine holds besides.
+# What a model holds besides.
 TIME, STEEPEST = range(2)
 
 _MOST_COPIES = 100
@@ -66,6 +66,13 @@ class Rule(NamedTuple):
     scaled: bool  # whether the penalty is on the weights of columns of largest entry 1
     counting: bool  # whether rows are met for the first time
     averaging: bool
+
+
+class Data(NamedTuple):
+    """The class number of every row, and its weight; none: all weights are 1."""
+
+    codes: np.ndarray
+    weights: np.ndarray
 
 
 def first_steepest(loss: int) -> float:
@@ -98,8 +105,9 @@ def _widen(slots, sums, j, k, size, steepest, phase, rule):  # type: ignore[no-u
 
 
 @inlined
-def _score(indices, values, begin, end, slots, sums, totals, row_scores, rule):  # type: ignore[no-untyped-def]
-    """Write what every machine makes of a row; the machines of a feature stand side by side."""
+def _score(indices, values, begin, end, memory, row_scores, rule):  # type: ignore[no-untyped-def]
+    """Write what every model makes of a row; the models of a feature stand side by side."""
+    slots, sums, totals = memory.slots, memory.sums, memory.totals
     machines = slots.shape[1]
     phase = 0.5 * totals[0, TIME] * totals[0, TIME]
     for k in range(machines):
@@ -166,8 +174,9 @@ def _pulls(unit, signs, steeps, totals, pulls):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule):  # type: ignore[no-untyped-def]
+def _step(indices, values, begin, end, unit, pulls, memory, rule):  # type: ignore[no-untyped-def]
     """Learn a row once, with weight `unit`."""
+    slots, sums, totals = memory.slots, memory.sums, memory.totals
     machines = slots.shape[1]
     penalised = rule.cost < np.inf
     phase = 0.5 * totals[0, TIME] * totals[0, TIME]
@@ -192,18 +201,18 @@ def _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule): 
 
 
 @inlined
-def _learn_row(  # type: ignore[no-untyped-def]
-    indices, values, begin, end, row, code, weight, slots, sums, totals, shares, scores, rule, work
-):
-    """Learn one row with every machine; write its scores before, and what makes its multipliers."""
-    machines = slots.shape[1]
+def _learn_row(indices, values, begin, end, row, data, memory, scores, rule, work):  # type: ignore[no-untyped-def]
+    """Learn one row with every model; write its scores before, and what makes its multipliers."""
+    totals, shares, code = memory.totals, memory.shares, data.codes[row]
+    weight = data.weights[row] if data.weights.shape[0] > 0 else 1.0
+    machines = memory.slots.shape[1]
     row_scores, signs, steeps, pulls = work[0], work[1], work[2], work[3]
     for k in range(machines):
         signs[k] = 1.0 if code == (1 if machines == 1 else k) else -1.0
     copies = math.ceil(weight) if weight <= _MOST_COPIES else _MOST_COPIES
     unit = weight / copies
     for copy in range(copies):
-        _score(indices, values, begin, end, slots, sums, totals, row_scores, rule)
+        _score(indices, values, begin, end, memory, row_scores, rule)
         for k in range(machines):
             if copy == 0 and scores.shape[1] > 0:
                 scores[k, row] = row_scores[k]
@@ -214,7 +223,7 @@ def _learn_row(  # type: ignore[no-untyped-def]
                 steeps[k] = slope(rule.loss, margin)
         some = _pulls(unit, signs, steeps, totals, pulls)
         if some or rule.cost < np.inf:
-            _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule)
+            _step(indices, values, begin, end, unit, pulls, memory, rule)
         if shares.shape[1] > 0:
             # A multiplier is a mean over all steps with this row, later ones counting for more.
             for k in range(machines):
@@ -223,28 +232,19 @@ def _learn_row(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def learn_sparse(  # type: ignore[no-untyped-def]
-    values, indices, starts, codes, weights, order, begin, end,
-    slots, sums, totals, shares, scores, rule,
-):  # fmt: skip
+def learn_sparse(rows, data, begin, end, memory, scores, rule):  # type: ignore[no-untyped-def]
     """Learn the rows at places `begin` to `end` of the order (as they stand, if it is empty)."""
-    work = np.empty((4, slots.shape[1]))
+    order, work = memory.order, np.empty((4, memory.slots.shape[1]))
     for place in range(begin, end):
         row = order[place] if order.shape[0] > 0 else place
-        first, last = int(starts[row]), int(starts[row + 1])
-        weight = weights[row] if weights.shape[0] > 0 else 1.0
-        _learn_row(
-            indices, values, first, last, row, codes[row], weight,
-            slots, sums, totals, shares, scores, rule, work,
-        )  # fmt: skip
+        first, last = int(rows.starts[row]), int(rows.starts[row + 1])
+        _learn_row(rows.indices, rows.values, first, last, row, data, memory, scores, rule, work)
 
 
 @compiled
-def learn_dense(  # type: ignore[no-untyped-def]
-    X, codes, weights, order, begin, end, slots, sums, totals, shares, scores, rule
-):
+def learn_dense(rows, data, begin, end, memory, scores, rule):  # type: ignore[no-untyped-def]
     """As `learn_sparse`; what is not zero in a row is gathered first."""
-    work = np.empty((4, slots.shape[1]))
+    X, order, work = rows.values, memory.order, np.empty((4, memory.slots.shape[1]))
     values = np.empty(X.shape[1])
     indices = np.empty(X.shape[1], dtype=np.uint32)
     for place in range(begin, end):
@@ -255,11 +255,7 @@ def learn_dense(  # type: ignore[no-untyped-def]
                 values[count] = X[row, j]
                 indices[count] = j
                 count += 1
-        weight = weights[row] if weights.shape[0] > 0 else 1.0
-        _learn_row(
-            indices, values, 0, count, row, codes[row], weight,
-            slots, sums, totals, shares, scores, rule, work,
-        )  # fmt: skip
+        _learn_row(indices, values, 0, count, row, data, memory, scores, rule, work)
 
 
 def averaged(slots: np.ndarray, sums: np.ndarray, totals: np.ndarray) -> np.ndarray:

@@ -7,6 +7,9 @@ set; witnesses that the relaxation violates are looked for among the rows that i
 tighten it. The node of least bound is divided next, at a row that the relaxation leaves undecided.
 Whatever the time allows, the tree as it stands proves the least bound of its leaves.
 (Parker and Ryan 1996; Amaldi, Pfetsch and Trotter 2003.)
+
+Witnesses that floats propose are made exact at once, in integers; where that fails, the slow and
+exact decision on all rows in question takes over.
 """
 
 from __future__ import annotations

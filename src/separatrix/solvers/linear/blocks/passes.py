@@ -26,14 +26,8 @@ from separatrix._compiled import compiled
 from separatrix.problem.blocks import Block, Posed, Sums, joined
 from separatrix.problem.products import combined, moments, scores
 from separatrix.problem.rows import DenseRows, base_rows
-from separatrix.solvers.linear.blocks.row_terms import row_terms, values_along
-from separatrix.solvers.linear.newton import (
-    dense_spread,
-    fill_dense,
-    fill_sparse,
-    sparse_spread,
-    sparse_squares,
-)
+from separatrix.solvers.linear.blocks.smoothed_terms import row_terms, values_along
+from separatrix.solvers.linear.newton import column_spread, fill, scaled_squares
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = [
@@ -108,16 +102,12 @@ def gradient_and_matrix(
     """
     sums, shares, bends = _terms(block, centre, posed, w, smoothing)
     base: Any = base_rows(block.X)
-    size = len(mean) + 1
     with np.errstate(all="ignore"):
-        by_class = combined(base, shares, size - 1)
+        by_class = combined(base, shares, len(mean))
         if in_blocks:
             matrix = _laid_out(base, bends, mean, spread)
         else:
-            matrix = np.zeros((size, size))
-            sparse_squares(base.values, base.indices, base.starts, bends, matrix)
-            matrix[1:] /= spread[:, None]
-            matrix[:, 1:] /= spread
+            matrix = scaled_squares(base, bends, spread)
     return sums, by_class, np.ascontiguousarray(matrix)
 
 
@@ -128,12 +118,7 @@ def _laid_out(base: Any, bends: np.ndarray, centre: np.ndarray, spread: np.ndarr
     piece = np.empty((max(16, min(n, _BLOCK_BYTES // (8 * size))), size))
     matrix = np.zeros((size, size), order="F")
     while row < n:
-        if isinstance(base, DenseRows):
-            row, filled = fill_dense(base.values, bends, centre, inverse, row, piece)
-        else:
-            row, filled = fill_sparse(
-                base.values, base.indices, base.starts, bends, centre, inverse, row, piece
-            )
+        row, filled = fill(base, bends, centre, inverse, row, piece)
         if filled:
             matrix = dsyrk(1.0, piece[:filled].T, 1.0, matrix, overwrite_c=1)
     return matrix
@@ -193,15 +178,10 @@ def multipliers(
 
 def spread_of(block: Block) -> Sums:
     """Return [count, mean, squares about it, largest, entries stored] of the columns, in a list."""
-    base, n = base_rows(block.X), block.X.shape[0]
+    n, width = block.X.shape
     used = np.ones(n, dtype=bool) if block.weights is None else block.weights > 0.0
     with np.errstate(all="ignore"):
-        if isinstance(base, DenseRows):
-            found = dense_spread(base.values, used)
-            found = (*found, np.full(block.X.shape[1], float(found[0])))
-        else:
-            found = sparse_spread(base.values, base.indices, base.starts, used, block.X.shape[1])
-    return ([found],)
+        return ([column_spread(base_rows(block.X), used, width)],)
 
 
 @compiled

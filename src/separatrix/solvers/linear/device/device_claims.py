@@ -46,7 +46,7 @@ def claimed(state: MachineState) -> Claim:
 
 
 def _smooth(point: Point) -> np.ndarray:
-    """Return the best alpha of the first machine."""
+    """Return the best alpha of the first model."""
     torch = torch_module()
     alpha, costs = point.claimed[:, 0], point.costs[:, 0]
     if point.has_free_bias:

@@ -1,4 +1,4 @@
-"""Where smooth machines on a device stand, and what may be claimed there; a column a machine.
+"""Where smooth models on a device stand, and what may be claimed there; a column a model.
 
 At (w, b) with margins m every row has alpha_i = -c_i loss'(m_i). One product with the rows gives
 the slope of the objective and, with the same alpha, the dual bound. A free bias asks for a balanced
@@ -27,11 +27,11 @@ _DIGIT, _BALANCED = 1e-15, 1e-14
 _ROUNDS = 200
 
 
-# ---- what each row adds to the smooth machines, from margins alone; a column a machine
+# ---- what each row adds to the smooth models, from margins alone; a column a model
 
 
 def loss_of(loss: int, margins: Any, costs: Any) -> Any:
-    """Return the sum of c_i loss(m_i), one a machine."""
+    """Return the sum of c_i loss(m_i), one a model."""
     if loss == LOGISTIC:
         return (costs * ((-margins.abs()).exp().log1p() + (-margins).clamp(min=0.0))).sum(dim=0)
     return (costs * (1.0 - margins).clamp(min=0.0).square()).sum(dim=0)
@@ -50,7 +50,7 @@ def derivatives(loss: int, margins: Any, costs: Any) -> tuple[Any, Any]:
 
 
 def gain_of(loss: int, alpha: Any, costs: Any) -> Any:
-    """Return the sum of -c_i loss*(-alpha_i / c_i), one a machine; rows of cost 0 add nothing."""
+    """Return the sum of -c_i loss*(-alpha_i / c_i), one a model; rows of cost 0 add nothing."""
     torch = torch_module()
     share = torch.where(costs > 0.0, alpha / costs, torch.zeros_like(alpha))
     if loss != LOGISTIC:
@@ -70,9 +70,9 @@ def best_step(
     guess: float,
     enough: Any,
 ) -> Any:
-    """Return the t of each machine where the slope is at most `enough`, or that of least slope.
+    """Return the t of each model where the slope is at most `enough`, or that of least slope.
 
-    Newton's method in one variable inside a bracket, as in `solvers.line_search`.
+    Newton's method in one variable inside a bracket, as in `row_terms`.
     """
     torch = torch_module()
     t = torch.full_like(first, guess)
@@ -103,7 +103,7 @@ def best_step(
 
 @dataclass
 class Point:
-    """Where machines on the same rows stand, a column each: all of it on the device."""
+    """Where models on the same rows stand, a column each: all of it on the device."""
 
     scaled: Scaled
     signs: Any
@@ -136,7 +136,7 @@ class Point:
 
     @property
     def gap(self) -> Any:
-        """(primal - dual) / primal, one a machine."""
+        """(primal - dual) / primal, one a model."""
         return (self.primal - self.dual) / self.primal.clamp(min=1e-300)
 
     @property
@@ -146,12 +146,12 @@ class Point:
 
     @property
     def is_done(self) -> Any:
-        """Which machines are solved, or get no further."""
+        """Which models are solved, or get no further."""
         return (self.gap <= self.tol) | (self.stalled >= PATIENCE)
 
 
 def placed(problems: list[MachineProblem], tol: float, weights: Any) -> Point:
-    """Return the machines at these weights, [b, w] a column each, or at 0."""
+    """Return the models at these weights, [b, w] a column each, or at 0."""
     torch = torch_module()
     one = problems[0]
     rows, count = one.X, len(problems)

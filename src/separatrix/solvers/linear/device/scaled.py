@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._device import torch_module
-from separatrix._device_precision import product_precision
+from separatrix._device import product_precision, torch_module
 from separatrix.problem.device_rows import DeviceRows
 
 __all__ = ["DOUBLE", "Factor", "ROUGH", "SINGLE", "Scaled", "factored", "scaled_on", "solved"]
@@ -49,7 +48,7 @@ class Scaled:
             yield start, stop, piece - self.mean
 
     def dots(self, v: Any) -> Any:
-        """Return V v; v has a column a machine."""
+        """Return V v; v has a column a model."""
         shrunk = v / self.scale[:, None]
         out = v.new_empty((self.rows.shape[0], v.shape[1]))
         for start, stop, block in self.blocks():
@@ -57,7 +56,7 @@ class Scaled:
         return out
 
     def sums(self, shares: Any) -> Any:
-        """Return V^T shares; shares have a column a machine."""
+        """Return V^T shares; shares have a column a model."""
         out = shares.new_zeros((self.width, shares.shape[1]))
         for start, stop, block in self.blocks():
             out += block.T @ shares[start:stop]
@@ -89,14 +88,14 @@ class Scaled:
         return out
 
     def column_squares(self, weights: Any) -> Any:
-        """Return the diagonal of V^T diag(weights) V, a column a machine."""
+        """Return the diagonal of V^T diag(weights) V, a column a model."""
         out = weights.new_zeros((self.width, weights.shape[1]))
         for start, stop, block in self.blocks():
             out += block.square_().T @ weights[start:stop]
         return out / self.scale[:, None] ** 2
 
     def plain(self, v: Any, bias: Any) -> tuple[Any, Any]:
-        """Return (w, b) for the columns as given; v has a column a machine."""
+        """Return (w, b) for the columns as given; v has a column a model."""
         w = v / self.scale[:, None]
         return w, bias - self.mean @ w
 

@@ -1,4 +1,4 @@
-"""Acceleration of the direct machine: the best point along its own last steps.
+"""Acceleration of the direct model: the best point along its own last steps.
 
     min over t   1/2 |W + sum_j t_j V_j|^2 + s/2 |r + sum_j t_j R_j|^2 + b_0.(sum_j t_j R_j)
                  - gain(m + sum_j t_j P_j)
@@ -21,8 +21,8 @@ from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.rows import base_rows
 from separatrix.solvers.linear.coordinate_pass import squares_of
 from separatrix.solvers.linear.subspace import HISTORY
-from separatrix.solvers.many_classes import mass_claims as claims
-from separatrix.solvers.many_classes.mass_pass import (
+from separatrix.solvers.many_classes import class_claims as claims
+from separatrix.solvers.many_classes.class_pass import (
     ACTIVE,
     BELOW,
     LAST_BALANCE,

@@ -1,9 +1,15 @@
-"""What a run of the direct machine claims: its best primal point and its best dual.
+"""What a run of the direct model claims: its best primal point and its best dual.
 
 Neither falls behind: a new claim replaces the last one only where it is better. Where the biases
 are free, the dual point must balance: sum_i a_ik = 0 for every class k (see
 `problem/crammer_singer.py`). `rebalance` repairs that on a copy, to rounding; `exactly_feasible`
 puts the masses on one grid, on which sums are exact, and settles what is left in integers.
+
+`on_this_face` computes the last digits. Given the classes that hold mass of each row, it finds
+masses and biases such that these classes have the same slope g_ik = w_k.x_i + b_k + 1[k != y_i].
+Every row with several such classes has one of them for reference r; one unknown t_p for each other
+class k moves mass from r to k. With e_p = unit vector k - unit vector r this is a linear system
+with the matrix (x_i.x_j)(e_p.e_q). The answer is taken if no mass is below zero.
 """
 
 from __future__ import annotations
@@ -19,7 +25,8 @@ import scipy.sparse as sp
 from separatrix._compiled import compiled
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.kernel_direct import KernelDirect
-from separatrix.solvers.many_classes.mass_pass import WEIGHT, all_scores, total_loss, total_of
+from separatrix.solvers.many_classes.class_pass import WEIGHT, all_scores, total_loss, total_of
+from separatrix.solvers.running.drive import relative_gap
 
 __all__ = [
     "DirectState", "all_at_home", "exactly_feasible", "on_this_face", "take_dual", "take_primal",
@@ -29,8 +36,6 @@ __all__ = [
 _HALVINGS = 10
 _MOST_UNITS = 2.0**62
 
-
-# ---- what the solvers of the direct machine share: the run in progress
 _MOST_UNKNOWN = 400
 _MOST_PRODUCTS = 20_000_000
 
@@ -63,9 +68,7 @@ class DirectState:
     @property
     def gap(self) -> float:
         """(primal - dual) / primal: 1 at the start, 0 at the optimum."""
-        if self.primal == 0.0:
-            return 0.0
-        return (self.primal - self.dual) / self.primal if np.isfinite(self.primal) else np.inf
+        return relative_gap(self.primal, self.dual)
 
 
 def all_at_home(problem: DirectProblem | KernelDirect) -> np.ndarray:
@@ -281,7 +284,7 @@ def _settled(units: np.ndarray, codes: np.ndarray, most: np.ndarray) -> bool:
             units[rows[row], high] += step
 
 
-# ---- the exact optimum of the direct machine on a face: what passes leave of the last digits
+# ---- the exact optimum of the direct model on a face: what passes leave of the last digits
 
 
 def on_this_face(

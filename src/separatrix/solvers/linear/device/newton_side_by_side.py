@@ -1,4 +1,4 @@
-"""Newton's method for the smooth machines on dense rows that are on a device.
+"""Newton's method for the smooth models on dense rows that are on a device.
 
     minimise over w, b    1/2 |w|^2 + p/2 b^2 + sum_i c_i loss(y_i (w.x_i + b))
 
@@ -6,12 +6,16 @@ loss: squared hinge or logistic; b is free (p = 0) unless p is given. Each updat
 
     (R + [V 1]^T D [V 1]) s = -gradient ,     D = diag(c_i loss''(m_i)) ,    V = (X - mean) / scale
 
-by Cholesky (`newton_cg`: by rounds, where d x d is too large or machines are many) and takes the
-best step along s. Machines on the same rows, each class against the rest, are solved side by side:
-margins and gradients of all are one product each, and a machine that is done is left alone.
+by Cholesky (by conjugate gradients where d x d is too large or models are many) and takes the best
+step along s. Models on the same rows, each class against the rest, are solved side by side:
+margins and gradients of all are one product each, and a model that is done is left alone.
 
 Gradients, objectives and the gap are float64. The matrix may be made in float32 while the gap is
 wide, with TF32 while it is very wide: that bends the way, never the end.
+
+Conjugate gradients multiply with the rows twice a round, for all models together. Where the d x d
+products of all rows can be made, their eigenvectors, found once for every class, fold and C,
+precondition all models; else the diagonal does.
 """
 
 from __future__ import annotations
@@ -23,9 +27,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from separatrix._device import free_bytes, torch_module
-from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
+from separatrix.problem.losses import HINGE, LOGISTIC
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.contract import MachineState
+from separatrix.solvers.linear.contract import MachineState, is_solved_at_once
 from separatrix.solvers.linear.device.point import (
     PATIENCE,
     Point,
@@ -51,11 +55,9 @@ __all__ = ["advance", "direction_by_rounds", "side_by_side", "start", "update"]
 WIDEST_MATRIX = 4096
 # While the gap is above these, the matrix may be made of TF32 and of float32 products.
 _ROUGH, _SINGLE = 0.1, 1e-5
-# So many machines are served by rounds in less time than it takes to make a matrix for each.
+# So many models are served by rounds in less time than it takes to make a matrix for each.
 MANY_MACHINES = 4
-# exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
-_FAR = 750.0
-# A machine keeps about so many numbers a row while it is solved.
+# A model keeps about so many numbers a row while it is solved.
 _VECTORS = 24
 _SHARE = 0.3
 _MOST_ON_CPU = 16
@@ -70,7 +72,7 @@ _LOOSEST, _TIGHTEST = 0.1, 1e-10
 
 
 def direction_by_rounds(point: Point, in_bias: Any, going: Any) -> tuple[Any, Any]:
-    """Return (dv, db) of the machines that are going; 0 for the others."""
+    """Return (dv, db) of the models that are going; 0 for the others."""
     torch = torch_module()
     chosen = going.nonzero().squeeze(1)
     bends = point.bends[:, chosen]
@@ -135,7 +137,7 @@ def _by_diagonal(point: Point, bends: Any) -> Callable[[Any], Any]:
 
 
 def _by_spectrum(point: Point, bends: Any) -> Callable[[Any], Any]:
-    """Invert R + t V^T V by its eigenvectors, t the mean curvature of each machine."""
+    """Invert R + t V^T V by its eigenvectors, t the mean curvature of each model."""
     torch, scaled = torch_module(), point.scaled
     values, vectors = scaled.rows.once(
         f"spectrum, {point.has_free_bias}", lambda: _spectrum(scaled)
@@ -190,7 +192,7 @@ def start(
     n, width = problem.X.shape
     state = MachineState(problem, tol, np.zeros(width + 1), np.zeros(n))
     state.dual = -np.inf
-    if _is_solved_at_once(state):
+    if is_solved_at_once(state):
         return state
     weights = None if first is None or first[0] is None else np.asarray(first[0])[:, None]
     point = placed([problem], tol, weights)
@@ -231,24 +233,11 @@ def _report(state: MachineState) -> None:
     state.updates, state.passes = point.updates, point.passes
 
 
-def _is_solved_at_once(state: MachineState) -> bool:
-    """Rows of one class need nothing but a bias that is free; no rows need nothing."""
-    problem = state.problem
-    signs = problem.signs[problem.costs > 0.0]
-    alone = signs.size > 0 and bool((signs == signs[0]).all())
-    if signs.size and not (alone and problem.has_free_bias):
-        return False
-    if signs.size:
-        state.w[0] = signs[0] * (1.0 if problem.loss == SQUARED_HINGE else _FAR)
-    state.primal = state.dual = 0.0
-    return True
-
-
 # ---- one update
 
 
 def update(point: Point) -> None:
-    """Make one Newton step of every machine that is not done."""
+    """Make one Newton step of every model that is not done."""
     torch = torch_module()
     if not point.current:
         evaluate(point)
@@ -301,7 +290,7 @@ def _claim_ahead(point: Point, ahead: Any, v_ahead: Any, worth: Any) -> None:
 
 
 def best_along(point: Point, dv: Any, db: Any, gains: Any) -> Any:
-    """Return the best step of each machine."""
+    """Return the best step of each model."""
     penalty = point.bias_penalty if point.has_bias else 0.0
     first = (point.penalties * point.v * dv).sum(dim=0) + penalty * point.bias * db
     second = (point.penalties * dv.square()).sum(dim=0) + penalty * db.square()
@@ -319,7 +308,7 @@ def _precision(gap: float) -> str:
 
 
 def direction(point: Point, going: Any) -> tuple[Any, Any]:
-    """Return Newton's direction of the machines that are going; 0 for the others."""
+    """Return Newton's direction of the models that are going; 0 for the others."""
     torch = torch_module()
     in_bias = point.bias_penalty * point.bias - point.balance
     if not point.has_bias:
@@ -343,15 +332,15 @@ def direction(point: Point, going: Any) -> tuple[Any, Any]:
     return dv, db
 
 
-# ---- machines on the same rows, each class against the rest, solved side by side
+# ---- models on the same rows, each class against the rest, solved side by side
 
 
 def side_by_side(
     problems: list[MachineProblem], tol: float, firsts: list[Any], deadline: float = np.inf
 ) -> list[Any]:
-    """Return where each machine may start: (weights, alpha) near its optimum.
+    """Return where each model may start: (weights, alpha) near its optimum.
 
-    The hinge is left as it is: its interior point makes a matrix of its own for every machine.
+    The hinge is left as it is: its interior point makes a matrix of its own for every model.
     """
     if problems[0].loss == HINGE:
         return firsts

@@ -4,7 +4,10 @@
 
 Tall rows whose columns are well conditioned: the d x d matrix of centred columns of unit length is
 made there, factored here (it is small), and the solution is refined twice by residuals of the rows,
-as `solvers.least_squares` does. Anything else is that solver's: None says so.
+as `least_squares` does. Anything else is that solver's: None says so.
+
+`DeviceWithinRows` takes the mean of its class away from every row: Fisher's matrix, never stored,
+in the columns and units of `problem.within`.
 """
 
 from __future__ import annotations
@@ -15,13 +18,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as sl
-from scipy.linalg import lapack
 
 from separatrix._device import torch_module
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.problem.signed import FloatArray
 from separatrix.problem.within import NO_SPREAD, WithinRows
-from separatrix.solvers.closed_forms.least_squares import REFINEMENTS, WELL_CONDITIONED, Solution
+from separatrix.solvers.closed_forms.least_squares import REFINEMENTS, Solution, well_factored
 
 __all__ = ["least_squares_on", "within_rows_on"]
 
@@ -72,11 +74,7 @@ def _factored(gram: FloatArray, penalty: FloatArray, left_out: np.ndarray) -> Fl
     gram = gram + np.diag(penalty)
     gram[left_out], gram[:, left_out] = 0.0, 0.0
     gram[left_out, left_out] = 1.0
-    size = float(np.abs(gram).sum(axis=0).max())
-    factor, failed = lapack.dpotrf(gram, lower=1)
-    if failed or not lapack.dpocon(factor, size, uplo="L")[0] > WELL_CONDITIONED:
-        return None
-    return np.asarray(factor)
+    return well_factored(gram)
 
 
 class _Columns:

@@ -1,4 +1,4 @@
-"""The loops of the direct machine: one pass over the rows, and what a check needs of them.
+"""The loops of the direct model: one pass over the rows, and what a check needs of them.
 
 Row i is visited with a list of classes, ``listed[i, :sizes[i]]``: those that hold some of its mass
 and those that want some. Its best masses, all other rows held, are a projection onto a simplex:

@@ -1,4 +1,4 @@
-"""What each row adds to a smooth machine, the smoothed hinge among them, from its margin alone.
+"""What each row adds to a smooth model, the smoothed hinge among them, from its margin alone.
 
 The hinge h(z) = max(0, z), z = 1 - m, is smoothed over a band of half-width t about a centre q:
 

@@ -1,9 +1,9 @@
-"""The machines on rows in blocks, by Newton's method; the hinge by a smoothing driven to zero.
+"""The models on rows in blocks, by Newton's method; the hinge by a smoothing driven to zero.
 
     min over w, b   1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
 
 Squared hinge and logistic loss are smooth as they are. The hinge is smoothed over a band of
-half-width t about the margin (`row_terms`); its alpha is feasible for the hinge itself, so that
+half-width t about the margin (`smoothed_terms`); its alpha is feasible for the hinge, so that
 every point brackets the optimum of the problem as given:
 
     primal - dual  =  1/2 |w - u|^2  +  sum_i c_i (h(z_i) - p_i z_i)  +  what balancing costs
@@ -36,7 +36,7 @@ from separatrix.problem.blocks import Block, Engine, Posed, Sums
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.solvers.linear.balance import balanced
 from separatrix.solvers.linear.blocks import passes
-from separatrix.solvers.linear.blocks.row_terms import (
+from separatrix.solvers.linear.blocks.smoothed_terms import (
     ALPHA,
     GAIN,
     GAIN_BEND,
@@ -87,7 +87,7 @@ class Lower(NamedTuple):
 
 @dataclass
 class Run:
-    """One machine being solved on the blocks of an engine."""
+    """One model being solved on the blocks of an engine."""
 
     engine: Engine
     posed: Posed

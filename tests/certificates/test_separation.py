@@ -5,12 +5,18 @@ import numpy as np
 import pytest
 from tests.amounts import cases
 from tests.naive import separation as naive
+from tests.naive.perceptron import kesler_rows
 from tests.problems import as_sparse, problem
 
 import separatrix as sx
-from separatrix.certificates.margin_bounds import check_margin_bounds, radius_up
-from separatrix.certificates.novikoff import check_novikoff
-from separatrix.certificates.separation import check_separation, root_down, root_up
+from separatrix.certificates.separation import (
+    check_margin_bounds,
+    check_novikoff,
+    check_separation,
+    radius_up,
+    root_down,
+    root_up,
+)
 from separatrix.checker import Refused
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
@@ -115,7 +121,7 @@ def test_margin_bounds_of_many_classes():
     state, status = solve(kozinec, kesler)
     assert status is Status.SEPARATED
     proof = check_margin_bounds(kesler, state.w, state.alpha)
-    Z = kesler.signed_rows()
+    Z = kesler_rows(X, codes, kesler.n_classes)
     assert proof.upper >= np.linalg.norm(Z.T @ state.alpha)
     assert proof.upper == pytest.approx(state.bound, rel=1e-9)
     assert proof.check(X, codes)

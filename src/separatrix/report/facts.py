@@ -250,7 +250,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Bin:
-    """Test rows of like score: what was foretold, what came true, and its interval."""
+    """Test rows of like score: predicted probability, observed frequency, and its interval."""
 
     predicted: float
     observed: float

@@ -24,8 +24,7 @@ from separatrix._sparse import sparse
 from separatrix.core.proving import Effort
 from separatrix.data.raw_rows import AS_READ, Learned, RawRows
 from separatrix.problem.signed import as_matrix
-from separatrix.selection._cell import Arrays, Facts, Setting, signed_problems
-from separatrix.selection._softmax_cell import SoftmaxSetting
+from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, signed_problems
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import FoundPath, Store, cross_validate
 

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.row_weights import class_factors
+from separatrix.core.checks import class_factors
+from separatrix.core.partitioned import Rows, fit_rows
 from separatrix.errors import DataError
-from separatrix.estimators._partitioned import Rows, fit_rows
 from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.losses import CODES, HINGE
 from separatrix.problem.products import scores
 from separatrix.problem.rows import base_rows
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import best_of, grid, least_within_one_error, refined
-from separatrix.solvers.linear.blocks.newton import Point, Run
+from separatrix.solvers.linear.blocks.block_newton import Point, Run
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["fit_path_on_rows"]

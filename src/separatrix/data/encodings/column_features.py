@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._sparse import sparse
-from separatrix.data.encodings.plain import numbers, required
+from separatrix.data.encodings.base import Encoding, numbers, required
 from separatrix.data.scaling import deviations
 from separatrix.errors import DataError
 
@@ -168,7 +168,7 @@ def _learn_rank(X: Any, column: int, n: int) -> Rank | None:
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureEncoding:
+class FeatureEncoding(Encoding):
     """An encoding, and what was learned of the columns that it gives."""
 
     inner: Any

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._sparse import sparse
-from separatrix.data.encodings.plain import labels, maybe_text, numbers, required, texts
+from separatrix.data.encodings.base import labels, maybe_text, numbers, required, texts
 from separatrix.data.encodings.tokens import tokenise
 from separatrix.data.encodings.words import Grams, TextEncoding, longer_grams, ordered, total
 

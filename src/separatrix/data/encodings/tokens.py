@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from separatrix._compiled import compiled
 
-__all__ = ["Tokeniser", "Tokens", "tokenise"]
-
 _CHUNK = 1 << 20  # code points at once
 _TABLE_SIZES = (0x400, 0x10000, sys.maxunicode + 1)
 _BETWEEN, _LETTER, _MARK = 0, 1, 2

@@ -1,4 +1,4 @@
-"""Rows of the kernel matrix made and kept on a device, for the chunks of the kernel machine.
+"""Rows of the kernel matrix made and kept on a device, for the chunks of the kernel model.
 
     values of rows I with all rows      one product X_I X^T on the device, then exp or a power
     f += sum over moved rows i of s_i K_i        on the device: float32 values, float64 sums
@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix._device import free_bytes, rows_on, torch_module
-from separatrix._device_precision import product_precision
+from separatrix._device import free_bytes, product_precision, rows_on, torch_module
 from separatrix.errors import DeviceError
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers.kernels.kernel_rows import Span

@@ -1,4 +1,4 @@
-"""Newton's method by conjugate gradients, for the smooth machines on wide data.
+"""Newton's method by conjugate gradients, for the smooth models on wide data.
 
     minimise over w, b    r/2 |w|^2 + p/2 b^2 + sum_i c_i loss(y_i (w.x_i + b))
 

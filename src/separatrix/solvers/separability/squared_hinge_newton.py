@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Minimum", "minimise"]
+__all__ = ["minimise"]
 
 DAMPING = 1e-12
 SEPARATED_BY = 1e-10

@@ -16,16 +16,19 @@ import numpy as np
 from separatrix.problem.blocks import Engine, Posed
 from separatrix.problem.products import MINUS, PLUS, SPREAD, TILT
 from separatrix.solvers.linear.blocks import passes
-from separatrix.solvers.linear.blocks.row_terms import ALPHA, BEND
-from separatrix.solvers.linear.newton import Coordinates, solve
+from separatrix.solvers.linear.blocks.smoothed_terms import ALPHA, BEND
+from separatrix.solvers.linear.newton import (
+    Coordinates,
+    Penalties,
+    coordinates_of,
+    solved_direction,
+)
 
-__all__ = ["ExactSystem", "Measured", "RoundsSystem", "system_for"]
+__all__ = ["Measured", "RoundsSystem", "system_for"]
 
 _SHARE, _ROUNDS, _OF_DIAGONAL = 0.15, 250, 0.2
 _NARROW, _MODEST = 60, 2_000
 _PRODUCT, _ENTRY = 2.5e-10, 3e-9
-_FULL, _FEW_ENTRIES, _FAR_FROM_ZERO = 0.25, 1 << 17, 100.0
-_CONSTANT, _NOTHING = 1e-13, 1e-140
 
 
 class Measured(NamedTuple):
@@ -89,26 +92,11 @@ class ExactSystem(System):
 
     def direction(self, at: Measured) -> np.ndarray:
         """Return Newton's step [b, w]."""
-        centre, spread, _, constant = self.columns
-        posed, size = self.posed, len(centre) + 1
-        in_bias, in_w = self.slopes(at)
-        right = np.concatenate([[in_bias], (in_w - centre * in_bias) / spread])
-        # Known without summing the rows, whose rounding a column of 1e13 would make the larger.
-        right[1:][constant] = at.w[1:][constant] / spread[constant]
-        matrix = np.array(at.more)
-        place = np.arange(1, size)
-        matrix[place, place] += 1.0 / spread**2
-        if posed.intercept and posed.bias_penalty > 0.0:
-            bias = np.concatenate([[1.0], -centre / spread])
-            matrix += posed.bias_penalty * np.outer(bias, bias)
-        elif posed.intercept:
+        posed, matrix = self.posed, np.array(at.more)
+        if posed.intercept and not posed.bias_penalty > 0.0:
             matrix[0, 0] += _least_weight(at, posed)
-        begin = 0 if posed.intercept else 1
-        direction = np.zeros(size)
-        direction[begin:] = solve(matrix[begin:, begin:], -right[begin:])
-        direction[1:] /= spread
-        direction[0] -= float(centre @ direction[1:]) if posed.intercept else 0.0
-        return direction
+        penalties = Penalties(1.0, posed.bias_penalty, posed.intercept)
+        return solved_direction(self.columns, matrix, self.slopes(at), at.w, penalties)[0]
 
 
 class RoundsSystem(System):
@@ -190,14 +178,6 @@ def coordinates(engine: Engine, posed: Posed) -> Coordinates:
             squares = squares + about + off**2 * (count * more / both)
             centre = centre + off * (more / both)
             largest, stored, count = np.maximum(largest, most), stored + often, count + more
-        n, d = engine.n_rows, engine.n_features
-        offset = (stored == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
-        in_blocks = engine.n_entries > _FULL * n * d or n * d <= _FEW_ENTRIES or bool(offset.any())
-        if not (posed.intercept and in_blocks):
-            squares, centre = squares + count * centre**2, np.zeros(d)
-        constant = (squares == 0.0) & (posed.has_free_bias and in_blocks)
-        spread = np.sqrt(squares / max(count, 1))
-    flat = ~(spread > _CONSTANT * largest)
-    spread[flat] = largest[flat]
-    spread[~(spread > _NOTHING)] = 1.0
-    return Coordinates(centre, spread, in_blocks, constant)
+        found = count, centre, squares, largest, stored
+        shape = engine.n_rows, engine.n_features
+        return coordinates_of(found, shape, engine.n_entries, posed.intercept, posed.has_free_bias)

@@ -1,0 +1,248 @@
+"""Many classes by copies of a two-class estimator: one a class, or one a pair of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from separatrix.certificates.two_bounds import PartProofs
+from separatrix.core.checks import several_classes
+from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
+from separatrix.estimators._validate import new_data, training_data
+from separatrix.estimators.replay import frames_of, numbered
+
+__all__ = ["ManyClasses", "OneVsOne", "OneVsRest"]
+
+Task = tuple[np.ndarray | None, np.ndarray]  # the rows (None for all) and their labels
+
+
+def _without_scores(wrapper: ManyClasses) -> str | None:
+    inner = getattr(wrapper, "estimators_", [wrapper.estimator])[0]
+    if hasattr(inner, "decision_function") or hasattr(inner, "predict_proba"):
+        return None
+    return (
+        f"{type(inner).__name__} has neither decision_function nor predict_proba, and "
+        f"{type(wrapper).__name__} needs one of them. Wrap an estimator that has."
+    )
+
+
+class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Many classes by copies of a two-class estimator."""
+
+    estimators_: list[Any]
+    classes_: np.ndarray
+    n_features_in_: int
+
+    predict_proba: Any = Absent(SCORES_ONLY)
+    predict_log_proba: Any = Absent(SCORES_ONLY)
+
+    def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
+        return tags
+
+    def _labels(self, codes: np.ndarray) -> list[Task]:
+        """Return the rows and the labels of every machine."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ManyClasses:
+        """Fit one copy of the estimator for every machine, in threads."""
+        X, y = training_data(self, X, y)
+        self.classes_, codes = several_classes(self, y)
+        if sample_weight is not None:
+            if not has_fit_parameter(self.estimator, "sample_weight"):
+                raise ValueError(
+                    f"{type(self.estimator).__name__} does not take sample_weight. Leave it out, "
+                    "or repeat rows."
+                )
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        self.estimators_ = self._fitted(X, self._labels(codes), sample_weight)
+        self.certificates_ = [getattr(one, "certificate_", None) for one in self.estimators_]
+        if all(hasattr(one, "n_iter_") for one in self.estimators_):
+            self.n_iter_ = int(max(np.max(one.n_iter_) for one in self.estimators_))
+        return self
+
+    def _fitted(self, X: Any, tasks: Sequence[Task], sample_weight: Any) -> list[Any]:
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0. Use None for every core.")
+
+        def work(task: Task) -> Any:
+            rows, labels = task
+            one = clone(self.estimator)
+            part = X if rows is None else X[rows]
+            if sample_weight is None:
+                return one.fit(part, labels)
+            return one.fit(part, labels, sample_weight if rows is None else sample_weight[rows])
+
+        workers = min(len(tasks), effective_n_jobs(self.n_jobs or -1))
+        if workers == 1:
+            return [work(task) for task in tasks]
+        with ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(work, tasks))
+
+    def _replay(self, X: Any, y: Any) -> Iterator[Any]:
+        """Return the frames of every machine, one machine after another."""
+        X, y = training_data(self, X, y)
+        self.classes_, codes = several_classes(self, y)
+        if not (hasattr(self.estimator, "_replay") or hasattr(self.estimator, "_run")):
+            raise TypeError(f"{type(self.estimator).__name__} has no updates to replay.")
+
+        def frames() -> Iterator[Any]:
+            for number, (rows, labels) in enumerate(self._labels(codes)):
+                part = X if rows is None else X[rows]
+                run = frames_of(clone(self.estimator), part, labels)
+                yield from numbered(run, number, rows, len(codes))
+
+        return frames()
+
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
+        """Return which class each machine sets against which; -1 stands for all others."""
+        raise NotImplementedError
+
+    @property
+    def certificate_(self) -> PartProofs:
+        """The certificates of all machines as one; ``check(X, y)`` proves each again."""
+        check_is_fitted(self)
+        names = tuple(str(name) for name in self.classes_)
+        return PartProofs(tuple(self.certificates_), self._pairs(), names)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove the certificate of every machine again from the data."""
+        X = validate_data(
+            self, X, reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=None
+        )
+        return self.certificate_.check(X, y)
+
+    def _margins(self, X: Any) -> np.ndarray:
+        """Return one column a machine: above zero speaks for its second label."""
+        check_is_fitted(self)
+        X = new_data(self, X)
+        return np.column_stack([_margin(one, X) for one in self.estimators_])
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return one column a class."""
+        raise NotImplementedError
+
+    @available_unless(_without_scores)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return a score for every row and class; for two classes, that of the second."""
+        check_is_fitted(self)
+        if len(self.estimators_) == 1:
+            return self._margins(X)[:, 0]
+        return self._scores(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of every row."""
+        check_is_fitted(self)
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+
+def _margin(one: Any, X: Any) -> np.ndarray:
+    scorer: Callable[[Any], Any] | None = getattr(one, "decision_function", None)
+    if scorer is not None:
+        return np.ravel(scorer(X))
+    return np.asarray(one.predict_proba(X)[:, 1] - 0.5)
+
+
+class OneVsRest(ManyClasses):
+    """One machine a class, set against all other classes; the largest score wins.
+
+    Parameters
+    ----------
+    estimator
+        Any two-class classifier, of this library or of scikit-learn, with ``decision_function`` or
+        ``predict_proba``.
+    n_jobs : int or None, default=None
+        Threads over the machines; None uses every core. The answer does not depend on it.
+
+    Attributes
+    ----------
+    estimators_, classes_
+        The machines, one a class (one alone for two classes), and the classes.
+    certificate_, certificates_
+        The certificates of all machines as one, and in a list: None for a machine that has none.
+        ``check(X, y)`` proves all again.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]], list("aabbcc")
+    >>> many = sx.OneVsRest(sx.LinearSVM()).fit(X, y)
+    >>> many.predict([[0.5], [10.5]]).tolist(), len(many.certificates_), many.check(X, y)
+    (['a', 'c'], 3, True)
+    """
+
+    def _labels(self, codes: np.ndarray) -> list[Task]:
+        return [(None, (codes == k).astype(np.int64)) for _, k in self._pairs()]
+
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
+        numbers = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        return tuple((-1, k) for k in numbers)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self._margins(X)
+
+
+class OneVsOne(ManyClasses):
+    """One machine a pair of classes, fitted on their rows alone; the class of most votes wins.
+
+    Among classes of equal votes the one with the larger sum of margins wins.
+
+    Parameters
+    ----------
+    estimator
+        Any two-class classifier, of this library or of scikit-learn, with ``decision_function`` or
+        ``predict_proba``.
+    n_jobs : int or None, default=None
+        Threads over the machines; None uses every core. The answer does not depend on it.
+
+    Attributes
+    ----------
+    estimators_, pairs_, classes_
+        The machines, the two class numbers of each, and the classes.
+    certificate_, certificates_
+        The certificates of all machines as one, and in a list: None for a machine that has none.
+        ``check(X, y)`` proves all again.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]], list("aabbcc")
+    >>> many = sx.OneVsOne(sx.LinearSVM()).fit(X, y)
+    >>> many.predict([[0.5], [5.5], [10.5]]).tolist(), many.pairs_
+    (['a', 'b', 'c'], ((0, 1), (0, 2), (1, 2)))
+    """
+
+    pairs_: tuple[tuple[int, int], ...]
+
+    def _labels(self, codes: np.ndarray) -> list[Task]:
+        self.pairs_ = pairs_of(len(self.classes_))
+        tasks: list[Task] = []
+        for low, high in self.pairs_:
+            rows = np.flatnonzero((codes == low) | (codes == high))
+            tasks.append((rows, (codes[rows] == high).astype(np.int64)))
+        return tasks
+
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
+        return self.pairs_
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return tally(self._margins(X), self.pairs_, len(self.classes_))

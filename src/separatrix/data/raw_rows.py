@@ -135,11 +135,8 @@ class RawRows:
         if raw is None or not isinstance(encoding, TableEncoding):
             return encoding, self.table.X
         columns, options = raw
-        some = [_SomeRows(column, rows) for column in columns]
-        learned, _ = fit_encoding(
-            some, encoding.target, encoding.classes, options.drop, options.categorical,
-            options.missing, options.max_categories, options.decimal,
-        )  # fmt: skip
+        some: Any = [_SomeRows(column, rows) for column in columns]
+        learned, _ = fit_encoding(some, encoding.target, encoding.classes, options)
         learned = replace(learned, single=encoding.single)
         if all(isinstance(code, NumberCode) and not code.indicator for code in encoding.codes):
             return learned, self.table.X  # whichever rows teach it

@@ -132,11 +132,10 @@ def _of_two(
     if scoring == "auc":
         return 1.0 - _auc(scores, positive)
     called = scores > threshold
-    counts = [
-        int((called & positive).sum()), int((called & ~positive).sum()),
-        int((~called & ~positive).sum()), int((~called & positive).sum()),
-    ]  # fmt: skip
-    return float(_of_counts(*counts, scoring, costs))
+    right, wrong = called & positive, called & ~positive
+    passed, missed = ~called & ~positive, ~called & positive
+    tp, fp, tn, fn = (int(each.sum()) for each in (right, wrong, passed, missed))
+    return float(_of_counts(tp, fp, tn, fn, scoring, costs))
 
 
 def _auc(scores: np.ndarray, positive: np.ndarray) -> float:

@@ -185,9 +185,9 @@ class FeatureEncoding(Encoding):
         return self.inner.classes
 
     @property
-    def kind_of_data(self) -> str:
+    def kind_of_data(self) -> str:  # type: ignore[override]  # that of the inner one
         """What it takes, in words."""
-        return self.inner.kind_of_data
+        return str(self.inner.kind_of_data)
 
     @property
     def feature_names(self) -> list[str]:

@@ -84,7 +84,7 @@ def _character_grams(documents: Sequence[str]) -> GramTable:
 
 def _pieces(word: str) -> list[str]:
     padded = f" {word} "
-    found = []
+    found: list[str] = []
     for length in range(_SHORTEST, _LONGEST + 1):
         if len(padded) <= length:
             return [*found, padded]

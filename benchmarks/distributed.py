@@ -71,8 +71,8 @@ def tell(name: str, loss: str, seconds: float, found: float, note: str) -> dict:
 def with_dask(folder: Path, X, y) -> list[dict]:
     from dask.distributed import Client, LocalCluster
 
+    from separatrix.core.partitioned import fit_rows
     from separatrix.distributed.placing import placed
-    from separatrix.estimators._partitioned import fit_rows
 
     lines = []
     with (

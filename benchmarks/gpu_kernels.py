@@ -18,7 +18,7 @@ import numpy as np
 
 import separatrix as sx
 from benchmarks._report import header
-from separatrix.estimators import _kernel_machines as machines
+from separatrix.core import kernel_machines as machines
 from separatrix.solvers.kernels import chunking
 
 SIDE = 28

@@ -64,8 +64,8 @@ _HOME = {
     "LogisticRegressionCV": "separatrix.selection.logistic_regression_cv",
     "ModelFileError": "separatrix.errors",
     "NotSeparableError": "separatrix.errors",
-    "OneVsOne": "separatrix.estimators.one_vs_one",
-    "OneVsRest": "separatrix.estimators.one_vs_rest",
+    "OneVsOne": "separatrix.estimators.many_classes",
+    "OneVsRest": "separatrix.estimators.many_classes",
     "Perceptron": "separatrix.estimators.perceptron",
     "SGD": "separatrix.estimators.sgd",
     "SealedTest": "separatrix.selection.sealed_test",
@@ -101,4 +101,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

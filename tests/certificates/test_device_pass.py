@@ -13,7 +13,7 @@ from tests.torch_problems import CPU, rows, torch
 
 import separatrix as sx
 import separatrix.certificates.duality_gap as duality_gap
-import separatrix.estimators._on_device as placing
+import separatrix.estimators._validate as placing
 from separatrix import LogisticRegression
 from separatrix.certificates.device_pass import sums_on_device
 from separatrix.certificates.later_name import LaterName

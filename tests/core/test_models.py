@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 import separatrix as sx
-from separatrix.core import linear_svm, logistic_regression
-from separatrix.core.settings import fresh, seed_of, settings_of
+from separatrix.core import machine as core
+from separatrix.core.models import fresh, seed_of, settings_of
 from separatrix.errors import DataError, UnfinishedWarning
 from separatrix.storage.model_file import from_bytes, to_bytes
 
@@ -26,8 +26,8 @@ SETTINGS = [
     ("LogisticRegression", {"multi_class": "multinomial"}),
 ]
 PLAIN = {
-    "LinearSVM": linear_svm.LinearSVM,
-    "LogisticRegression": logistic_regression.LogisticRegression,
+    "LinearSVM": core.LinearSVM,
+    "LogisticRegression": core.LogisticRegression,
 }
 
 
@@ -43,10 +43,10 @@ def test_the_model_file_is_the_same(name, settings, rows):
 
 
 def test_hard_margins_and_free_likelihoods():
-    plain = linear_svm.LinearSVM(C=np.inf).fit(X[PAIR], Y[PAIR])
+    plain = core.LinearSVM(C=np.inf).fit(X[PAIR], Y[PAIR])
     assert to_bytes(plain) == to_bytes(sx.LinearSVM(C=np.inf).fit(X[PAIR], Y[PAIR]))
     with pytest.warns(sx.SeparationWarning):
-        free = logistic_regression.LogisticRegression(C=np.inf).fit(X[PAIR], Y[PAIR])
+        free = core.LogisticRegression(C=np.inf).fit(X[PAIR], Y[PAIR])
     with pytest.warns(sx.SeparationWarning):
         estimator = sx.LogisticRegression(C=np.inf).fit(X[PAIR], Y[PAIR])
     assert to_bytes(free) == to_bytes(estimator)
@@ -54,7 +54,7 @@ def test_hard_margins_and_free_likelihoods():
 
 def test_sample_weights():
     weights = np.arange(len(Y)) % 3.0
-    plain = linear_svm.LinearSVM().fit(X, Y, weights)
+    plain = core.LinearSVM().fit(X, Y, weights)
     assert to_bytes(plain) == to_bytes(sx.LinearSVM().fit(X, Y, weights))
 
 
@@ -62,29 +62,29 @@ def test_what_is_no_number_is_refused():
     bad = X.copy()
     bad[3, 1] = np.nan
     with pytest.raises(DataError, match="NaN in row 3"):
-        linear_svm.LinearSVM().fit(bad, Y)
+        core.LinearSVM().fit(bad, Y)
     with pytest.raises(DataError, match="3 features, but LinearSVM is expecting 4"):
-        linear_svm.LinearSVM().fit(X, Y).predict(X[:, :3])
+        core.LinearSVM().fit(X, Y).predict(X[:, :3])
 
 
 def test_a_budget_that_ends_a_fit_warns():
     with pytest.warns(UnfinishedWarning, match="The gap reached"):
-        machine = linear_svm.LinearSVM(max_passes=1).fit(X, Y)
+        machine = core.LinearSVM(max_passes=1).fit(X, Y)
     assert str(machine.status_) == "budget"
 
 
 def test_a_fresh_model_has_the_settings_and_nothing_learned():
-    machine = linear_svm.LinearSVM(C=3.0, tol=0.1).fit(X, Y)
+    machine = core.LinearSVM(C=3.0, tol=0.1).fit(X, Y)
     again = fresh(machine, tol=0.2)
     assert settings_of(again) == settings_of(machine) | {"tol": 0.2}
     assert not hasattr(again, "coef_")
 
 
 def test_threads():
-    assert linear_svm.LinearSVM(n_jobs=3)._cores() == 3
-    assert linear_svm.LinearSVM(n_jobs=-1000)._cores() == 1
+    assert core.LinearSVM(n_jobs=3)._cores() == 3
+    assert core.LinearSVM(n_jobs=-1000)._cores() == 1
     with pytest.raises(ValueError, match="n_jobs must not be 0"):
-        linear_svm.LinearSVM(n_jobs=0)._cores()
+        core.LinearSVM(n_jobs=0)._cores()
 
 
 def test_seeds_are_those_of_scikit_learn():

@@ -7,7 +7,7 @@ from sklearn import pipeline as their_pipeline
 from sklearn import preprocessing as theirs
 
 from separatrix.core import pipeline as ours
-from separatrix.core.settings import settings_of
+from separatrix.core.models import settings_of
 from separatrix.errors import DataError
 
 RNG = np.random.default_rng(0)

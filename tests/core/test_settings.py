@@ -4,7 +4,7 @@ import pytest
 
 import separatrix as sx
 from separatrix.core import models
-from separatrix.core.settings import settings_of, shown
+from separatrix.core.models import settings_of, shown
 
 NAMES = ["LinearSVM", "LinearSVMCV", "LogisticRegression", "LogisticRegressionCV"]
 

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 import separatrix as sx
 from separatrix import distributed
 from separatrix._compiled import is_interpreted
+from separatrix.core.partitioned import local_rows
 from separatrix.data.readers.libsvm import write_libsvm
-from separatrix.estimators._partitioned import local_rows
 from separatrix.selection.partitioned_path import fit_path_on_rows
 
 pytestmark = [

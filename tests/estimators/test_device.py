@@ -17,7 +17,7 @@ from tests.torch_problems import CPU, torch
 
 import separatrix as sx
 import separatrix._device as device
-import separatrix.estimators._on_device as placing
+import separatrix.estimators._validate as placing
 from separatrix._compiled import is_interpreted
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem import device_rows

@@ -175,7 +175,7 @@ def test_values_beyond_all_numbers_leave_no_weights():
 def test_a_device_chosen_for_one_leaves_it_on_the_processor():
     from types import SimpleNamespace
 
-    from separatrix.estimators._kernel_direct import refuse_direct
+    from separatrix.core.kernel_direct import refuse_direct
 
     cuda, kernel = SimpleNamespace(type="cuda"), SimpleNamespace(name="rbf")
     refuse_direct(SimpleNamespace(C=1.0, kernel_=kernel, device="auto"), cuda)

@@ -368,17 +368,17 @@ def test_a_fit_that_fails_leaves_the_machine_as_it_was():
 
 @pytest.mark.skipif(is_interpreted(), reason="45 machines of pairs by plain loops")
 def test_values_that_machines_share_are_computed_once(monkeypatch):
-    from separatrix.estimators import _kernel_machines
+    from separatrix.core import kernel_machines
 
     X, y = load_digits(return_X_y=True)
     made = []
-    rows_at = _kernel_machines.rows_at
+    rows_at = kernel_machines.rows_at
 
     def kept(*given):
         made.append(rows_at(*given))
         return made[-1]
 
-    monkeypatch.setattr(_kernel_machines, "rows_at", kept)
+    monkeypatch.setattr(kernel_machines, "rows_at", kept)
     sx.KernelSVM(C=10.0).fit(X, y)
     assert [rows.computed for rows in made] == [len(X) ** 2]
     made.clear()

@@ -15,8 +15,8 @@ from tests.amounts import cases
 
 import separatrix as sx
 from separatrix.certificates.canonical import data_of, sha256
+from separatrix.core.partitioned import fingerprint_of
 from separatrix.data.readers.libsvm import write_libsvm
-from separatrix.estimators._partitioned import fingerprint_of
 from separatrix.solvers.linear.blocks import newton
 
 

@@ -9,7 +9,7 @@ from tests.naive.separability import kind
 
 import separatrix as sx
 from separatrix.core.verdict import Witness
-from separatrix.estimators.shattering import cover_count
+from separatrix.estimators.shatter import cover_count
 from separatrix.plots.shatter import save_shattering
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 import separatrix as sx
-from separatrix.estimators.shattering import cover_count
+from separatrix.estimators.shatter import cover_count
 from separatrix.plots.bounds import save_structural_risk
 
 COUNTS = st.integers(1, 10**6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.estimators._partitioned import local_rows
+from separatrix.core.partitioned import local_rows
 from separatrix.problem.blocks import folds_of_rows
 from separatrix.selection.partitioned_path import fit_path_on_rows
 

@@ -20,7 +20,7 @@ from separatrix.certificates.cells import cheapest_sides, fewest_by_cells
 from separatrix.certificates.reading import from_json
 from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.checker import Refused
-from separatrix.estimators import _thin_cells
+from separatrix.core import zero_one as core
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.separability.decide import decide
 from separatrix.solvers.zero_one.cells import best_sides
@@ -190,7 +190,7 @@ def test_where_floats_are_too_short_integers_prove_it(seed, dimensions):
 
 
 def test_predictions_that_rounding_spoils_are_told(monkeypatch):
-    monkeypatch.setattr(_thin_cells, "roundings", lambda direction, lengths: iter(()))
+    monkeypatch.setattr(core, "roundings", lambda direction, lengths: iter(()))
     X, signs, _ = small_problem(1483)
     with pytest.warns(ConvergenceWarning, match="proved to be the fewest, but in floating point"):
         machine = sx.ZeroOne().fit(X, signs)

@@ -192,11 +192,11 @@ def _settings(
 def _machine(loss: Loss, settings: dict[str, Any], is_plain: bool) -> Any:
     """Return the machine to fit: the plain one, or the estimator where more than rows is needed."""
     import separatrix as sx
-    from separatrix.core import linear_svm, logistic_regression
+    from separatrix.core import machine as core
 
     if loss is Loss.LOGISTIC:
-        return (logistic_regression if is_plain else sx).LogisticRegression(**settings)
-    return (linear_svm if is_plain else sx).LinearSVM(loss=loss.value, **settings)
+        return (core if is_plain else sx).LogisticRegression(**settings)
+    return (core if is_plain else sx).LinearSVM(loss=loss.value, **settings)
 
 
 def _write(

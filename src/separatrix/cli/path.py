@@ -82,7 +82,7 @@ def path(
     if groups is not None:
         grouped = reading.read_data(data, groups, *read, drop, encoding, None, option).y
     if loss is None:
-        from separatrix.selection.fitting_loss import fitting_loss
+        from separatrix.selection.refinement import fitting_loss
 
         settled, remark = fitting_loss(table.X)
         loss = Loss(settled)

@@ -57,7 +57,7 @@ def separable(
 ) -> None:
     """Say whether a hyperplane separates two classes, and prove it."""
     from separatrix.cli._certificate import certificate_of_file, write_aside
-    from separatrix.core.separability import separability_of
+    from separatrix.core.verdict import separability_of
 
     if out is not None:
         reading.check_ending(out, *reading.PICTURES)

@@ -143,15 +143,9 @@ def contributions(
         names = _names_after(step, names)
     scores = np.asarray(machine.decision_function(X))
     codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-    named: Sequence[str] | None
-    if hasattr(machine, "kernel_"):
-        rows, weights, intercepts, named = _kernel_terms(machine, X)
-    else:
-        form = linear_form(machine)
-        if form.pairs is not None:
-            raise ValueError("Machines of pairs vote: no one score is made of contributions.")
-        rows, weights, intercepts = X, form.weights, form.intercepts
-        named = names
+    kernel = hasattr(machine, "kernel_")
+    terms = _kernel_terms(machine, X) if kernel else _linear_terms(machine, X, names)
+    rows, weights, intercepts, named = terms
     if type(machine).__name__ == "GaussianPlugIn" and scores.ndim > 1:
         raise ValueError("Log-probabilities of several classes are no sum of contributions.")
     rows = sp.csr_array(rows)
@@ -189,7 +183,16 @@ def _names_after(step: Any, names: Sequence[str] | None) -> Sequence[str] | None
         return None
 
 
-def _kernel_terms(machine: Any, X: Any) -> tuple[Any, np.ndarray, np.ndarray, list[str]]:
+def _linear_terms(
+    machine: Any, X: Any, names: Sequence[str] | None
+) -> tuple[Any, np.ndarray, np.ndarray, Sequence[str] | None]:
+    form = linear_form(machine)
+    if form.pairs is not None:
+        raise ValueError("Machines of pairs vote: no one score is made of contributions.")
+    return X, form.weights, form.intercepts, names
+
+
+def _kernel_terms(machine: Any, X: Any) -> tuple[Any, np.ndarray, np.ndarray, Sequence[str] | None]:
     if len(machine.classes_) > 2 and getattr(machine, "multi_class", "") == "ovo":
         raise ValueError("Machines of pairs vote: no one score is made of contributions.")
     rows = machine.kernel_.block(X, machine.support_vectors_)

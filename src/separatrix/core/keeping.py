@@ -1,34 +1,41 @@
-"""What a fit of a regularised machine leaves: weights, proof, bounds, status, support vectors.
+"""What a fit tells while it runs, and what it leaves on a model: weights, proof, figures, support.
 
-A fit sets these from what it solved and proved; `verify` sets them again from the proof alone and
-compares.
+A solver reports its state a few times a second. `Watch` passes the report on: as a line on stderr
+with the gap falling over time (`verbose=True`), and as one task of scikit-learn's callback protocol
+(version 1.9 and later), whose hooks see the weights of the moment.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGaps, PairGaps
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.core.one_or_all import one_or_all, two_as_one
+from separatrix.core.proving import Fitted
 from separatrix.solvers.running.drive import Status
 
-if TYPE_CHECKING:
-    from separatrix.core.proving import Fitted
-
 __all__ = [
+    "Watch",
     "keep_direct",
     "keep_gaps",
     "keep_pairs",
     "keep_softmax",
     "keep_support",
     "keep_support_of_pairs",
+    "one_or_all",
+    "two_as_one",
     "warn_of_gap",
+    "watching",
 ]
 
 _BADNESS = {Status.OPTIMAL: 0, Status.UNPROVED: 1, Status.BUDGET: 2}
@@ -119,11 +126,7 @@ def keep_support_of_pairs(
 
 def keep_direct(machine: Any, proof: MulticlassGap, status: Status, codes: np.ndarray) -> None:
     """Keep a machine of all classes at once, and its support vectors."""
-    weights = proof.weights
-    shown = two_as_one(weights)
-    machine.coef_ = shown[:, 1:].copy()
-    machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
-    machine.certificate_ = proof
+    weights, shown = proof.weights, _keep_classes(machine, proof)
     machine.status_ = status
     machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
     machine.intercept_interval_ = None
@@ -153,9 +156,101 @@ def margin_of(w: np.ndarray) -> float:
 
 def keep_softmax(machine: Any, proof: SoftmaxGap, status: Status) -> None:
     """Keep a multinomial machine."""
+    _keep_classes(machine, proof)
+    machine.verdict_, machine.intercept_interval_, machine.status_ = None, None, status
+    machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
+
+
+def _keep_classes(machine: Any, proof: MulticlassGap | SoftmaxGap) -> np.ndarray:
+    """Keep the weights of all classes, and return them as they are shown.
+
+    Model files hold attributes in the order in which they were set.
+    """
     shown = two_as_one(proof.weights)
     machine.coef_ = shown[:, 1:].copy()
     machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
-    machine.certificate_, machine.verdict_, machine.intercept_interval_ = proof, None, None
-    machine.status_ = status
-    machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
+    machine.certificate_ = proof
+    return shown
+
+
+def one_or_all(values: Any) -> Any:
+    """Return the only value as a float, or all of them.
+
+    >>> one_or_all([0.5]), one_or_all([0.5, 1.0])
+    (0.5, array([0.5, 1. ]))
+    """
+    return float(values[0]) if len(values) == 1 else np.asarray(values)
+
+
+def two_as_one(by_class: np.ndarray) -> np.ndarray:
+    """Return one row a class; two classes become one row, their difference.
+
+    >>> two_as_one(np.array([[1.0], [3.0]])).tolist()
+    [[2.0]]
+    """
+    return by_class[1:] - by_class[:1] if len(by_class) == 2 else by_class
+
+
+class Watch:
+    """Passes reports of one fit on; threads may report at the same time."""
+
+    def __init__(self, estimator: Any, n_machines: int, X: Any, y: Any) -> None:
+        self._estimator, self._X, self._y = estimator, X, y
+        self._begun = time.perf_counter()
+        self._lock = threading.Lock()
+        self._line: Any = None
+        self._gaps: dict[int, float] = {}
+        self._n_machines = n_machines
+        self._context = None
+        if hasattr(estimator, "_skl_callbacks"):
+            self._context = estimator._init_callback_context(max_subtasks=None)
+        if estimator.verbose:
+            from rich.console import Console
+
+            self._line = Console(stderr=True).status("fitting")
+
+    @property
+    def has_listener(self) -> bool:
+        """Whether anyone listens."""
+        return self._line is not None or self._context is not None
+
+    def listener(self, machine: int) -> Callable[[Any], None] | None:
+        """Return what takes the reports of one machine; None where nobody listens."""
+        return partial(self.report, machine) if self.has_listener else None
+
+    def report(self, machine: int, state: Any) -> None:
+        """Pass on how one machine is getting on."""
+        with self._lock:
+            self._gaps[machine] = float(state.gap)
+            if self._line is not None:
+                spent = time.perf_counter() - self._begun
+                of = f"machine {machine + 1} of {self._n_machines}, " * (self._n_machines > 1)
+                self._line.update(
+                    f"{type(self._estimator).__name__}: {of}gap {self._gaps[machine]:.2e} of "
+                    f"{self._estimator.tol:g} required, {state.passes:.0f} passes, {spent:.1f} s"
+                )
+            if self._context is not None:
+                self._tell_callbacks(state)
+
+    def _tell_callbacks(self, state: Any) -> None:
+        assert self._context is not None
+        task = self._context.subcontext(task_name="progress")
+        task.call_on_fit_task_begin(estimator=self._estimator, X=self._X, y=self._y)
+        coef, intercept = state.problem.rows.weights(state.w)
+        task.call_on_fit_task_end(
+            estimator=self._estimator,
+            X=self._X,
+            y=self._y,
+            reconstruction_attributes={"coef_": coef, "intercept_": intercept},
+        )
+
+
+@contextmanager
+def watching(estimator: Any, n_machines: int, X: Any, y: Any) -> Iterator[Watch]:
+    """Watch one fit; the line on the terminal goes away with it."""
+    watch = Watch(estimator, n_machines, X, y)
+    if watch._line is None:
+        yield watch
+    else:
+        with watch._line:
+            yield watch

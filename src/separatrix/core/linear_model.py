@@ -1,20 +1,121 @@
-"""Weights, and how the scores ``w.x + b`` become classes: what every linear classifier predicts.
+"""Weights, and how the scores ``w.x + b`` become classes, votes and probabilities.
 
 A model here is a plain object with the attributes of a fitted estimator. The estimators inherit
-from it and check what they are given in scikit-learn's way (`_new_rows`).
+from it and check what they are given in scikit-learn's way (`_new_rows`). Some settings take a
+method away: it is absent to ``hasattr``, and the error itself says what to do (scikit-learn's
+``available_if`` keeps the reason in the error's cause, where nobody looks).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from itertools import combinations
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
-from separatrix.core.available import SCORES_ONLY, Absent
 from separatrix.core.checks import new_rows
-from separatrix.core.votes import tally
 
-__all__ = ["LinearModel", "VotingModel", "decided"]
+__all__ = [
+    "Absent",
+    "CalibratedProbabilities",
+    "Calibration",
+    "LinearModel",
+    "LogisticProbabilities",
+    "SCORES_ONLY",
+    "VotingModel",
+    "available_unless",
+    "decided",
+    "pairs_of",
+    "tally",
+]
+
+SCORES_ONLY = (
+    "it has scores only, from decision_function. LogisticRegression() and LinearSVM("
+    "probability=True) have probabilities, and scikit-learn's CalibratedClassifierCV makes them "
+    "from the scores of any classifier."
+)
+
+
+def available_unless(reason: Callable[[Any], str | None]) -> Any:
+    """Give a method to those objects of which ``reason`` has nothing to say."""
+
+    def decorate(method: Callable[..., Any]) -> Any:
+        return _Available(method, reason)
+
+    return decorate
+
+
+class _Available:
+    """A descriptor: the method, or an ``AttributeError`` that ends in the reason."""
+
+    def __init__(self, method: Callable[..., Any], reason: Callable[[Any], str | None]) -> None:
+        self._method = method
+        self._reason = reason
+        self.__doc__, self.__name__ = method.__doc__, method.__name__
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is not None:
+            self._refuse_without(estimator)
+            return MethodType(self._method, estimator)
+
+        @wraps(self._method)
+        def unbound(estimator: Any, *arguments: Any, **named: Any) -> Any:
+            self._refuse_without(estimator)
+            return self._method(estimator, *arguments, **named)
+
+        return unbound
+
+    def _refuse_without(self, estimator: Any) -> None:
+        why = self._reason(estimator)
+        if why is not None:
+            kind = type(estimator).__name__
+            raise AttributeError(f"This {kind!r} has no {self.__name__}: {why}")
+
+
+class Absent:
+    """Stands where a method is looked for that a class has not: the error says what to use."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        raise AttributeError(f"This {owner.__name__!r} has no {self._name}: {self._why}")
+
+
+def pairs_of(n_classes: int) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of class numbers, the lower one first.
+
+    >>> pairs_of(3)
+    ((0, 1), (0, 2), (1, 2))
+    """
+    return tuple(combinations(range(n_classes), 2))
+
+
+def tally(margins: np.ndarray, pairs: Sequence[tuple[int, int]], n_classes: int) -> np.ndarray:
+    """Return for every row and class its votes, and a fraction by the sum of its margins.
+
+    A positive margin is a vote for the second class of its pair. The fraction lies between -1/3
+    and 1/3, so that it decides between classes of equal votes and between no others.
+
+    >>> tally(np.array([[-1.0, 2.0, 3.0]]), pairs_of(3), 3).round(3).tolist()
+    [[0.833, -0.267, 2.278]]
+    """
+    votes, sums = np.zeros((len(margins), n_classes)), np.zeros((len(margins), n_classes))
+    for column, (low, high) in enumerate(pairs):
+        won = margins[:, column] > 0.0
+        votes[won, high] += 1.0
+        votes[~won, low] += 1.0
+        sums[:, high] += margins[:, column]
+        sums[:, low] -= margins[:, column]
+    with np.errstate(over="ignore"):
+        return np.asarray(votes + sums / (3.0 * (abs(sums) + 1.0)))
 
 
 def decided(classes: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -73,3 +174,111 @@ class VotingModel(LinearModel):
         scores = super().decision_function(X)
         pairs = getattr(getattr(self, "certificate_", None), "pairs", None)
         return scores if pairs is None else tally(scores, pairs, len(self.classes_))
+
+
+def _without_probabilities(machine: LogisticProbabilities) -> str | None:
+    if getattr(machine, "multi_class", "ovr") != "ovo":
+        return None
+    return (
+        "machines that vote (multi_class='ovo') have no probabilities. Fit with "
+        "multi_class='ovr' or 'multinomial'."
+    )
+
+
+class LogisticProbabilities(LinearModel):
+    """Predicts probabilities from ``decision_function``."""
+
+    @available_unless(_without_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return every class's probability; several, each against the rest, are made to add up."""
+        from scipy.special import expit, log_expit, softmax
+
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        if getattr(self, "multi_class", "ovr") == "multinomial":
+            return np.asarray(softmax(scores, axis=1))
+        shares = expit(scores)
+        totals = shares.sum(axis=1, keepdims=True)
+        # All classes unlikely: the logarithms still tell them apart.
+        if (totals < np.finfo(float).tiny).any():
+            logs = log_expit(scores)
+            shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+            totals = shares.sum(axis=1, keepdims=True)
+        shares = shares / totals
+        # Several classes may be certain to all digits: the largest is the one predicted.
+        rows, largest = np.arange(len(scores)), scores.argmax(axis=1)
+        top = shares.max(axis=1)
+        tied = (shares == top[:, None]).sum(axis=1) > 1
+        shares[rows[tied], largest[tied]] = np.nextafter(top[tied], 2.0)
+        return np.asarray(shares)
+
+    @available_unless(_without_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of every probability."""
+        from scipy.special import log_expit, log_softmax
+
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([log_expit(-scores), log_expit(scores)])
+        if getattr(self, "multi_class", "ovr") == "multinomial":
+            return np.asarray(log_softmax(scores, axis=1))
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Slopes for negative and for positive scores; equal where there are several classes.
+
+    `held_out` says whose folds gave the scores: "fit", folds of this fit, which can be made again,
+    or "path", those of the path that chose C, which are not kept.
+    """
+
+    below: float
+    above: float
+    held_out: str = "fit"
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return a column for each class."""
+        from scipy.special import expit, softmax
+
+        if scores.ndim > 1:
+            return np.asarray(softmax(self.above * scores, axis=1))
+        high = expit(np.where(scores > 0.0, self.above, self.below) * scores)
+        # Steep as it may be, no finite score is certain; nor is it one half, but at zero.
+        high = np.clip(high, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
+        high = np.where(scores > 0.0, np.maximum(high, np.nextafter(0.5, 1.0)), high)
+        return np.column_stack([1.0 - high, high])
+
+
+def _without_calibration(machine: CalibratedProbabilities) -> str | None:
+    if machine.probability:
+        return None
+    return (
+        "it was made with probability=False. Fit LinearSVM(probability=True), or "
+        "LogisticRegression(), which always has probabilities."
+    )
+
+
+class CalibratedProbabilities(LinearModel):
+    """Predicts probabilities from scores by slopes that were fitted on held-out folds."""
+
+    probability: Any
+    _calibration: Calibration | None
+
+    @available_unless(_without_calibration)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of every class, calibrated on held-out folds."""
+        scores = self.decision_function(X)
+        if self._calibration is None:
+            raise self._not_calibrated()
+        return self._calibration.probabilities(scores)
+
+    def _not_calibrated(self) -> Exception:
+        return ValueError("Fit again: probability=True was set after the last fit.")
+
+    @available_unless(_without_calibration)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of every probability."""
+        return np.log(self.predict_proba(X))

@@ -1,38 +1,55 @@
-"""What the regularised machines share: pose, solve, prove, and tell."""
+"""The linear machines, fitted and proved: `LinearSVM` and `LogisticRegression`.
+
+One machine, one for each class against the rest, or one for each pair of classes, which vote.
+`all_classes` fits all classes at once.
+"""
 
 from __future__ import annotations
 
-import math
 import os
 import time
+import warnings
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from separatrix._device import on_host
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.certificates.later_name import LaterName
+from separatrix.core import models
 from separatrix.core.checks import (
+    costs_of,
     one_of,
     positive,
     refuse_huge,
     refuse_infinite,
+    row_weights,
     several_classes,
 )
-from separatrix.core.keeping import keep_gaps, warn_of_gap
-from separatrix.core.linear_model import VotingModel
+from separatrix.core.keeping import (
+    keep_gaps,
+    keep_pairs,
+    keep_support,
+    keep_support_of_pairs,
+    warn_of_gap,
+    watching,
+)
+from separatrix.core.linear_model import VotingModel, pairs_of
+from separatrix.core.models import fresh, seed_of, settings_of
 from separatrix.core.proving import (
+    About,
     Effort,
     Fitted,
-    Naming,
+    Hyperplane,
     first_tolerance,
     solve_and_prove,
+    verdict_of,
 )
-from separatrix.core.row_weights import costs_of, row_weights
-from separatrix.core.settings import seed_of
-from separatrix.core.watching import watching
-from separatrix.errors import DeviceError, UnfinishedWarning
+from separatrix.core.verdict import Verdict
+from separatrix.errors import DeviceError, SeparationWarning, UnfinishedWarning
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
@@ -40,6 +57,17 @@ from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers.linear.choose import SOLVERS
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
+
+__all__ = ["LinearSVM", "LogisticRegression", "NEARLY_FREE", "fit_pairs", "machine_of_a_pair"]
+
+_SUITS = {
+    "hinge": {"interior_point", "dual_coordinate", "gram"},
+    "squared_hinge": {"newton", "dual_coordinate", "gram"},
+    "logistic": {"newton", "gram"},
+}
+_SEPARATED = ("separable", "quasi-separable")
+# The C that stands in for inf where the likelihood has no maximum.
+NEARLY_FREE = 1e6
 
 
 class Machine(VotingModel):
@@ -66,8 +94,7 @@ class Machine(VotingModel):
     _unfinished: type[Warning] = UnfinishedWarning
 
     def _check_cost(self) -> None:
-        if not (isinstance(self.C, float | np.floating) and math.isinf(self.C) and self.C > 0):
-            positive("C", self.C)
+        positive("C", self.C, infinite=True)
 
     def _check_parameters(self, loss: str) -> None:
         self._check_cost()
@@ -83,8 +110,7 @@ class Machine(VotingModel):
         all_at_once = "multinomial" if loss == "logistic" else "direct"
         one_of("multi_class", self.multi_class, ("ovr", "ovo", all_at_once))
         for name in ("max_seconds", "max_passes"):
-            if getattr(self, name) is not None:
-                positive(name, getattr(self, name))
+            positive(name, getattr(self, name), optional=True)
 
     def _prepared(
         self, X: Any, y: Any, sample_weight: Any, loss: str
@@ -172,11 +198,9 @@ class Machine(VotingModel):
             fingerprint = self._name(X, codes, pool)
 
             def work(number: int) -> Fitted:
-                report = None
-                if watch.has_listener:
-                    report = lambda state: watch.report(number, state)  # noqa: E731
-                naming = Naming(fingerprint, names, number if len(problems) > 1 else 1)
-                return solve_and_prove(problems[number], effort, naming, firsts[number], report)
+                about = About(fingerprint, names, number if len(problems) > 1 else 1)
+                problem, first, report = problems[number], firsts[number], watch.listener(number)
+                return solve_and_prove(Hyperplane, problem, effort, about, first, report)
 
             numbers = range(len(problems))
             return list(map(work, numbers) if workers == 1 else pool.map(work, numbers))
@@ -228,8 +252,121 @@ class Machine(VotingModel):
             warn_of_gap(self, stacklevel=6)
 
 
-_SUITS = {
-    "hinge": {"interior_point", "dual_coordinate", "gram"},
-    "squared_hinge": {"newton", "dual_coordinate", "gram"},
-    "logistic": {"newton", "gram"},
-}
+def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> list[Any]:
+    """Fit `machine` as one machine for each pair of classes; return those machines."""
+    X, codes, weights = machine._prepared(X, y, sample_weight, loss)
+    pairs = pairs_of(len(machine.classes_))
+    deadline = machine._effort().deadline
+    cores = machine._cores()
+
+    def work(pair: tuple[int, int]) -> Any:
+        rows = np.flatnonzero(np.isin(codes, pair))
+        one = machine_of_a_pair(machine)
+        if np.isfinite(deadline):
+            one.max_seconds = max(1e-3, deadline - time.perf_counter())
+        return one.fit(X[rows], machine.classes_[codes[rows]], weights[rows])
+
+    workers = 1 if on_device(X) else min(len(pairs), cores)
+    with one_thread(), ThreadPoolExecutor(workers) as pool:
+        machines = list(pool.map(work, pairs))
+    keep_pairs(machine, machines, pairs)
+    if hasattr(machines[0], "support_"):
+        keep_support_of_pairs(machine, machines, pairs, codes)
+    return machines
+
+
+def machine_of_a_pair(machine: Any) -> Any:
+    """Return a machine for two of the classes."""
+    # Class weights are in the weights by now: counted over all rows, as everywhere.
+    plain = {"multi_class": "ovr", "class_weight": None, "warm_start": False, "n_jobs": 1}
+    plain |= {"probability": False} if "probability" in settings_of(machine) else {}
+    return fresh(machine, **plain)
+
+
+class LinearSVM(Machine, models.LinearSVM):
+    """The hyperplane of largest margin; `separatrix.LinearSVM` explains it."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Find the hyperplane and prove how close to the best it is.
+
+        X holds numbers, dense or CSR, and y labels. Probabilities are not calibrated here.
+        """
+        one_of("loss", self.loss, ("hinge", "squared_hinge"))
+        self._fit_rows(X, y, sample_weight)
+        return self
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit one machine, one for each class, one for each pair, or all classes at once."""
+        if self.multi_class == "direct":
+            from separatrix.core.all_classes import fit_direct
+
+            fit_direct(self, X, y, sample_weight)
+        elif self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:
+            fit_pairs(self, X, y, sample_weight, self.loss)
+        else:
+            machines, codes = self._fit_machines(X, y, sample_weight, self.loss)
+            self._keep(machines)
+            keep_support(self, machines, codes)
+        self._calibration = None
+
+
+class LogisticRegression(Machine, models.LogisticRegression):
+    """Class probabilities from a hyperplane; `separatrix.LogisticRegression` explains it."""
+
+    verdict_: Any
+    _verdicts: list[Verdict]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Find the hyperplane and prove how close to the best it is.
+
+        X holds numbers, dense or CSR, and y labels.
+        """
+        self._fit_rows(X, y, sample_weight)
+        self._warn_of_separation(stacklevel=2)
+        return self
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit one machine, one for each class, one for each pair, or all classes at once."""
+        if self.multi_class == "direct":
+            raise ValueError(
+                "multi_class='direct' is for LinearSVM. All classes at once are "
+                "multi_class='multinomial' here."
+            )
+        if self.multi_class == "multinomial":
+            from separatrix.core.all_classes import fit_multinomial
+
+            fit_multinomial(self, X, y, sample_weight)
+            return
+        if self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:
+            machines = fit_pairs(self, X, y, sample_weight, "logistic")
+            found = [one.verdict_ for one in machines if one.verdict_ is not None]
+            self.verdict_ = found or None
+            return
+        verdicts: list[Verdict] = []
+        self._verdicts = verdicts
+        fitted, _ = self._fit_machines(X, y, sample_weight, "logistic")
+        del self._verdicts
+        self._keep(fitted)
+        self.verdict_ = verdicts[0] if len(verdicts) == 1 else verdicts or None
+        if any(verdict.kind in _SEPARATED for verdict in verdicts):
+            self.status_ = Status.INFINITE
+
+    def _warn_of_separation(self, stacklevel: int) -> None:
+        """Say which coefficients run to infinity, for every machine that has such."""
+        if self.status_ is not Status.INFINITE or self.multi_class == "ovo":
+            return
+        verdicts = self.verdict_ if isinstance(self.verdict_, list) else [self.verdict_]
+        for verdict in verdicts:
+            if verdict.kind in _SEPARATED:
+                names = getattr(self, "feature_names_in_", None)
+                warnings.warn(SeparationWarning.about(verdict, names), stacklevel=stacklevel + 1)
+
+    def _answerable(self, problem: MachineProblem) -> MachineProblem:
+        """Where maximum likelihood has no answer, pose the problem of a very large C instead."""
+        if problem.ridge > 0.0:
+            return problem
+        verdict = verdict_of(problem)
+        self._verdicts.append(verdict)
+        if verdict.kind not in _SEPARATED:
+            return problem
+        return replace(problem, costs=NEARLY_FREE * problem.costs, ridge=1.0)

@@ -1,27 +1,42 @@
-"""Solve one machine, prove the answer, and go further where the proof falls short."""
+"""Solve, prove, and go further where the proof falls short: the one flow of every machine.
+
+A method is what differs: how a machine is solved, proved and taken further. `Hyperplane` is that of
+two classes. Those of many classes, kernels and rows in blocks stand beside it in this package.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.certificates.later_name import LaterName
+from separatrix.core.verdict import Verdict, separability_of
 from separatrix.errors import NotSeparableError
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.choose import MachineRun, choose, other_solver
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, go_on
 
-if TYPE_CHECKING:
-    from separatrix.core.verdict import Verdict
+__all__ = [
+    "About",
+    "Effort",
+    "Fitted",
+    "Hyperplane",
+    "Method",
+    "first_tolerance",
+    "proved_gap",
+    "solve_and_prove",
+    "verdict_of",
+]
 
-__all__ = ["Effort", "Fitted", "Naming", "first_tolerance", "solve_and_prove", "verdict_of"]
+Result_co = TypeVar("Result_co", covariant=True)
+Report = Callable[[Any], None]
 
 _TIGHTENINGS = 4
 _FAR_BELOW = 0.1
@@ -34,91 +49,216 @@ _NOTHING_PROVED = 1.001  # the objective is never below 0
 
 @dataclass(frozen=True)
 class Effort:
-    """How far to go, by which solver, and when to stop."""
+    """How far to go, by which solver, when to stop, with what threads and memory."""
 
     tol: float
     solver: str = "auto"
     deadline: float = np.inf  # of time.perf_counter
     max_passes: float = np.inf
     seed: int = 0
+    workers: int = 1
+    cache_bytes: int = 0  # for values of a kernel
+    pool: ThreadPoolExecutor | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The time that is left."""
+        return max(0.0, self.deadline - time.perf_counter())
+
+    def go_on(self, method: Any, state: Any, updates: int, report: Any, slice_size: int) -> Status:
+        """Run a solver for so many updates, or until the time ends."""
+        return go_on(method, state, updates, self.seconds, report, slice_size=slice_size)
 
 
 @dataclass(frozen=True)
-class Naming:
+class About:
     """What a certificate says of the data besides the numbers: their fingerprint and classes."""
 
     fingerprint: Future[str] | LaterName
     classes: tuple[str, ...]
     positive: int = 1
 
+    @classmethod
+    def known(cls, name: str, classes: Any, positive: int = 1) -> About:
+        """Take a fingerprint that is made; "" for a proof that is not handed on."""
+        fingerprint: Future[str] = Future()
+        fingerprint.set_result(name)
+        return cls(fingerprint, tuple(str(name) for name in classes), positive)
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """One machine, solved and proved."""
 
-    weights: np.ndarray
-    signs: np.ndarray
-    proof: DualityGap
+    proof: Any
     status: Status
-    solver: str
     updates: int
     passes: float
-    bias_interval: tuple[float, float]
+    solver: str = ""
+    weights: np.ndarray = field(default_factory=lambda: np.zeros(0))  # [b, w]
+    signs: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    bias_interval: tuple[float, float] = (0.0, 0.0)
+
+
+class Method(Protocol[Result_co]):
+    """A machine under way; made from problem, effort, about, first and report."""
+
+    attempts: int
+
+    def solve(self) -> Status:
+        """Run to the gap aimed at, and say why the run ended."""
+
+    def prove(self, is_last: bool) -> float:
+        """Prove the gap from the data and return it; inf where it is too early for a proof."""
+
+    def tighten(self, status: Status) -> bool:
+        """Aim at a smaller gap; return whether that is any use after a run that ended so."""
+
+    def fitted(self, status: Status) -> Result_co:
+        """Return what was found."""
 
 
 def solve_and_prove(
-    problem: MachineProblem,
+    method: Callable[..., Method[Result_co]],
+    problem: Any,
     effort: Effort,
-    naming: Naming,
+    about: About,
     first: Any = None,
-    report: Callable[[Any], None] | None = None,
-) -> Fitted:
-    """Return the machine, solved to the tolerance or to the end of the budget."""
-    solver = choose(problem) if effort.solver == "auto" else effort.solver
-    if problem.is_hard and solver == "dual_coordinate" and np.isinf(effort.deadline):
-        # Passes do not tell an impossible margin from a slow one; a deadline ends either.
-        refuse_if_inseparable(problem)
-    other = other_solver(problem, solver) if effort.solver == "auto" else None
-    patience = np.inf if other is None else _PATIENT_PASSES
-    run = _begun(problem, solver, effort, patience, first)
-    tol = first_tolerance(problem, effort)
-    for left in reversed(range(_TIGHTENINGS)):
-        status = run.go_on(tol, effort.deadline, report)
-        if status is Status.BUDGET and other is not None and run.state.passes >= patience:
+    report: Report | None = None,
+) -> Result_co:
+    """Solve a problem to a proved gap of at most the tolerance, or to the end of the budget.
+
+    Parameters
+    ----------
+    method : callable
+        Makes a `Method` of the other five: `Hyperplane`, `CrammerSinger`, `InBlocks` and so on.
+    problem : object
+        What the method solves.
+    effort : Effort
+        How far to go, and when to stop.
+    about : About
+        What the certificate says of the data.
+    first : object, default=None
+        Where to start: what another run of this method ended with.
+    report : callable, default=None
+        Takes the state of the solver a few times a second.
+
+    Returns
+    -------
+    Fitted, or what the method returns
+        With the status OPTIMAL where the gap is proved, else why the run ended.
+    """
+    machine = method(problem, effort, about, first, report)
+    for left in reversed(range(machine.attempts)):
+        status = machine.solve()
+        if machine.prove(is_last=not left) <= effort.tol:
+            return machine.fitted(Status.OPTIMAL)
+        if not left or not machine.tighten(status):
+            break
+    return machine.fitted(Status.UNPROVED if status.is_final else status)
+
+
+class Hyperplane:
+    """Two classes, or one against the rest, by the solver that suits the rows."""
+
+    attempts = _TIGHTENINGS
+
+    def __init__(
+        self, problem: MachineProblem, effort: Effort, about: About, first: Any, report: Any
+    ) -> None:
+        self.problem, self.effort, self.about, self.report = problem, effort, about, report
+        automatic = effort.solver == "auto"
+        self.solver = choose(problem) if automatic else effort.solver
+        if problem.is_hard and self.solver == "dual_coordinate" and np.isinf(effort.deadline):
+            # Passes do not tell an impossible margin from a slow one; a deadline ends either.
+            refuse_if_inseparable(problem)
+        self.other = other_solver(problem, self.solver) if automatic else None
+        self.patience = np.inf if self.other is None else _PATIENT_PASSES
+        self.run = self._begun(problem, self.patience, first)
+        self.aim = first_tolerance(problem, effort)
+
+    def _begun(self, problem: MachineProblem, patience: float, first: Any = None) -> MachineRun:
+        return MachineRun(
+            problem,
+            self.solver,
+            tol=self.effort.tol,
+            seed=self.effort.seed,
+            max_passes=min(self.effort.max_passes, patience),
+            first=first,
+        )
+
+    def solve(self) -> Status:
+        """Run the solver; one that many passes have not brought there gives way to another."""
+        status = self.run.go_on(self.aim, self.effort.deadline, self.report)
+        late = self.run.state.passes >= self.patience
+        if status is Status.BUDGET and self.other is not None and late:
             # So many passes should have done: the columns are not made for them.
-            solver, other = other, None
-            run = _begun(problem, solver, effort, np.inf, None)
-            status = run.go_on(tol, effort.deadline, report)
-        claims = run.claims()
-        if not claims.is_settled and status.is_final and left:
-            tol *= 0.1
-            continue
-        proof = _proof(problem, claims.w, claims.alpha, effort, naming)
-        if proof.gap > _NOTHING_PROVED and problem.ridge > 0.0 and not problem.is_hard:
+            self.solver, self.other = self.other, None
+            self.run = self._begun(self.problem, np.inf)
+            status = self.run.go_on(self.aim, self.effort.deadline, self.report)
+        self.claims = self.run.claims()
+        self.is_rough = not self.claims.is_settled and status.is_final
+        return status
+
+    def prove(self, is_last: bool) -> float:
+        """Prove the gap, unless the support vectors are not settled and may yet be."""
+        if self.is_rough and not is_last:
+            return np.inf
+        problem, claims = self.problem, self.claims
+        self.is_rough, self.proof = False, self._proof(claims.w, claims.alpha)
+        if self.proof.gap > _NOTHING_PROVED and problem.ridge > 0.0 and not problem.is_hard:
             # Huge columns drown alpha in the bounds of their rounding: none at all proves more.
-            proof = _proof(problem, claims.w, np.zeros_like(claims.alpha), effort, naming)
-        if proof.gap <= effort.tol:
-            status = Status.OPTIMAL
-            break
-        if not status.is_final:
-            break
-        status = Status.UNPROVED
-        tol *= 1e-3
-    if status is Status.UNPROVED and _needs_no_slack(problem, claims.alpha):
-        claims, proof = _as_hard_margin(problem, solver, effort, naming, claims, proof)
-        status = Status.OPTIMAL if proof.gap <= effort.tol else status
-    if problem.is_hard and not proof.holds and perf_counter() < effort.deadline:
-        refuse_if_inseparable(problem)
-    return Fitted(
-        weights=claims.w,
-        signs=problem.signs,
-        proof=proof,
-        status=status,
-        solver=solver,
-        updates=run.state.updates,
-        passes=run.state.passes,
-        bias_interval=claims.bias_interval,
-    )
+            self.proof = self._proof(claims.w, np.zeros_like(claims.alpha))
+        return float(self.proof.gap)
+
+    def tighten(self, status: Status) -> bool:
+        """Aim lower."""
+        self.aim *= 0.1 if self.is_rough else 1e-3
+        return status.is_final
+
+    def fitted(self, status: Status) -> Fitted:
+        """Return the machine; a hard margin that is not there is refused with its witness."""
+        problem = self.problem
+        if status is Status.UNPROVED and _needs_no_slack(problem, self.claims.alpha):
+            self._take_hard_margin()
+            status = Status.OPTIMAL if self.proof.gap <= self.effort.tol else status
+        if problem.is_hard and not self.proof.holds and self.effort.seconds > 0.0:
+            refuse_if_inseparable(problem)
+        return Fitted(
+            proof=self.proof,
+            status=status,
+            updates=self.run.state.updates,
+            passes=self.run.state.passes,
+            solver=self.solver,
+            weights=self.claims.w,
+            signs=problem.signs,
+            bias_interval=self.claims.bias_interval,
+        )
+
+    def _take_hard_margin(self) -> None:
+        """Take the claims of the hard margin, if they prove more.
+
+        With no slack, and no multiplier above its cost, they are optimal for both machines. Made
+        longer by a hair w has margins above 1 whatever the rounding, for which a large C would
+        charge dearly.
+        """
+        problem, effort = self.problem, self.effort
+        hard = replace(problem, costs=np.where(problem.costs > 0.0, np.inf, 0.0))
+        run = self._begun(hard, np.inf)
+        run.go_on(first_tolerance(hard, effort), effort.deadline, None)
+        found = run.claims()
+        if not (found.alpha <= problem.costs).all():
+            return
+        for hair in _HAIRS:
+            longer = replace(found, w=found.w * (1.0 + hair))
+            again = self._proof(longer.w, longer.alpha)
+            if again.gap < _MARKEDLY * self.proof.gap:
+                self.claims, self.proof = longer, again
+            if self.proof.gap <= effort.tol:
+                break
+
+    def _proof(self, w: np.ndarray, alpha: np.ndarray) -> DualityGap:
+        return proved_gap(self.problem, w, alpha, self.about, self.effort.tol)
 
 
 def _needs_no_slack(problem: MachineProblem, alpha: np.ndarray) -> bool:
@@ -129,32 +269,8 @@ def _needs_no_slack(problem: MachineProblem, alpha: np.ndarray) -> bool:
     return bool((alpha[used] < _FAR_BELOW * problem.costs[used]).all())
 
 
-def _as_hard_margin(
-    problem: MachineProblem, solver: str, effort: Effort, naming: Naming, claims: Any, proof: Any
-) -> tuple[Any, Any]:
-    """Return the claims of the hard margin, if they prove more.
-
-    With no slack, and no multiplier above its cost, they are optimal for both machines. Made longer
-    by a hair w has margins above 1 whatever the rounding, for which a large C would charge dearly.
-    """
-    hard = replace(problem, costs=np.where(problem.costs > 0.0, np.inf, 0.0))
-    run = _begun(hard, solver, effort, np.inf, None)
-    run.go_on(first_tolerance(hard, effort), effort.deadline, None)
-    found = run.claims()
-    if not (found.alpha <= problem.costs).all():
-        return claims, proof
-    for hair in _HAIRS:
-        longer = replace(found, w=found.w * (1.0 + hair))
-        again = _proof(problem, longer.w, longer.alpha, effort, naming)
-        if again.gap < _MARKEDLY * proof.gap:
-            claims, proof = longer, again
-        if proof.gap <= effort.tol:
-            break
-    return claims, proof
-
-
-def _proof(
-    problem: MachineProblem, w: np.ndarray, alpha: np.ndarray, effort: Effort, naming: Naming
+def proved_gap(
+    problem: MachineProblem, w: np.ndarray, alpha: np.ndarray, about: About, tol: float
 ) -> DualityGap:
     """Prove the two bounds from the data."""
     return DualityGap.proved(
@@ -167,10 +283,10 @@ def _proof(
         intercept=problem.rows.fit_intercept,
         bias_penalty=problem.bias_penalty,
         ridge=problem.ridge,
-        positive=naming.positive,
-        data_sha256=naming.fingerprint.result(),
-        tol=effort.tol,
-        classes=naming.classes,
+        positive=about.positive,
+        data_sha256=about.fingerprint.result(),
+        tol=tol,
+        classes=about.classes,
     )
 
 
@@ -182,24 +298,8 @@ def first_tolerance(problem: MachineProblem, effort: Effort) -> float:
     return effort.tol
 
 
-def _begun(
-    problem: MachineProblem, solver: str, effort: Effort, patience: float, first: Any
-) -> MachineRun:
-    return MachineRun(
-        problem,
-        solver,
-        tol=effort.tol,
-        seed=effort.seed,
-        max_passes=min(effort.max_passes, patience),
-        first=first,
-    )
-
-
 def verdict_of(problem: MachineProblem) -> Verdict:
     """Return whether the rows that count are separable."""
-    # Only this needs exact arithmetic: machines are solved without it.
-    from separatrix.core.separability import separability_of
-
     used = np.flatnonzero(problem.costs > 0.0)
     X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
     return separability_of(X, problem.signs[used], problem.rows.fit_intercept)

@@ -1,11 +1,12 @@
-"""Separability of rows in memory: decide, prove, tell."""
+"""Separability of rows in memory: decide, and prove what was decided."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,59 +20,132 @@ from separatrix.certificates.partition import (
 )
 from separatrix.certificates.separation import Separation, check_separation, margin_range
 from separatrix.core.checks import two_classes
-from separatrix.core.verdict import Verdict, Witness
 from separatrix.problem.decimals import decimal_places, times_powers_of_ten
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.separability.decide import Claim, decide
-from separatrix.solvers.separability.infinite import infinite_coefficients
-from separatrix.solvers.separability.larger_margin import MOST_ENTRIES, larger_margin
 
-__all__ = ["Separability", "separability_of", "verdict_on"]
+# Solvers are loaded when rows are decided: to read a verdict needs none of them.
+if TYPE_CHECKING:
+    from separatrix.solvers.separability.decide import Claim
+
+__all__ = [
+    "Decision",
+    "Separability",
+    "Witness",
+    "as_floats",
+    "as_integers",
+    "checked_witness",
+    "decided_labels",
+    "decided_rows",
+]
+
+_ROWS_SHOWN = 6
+_DIGITS_SHOWN = 7
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Rows whose positive integer multiples ``y_i [1, x_i]`` sum to zero: no w separates them."""
+
+    rows: tuple[int, ...]
+    multipliers: tuple[int, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the witness as JSON can hold it."""
+        return {"rows": list(self.rows), "multipliers": [hex(m) for m in self.multipliers]}
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        terms = [
+            f"{_short(m)} x row {r}"
+            for m, r in zip(self.multipliers[:_ROWS_SHOWN], self.rows, strict=False)
+        ]
+        more = len(self.rows) - len(terms)
+        if more > 0:
+            terms.append(f"{more} more")
+        return f"{_listed(self.rows)} cannot be separated: {' + '.join(terms)} = 0"
+
+
+def _short(number: int) -> str:
+    """Write a long integer by its first digits."""
+    bits = number.bit_length()
+    if bits <= 64:
+        return f"{number}" if len(str(number)) <= _DIGITS_SHOWN else f"{number:.3g}"
+    digits = round(bits * 0.30103)
+    return f"about 1e{digits}"
+
+
+def _listed(rows: tuple[int, ...]) -> str:
+    if len(rows) == 1:
+        return f"Row {rows[0]}"
+    shown = [str(row) for row in rows[:_ROWS_SHOWN]]
+    if len(rows) > _ROWS_SHOWN:
+        return f"Rows {', '.join(shown)} and {len(rows) - _ROWS_SHOWN} more"
+    return f"Rows {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What was decided, and proved; `Verdict` explains the fields.
+
+    `infinite` and `certificate` take their time, and are worked out when they are called.
+    """
+
+    kind: str
+    weights: np.ndarray | None = None
+    intercept: float | None = None
+    margin: float | None = None
+    witness: Witness | None = None
+    boundary: np.ndarray | None = None
+    infinite: Callable[[], np.ndarray] | None = None
+    certificate: Callable[[], Partition | Separation] | None = None
+    bound: float | None = None
+    classes: tuple[str, ...] = ()
+    n_rows: int = 0
+    note: str = ""
 
 
 class Separability:
     """Gives messages about X and y a name to speak of."""
 
 
-def separability_of(
+def decided_labels(
     X: Any, y: Any, fit_intercept: bool = True, *, decimal: bool = False
-) -> Verdict:
+) -> Decision:
     """Decide whether a hyperplane separates two classes; X holds finite numbers, y labels.
 
     `decimal` decides on the decimals as written instead of on the stored floats.
-
-    >>> separability_of(np.array([[0.0], [1.0], [2.0]]), np.array(["a", "b", "a"])).kind
-    'overlapping'
     """
     classes, signs = two_classes(Separability(), y, "Set one class against all others: y == {0!r}.")
     names = tuple(str(name) for name in classes)
     problem = SignedProblem(X.astype(np.float64, copy=False), signs, fit_intercept)
     if not decimal:
-        return verdict_on(problem, names)
+        return decided_rows(problem, names)
     places = decimal_places(problem.X)
     scaled = SignedProblem(times_powers_of_ten(problem.X, places), signs, fit_intercept)
-    verdict = verdict_on(scaled, names, places)
-    stored = verdict_on(problem, names)
-    if stored.kind != verdict.kind:
-        verdict.note = (
-            f"This is true of the decimals as written; the stored floats are {stored.kind}."
-        )
-    return verdict
+    decision, stored = decided_rows(scaled, names, places), decided_rows(problem, names)
+    if stored.kind == decision.kind:
+        return decision
+    note = f"This is true of the decimals as written; the stored floats are {stored.kind}."
+    return replace(decision, note=note)
 
 
-def verdict_on(problem: SignedProblem, classes: tuple[str, ...], places: Integers = ()) -> Verdict:
+def decided_rows(
+    problem: SignedProblem, classes: tuple[str, ...], places: Integers = ()
+) -> Decision:
     """Decide a signed problem; ``certificates`` checks every claim before it is returned."""
+    from separatrix.solvers.separability.decide import decide
+
     rows = SignedRows(problem.X, problem.signs, problem.fit_intercept)
     claim = decide(rows)
     about = _About(problem, classes, places)
     builders = {"separable": _separable, "quasi-separable": _partition, "overlapping": _partition}
-    verdict = builders[claim.kind](about, rows, claim) if claim.kind in builders else None
-    if verdict is not None:
-        return verdict
+    decision = builders[claim.kind](about, rows, claim) if claim.kind in builders else None
+    if decision is not None:
+        return decision
     bound = claim.bound if claim.bound is not None else 0.0
-    witness = None if places else _checked_witness(problem, claim)
-    return Verdict(
+    witness = None if places else checked_witness(problem, claim)
+    return Decision(
         "undecided", bound=bound, witness=witness, classes=classes, n_rows=problem.n_samples
     )
 
@@ -87,7 +161,9 @@ class _About:
         problem = self.problem
         return Partition(
             kind=kind,
-            weights=_whole(claim.direction, problem.fit_intercept) if kind != "overlap" else (),
+            weights=as_integers(claim.direction, problem.fit_intercept)
+            if kind != "overlap"
+            else (),
             rows=tuple(claim.rows or ()),
             multipliers=tuple(claim.multipliers or ()),
             others=claim.others,
@@ -106,14 +182,15 @@ class _About:
         return np.concatenate([w[:1], w[1:] * 10.0 ** np.array(self.places)])
 
 
-def _whole(direction: list[Fraction] | None, intercept: bool) -> Integers:
+def as_integers(direction: list[Fraction] | None, intercept: bool) -> Integers:
     """Write a direction as integers ``[b, w_1, ..., w_d]``."""
     values = [*([] if intercept else [Fraction(0)]), *(direction or [])]
     common = lcm(*(v.denominator for v in values))
     return tuple(v.numerator * (common // v.denominator) for v in values)
 
 
-def _floats(weights: Integers) -> np.ndarray:
+def as_floats(weights: Integers) -> np.ndarray:
+    """Write integers as floats of a moderate size: the same direction, rounded."""
     size = max(max(abs(w).bit_length() for w in weights) - 1, 0)
     return np.array([w / (1 << size) for w in weights])
 
@@ -122,16 +199,20 @@ def _infinite(rows: SignedRows, claim: Claim) -> Callable[[], np.ndarray]:
     overlapping = claim.kind == "overlapping"
 
     def work_out() -> np.ndarray:
+        from separatrix.solvers.separability.infinite import infinite_coefficients
+
         found = infinite_coefficients(rows, claim.direction, claim.basis, overlapping)
         return found if rows.fit_intercept else np.concatenate([[0.0], found])
 
     return work_out
 
 
-def _separable(about: _About, rows: SignedRows, claim: Claim) -> Verdict | None:
+def _separable(about: _About, rows: SignedRows, claim: Claim) -> Decision | None:
+    from separatrix.solvers.separability.larger_margin import MOST_ENTRIES
+
     problem = about.problem
-    weights = _whole(claim.direction, problem.fit_intercept)
-    w = _floats(weights)
+    weights = as_integers(claim.direction, problem.fit_intercept)
+    w = as_floats(weights)
     least, _ = margin_range(problem, w[None])
     if least > 0 and problem.n_samples * problem.dimension <= MOST_ENTRIES and not about.places:
         w, least = _widened(rows, problem, w, least)
@@ -148,7 +229,7 @@ def _separable(about: _About, rows: SignedRows, claim: Claim) -> Verdict | None:
     if least > 0 and largest > 0.0:
         length = float(np.linalg.norm(original[1:] / largest))  # neither over- nor underflows
         margin = float(least / Fraction(largest)) / length
-    return Verdict(
+    return Decision(
         "separable",
         weights=original[1:],
         intercept=float(original[0]),
@@ -164,6 +245,8 @@ def _widened(
     rows: SignedRows, problem: SignedProblem, w: np.ndarray, least: Fraction
 ) -> tuple[np.ndarray, Fraction]:
     """Look for a larger margin, and take it if it is proved to separate."""
+    from separatrix.solvers.separability.larger_margin import larger_margin
+
     start = 0 if rows.fit_intercept else 1
     found = np.concatenate([np.zeros(start), larger_margin(rows, w[start:])])
     if not np.isfinite(found).all():
@@ -172,19 +255,19 @@ def _widened(
     return (found, proved) if proved > 0 else (w, least)
 
 
-def _partition(about: _About, rows: SignedRows, claim: Claim) -> Verdict | None:
+def _partition(about: _About, rows: SignedRows, claim: Claim) -> Decision | None:
     problem = about.problem
     kind = "overlap" if claim.kind == "overlapping" else "quasi"
     certificate = about.partition(kind, claim)
     signs = proved_signs(problem, certificate)
     if signs is None:
         return None
-    witness = _checked_witness(problem, claim)
+    witness = checked_witness(problem, claim)
     weights = intercept = None
     if kind == "quasi":
-        original = about.original(_floats(certificate.weights))
+        original = about.original(as_floats(certificate.weights))
         weights, intercept = original[1:], float(original[0])
-    return Verdict(
+    return Decision(
         claim.kind,
         weights=weights,
         intercept=intercept,
@@ -197,12 +280,16 @@ def _partition(about: _About, rows: SignedRows, claim: Claim) -> Verdict | None:
     )
 
 
-def _checked_witness(problem: SignedProblem, claim: Claim) -> Witness | None:
+def checked_witness(
+    problem: SignedProblem, claim: Claim, numbers: np.ndarray | None = None
+) -> Witness | None:
+    """Return the witness of a claim, if it is one; `numbers` are those of the rows in the data."""
     if claim.witness is None:
         return None
     chosen, multipliers = claim.witness
     part = SignedProblem(problem.X[chosen], problem.signs[chosen], problem.fit_intercept)
     if not proves_gordan(part, tuple(multipliers)):
         return None
-    order = np.argsort(chosen, kind="stable").tolist()
-    return Witness(tuple(chosen[i] for i in order), tuple(multipliers[i] for i in order))
+    named = chosen if numbers is None else numbers[chosen].tolist()
+    order = np.argsort(named, kind="stable").tolist()
+    return Witness(tuple(named[i] for i in order), tuple(multipliers[i] for i in order))

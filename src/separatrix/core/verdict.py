@@ -1,65 +1,26 @@
-"""The answer to "is it separable?", with its proof."""
+"""The answer to "is it separable?", with its proof; and whether a file's answer follows from it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.canonical import problem_from
-from separatrix.certificates.partition import Partition, proves_gordan
+from separatrix.certificates.partition import Integers, Partition, proved_signs, proves_gordan
 from separatrix.certificates.separation import Separation
-from separatrix.core.verdict_fields import fields_follow
+from separatrix.core.separability import Witness, as_floats, decided_labels, decided_rows
 from separatrix.problem.decimals import times_powers_of_ten
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import SignedProblem, as_matrix
 
-__all__ = ["Verdict", "Witness"]
+__all__ = ["Verdict", "Witness", "separability_of", "verdict_on"]
 
 FORMAT = "separatrix-verdict-1"
 KINDS = {"separation": "separable", "quasi": "quasi-separable", "overlap": "overlapping"}
-_ROWS_SHOWN = 6
-_DIGITS_SHOWN = 7
-
-
-@dataclass(frozen=True)
-class Witness:
-    """Rows whose positive integer multiples ``y_i [1, x_i]`` sum to zero: no w separates them."""
-
-    rows: tuple[int, ...]
-    multipliers: tuple[int, ...]
-
-    def __str__(self) -> str:
-        """Say it in words."""
-        terms = [
-            f"{_short(m)} x row {r}"
-            for m, r in zip(self.multipliers[:_ROWS_SHOWN], self.rows, strict=False)
-        ]
-        more = len(self.rows) - len(terms)
-        if more > 0:
-            terms.append(f"{more} more")
-        return f"{_listed(self.rows)} cannot be separated: {' + '.join(terms)} = 0"
-
-
-def _short(number: int) -> str:
-    """Write a long integer by its first digits."""
-    bits = number.bit_length()
-    if bits <= 64:
-        return f"{number}" if len(str(number)) <= _DIGITS_SHOWN else f"{number:.3g}"
-    digits = round(bits * 0.30103)
-    return f"about 1e{digits}"
-
-
-def _listed(rows: tuple[int, ...]) -> str:
-    if len(rows) == 1:
-        return f"Row {rows[0]}"
-    shown = [str(row) for row in rows[:_ROWS_SHOWN]]
-    if len(rows) > _ROWS_SHOWN:
-        return f"Rows {', '.join(shown)} and {len(rows) - _ROWS_SHOWN} more"
-    return f"Rows {', '.join(shown[:-1])} and {shown[-1]}"
+_ROUNDING, _DISTANCE = 1e-12, 1e-6
 
 
 class Verdict:
@@ -106,8 +67,8 @@ class Verdict:
         margin: float | None = None,
         witness: Witness | None = None,
         boundary: np.ndarray | None = None,
-        infinite: Callable[[], np.ndarray | None] = lambda: None,
-        certificate: Callable[[], Partition | Separation | None] = lambda: None,
+        infinite: Callable[[], np.ndarray | None] | None = None,
+        certificate: Callable[[], Partition | Separation | None] | None = None,
         bound: float | None = None,
         classes: tuple[str, ...] = (),
         n_rows: int = 0,
@@ -123,12 +84,12 @@ class Verdict:
     @cached_property
     def infinite(self) -> np.ndarray | None:
         """Where the logistic coefficients run; worked out when first needed."""
-        return self._infinite()
+        return None if self._infinite is None else self._infinite()
 
     @cached_property
     def certificate(self) -> Partition | Separation | None:
         """The proof; the data's fingerprint is taken when first needed."""
-        return self._certificate()
+        return None if self._certificate is None else self._certificate()
 
     def __bool__(self) -> bool:
         """Refuse to be taken for a yes: three answers do not fit into two."""
@@ -146,7 +107,7 @@ class Verdict:
         if KINDS[kind] != self.kind:
             return False
         from_file = self._sentence is not None
-        if from_file and not (self._sentence == str(self) and fields_follow(self, X, y)):
+        if from_file and not (self._sentence == str(self) and _fields_follow(self, X, y)):
             return False
         return self.witness is None or self.witness_holds(X, y)
 
@@ -217,8 +178,7 @@ class Verdict:
             "weights": None if self.weights is None else [v.hex() for v in self.weights.tolist()],
             "intercept": None if self.intercept is None else self.intercept.hex(),
             "margin": None if self.margin is None else self.margin.hex(),
-            "witness": witness
-            and {"rows": list(witness.rows), "multipliers": [hex(m) for m in witness.multipliers]},
+            "witness": witness and witness.plain(),
             "boundary": self.boundary.tolist() if self.kind == "quasi-separable" else [],
             "infinite": None if self.infinite is None else [str(v) for v in self.infinite.tolist()],
             "bound": None if self.bound is None else self.bound.hex(),
@@ -262,3 +222,108 @@ class Verdict:
         )
         verdict._sentence = str(whole["sentence"])
         return verdict
+
+
+# ---- deciding
+
+
+def separability_of(
+    X: Any, y: Any, fit_intercept: bool = True, *, decimal: bool = False
+) -> Verdict:
+    """Decide whether a hyperplane separates two classes; X holds finite numbers, y labels.
+
+    `decimal` decides on the decimals as written instead of on the stored floats.
+
+    >>> separability_of(np.array([[0.0], [1.0], [2.0]]), np.array(["a", "b", "a"])).kind
+    'overlapping'
+    """
+    return Verdict(**vars(decided_labels(X, y, fit_intercept, decimal=decimal)))
+
+
+def verdict_on(problem: SignedProblem, classes: tuple[str, ...], places: Integers = ()) -> Verdict:
+    """Decide a signed problem; ``certificates`` checks every claim before it is returned."""
+    return Verdict(**vars(decided_rows(problem, classes, places)))
+
+
+# ---- a verdict from a file
+
+
+def _fields_follow(verdict: Any, X: Any, y: Any) -> bool:
+    """Whether classes, rows, hyperplane, margin, boundary, `infinite` and note are as they say.
+
+    The certificate has been checked for these data.
+    """
+    proof = verdict.certificate
+    problem = problem_from(X, y, proof.intercept)
+    names = tuple(str(name) for name in np.unique(np.asarray(y)))
+    if not isinstance(problem, SignedProblem) or verdict.bound is not None:
+        return False
+    if (tuple(verdict.classes), verdict.n_rows) != (names, problem.n_samples):
+        return False
+    if (proof.classes, proof.n_rows, proof.n_features) != (names, *problem.X.shape):
+        return False
+    return (
+        _hyperplane_follows(verdict, proof)
+        and _margin_follows(verdict, problem)
+        and _boundary_follows(verdict, problem, proof)
+        and _infinite_follows(verdict, X, y, proof)
+    )
+
+
+def _hyperplane_follows(verdict: Any, proof: Partition | Separation) -> bool:
+    """Whether weights and intercept are those proved, in floats."""
+    if isinstance(proof, Separation):
+        expected: Any = np.array(proof.weights[0])
+    elif proof.kind == "overlap":
+        return verdict.weights is None and verdict.intercept is None
+    else:
+        expected = as_floats(proof.weights)
+        if proof.decimals:
+            expected[1:] *= 10.0 ** np.array(proof.decimals)
+    if verdict.weights is None or verdict.intercept is None:
+        return False
+    found = np.concatenate([[verdict.intercept], verdict.weights])
+    room = _ROUNDING * abs(expected) if getattr(proof, "decimals", ()) else 0.0
+    return found.shape == expected.shape and bool((abs(found - expected) <= room).all())
+
+
+def _margin_follows(verdict: Any, problem: SignedProblem) -> bool:
+    """Whether the margin is the least distance of a row, up to rounding; none is always true."""
+    if verdict.margin is None:
+        return True
+    if verdict.kind != "separable" or verdict.weights is None:
+        return False
+    w = np.concatenate([[verdict.intercept], verdict.weights])
+    largest = float(abs(w[1:]).max(initial=0.0))
+    if largest == 0.0:
+        return False
+    w = w / largest
+    length = float(np.linalg.norm(w[1:]))
+    least = float(problem.margins(w).min()) / length
+    room = _ROUNDING * (float((abs(problem.X) @ abs(w[1:])).max()) + abs(w[0])) / length
+    return bool(abs(verdict.margin - least) <= _DISTANCE * abs(least) + room)
+
+
+def _boundary_follows(verdict: Any, problem: SignedProblem, proof: Partition | Separation) -> bool:
+    """Whether the rows on the boundary are those proved to be there; an overlap names none."""
+    if verdict.kind != "quasi-separable":
+        return len(verdict.boundary) == 0
+    assert isinstance(proof, Partition), "only a partition proves a quasi-separation"
+    if proof.decimals:
+        scaled = times_powers_of_ten(problem.X, proof.decimals)
+        problem = SignedProblem(scaled, problem.signs, problem.fit_intercept)
+    signs = proved_signs(problem, proof)
+    return signs is not None and np.array_equal(np.flatnonzero(signs == 0), verdict.boundary)
+
+
+def _infinite_follows(verdict: Any, X: Any, y: Any, proof: Partition | Separation) -> bool:
+    """Whether coefficients run where they are worked out to run again, and the note is the same."""
+    if verdict.infinite is None and not verdict.note:
+        return True
+    decimal = bool(getattr(proof, "decimals", ()))
+    again = decided_labels(as_matrix(X), np.asarray(y), proof.intercept, decimal=decimal)
+    if (again.kind, again.note) != (verdict.kind, verdict.note):
+        return False
+    if verdict.infinite is None or again.infinite is None:
+        return verdict.infinite is None
+    return np.array_equal(again.infinite(), verdict.infinite, equal_nan=True)

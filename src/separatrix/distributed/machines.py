@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.core.checks import one_of
+from separatrix.core.partitioned import fit_rows
 from separatrix.distributed.engine import client_or_current
 from separatrix.distributed.placing import placed
 from separatrix.estimators import linear_svm, logistic_regression
-from separatrix.estimators._partitioned import fit_rows
 
 __all__ = ["LinearSVM", "LogisticRegression"]
 

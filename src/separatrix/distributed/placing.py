@@ -14,11 +14,11 @@ import scipy.sparse as sp
 from dask.distributed import Client
 
 from separatrix.certificates.canonical import sha256_of_blocks
+from separatrix.core.partitioned import Rows, fingerprint_of
 from separatrix.data.block_store import StoredBlock, open_block, verify_block
 from separatrix.data.partitions import Partitions, open_partitions
 from separatrix.distributed.engine import DaskEngine
 from separatrix.errors import DataError
-from separatrix.estimators._partitioned import Rows, fingerprint_of
 from separatrix.problem.blocks import Block
 from separatrix.problem.signed import as_matrix
 

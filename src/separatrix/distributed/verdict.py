@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from separatrix.core.partitioned_verdict import verdict_on_rows
 from separatrix.core.verdict import Verdict
 from separatrix.distributed.engine import client_or_current
 from separatrix.distributed.placing import placed
-from separatrix.estimators._partitioned_verdict import verdict_on_rows
 
 __all__ = ["separability"]
 

@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.linear_model import LinearModel
-from separatrix.estimators._on_device import scores_on_device
-from separatrix.estimators._validate import new_data
+from separatrix.estimators._validate import new_data, scores_on_device
 from separatrix.solvers.running.drive import Status
 
 _WEIGHTS_SHOWN = 5
@@ -22,6 +21,7 @@ _WEIGHTS_SHOWN = 5
 class LinearClassifier(LinearModel, ClassifierMixin, BaseEstimator):
     """A classifier by the sign, or the largest, of ``w.x + b``."""
 
+    takes_many_classes = True
     status_: Status
     n_iter_: int
     n_passes_: float
@@ -29,6 +29,7 @@ class LinearClassifier(LinearModel, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = self.takes_many_classes
         return tags
 
     def _new_rows(self, X: Any) -> Any:

@@ -12,8 +12,7 @@ from separatrix._device import guarded, needs_torch, on_host, resolve, rows_on
 from separatrix.core.checks import refuse_huge
 from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._brought import brought
-from separatrix.estimators._validate import new_data, training_data
+from separatrix.estimators._validate import brought, new_data, training_data
 from separatrix.problem.kernels import Kernel, check_gram, kernel_of
 from separatrix.problem.signed import as_matrix
 from separatrix.solvers.kernels.device_kernel import KERNELS_ON_DEVICE, device_kernel_scores

@@ -17,16 +17,30 @@ from separatrix.core.checks import refuse_huge
 from separatrix.core.proving import first_tolerance
 from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._frames import numbered
-from separatrix.estimators._on_device import device_data, name_of_rows
-from separatrix.estimators._validate import training_data
-from separatrix.estimators._watch import CallbackSupport
-from separatrix.estimators._weights import checked_weights
+from separatrix.estimators._validate import (
+    checked_weights,
+    device_data,
+    name_of_rows,
+    training_data,
+)
+from separatrix.estimators.replay import numbered
 from separatrix.problem.device_rows import on_device
 from separatrix.solvers.linear.choose import choose
 from separatrix.solvers.linear.replay import MachineFrame, replay_machine
 
-__all__ = ["Machine"]
+__all__ = ["CallbackSupport", "Machine", "with_callbacks"]
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupport
+    from sklearn.callback import with_callbacks
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupport:  # type: ignore[no-redef]
+        """Nothing to support: this scikit-learn has no callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method as it is."""
+        return method
 
 
 class Machine(CallbackSupport, LinearClassifier, core.Machine):

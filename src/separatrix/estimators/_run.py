@@ -1,4 +1,4 @@
-"""One run of an iterative method, as both `fit` and `sx.replay` make it."""
+"""One run of an iterative method, as both `fit` and `sx.replay` make it, and its first weights."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.checks import positive
+from separatrix.errors import DataError
 from separatrix.problem.equilibrate import weights_of_undivided
 from separatrix.problem.packing import packed, packed_weights, packing_order, unpacked_weights
 from separatrix.solvers.running.drive import NO_LIMIT
 
 _SINGLE_UPDATES = 1_000_000
 _WHOLE_PASSES = 10_000
+_SMALL = 0.01
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,8 @@ class Run:
     ) -> Run:
         """Read the budgets of an estimator; where an update costs a pass, allow fewer of them."""
         for name in ("max_updates", "max_passes", "max_seconds"):
-            value = getattr(estimator, name)
-            if value is not None:
-                positive(name, value, whole=name == "max_updates")
+            whole = name == "max_updates"
+            positive(name, getattr(estimator, name), whole=whole, optional=True)
         updates = estimator.max_updates
         if updates is None:
             updates = _WHOLE_PASSES if whole_passes else _SINGLE_UPDATES
@@ -75,3 +76,30 @@ class Run:
             problem = packed(problem, order)
         budget = min(int(updates), NO_LIMIT)
         return cls(method, problem, settings, budget, seconds, given, exponents, order)
+
+
+def first_weights(init: Any, problem: Any, seed: int) -> np.ndarray:
+    """Return zeros, small random numbers, or the weights given.
+
+    Weights given are one row of [intercept, features] for two classes, one row for each class
+    where there are more.
+    """
+    if isinstance(init, str):
+        if init == "zeros":
+            return np.zeros(problem.dimension)
+        if init == "random":
+            draws = np.random.default_rng(seed).normal(scale=_SMALL, size=problem.dimension)
+            return np.asarray(problem.homogeneous(*problem.weights(draws)))
+        raise ValueError(f"init must be 'zeros', 'random' or an array. Got {init!r} instead.")
+    w = np.asarray(init, dtype=np.float64).ravel()
+    if w.size != problem.dimension:
+        raise ValueError(
+            f"init must hold {problem.dimension} numbers, intercept first. Got {w.size} instead."
+        )
+    if not np.isfinite(w).all():
+        raise DataError("init must hold finite numbers.")
+    coef, intercept = problem.weights(w)
+    kept = problem.homogeneous(coef, intercept)
+    if not np.array_equal(kept, w):
+        raise ValueError("init must begin with 0 where fit_intercept=False: there is no intercept.")
+    return np.asarray(kept)

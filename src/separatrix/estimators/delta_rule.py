@@ -8,11 +8,10 @@ import numpy as np
 
 from separatrix.certificates.separation import check_separation
 from separatrix.core.checks import one_of, positive, two_classes
-from separatrix.core.settings import seed_of
+from separatrix.core.models import seed_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._run import Run
-from separatrix.estimators._start import first_weights
+from separatrix.estimators._run import Run, first_weights
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
@@ -27,26 +26,26 @@ class DeltaRule(LinearClassifier):
 
     Parameters
     ----------
-    thresholded : bool
+    thresholded : bool, default=False
         Whether the error compares signs, ``t - sign(w.x)``, or values, ``t - w.x``.
-    update : {"batch", "minibatch", "single"}
+    update : {"batch", "minibatch", "single"}, default="batch"
         All rows, `batch_size` rows, or one row (incremental) for each move.
-    order : {"cyclic", "random"}
+    order : {"cyclic", "random"}, default="cyclic"
         How rows are visited in the smaller blocks.
-    batch_size : int
+    batch_size : int, default=32
         For ``update="minibatch"``.
-    learning_rate : float or "auto"
+    learning_rate : float or "auto", default="auto"
         "auto" takes half of the largest rate that cannot diverge (0.1 when thresholded).
-    init : "zeros", "random" or array
+    init : "zeros", "random" or array, default="zeros"
         The first weights: intercept first, then one for each feature.
-    tol : float or None
+    tol : float or None, default=1e-6
         Stop when the loss has changed by less than this share over each of five passes.
-    max_updates, max_passes, max_seconds : budgets
+    max_updates, max_passes, max_seconds : number or None, default=None
         Whichever is spent first ends the fit, with a warning. ``max_updates=None`` means 1,000,000
         (10,000 batches).
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         For the random order and the random start.
 
     Attributes
@@ -70,6 +69,7 @@ class DeltaRule(LinearClassifier):
     [0, 1]
     """
 
+    takes_many_classes = False
     loss_: float
     learning_rate_: float
 
@@ -102,18 +102,12 @@ class DeltaRule(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _run(self, X: Any, y: Any) -> Run:
         """Pose the problem and the settings that `fit` and `sx.replay` share."""
         one_of("update", self.update, ("batch", "minibatch", "single"))
         one_of("order", self.order, ("cyclic", "random"))
         positive("batch_size", self.batch_size, whole=True)
-        if self.tol is not None:
-            positive("tol", self.tol, zero=True)
+        positive("tol", self.tol, zero=True, optional=True)
         if self.learning_rate != "auto":
             positive("learning_rate", self.learning_rate)
         X, y = training_data(self, X, y)

@@ -11,13 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.fisher import check_fisher
 from separatrix.certificates.fisher_classes import prove_fisher_directions
-from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.checks import one_of, positive, several_classes, share_or_name
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._brought import brought
-from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._validate import new_data, training_data
-from separatrix.estimators._weights import weighted_rows
+from separatrix.estimators._validate import (
+    brought,
+    new_data,
+    training_data,
+    weighted_rows,
+    worked_on,
+)
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers.closed_forms.fisher import Discriminant, solve_fisher
 from separatrix.solvers.closed_forms.scatter import FORMED
@@ -44,22 +47,22 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
 
     Parameters
     ----------
-    threshold : {"mean", "gaussian"} or 2 x 2 array
+    threshold : {"mean", "gaussian"} or 2 x 2 array, default="mean"
         "mean": at the mean of all rows, ``w.x = w.m``, as in the lecture (for many classes, where
         it gives no rule, the nearest class mean in the projection). "gaussian": where
         Gaussian classes of equal covariance are equally probable. An array is a loss
         W(decision, class): where both decisions lose the same, for such classes.
-    direction : {"fisher", "means"}
+    direction : {"fisher", "means"}, default="fisher"
         "means" is the naive ``m_2 - m_1``, for comparison.
-    shrinkage : {"auto", "ledoit-wolf", "pseudo-inverse"} or float from 0 to 1
+    shrinkage : {"auto", "ledoit-wolf", "pseudo-inverse"} or float from 0 to 1, default="auto"
         What to do about S_W, measured in columns of unit variance. "auto" uses it as it is unless
         it is singular, and then shrinks it towards its diagonal by Ledoit and Wolf's share; a
         number is that share.
-    priors : array or None
+    priors : array or None, default=None
         Probabilities of the classes for the Gaussian thresholds; None takes their frequencies.
-    device : {"cpu", "cuda", "cuda:N", "auto"}
+    device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
         Where the scatter of dense rows is computed, if they outnumber the columns (extra gpu).
-    n_components : int or None
+    n_components : int or None, default=None
         How many directions `transform` gives; None gives all.
 
     Attributes
@@ -157,14 +160,8 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         if isinstance(self.threshold, str):
             one_of("threshold", self.threshold, ("mean", "gaussian"))
         one_of("direction", self.direction, ("fisher", "means"))
-        if isinstance(self.shrinkage, str):
-            one_of("shrinkage", self.shrinkage, _NAMED_SHRINKAGES)
-        else:
-            positive("shrinkage", self.shrinkage, zero=True)
-            if self.shrinkage > 1.0:
-                raise ValueError(f"shrinkage must be at most 1. Got {self.shrinkage!r} instead.")
-        if self.n_components is not None:
-            positive("n_components", self.n_components, whole=True)
+        share_or_name("shrinkage", self.shrinkage, _NAMED_SHRINKAGES)
+        positive("n_components", self.n_components, whole=True, optional=True)
 
     def _adopt(self, found: Discriminant, shift: float) -> None:
         two = len(self.classes_) == 2

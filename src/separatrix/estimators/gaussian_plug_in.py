@@ -13,11 +13,10 @@ from separatrix.certificates.gaussian_estimates import (
     GaussianEstimates,
     prove_gaussian_estimates,
 )
-from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.checks import one_of, positive, several_classes, share_or_name
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._validate import new_data, training_data
-from separatrix.estimators._weights import weighted_rows
+from separatrix.estimators._validate import new_data, training_data, weighted_rows
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers.closed_forms.gaussian import Gaussians, estimate_gaussians
 from separatrix.solvers.closed_forms.gaussian_tasks import (
@@ -40,26 +39,26 @@ class GaussianPlugIn(LinearClassifier):
 
     Parameters
     ----------
-    covariance : {"shared", "full", "diagonal"}
+    covariance : {"shared", "full", "diagonal"}, default="shared"
         One for all classes, one for each, or variances alone for each (naive Bayes).
-    priors : array or None
+    priors : array or None, default=None
         Probabilities of the classes; None takes their frequencies. For ``task="bayes"``.
-    loss_matrix : array or None
+    loss_matrix : array or None, default=None
         What decision i loses if the class is j; None loses 1 for every error.
-    reject_cost : float or None
+    reject_cost : float or None, default=None
         What it costs not to decide. Rows whose least expected loss is larger are rejected:
         `predict` gives `reject_label` for them. For ``task="bayes"``.
-    reject_label : str
+    reject_label : str, default="reject"
         What `predict` says of rejected rows; where the labels are no text, it returns objects.
-    task : {"bayes", "minimax", "neyman-pearson"}
+    task : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
         Of two classes with unknown priors, "minimax" makes the larger of the two conditional risks
         least. "neyman-pearson" keeps the error on `bounded_class` at `bound` and makes the other
         least.
-    bound : float
+    bound : float, default=0.05
         For Neyman-Pearson: the largest error allowed on the bounded class.
-    bounded_class : label or None
+    bounded_class : label or None, default=None
         For Neyman-Pearson; None is ``classes_[0]``, which bounds the false alarms.
-    shrinkage : {"auto", "ledoit-wolf"} or float from 0 to 1
+    shrinkage : {"auto", "ledoit-wolf"} or float from 0 to 1, default="auto"
         How much covariances are shrunk towards the variances; "auto" only if they are singular.
 
     Attributes
@@ -186,14 +185,8 @@ class GaussianPlugIn(LinearClassifier):
     def _check_parameters(self) -> None:
         one_of("covariance", self.covariance, ("shared", "full", "diagonal"))
         one_of("task", self.task, _TASKS)
-        if isinstance(self.shrinkage, str):
-            one_of("shrinkage", self.shrinkage, ("auto", "ledoit-wolf"))
-        else:
-            positive("shrinkage", self.shrinkage, zero=True)
-            if self.shrinkage > 1.0:
-                raise ValueError(f"shrinkage must be at most 1. Got {self.shrinkage!r} instead.")
-        if self.reject_cost is not None:
-            positive("reject_cost", self.reject_cost, zero=True)
+        share_or_name("shrinkage", self.shrinkage, ("auto", "ledoit-wolf"))
+        positive("reject_cost", self.reject_cost, zero=True, optional=True)
         positive("bound", self.bound)
         if self.bound >= 1.0:
             raise ValueError(f"bound must be below 1. Got {self.bound!r} instead.")

@@ -26,18 +26,13 @@ class _KernelRule(KernelClassifier):
     max_updates: Any
     max_seconds: Any
     cache_size: Any
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+    takes_many_classes = False
 
     def _begun(self, X: Any, y: Any, method: Any, **settings: Any) -> tuple[Any, Any]:
         """Return X, checked, and the run at its start."""
         positive("max_updates", self.max_updates, whole=True)
         positive("cache_size", self.cache_size)
-        if self.max_seconds is not None:
-            positive("max_seconds", self.max_seconds)
+        positive("max_seconds", self.max_seconds, optional=True)
         X, y = self._kernel_data(X, y)
         self.classes_, signs = two_classes(self, y)
         cache = int(float(self.cache_size) * 2**20)
@@ -86,11 +81,11 @@ class KernelPerceptron(_KernelRule):
     ----------
     kernel, degree, gamma, coef0
         As for `KernelSVM`.
-    max_updates : int
+    max_updates : int, default=100000
         How many mistakes to make at most.
-    max_seconds : float or None
+    max_seconds : float or None, default=None
         A further budget.
-    cache_size : float
+    cache_size : float, default=500.0
         Megabytes for rows of the kernel matrix.
 
     Attributes
@@ -146,14 +141,14 @@ class KernelKozinec(_KernelRule):
 
     Parameters
     ----------
-    epsilon : float or None
+    epsilon : float or None, default=None
         None stops at the first hyperplane that separates. A number goes on until the margin is
         within epsilon of the largest there is (in homogeneous coordinates of the kernel's space).
     kernel, degree, gamma, coef0, cache_size
         As for `KernelSVM`.
-    max_updates : int
+    max_updates : int, default=100000
         How many updates to make at most.
-    max_seconds : float or None
+    max_seconds : float or None, default=None
         A further budget.
 
     Attributes
@@ -202,8 +197,7 @@ class KernelKozinec(_KernelRule):
 
     def fit(self, X: Any, y: Any) -> KernelKozinec:
         """Move to the point of the hull nearest the origin, segment by segment."""
-        if self.epsilon is not None:
-            positive("epsilon", self.epsilon)
+        positive("epsilon", self.epsilon, optional=True)
         state = self._fit(X, y, kernel_kozinec, epsilon=self.epsilon)
         proved = self.certificate_.lower, self.certificate_.upper
         self.margin_bounds_ = proved if np.isfinite(proved).all() else state.bounds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 import warnings
 from collections.abc import Iterator
@@ -16,23 +15,21 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.kernel_gap import KernelGaps, signs_of
-from separatrix.core.checks import one_of, positive, several_classes
-from separatrix.core.one_or_all import one_or_all
-from separatrix.core.row_weights import costs_of
-from separatrix.core.votes import tally
-from separatrix.estimators._frames import numbered
-from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
-from separatrix.estimators._kernel_direct import keep_direct, refuse_direct, solve_kernel_direct
-from separatrix.estimators._kernel_effort import KernelData, KernelEffort
-from separatrix.estimators._kernel_machines import (
-    KernelFitted,
+from separatrix.core.checks import costs_of, one_of, positive, several_classes
+from separatrix.core.keeping import one_or_all
+from separatrix.core.kernel_direct import KernelCrammerSinger, keep_direct, refuse_direct
+from separatrix.core.kernel_machines import (
+    KernelProblem,
     Task,
     first_goal,
+    no_kernel_margin,
     solve_kernel_machines,
 )
-from separatrix.estimators._no_kernel_margin import no_kernel_margin
-from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._weights import row_weights
+from separatrix.core.linear_model import tally
+from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
+from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
+from separatrix.estimators._validate import row_weights, worked_on
+from separatrix.estimators.replay import numbered
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.solvers.kernels import pair_replay
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
@@ -51,29 +48,29 @@ class KernelSVM(KernelClassifier):
 
     Parameters
     ----------
-    C : float
+    C : float, default=1.0
         What a row inside the margin costs; inf for the hard margin in the kernel's space.
-    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or function
+    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or function, default="rbf"
         ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``, ``tanh(gamma x.z + coef0)``,
         ``x.z``, a square matrix in place of X, or ``function(A, B)`` that returns a matrix.
     degree, gamma, coef0
         The kernel's parameters; gamma may be "scale", 1 / (columns * variance), or "auto",
         1 / columns.
-    tol : float
+    tol : float, default=0.001
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
-    cache_size : float
+    cache_size : float, default=500.0
         Megabytes for rows of the kernel matrix.
-    class_weight : None, "balanced" or dict
+    class_weight : None, "balanced" or dict, default=None
         Factors on the sample weights, by class.
-    max_seconds : float or None
+    max_seconds : float or None, default=None
         A budget. Where it ends the fit, the best point so far, its gap, and a warning remain.
-    multi_class : {"ovo", "ovr", "direct"}
+    multi_class : {"ovo", "ovr", "direct"}, default="ovo"
         Several classes: each against each, with votes; each against the rest; or all at once, one
         weight vector a class (Crammer and Singer), for positive kernels and finite C only. Two
         classes: ovo and ovr are the same machine, direct is that one for twice the C.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads over kernel values; None uses every core. The answer does not depend on it.
-    device : {"cpu", "cuda", "cuda:N", "auto"}
+    device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
         Where kernel values of dense rows are computed (the extra gpu: torch). "auto" takes a GPU
         where there is one. A tensor is worked on where it is. Needs a kernel given by its name.
 
@@ -156,15 +153,17 @@ class KernelSVM(KernelClassifier):
         names = self._class_names()
         with one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
             # The fingerprint is made meanwhile; it needs the data and nothing else.
-            fingerprint = pool.submit(sha256, data_of(X, codes, len(names), True))
+            about = About(pool.submit(sha256, data_of(X, codes, len(names), True)), names)
+            effort = dataclasses.replace(effort, pool=pool)
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
-            data = KernelData(self.kernel_, sorted_X, fingerprint, names, order, place)
             if direct:
-                problem = KernelDirect(codes, len(names), self._costs(weights))
-                found = solve_kernel_direct(data, problem, effort, pool)
+                machine = KernelDirect(codes, len(names), self._costs(weights))
+                problem = KernelProblem(self.kernel_, X, machine)
+                found = solve_and_prove(KernelCrammerSinger, problem, effort, about)
             else:
                 tasks = self._tasks(codes, weights, order)
-                machines = solve_kernel_machines(data, tasks, effort, pool)
+                problem = KernelProblem(self.kernel_, sorted_X, tasks, order, place)
+                machines = solve_kernel_machines(problem, effort, about)
         if direct:
             keep_direct(self, X, codes, found)
         else:
@@ -176,12 +175,10 @@ class KernelSVM(KernelClassifier):
     # ---- posing
 
     def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        if not (isinstance(self.C, float | np.floating) and math.isinf(self.C) and self.C > 0):
-            positive("C", self.C)
+        positive("C", self.C, infinite=True)
         positive("tol", self.tol)
         positive("cache_size", self.cache_size)
-        if self.max_seconds is not None:
-            positive("max_seconds", self.max_seconds)
+        positive("max_seconds", self.max_seconds, optional=True)
         one_of("multi_class", self.multi_class, ("ovo", "ovr", "direct"))
         if self.n_jobs == 0:
             raise ValueError("n_jobs must not be 0. Use None for every core.")
@@ -220,9 +217,9 @@ class KernelSVM(KernelClassifier):
             return None
         return np.argsort(codes, kind="stable")
 
-    def _effort(self) -> KernelEffort:
+    def _effort(self) -> Effort:
         seconds = np.inf if self.max_seconds is None else float(self.max_seconds)
-        return KernelEffort(
+        return Effort(
             tol=float(self.tol),
             cache_bytes=int(float(self.cache_size) * 2**20),
             workers=int(effective_n_jobs(self.n_jobs or -1)),
@@ -232,7 +229,7 @@ class KernelSVM(KernelClassifier):
     # ---- what a fit leaves
 
     def _keep(
-        self, X: Any, codes: np.ndarray, machines: list[KernelFitted], order: np.ndarray | None
+        self, X: Any, codes: np.ndarray, machines: list[Fitted], order: np.ndarray | None
     ) -> None:
         proofs = tuple(_in_given_order(machine.proof, order) for machine in machines)
         several = len(proofs) > 1
@@ -249,7 +246,7 @@ class KernelSVM(KernelClassifier):
         self.gap_ = max(proof.gap for proof in proofs)
         self.intercept_ = np.array([proof.bias for proof in proofs])
         self.n_iter_ = max(machine.updates for machine in machines)
-        self.n_passes_ = float(max(machine.rounds for machine in machines))
+        self.n_passes_ = float(max(machine.passes for machine in machines))
         signs = [signs_of(codes, proof.positive, proof.negative) for proof in proofs]
         shares = np.array([s * p.multipliers for s, p in zip(signs, proofs, strict=True)])
         self._keep_support(X, shares)

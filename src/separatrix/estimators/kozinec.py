@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.certificates.margin_bounds import check_margin_bounds
 from separatrix.core.checks import one_of, positive, two_classes
-from separatrix.core.settings import seed_of
+from separatrix.core.models import seed_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run
@@ -27,18 +27,18 @@ class Kozinec(LinearClassifier):
 
     Parameters
     ----------
-    epsilon : float or None
+    epsilon : float or None, default=None
         None stops at the first separating w. A number goes on until the margin found is within
         epsilon of the largest there is (in homogeneous coordinates).
-    order : {"cyclic", "random", "worst"}
+    order : {"cyclic", "random", "worst"}, default="cyclic"
         How rows are visited: as stored, shuffled for each pass, or the worst of all each time.
-    max_updates : int or None
+    max_updates : int or None, default=None
         None: 1,000,000 (10,000 where every update looks at all rows).
-    max_passes, max_seconds : float or None
+    max_passes, max_seconds : float or None, default=None
         Further budgets. A budget that ends the fit leaves the best point so far and a warning.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         For the random order.
 
     Attributes
@@ -65,6 +65,7 @@ class Kozinec(LinearClassifier):
     True
     """
 
+    takes_many_classes = False
     dual_coef_: np.ndarray
     margin_bounds_: tuple[float, float]
 
@@ -87,16 +88,10 @@ class Kozinec(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _run(self, X: Any, y: Any) -> Run:
         """Pose the problem and the settings that `fit` and `sx.replay` share."""
         one_of("order", self.order, ("cyclic", "random", "worst"))
-        if self.epsilon is not None:
-            positive("epsilon", self.epsilon)
+        positive("epsilon", self.epsilon, optional=True)
         X, y = training_data(self, X, y)
         self.classes_, signs = two_classes(self, y)
         settings = {

@@ -10,14 +10,18 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.least_squares import check_least_squares, targets_of
-from separatrix.core.available import available_unless
 from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.linear_model import available_unless
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._brought import brought
-from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._validate import new_data, regression_data, training_data
-from separatrix.estimators._weights import weighted_rows
+from separatrix.estimators._validate import (
+    brought,
+    new_data,
+    regression_data,
+    training_data,
+    weighted_rows,
+    worked_on,
+)
 from separatrix.solvers.closed_forms.least_squares import Solution, solve_least_squares
 from separatrix.solvers.closed_forms.leave_one_out import leave_one_out
 from separatrix.solvers.running.drive import Status
@@ -39,19 +43,19 @@ class LeastSquares(LinearClassifier):
 
     Parameters
     ----------
-    ridge : float or list of floats
+    ridge : float or list of floats, default=0.0
         The weight of ``|W|^2`` beside the squared error; the intercept is never penalised. Of a
         list the ridge of least leave-one-out error is taken, at the price of one decomposition.
-    task : {"classification", "regression"}
+    task : {"classification", "regression"}, default="classification"
         "regression" predicts the values y themselves, one column or several.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
-    tol : float
+    tol : float, default=1e-9
         What the certificate must prove: exact for data changed by no more than this share, or a
         squared error within this share of the least.
-    max_passes : float or None
+    max_passes : float or None, default=None
         A budget for the iterations on sparse data.
-    device : {"cpu", "cuda", "cuda:N", "auto"}
+    device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
         Where dense rows, more of them than columns, are multiplied (extra gpu). Columns too
         dependent for that are solved on the processor.
 
@@ -155,8 +159,7 @@ class LeastSquares(LinearClassifier):
     def _checked(self) -> np.ndarray:
         one_of("task", self.task, ("classification", "regression"))
         positive("tol", self.tol)
-        if self.max_passes is not None:
-            positive("max_passes", self.max_passes)
+        positive("max_passes", self.max_passes, optional=True)
         several = np.ndim(self.ridge) > 0
         ridges = list(self.ridge) if several else [self.ridge]
         if not ridges:

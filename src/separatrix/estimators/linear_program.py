@@ -8,8 +8,7 @@ import numpy as np
 
 from separatrix.certificates.separation import check_separation
 from separatrix.core.checks import two_classes
-from separatrix.core.separability import verdict_on
-from separatrix.core.verdict import Verdict, Witness
+from separatrix.core.verdict import Verdict, Witness, verdict_on
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
@@ -29,10 +28,10 @@ class LinearProgramHalfspace(LinearClassifier):
 
     Parameters
     ----------
-    slack : bool
+    slack : bool, default=False
         Allow violations and minimise their mean over each class (Bennett and Mangasarian's robust
         linear program), for classes that overlap.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
 
     Attributes
@@ -60,6 +59,7 @@ class LinearProgramHalfspace(LinearClassifier):
     ([0, 1], True)
     """
 
+    takes_many_classes = False
     dual_coef_: np.ndarray
     slack_: np.ndarray
     objective_: float
@@ -69,11 +69,6 @@ class LinearProgramHalfspace(LinearClassifier):
     def __init__(self, slack: bool = False, *, fit_intercept: bool = True) -> None:
         self.slack = slack
         self.fit_intercept = fit_intercept
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def fit(self, X: Any, y: Any) -> LinearProgramHalfspace:
         """Solve the linear program and prove what it claims."""

@@ -1,23 +1,37 @@
-"""The support vector machine, soft and hard margin, as a scikit-learn classifier."""
+"""The support vector machine, soft and hard margin, as a scikit-learn classifier.
+
+Its probabilities are monotone in the score and never contradict the class predicted. Two classes:
+``p = 1 / (1 + exp(-a f))`` with one slope a for f > 0 and one for f < 0, so that p crosses one half
+exactly where the prediction changes. Several: ``softmax(a f)``. The slopes maximise the likelihood
+of held-out folds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_expit, log_softmax
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import _check_sample_weight
 
-from separatrix.core import linear_svm as core
+from separatrix._device import is_tensor, on_host
+from separatrix.core import machine as core
 from separatrix.core.checks import one_of
+from separatrix.core.linear_model import Calibration
 from separatrix.data.partitions import Partitions
-from separatrix.estimators._calibration import held_out_calibration
-from separatrix.estimators._machine import Machine
-from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._pair_replay import replay_each_pair
-from separatrix.estimators._watch import with_callbacks
+from separatrix.estimators._machine import Machine, with_callbacks
+from separatrix.estimators._validate import moved_once, training_data, worked_on
+from separatrix.estimators.replay import replay_each_pair
 from separatrix.solvers.linear.replay import MachineFrame
 
-__all__ = ["LinearSVM"]
+__all__ = ["LinearSVM", "fitted_slopes", "held_out_calibration"]
+
+_FOLDS = 5
+_FLATTEST, _STEEPEST = 1e-6, 1e6
 
 
 class LinearSVM(Machine, core.LinearSVM):
@@ -29,40 +43,40 @@ class LinearSVM(Machine, core.LinearSVM):
 
     Parameters
     ----------
-    C : float
+    C : float, default=1.0
         What a row inside the margin costs; inf for the hard margin.
-    loss : {"hinge", "squared_hinge"}
+    loss : {"hinge", "squared_hinge"}, default="hinge"
         ``max(0, 1 - m)`` or its square.
-    tol : float
+    tol : float, default=1e-4
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
-    solver : {"auto", "newton", "interior_point", "dual_coordinate", "gram"}
+    solver : {"auto", "newton", "interior_point", "dual_coordinate", "gram"}, default="auto"
         The method of solving; auto chooses by the shape of X and the loss.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
-    intercept_penalty : float
+    intercept_penalty : float, default=0.0
         0 leaves b free. 1 adds ``1/2 b^2``, the objective of LIBLINEAR.
-    class_weight : None, "balanced" or dict
+    class_weight : None, "balanced" or dict, default=None
         Factors on the sample weights, by class.
-    max_seconds, max_passes : float or None
+    max_seconds, max_passes : float or None, default=None
         Budgets. One that ends the fit leaves the best point so far, its gap, and a warning.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         For the order of rows in dual coordinate descent.
-    warm_start : bool
+    warm_start : bool, default=False
         Whether to start from the last fit.
-    probability : bool
+    probability : bool, default=False
         Whether to calibrate probabilities on five held-out folds (five more fits).
-    multi_class : {"ovr", "ovo", "direct"}
+    multi_class : {"ovr", "ovo", "direct"}, default="ovr"
         More than two classes: each against the rest; one machine a pair, which vote, ties going to
         the larger sum of margins; or all at once (Crammer and Singer): least
         ``1/2 sum_k |w_k|^2 + C sum_i s_i max_k (1[k != y_i] + f_k(x_i) - f_y(x_i))``, f_k(x) =
         w_k.x + b_k, hinge and finite C only. Two classes: ovr and ovo are the same machine, direct
         is that machine for twice the C.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads over classes; None uses every core. The answer does not depend on it.
-    device : {"cpu", "cuda", "cuda:N", "auto"}
+    device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
         Where the work is done for dense X; "auto" takes a GPU where torch sees one. A torch tensor
         is worked on where it is. See the page on accelerators.
-    verbose : bool
+    verbose : bool, default=False
         Whether to show the gap falling.
 
     Attributes
@@ -107,7 +121,7 @@ class LinearSVM(Machine, core.LinearSVM):
         """
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
         if isinstance(X, Partitions):
-            from separatrix.estimators._partitioned import fit_partitions
+            from separatrix.core.partitioned import fit_partitions
 
             self._calibration = None
             fitted: LinearSVM = fit_partitions(self, X, sample_weight, self.loss)
@@ -126,3 +140,70 @@ class LinearSVM(Machine, core.LinearSVM):
 
     def _not_calibrated(self) -> Exception:
         return NotFittedError("Fit again: probability=True was set after the last fit.")
+
+
+def held_out_calibration(machine: Any, X: Any, y: Any, sample_weight: Any) -> Calibration:
+    """Fit on four fifths, score the fifth, five times over; then fit the slopes to all scores."""
+    X = moved_once(machine, X)
+    if is_tensor(X):
+        y, sample_weight = np.asarray(on_host(y)), on_host(sample_weight)
+    else:
+        X, y = training_data(machine, X, y, reset=False)
+    weights = _check_sample_weight(sample_weight, y, dtype=np.float64)
+    codes = np.searchsorted(machine.classes_, y)
+    scores, held_out = _held_out_scores(machine, X, y, codes, weights)
+    return fitted_slopes(scores[held_out], codes[held_out], weights[held_out])
+
+
+def fitted_slopes(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Calibration:
+    """Fit the slopes to scores, a column a machine, of rows that the machines had not seen."""
+    if not len(scores):
+        return Calibration(1.0, 1.0)
+    if scores.shape[1] > 1:
+        at = np.arange(len(codes))
+        slope = _slope(lambda a: -weights @ log_softmax(a * scores, axis=1)[at, codes])
+        return Calibration(slope, slope)
+    signed = np.where(codes == 1, 1.0, -1.0) * scores[:, 0]
+    below, above = (
+        _slope(lambda a, s=side: -weights[s] @ log_expit(a * signed[s])) if side.any() else 1.0
+        for side in (scores[:, 0] < 0.0, scores[:, 0] > 0.0)
+    )
+    return Calibration(below, above)
+
+
+def _held_out_scores(
+    machine: Any, X: Any, y: np.ndarray, codes: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores by machines that had not seen the row, and which rows have them.
+
+    A class with a single row cannot do without it: that row is never held out.
+    """
+    counts = np.bincount(codes[weights > 0.0], minlength=len(machine.classes_))
+    spare = np.flatnonzero((counts[codes] > 1) & (weights > 0.0))
+    columns = 1 if len(machine.classes_) == 2 else len(machine.classes_)
+    scores, held_out = np.zeros((len(y), columns)), np.zeros(len(y), dtype=bool)
+    if not len(spare):
+        return scores, held_out
+    from sklearn.model_selection import StratifiedKFold  # slow to import, and seldom needed
+
+    folds = StratifiedKFold(
+        int(min(_FOLDS, counts[counts > 1].min())), shuffle=True, random_state=0
+    )
+    for _, outside in folds.split(spare, codes[spare]):
+        rows = spare[outside]
+        kept = weights.copy()
+        kept[rows] = 0.0  # weight zero is a row left out: no copy of X is made
+        one = clone(machine).set_params(probability=False, verbose=False).fit(X, y, kept)
+        scores[rows] = one.decision_function(X[rows]).reshape(len(rows), -1)
+        held_out[rows] = True
+    return scores, held_out
+
+
+def _slope(cost: Any) -> float:
+    """Return the slope of least cost, on a logarithmic scale."""
+    found = minimize_scalar(
+        lambda t: float(cost(np.exp(t))),
+        bounds=(np.log(_FLATTEST), np.log(_STEEPEST)),
+        method="bounded",
+    )
+    return float(np.exp(found.x))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from separatrix.core import logistic_regression as core
+from separatrix.core import machine as core
 from separatrix.data.partitions import Partitions
-from separatrix.estimators._machine import Machine
-from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._pair_replay import replay_each_pair
-from separatrix.estimators._watch import with_callbacks
+from separatrix.estimators._machine import Machine, with_callbacks
+from separatrix.estimators._validate import worked_on
+from separatrix.estimators.replay import replay_each_pair
 from separatrix.solvers.linear.replay import MachineFrame
 from separatrix.solvers.running.drive import Status
 
@@ -27,15 +26,15 @@ class LogisticRegression(Machine, core.LogisticRegression):
 
     Parameters
     ----------
-    C : float
+    C : float, default=1.0
         How much the likelihood counts against the penalty; inf for maximum likelihood.
-    tol : float
+    tol : float, default=1e-4
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
-    solver : {"auto", "newton", "gram"}
+    solver : {"auto", "newton", "gram"}, default="auto"
         The method of solving; auto chooses by the shape of X.
     fit_intercept, intercept_penalty, class_weight, max_seconds, max_passes, random_state
         As in `LinearSVM`.
-    multi_class : {"ovr", "ovo", "multinomial"}
+    multi_class : {"ovr", "ovo", "multinomial"}, default="ovr"
         Each class against the rest, one machine a pair, which vote (no probabilities then), or all
         classes at once: probabilities by softmax, ``1/2 sum_k |w_k|^2`` as the penalty.
     warm_start, n_jobs, device, verbose
@@ -72,7 +71,7 @@ class LogisticRegression(Machine, core.LogisticRegression):
         X may be what `sx.open_partitions` returns, which holds the labels too.
         """
         if isinstance(X, Partitions):
-            from separatrix.estimators._partitioned import fit_partitions
+            from separatrix.core.partitioned import fit_partitions
 
             self.verdict_ = None
             machine: LogisticRegression = fit_partitions(self, X, sample_weight, "logistic")

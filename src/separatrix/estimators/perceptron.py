@@ -8,13 +8,12 @@ import numpy as np
 
 from separatrix.certificates.novikoff import Novikoff, check_novikoff
 from separatrix.certificates.separation import check_separation, misplaced
-from separatrix.core.available import available_unless
 from separatrix.core.checks import one_of, positive, several_classes
-from separatrix.core.settings import seed_of
+from separatrix.core.linear_model import available_unless
+from separatrix.core.models import seed_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._run import Run
-from separatrix.estimators._start import first_weights
+from separatrix.estimators._run import Run, first_weights
 from separatrix.estimators._validate import training_data
 from separatrix.problem.equilibrate import column_exponents, divided_columns, divides_exactly
 from separatrix.problem.multiclass import KeslerProblem
@@ -42,39 +41,39 @@ class Perceptron(LinearClassifier):
 
     Parameters
     ----------
-    update : {"single", "minibatch", "batch"}
+    update : {"single", "minibatch", "batch"}, default="single"
         Correct one misclassified row at a time, those of `batch_size` rows, or those of all rows.
-    order : {"cyclic", "random", "worst"}
+    order : {"cyclic", "random", "worst"}, default="cyclic"
         How rows are visited: as stored, shuffled for each pass, or the worst of all each time
         ("worst" goes with single updates; "batch" has no order).
-    batch_size : int
+    batch_size : int, default=32
         For ``update="minibatch"``.
-    learning_rate : float
+    learning_rate : float, default=1.0
         The step. From zero weights a fixed rate changes only the length of w.
-    decay : float
+    decay : float, default=0.0
         Update number t uses ``learning_rate / t**decay``; 0 keeps it fixed.
-    init : "zeros", "random" or array
+    init : "zeros", "random" or array, default="zeros"
         The first weights: intercept first, then one for each feature (one such row a class where
         there are more than two).
-    scale : bool
+    scale : bool, default=False
         Divide each column by a power of two near its largest entry, inside: fewer updates when
         columns differ in size, and no rounding. The weights are for the columns as given.
-    pocket : bool, "ratchet" or "every"
+    pocket : bool, "ratchet" or "every", default=True
         Keep the weights with fewest errors on the whole set. The ratchet (True) counts errors only
         for weights that got more rows right in a row than the kept ones; "every" for all weights.
-    average : bool
+    average : bool, default=False
         Return the mean of the weights over all row visits instead.
-    max_updates : int or None
+    max_updates : int or None, default=None
         None: 1,000,000 (10,000 where every update looks at all rows).
-    max_passes, max_seconds : float or None
+    max_passes, max_seconds : float or None, default=None
         Further budgets. A budget that ends the fit leaves the best point so far and a warning.
-    patience : int or None
+    patience : int or None, default=None
         Stop after this many updates without a better pocket.
-    tol : float or None
+    tol : float or None, default=None
         Stop when the perceptron loss changes by less than this share over a pass.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         For the random order and the random start.
 
     Attributes
@@ -154,8 +153,7 @@ class Perceptron(LinearClassifier):
         positive("batch_size", self.batch_size, whole=True)
         positive("learning_rate", self.learning_rate)
         positive("decay", self.decay, zero=True)
-        if self.tol is not None:
-            positive("tol", self.tol, zero=True)
+        positive("tol", self.tol, zero=True, optional=True)
         if self.patience is not None:
             positive("patience", self.patience, whole=True)
             if not self.pocket:

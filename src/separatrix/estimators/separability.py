@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from separatrix.core import separability as core
-from separatrix.core.verdict import Verdict
+from separatrix.core.verdict import Verdict, separability_of
 from separatrix.data.partitions import Partitions
 from separatrix.estimators._validate import training_data
 
@@ -27,10 +27,15 @@ def separability(
     ----------
     X : array or sparse matrix, n rows x d features; or what `sx.open_partitions` returns
     y : n labels of two classes; the second in sorted order is the positive one
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
-    decimal : bool
+    decimal : bool, default=False
         Decide on the decimals as written (0.1 is one tenth) instead of on the stored floats.
+
+    Returns
+    -------
+    Verdict
+        `kind` says which; hyperplane, witness and certificate prove it.
 
     Examples
     --------
@@ -45,9 +50,9 @@ def separability(
     if isinstance(X, Partitions):
         if decimal:
             raise ValueError("decimal=True is for rows in memory.")
-        from separatrix.estimators._partitioned import local_rows
-        from separatrix.estimators._partitioned_verdict import verdict_on_rows
+        from separatrix.core.partitioned import local_rows
+        from separatrix.core.partitioned_verdict import verdict_on_rows
 
         return verdict_on_rows(local_rows(X), fit_intercept)
     X, y = training_data(Separability(), X, y)
-    return core.separability_of(X, y, fit_intercept, decimal=decimal)
+    return separability_of(X, y, fit_intercept, decimal=decimal)

@@ -11,25 +11,42 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight
 
-from separatrix.core.checks import refuse_huge, several_classes
-from separatrix.core.row_weights import costs_of
+from separatrix.core.checks import (
+    class_factors,
+    costs_of,
+    one_of,
+    positive,
+    refuse_huge,
+    several_classes,
+)
+from separatrix.core.linear_model import LogisticProbabilities, available_unless
+from separatrix.core.models import seed_of
+from separatrix.errors import DataError
+from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run
-from separatrix.estimators._sgd_stream import GradientStream
-from separatrix.estimators._validate import training_data
-from separatrix.estimators._weights import row_weights
+from separatrix.estimators._validate import row_weights, training_data
 from separatrix.problem.medians import medians
-from separatrix.problem.signed import as_matrix
+from separatrix.problem.multiclass import KeslerProblem
+from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
 from separatrix.solvers.updates import sgd
 from separatrix.solvers.updates.sgd_rows import SCALE
 
 if TYPE_CHECKING:
-    from separatrix.estimators._sgd_proof import Bounds
+    from separatrix.core.sgd_bounds import Bounds
 
 __all__ = ["SGD"]
 
 _FIRST_LOOK = 4  # passes before the first look at the gap
+LOSSES = ("hinge", "squared_hinge", "logistic", "perceptron")
+
+
+def _without_probabilities(machine: SGD) -> str | None:
+    if machine.loss == "logistic":
+        return None
+    return f"loss={machine.loss!r} has no probabilities. Fit SGD(loss='logistic')."
 
 
 @dataclass(frozen=True)
@@ -44,7 +61,7 @@ class _CentredRun(Run):
         return np.asarray(self.given.homogeneous(coef, intercept - coef @ self.centre))
 
 
-class SGD(GradientStream):
+class SGD(LinearClassifier, LogisticProbabilities):
     """Learn from one row at a time, from a stream or in passes, with no step size to set.
 
     Steps towards the least ``1/2 sum_j (p_j w_j)^2 + C sum_i s_i loss(y_i (w.x_i + b))``, with s
@@ -55,28 +72,28 @@ class SGD(GradientStream):
 
     Parameters
     ----------
-    loss : {"hinge", "squared_hinge", "logistic", "perceptron"}
+    loss : {"hinge", "squared_hinge", "logistic", "perceptron"}, default="hinge"
         What a row costs that falls short of a margin of 1 (of 0, the perceptron).
-    C : float
+    C : float, default=1.0
         What a row costs against the penalty; inf for no penalty, and then nothing is proved. The
         perceptron has no penalty: with one, its optimum would be w = 0.
-    average : bool
+    average : bool, default=True
         Hand over the mean of the weights over time, each moment counting by its time, and not the
         last weights. In a stream whose law changes the last are better.
-    scale : bool
+    scale : bool, default=True
         False takes every p_j as 1: the objective of `LinearSVM` to the letter.
-    order : {"random", "cyclic"}
+    order : {"random", "cyclic"}, default="random"
         How `fit` visits rows: in an order drawn for each pass from what the rows hold, so that the
         answer does not depend on how they stand; or as they stand.
     max_passes, max_seconds : float or None
         Budgets of `fit`.
-    tol : float
+    tol : float, default=0.01
         Stop `fit` when (objective - lower bound) <= tol * objective.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
-    class_weight : None, "balanced" or dict
+    class_weight : None, "balanced" or dict, default=None
         Factors of the rows' weights by class; `partial_fit` takes a dictionary only.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         For the random order.
 
     Attributes
@@ -107,6 +124,12 @@ class SGD(GradientStream):
     (['up'], 'streaming')
     """
 
+    objective_: Any
+    dual_objective_: Any
+    gap_: float | None
+    _stream: tuple[np.ndarray, ...]  # slots, sums, totals; or those of some features alone
+    _centre: np.ndarray  # taken from the columns before they are learned
+
     def __init__(
         self,
         loss: str = "hinge",
@@ -133,6 +156,117 @@ class SGD(GradientStream):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.random_state = random_state
+
+    @available_unless(_without_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return every class's probability; several, each against the rest, are made to add up."""
+        return np.asarray(super().predict_proba(X))
+
+    @available_unless(_without_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of every probability."""
+        return np.asarray(super().predict_log_proba(X))
+
+    def _check_parameters(self) -> None:
+        one_of("loss", self.loss, LOSSES)
+        one_of("order", self.order, ("random", "cyclic"))
+        positive("C", self.C, infinite=True)
+        positive("max_passes", self.max_passes)
+        positive("tol", self.tol)
+        positive("max_seconds", self.max_seconds, optional=True)
+
+    def _settings(self, weights: np.ndarray | None) -> dict[str, Any]:
+        return {
+            "loss": self.loss,
+            "cost": np.inf if self.loss == "perceptron" else float(self.C),
+            "weights": weights,
+            "average": bool(self.average),
+            "scaled": bool(self.scale),
+            "seed": seed_of(self.random_state),
+        }
+
+    def _problem(self, X: Any, codes: np.ndarray) -> SignedProblem | KeslerProblem:
+        if len(self.classes_) == 2:
+            return SignedProblem(X, np.where(codes == 1, 1.0, -1.0), bool(self.fit_intercept))
+        return KeslerProblem(X, codes, len(self.classes_), bool(self.fit_intercept))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> SGD:
+        """Go once over new rows, as they stand, from where the last call ended.
+
+        Name all classes at first. There is no certificate: it would speak of all the data.
+        """
+        self._learn(X, y, classes, sample_weight)
+        return self
+
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> np.ndarray:
+        """Learn rows; return the scores they had before, a row for each machine."""
+        self._check_parameters()
+        first_call = not hasattr(self, "coef_")
+        X, y = training_data(self, X, y, reset=first_call)
+        refuse_huge(self, X)
+        if first_call:
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            self.classes_, _ = several_classes(self, np.asarray(classes))
+            self._centre = np.zeros(X.shape[1])
+        elif self._centre.any():
+            X = (X.toarray() if sp.issparse(X) else X) - self._centre
+        codes = self._codes(y)
+        weights = self._stream_weights(X, codes, sample_weight)
+        if weights is not None and not (weights > 0.0).all():
+            kept = weights > 0.0
+            X, codes, weights = X[kept], codes[kept], weights[kept]
+        scores = np.zeros((1 if len(self.classes_) == 2 else len(self.classes_), len(codes)))
+        if len(codes) or first_call:
+            self._learn_once(self._problem(X, codes), weights, scores)
+        return scores
+
+    def _codes(self, y: np.ndarray) -> np.ndarray:
+        codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        if not np.array_equal(self.classes_[codes], y):
+            unknown = sorted(set(y.tolist()) - set(self.classes_.tolist()))
+            raise DataError(f"y holds labels that are not among the classes: {unknown[:8]}.")
+        return np.asarray(codes)
+
+    def _stream_weights(self, X: Any, codes: np.ndarray, sample_weight: Any) -> np.ndarray | None:
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' needs all the data at once. Give partial_fit a dictionary "
+                "of weights by class instead."
+            )
+        if sample_weight is None and self.class_weight is None:
+            return None
+        counts = np.ones(len(self.classes_))
+        factors = class_factors(self.classes_, counts, self.class_weight)[codes]
+        if sample_weight is None:
+            return np.asarray(factors)
+        given = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return np.asarray(given * factors)
+
+    def _learn_once(self, problem: Any, weights: np.ndarray | None, scores: np.ndarray) -> None:
+        n = problem.n_samples
+        earlier = None
+        before, passes = 0, 0.0
+        if hasattr(self, "_stream"):
+            earlier = sgd.unpacked(self._stream)
+            before, passes = self.n_iter_, self.n_passes_
+        state = sgd.start(problem, **self._settings(weights), order="cyclic", first=earlier)
+        sgd.learn(state, 0, n, scores)
+        self._keep(state)
+        self.n_iter_, self.n_passes_ = before + n, passes + 1.0
+        self.status_, self.certificate_ = Status.STREAMING, None
+        self.objective_ = self.dual_objective_ = self.gap_ = None
+
+    def _keep(self, state: sgd.State) -> None:
+        """Take over what a run has come to."""
+        memory = state.memory
+        answer = state.answer.reshape(memory.slots.shape[1], -1)
+        if not np.isfinite(answer).all():
+            raise DataError(f"SGD: {Status.OVERFLOW.cause}. Divide large columns first.")
+        self.coef_ = answer[:, 1:].copy()
+        self.intercept_ = (answer[:, 0] - self.coef_ @ self._centre) * bool(self.fit_intercept)
+        self.n_iter_, self.n_passes_ = state.updates, state.passes
+        self._stream = (memory.slots, memory.sums, memory.totals)
 
     def _run(self, X: Any, y: Any) -> Run:
         """Pose the problem and the settings, for `sx.replay`."""
@@ -194,7 +328,7 @@ class SGD(GradientStream):
     def _fit_and_prove(
         self, state: sgd.State, X: Any, codes: np.ndarray, weights: np.ndarray, kept: np.ndarray
     ) -> None:
-        from separatrix.estimators._sgd_proof import Bounds  # the exact machines: not for streams
+        from separatrix.core.sgd_bounds import Bounds  # the exact machines: not for streams
 
         begun = time.perf_counter()
         costs = costs_of(self.C, weights)

@@ -18,20 +18,21 @@ from separatrix.certificates.errors import (
 )
 from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.core.checks import positive, two_classes
-from separatrix.core.separability import verdict_on
-from separatrix.core.settings import seed_of
-from separatrix.errors import DataError
-from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._thin_cells import predicted_errors, through_thin_cell
-from separatrix.estimators._validate import training_data
-from separatrix.estimators._zero_one import (
+from separatrix.core.models import seed_of
+from separatrix.core.verdict import verdict_on
+from separatrix.core.zero_one import (
     Reduced,
     Solved,
     best_weights,
     cell_of,
     lower_bound,
+    predicted_errors,
     thinnest_cell,
+    through_thin_cell,
 )
+from separatrix.errors import DataError
+from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.zero_one.fewest_errors import fewest_errors
@@ -50,9 +51,9 @@ class ZeroOne(LinearClassifier):
 
     Parameters
     ----------
-    max_seconds : float
+    max_seconds : float, default=60.0
         When to stop closing in. The answer is then the best hyperplane found, and the bound proved.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         For the local search.
 
     Attributes
@@ -87,6 +88,7 @@ class ZeroOne(LinearClassifier):
     True
     """
 
+    takes_many_classes = False
     errors_: Any
     lower_bound_: Any
     solver_bound_: Any
@@ -95,11 +97,6 @@ class ZeroOne(LinearClassifier):
     def __init__(self, max_seconds: float = 60.0, *, random_state: Any = 0) -> None:
         self.max_seconds = max_seconds
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ZeroOne:
         """Find the hyperplane and prove what it claims; weights must be whole numbers."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.data.table import Table
 from separatrix.errors import DataError
-from separatrix.selection.fitting_loss import fitting_loss
+from separatrix.selection.refinement import fitting_loss
 
 __all__ = ["Settings", "labels_of", "with_loss"]
 

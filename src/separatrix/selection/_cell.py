@@ -2,8 +2,8 @@
 
     min over w, b   1/2 |w|^2 + C sum over rows i of the fold  s_i loss(y_i (w.x_i + b))
 
-Rows that only judge get the cost 0 and stay where they are. The proof's pass over the data computes
-the scores of all rows, so counting errors costs nothing more.
+Rows that only judge get the cost 0 and stay where they are, on a device too. Where each machine is
+of two classes, the proof's pass computes the scores of all rows: counting errors costs nothing.
 """
 
 from __future__ import annotations
@@ -11,32 +11,37 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from separatrix.core.all_classes import Multinomial
+from separatrix.core.checks import class_factors, costs_of
+from separatrix.core.keeping import two_as_one
 from separatrix.core.proving import (
+    About,
     Effort,
     Fitted,
-    Naming,
+    Hyperplane,
     first_tolerance,
     solve_and_prove,
 )
-from separatrix.core.row_weights import class_factors, costs_of
+from separatrix.errors import DataError
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import Known, SignedProblem
+from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.selection.folds import Fold
 from separatrix.solvers.linear.device.side_by_side import side_by_side
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["Arrays", "Cancelled", "Facts", "Setting", "averaged", "signed_problems", "solve_cell"]
+__all__ = ["Arrays", "Cancelled", "Facts", "Setting", "SoftmaxSetting", "signed_problems"]
 
 Facts = dict[str, Any]
 Arrays = dict[str, np.ndarray]
+_ENTRIES_AT_A_TIME = 1 << 24
 Judge = Callable[[np.ndarray, Fold], float]
 
 
@@ -68,13 +73,75 @@ class Setting:
         counts = np.bincount(self.codes, weights, minlength=len(self.classes))
         return weights * class_factors(self.classes, counts, self.class_weight)[self.codes]
 
+    def go_on(self, _: Any) -> None:
+        """End a run that nobody waits for."""
+        if self.cancelled.is_set():
+            raise Cancelled
+
     def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
-        """Solve and prove the machines of one C on one fold."""
-        return solve_cell(self, C, fold, first)
+        """Solve and prove the machines of one C on one fold, from where another C ended."""
+        begun = time.thread_time()
+        weights = self.fold_weights(fold)
+        costs, effort = costs_of(C, weights), self.effort
+        problems = [
+            MachineProblem(rows, costs, CODES[self.loss], self.bias_penalty) for rows in self.rows
+        ]
+        starts: list[Any] = [None] * len(problems)
+        if first is not None:
+            starts = list(zip(first["weights"], first["multipliers"], strict=True))
+        if len(problems) > 1 and on_device(problems[0].X):
+            tol = first_tolerance(problems[0], effort)
+            starts = side_by_side(problems, tol, starts, effort.deadline)
+        machines = []
+        for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
+            about = About.known("", self.classes, number if len(problems) > 1 else 1)
+            machines.append(solve_and_prove(Hyperplane, problem, effort, about, start, self.go_on))
+        alphas = np.array([machine.proof.multipliers for machine in machines])
+        arrays = {"weights": np.array([one.weights for one in machines]), "multipliers": alphas}
+        scores = np.array([machine.signs * machine.proof.margins for machine in machines])
+        predicted = (scores[0] > 0.0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)
+        facts = {"C": C, "fold": fold, **self._errors(fold, weights, predicted)}
+        facts["n_support"] = int((alphas > 0.0).any(axis=0).sum())
+        facts |= self._figures(fold, machines, arrays["weights"])
+        return facts | {"seconds": time.thread_time() - begun}, arrays
+
+    def _errors(self, fold: int, weights: np.ndarray, predicted: np.ndarray) -> Facts:
+        """Return the shares of the weight predicted wrongly: held out, and trained on."""
+        wrong, judged = predicted != self.codes, self.weights * self.folds[fold].validation
+        return {
+            "validation_error": float(judged @ wrong / judged.sum()),
+            "training_error": float(weights @ wrong / weights.sum()),
+        }
+
+    def _figures(self, fold: int, machines: list[Fitted], W: np.ndarray) -> Facts:
+        """Return margin, gap and work of the machines with these weights, and their score."""
+        longest = float(np.linalg.norm(W[:, 1:], axis=1).max())
+        status = Status.OPTIMAL
+        for machine in machines:
+            status = machine.status if machine.status is not Status.OPTIMAL else status
+        facts: Facts = {
+            "margin": 1.0 / longest if longest > 0.0 else float("inf"),
+            "gap": float(max(machine.proof.gap for machine in machines)),
+            "status": str(status),
+            "iterations": int(max(machine.updates for machine in machines)),
+            "passes": float(max(machine.passes for machine in machines)),
+        }
+        if self.judge is not None:
+            facts["score"] = float(self.judge(self._shown(W), self.folds[fold]))
+        return facts
+
+    def _shown(self, W: np.ndarray) -> np.ndarray:
+        """Return the weights as a model has them."""
+        return W
 
     def averaged(self, cells: list[Arrays]) -> Arrays:
-        """Return a start for all the rows."""
-        return averaged(self, cells)
+        """Return a start for all the rows: the mean of the folds, each row over its own."""
+        trained = sum(fold.train > 0.0 for fold in self.folds)
+        total = np.sum([cell["multipliers"] for cell in cells], axis=0)
+        return {
+            "weights": np.mean([cell["weights"] for cell in cells], axis=0),
+            "multipliers": total / np.maximum(trained, 1),
+        }
 
 
 def signed_problems(
@@ -88,82 +155,60 @@ def signed_problems(
     )
 
 
-def solve_cell(setting: Setting, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
-    """Solve and prove the machines of one C on one fold, from where another C ended."""
-    begun = time.thread_time()
-    weights = setting.fold_weights(fold)
-    costs = costs_of(C, weights)
-    fingerprint: Future[str] = Future()
-    fingerprint.set_result("")  # what is proved here is not handed on, so it names no data
-    names = tuple(str(name) for name in setting.classes)
-    machines = []
-    problems = [
-        MachineProblem(rows, costs, CODES[setting.loss], setting.bias_penalty)
-        for rows in setting.rows
-    ]
-    starts: list[Any] = [None] * len(problems)
-    if first is not None:
-        starts = list(zip(first["weights"], first["multipliers"], strict=True))
-    if len(problems) > 1 and on_device(problems[0].X):
-        tol = first_tolerance(problems[0], setting.effort)
-        starts = side_by_side(problems, tol, starts, setting.effort.deadline)
-    for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
-        naming = Naming(fingerprint, names, number if len(setting.rows) > 1 else 1)
-        machines.append(
-            solve_and_prove(problem, setting.effort, naming, start, lambda _: _go_on(setting))
+@dataclass(frozen=True, eq=False)
+class SoftmaxSetting(Setting):
+    """A path whose cells are multinomial machines."""
+
+    X: Any = None
+    fit_intercept: bool = True
+
+    def problem(self, C: float, weights: np.ndarray) -> SoftmaxProblem:
+        """Pose the machine of one C for rows that count so much."""
+        costs = costs_of(C, weights)
+        problem = SoftmaxProblem(
+            self.X, self.codes, len(self.classes), costs, self.fit_intercept, self.bias_penalty
         )
-    arrays = {
-        "weights": np.array([machine.weights for machine in machines]),
-        "multipliers": np.array([machine.proof.multipliers for machine in machines]),
-    }
-    facts = _facts(setting, C, fold, machines, arrays, weights)
-    return facts | {"seconds": time.thread_time() - begun}, arrays
+        masses = np.bincount(self.codes, costs, len(self.classes))
+        if problem.has_free_bias and (masses <= 0.0).any():
+            # Its best bias would be minus infinity.
+            raise DataError(
+                f"No row of class {self.classes[int(np.argmin(masses))]!s} trains in one of the "
+                "folds. Use fewer folds, or leave the class out."
+            )
+        return problem
+
+    def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
+        """Solve and prove the machine of one C on one fold, from where another C ended."""
+        begun = time.thread_time()
+        weights = self.fold_weights(fold)
+        start = None if first is None else first["weights"]
+        problem, about = self.problem(C, weights), About.known("", self.classes)
+        found = solve_and_prove(Multinomial, problem, self.effort, about, start, self.go_on)
+        W = found.proof.weights
+        facts = {"C": C, "fold": fold, **self._errors(fold, weights, predicted(self.X, W))}
+        facts["n_support"] = int((weights > 0.0).sum())
+        facts |= self._figures(fold, [found], W)
+        return facts | {"seconds": time.thread_time() - begun}, {"weights": W}
+
+    def _shown(self, W: np.ndarray) -> np.ndarray:
+        return two_as_one(W)
+
+    def averaged(self, cells: list[Arrays]) -> Arrays:
+        """Return a start for all the rows: the mean of the folds."""
+        return {"weights": np.mean([cell["weights"] for cell in cells], axis=0)}
 
 
-def _go_on(setting: Setting) -> None:
-    if setting.cancelled.is_set():
-        raise Cancelled
-
-
-def _facts(
-    setting: Setting,
-    C: float,
-    fold: int,
-    machines: list[Fitted],
-    arrays: Arrays,
-    weights: np.ndarray,
-) -> Facts:
-    scores = np.array([machine.signs * machine.proof.margins for machine in machines])
-    predicted = (scores[0] > 0.0).astype(int) if len(scores) == 1 else scores.argmax(axis=0)
-    wrong = predicted != setting.codes
-    judged = setting.weights * setting.folds[fold].validation
-    lengths = np.linalg.norm(arrays["weights"][:, 1:], axis=1)
-    longest = float(lengths.max())
-    status = Status.OPTIMAL
-    for machine in machines:
-        status = machine.status if machine.status is not Status.OPTIMAL else status
-    facts: Facts = {
-        "C": C,
-        "fold": fold,
-        "validation_error": float(judged @ wrong / judged.sum()),
-        "training_error": float(weights @ wrong / weights.sum()),
-        "n_support": int((arrays["multipliers"] > 0.0).any(axis=0).sum()),
-        "margin": 1.0 / longest if longest > 0.0 else float("inf"),
-        "gap": float(max(machine.proof.gap for machine in machines)),
-        "status": str(status),
-        "iterations": int(max(machine.updates for machine in machines)),
-        "passes": float(max(machine.passes for machine in machines)),
-    }
-    if setting.judge is not None:
-        facts["score"] = float(setting.judge(arrays["weights"], setting.folds[fold]))
-    return facts
-
-
-def averaged(setting: Setting, cells: list[Arrays]) -> Arrays:
-    """Return a start for all the rows: the mean of the folds, each row over those it trained in."""
-    trained = sum(fold.train > 0.0 for fold in setting.folds)
-    total = np.sum([cell["multipliers"] for cell in cells], axis=0)
-    return {
-        "weights": np.mean([cell["weights"] for cell in cells], axis=0),
-        "multipliers": total / np.maximum(trained, 1),
-    }
+def predicted(X: Any, weights: np.ndarray) -> np.ndarray:
+    """Return the class number that each row is given, a stretch of rows at a time."""
+    n, K = X.shape[0], len(weights)
+    step = max(1, _ENTRIES_AT_A_TIME // K)
+    W, bias = weights[:, 1:].T, weights[:, 0]
+    parts = []
+    for at in range(0, n, step):
+        rows = X[slice(at, min(n, at + step))]
+        if on_device(X):
+            scores = rows.to(dtype=X.tensor(bias).dtype) @ X.tensor(W) + X.tensor(bias)
+            parts.append(scores.argmax(dim=1).cpu().numpy())
+        else:
+            parts.append(np.asarray(rows @ W + bias).argmax(axis=1))
+    return np.concatenate(parts)

@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.core.checks import one_of, positive, several_classes
-from separatrix.core.multinomial import SolvedSoftmax, solve_softmax
-from separatrix.core.proving import Effort, Fitted
-from separatrix.core.row_weights import costs_of, row_weights
-from separatrix.estimators._machine import Machine
+from separatrix.core.all_classes import Multinomial, keep_multinomial
+from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
+from separatrix.core.keeping import keep_support
+from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
+from separatrix.estimators._machine import Machine, with_callbacks
+from separatrix.estimators._validate import worked_on
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import as_matrix
-from separatrix.selection._cell import Setting, signed_problems
-from separatrix.selection._progress import path_bar
-from separatrix.selection._softmax_cell import SoftmaxSetting
+from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import RULES, FoundPath, Progress, Store, cross_validate
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import grid
 from separatrix.solvers.running.threads import one_thread
 
+__all__ = ["path_bar"]
+
 # Of the seconds allowed, the share that the path may use; the rest is for the last fit.
 _FOR_THE_PATH = 0.8
+
+
+class _Request(NamedTuple):
+    """What `fit` is given."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    groups: Any
+    store: Store | None
+    progress: Progress | None
 
 
 class _Walked(NamedTuple):
@@ -78,68 +92,65 @@ class PathMachine(Machine):
         """Return a machine of the kind whose C is chosen, for scorers to ask."""
         raise NotImplementedError
 
-    def _fit_path(
+    def _check_kind(self) -> None:
+        """Refuse a loss, or a way with many classes, that there is not."""
+        raise NotImplementedError
+
+    @property
+    def _searched_loss(self) -> str:
+        return str(getattr(self, "loss", "logistic"))
+
+    @with_callbacks
+    def fit(
         self,
         X: Any,
         y: Any,
-        sample_weight: Any,
-        groups: Any,
-        loss: str,
-        store: Store | None,
-        progress: Progress | None,
-    ) -> tuple[list[Fitted], np.ndarray]:
-        """Choose C and return the machines for it, on all the rows, and their class numbers."""
-        options = loss, store, progress
-        walked = self._walked(X, y, sample_weight, groups, *options)
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        store: Store | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Choose C over the folds, fit on all the rows, and prove how close to the best that is.
+
+        `store` keeps finished machines, so that an interrupted fit can be taken up again (see
+        `selection.path`); `progress` is called with what is done, of how much, and where.
+        """
+        self._check_kind()
+        with worked_on(self, X):
+            self._fit_path(_Request(X, y, sample_weight, groups, store, progress))
+        return self
+
+    def _fit_path(self, request: _Request) -> None:
+        """Choose C, and keep the machines for it, on all the rows."""
+        walked = self._walked(request)
+        if self.multi_class == "multinomial":
+            keep_multinomial(self, self._multinomial(walked))
+            return
         setting, start = walked.setting, walked.found.start
-        costs = costs_of(self.C_, walked.weights)
+        costs, loss = costs_of(self.C_, walked.weights), CODES[self._searched_loss]
         problems = [
-            MachineProblem(rows, costs, CODES[loss], setting.bias_penalty) for rows in setting.rows
+            MachineProblem(rows, costs, loss, setting.bias_penalty) for rows in setting.rows
         ]
         firsts = list(zip(start["weights"], start["multipliers"], strict=True))
         X, y, codes = walked.X, walked.y, setting.codes
-        return self._solved(X, y, codes, problems, walked.effort, firsts), codes
+        machines = self._solved(X, y, codes, problems, walked.effort, firsts)
+        self._keep(machines)
+        if self.keeps_support:
+            keep_support(self, machines, codes)
 
-    def _walked(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        loss: str,
-        store: Store | None,
-        progress: Progress | None,
-        softmax: bool = False,
-    ) -> _Walked:
+    def _walked(self, request: _Request) -> _Walked:
         """Choose C, of the multinomial machine or of those of one class or two."""
-        self._check_parameters(loss)
+        self._check_parameters(self._searched_loss)
         Cs, given = grid(self.Cs)
         effort = self._effort()
-        X, y, sample_weight = self._placed(X, y, sample_weight)
+        X, y, sample_weight = self._placed(request.X, request.y, request.sample_weight)
         self.classes_, codes = several_classes(self, y)
         X = as_matrix(X)
-        weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         all_weights = row_weights(self, codes, sample_weight, self.class_weight)
-        seconds = effort.deadline - time.perf_counter()
-        intercept, K = bool(self.fit_intercept), len(self.classes_)
-        kind: Any = partial(SoftmaxSetting, X=X, fit_intercept=intercept) if softmax else Setting
-        setting = kind(
-            rows=() if softmax else signed_problems(X, codes, K, intercept),
-            codes=codes,
-            classes=self.classes_,
-            weights=weights,
-            folds=tuple(
-                folds_of(
-                    self.cv, X, codes, self.classes_, weights=weights, groups=groups,
-                    seed=effort.seed,
-                )
-            ),
-            loss=loss,
-            effort=replace(effort, deadline=time.perf_counter() + _FOR_THE_PATH * seconds),
-            bias_penalty=float(self.intercept_penalty),
-            class_weight=self.class_weight,
-            judge=self._judge(X, y, sample_weight),
-        )  # fmt: skip
+        setting = self._setting(X, codes, sample_weight, request.groups, effort)
+        setting = replace(setting, judge=self._judge(X, y, sample_weight))
+        progress = request.progress
         with path_bar(bool(self.verbose) and progress is None) as bar:
             found = cross_validate(
                 setting,
@@ -149,31 +160,46 @@ class PathMachine(Machine):
                 rule=self.rule,
                 # A device is busy with one machine; threads would only share its memory.
                 workers=1 if on_device(X) else self._cores(),
-                store=store,
+                store=request.store,
                 progress=progress or bar,
             )
         self.path_, self.C_ = found.table, found.C
         self._warn_of_cells(found)
         return _Walked(X, y, setting, found, all_weights, effort)
 
-    def _fit_softmax_path(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        store: Store | None,
-        progress: Progress | None,
-    ) -> SolvedSoftmax:
-        """Choose C for the multinomial machine, and return the one on all the rows."""
-        options = "logistic", store, progress
-        walked = self._walked(X, y, sample_weight, groups, *options, softmax=True)
+    def _setting(
+        self, X: Any, codes: np.ndarray, sample_weight: Any, groups: Any, effort: Effort
+    ) -> Setting:
+        """Return what all cells share: rows, folds, and their part of the time."""
+        softmax = self.multi_class == "multinomial"
+        weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+        seconds = effort.deadline - time.perf_counter()
+        folds = folds_of(
+            self.cv, X, codes, self.classes_, weights=weights, groups=groups, seed=effort.seed
+        )
+        intercept, K = bool(self.fit_intercept), len(self.classes_)
+        kind: Any = partial(SoftmaxSetting, X=X, fit_intercept=intercept) if softmax else Setting
+        setting: Setting = kind(
+            rows=() if softmax else signed_problems(X, codes, K, intercept),
+            codes=codes,
+            classes=self.classes_,
+            weights=weights,
+            folds=tuple(folds),
+            loss=self._searched_loss,
+            effort=replace(effort, deadline=time.perf_counter() + _FOR_THE_PATH * seconds),
+            bias_penalty=float(self.intercept_penalty),
+            class_weight=self.class_weight,
+        )
+        return setting
+
+    def _multinomial(self, walked: _Walked) -> Fitted:
+        """Return the multinomial machine on all the rows."""
         names = tuple(str(name) for name in self.classes_)
         problem = walked.setting.problem(self.C_, walked.weights)
         with one_thread(), ThreadPoolExecutor(self._cores() + 1) as pool:
-            fingerprint = self._name(walked.X, problem.codes, pool)
-            first = walked.found.start["weights"]
-            return solve_softmax(problem, walked.effort, names, fingerprint, first, None, pool)
+            about = About(self._name(walked.X, problem.codes, pool), names)
+            first, effort = walked.found.start["weights"], replace(walked.effort, pool=pool)
+            return solve_and_prove(Multinomial, problem, effort, about, first)
 
     def _judge(
         self, X: Any, y: np.ndarray, sample_weight: Any
@@ -222,3 +248,27 @@ class PathMachine(Machine):
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("C", self.path_.reason), *super()._facts()]
+
+
+@contextmanager
+def path_bar(enabled: bool) -> Iterator[Callable[[int, int, str], None] | None]:
+    """Give a function that takes what is done, of how much, and a few words; or None."""
+    if not (enabled and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        TextColumn("the path over C"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} machines, {task.description}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("", total=1)
+    with bar:
+        yield lambda done, total, text: bar.update(
+            task, completed=done, total=total, description=text
+        )

@@ -18,10 +18,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-
-from separatrix.selection.bound_results import Bound, Interval, SampleSize, StructuralRisk
 
 __all__ = [
     "Bound",
@@ -46,11 +44,172 @@ _CONSISTENT = "2 (h log2(2 e L / h) + log2(2 / eta)) / L"
 _MOST_ROWS = 10**18
 
 
+@dataclass(frozen=True)
+class Bound:
+    """An upper bound on the error on new rows.
+
+    `value` is `empirical` + `structural`: the error seen and what the class's capacity may hide.
+    It is not cut at 1, so that bounds can be compared; at 1 or more it says nothing (`is_vacuous`).
+    """
+
+    value: float
+    empirical: float
+    structural: float
+    capacity: int
+    n: int
+    confidence: float
+    formula: str
+    assumptions: tuple[str, ...]
+    name: str = ""
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether the bound says no more than that an error rate is at most 1."""
+        return self.value >= 1.0
+
+    def __str__(self) -> str:
+        """Say what is bounded, or that nothing is, and on which assumptions."""
+        parts = f"{self.empirical:.4g} on {self.n} rows + {self.structural:.4g} for capacity"
+        if self.is_vacuous:
+            head = (
+                f"The bound is {self.value:.4g}, which says nothing: every error rate is at most 1 "
+                f"({parts} {self.capacity})."
+            )
+        else:
+            head = (
+                f"With probability {self.confidence:g} the error on new rows is at most "
+                f"{self.value:.4g} ({parts} {self.capacity}), for every rule of the class at once."
+            )
+        return f"{head} Provided that {'; '.join(self.assumptions)}."
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where an error rate lies, from the errors of one fixed rule on rows it has not seen."""
+
+    lower: float
+    upper: float
+    errors: int
+    n: int
+    confidence: float
+    assumptions: tuple[str, ...]
+
+    @property
+    def rate(self) -> float:
+        """The error rate seen."""
+        return self.errors / self.n
+
+    @property
+    def value(self) -> float:
+        """The upper end."""
+        return self.upper
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether the interval leaves no error rate out."""
+        return self.lower <= 0.0 and self.upper >= 1.0
+
+    def __str__(self) -> str:
+        """Say where the rate lies and on which assumptions."""
+        return (
+            f"{self.errors} errors in {self.n} rows: with confidence {self.confidence:g} the error "
+            f"rate lies between {self.lower:.4g} and {self.upper:.4g}. Provided that "
+            f"{'; '.join(self.assumptions)}."
+        )
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """How many rows make the capacity term no larger than `error`."""
+
+    value: int
+    error: float
+    capacity: int
+    confidence: float
+    consistent: bool
+    formula: str
+    assumptions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Say how many rows are enough for what."""
+        if self.consistent:
+            what = (
+                f"every rule without training errors errs on new rows at a rate of {self.error:g}"
+            )
+        else:
+            what = f"the error on new rows exceeds that on the training rows by {self.error:g}"
+        return (
+            f"{self.value} rows are enough: with probability {self.confidence:g} {what} at most. "
+            f"Provided that {'; '.join(self.assumptions)}."
+        )
+
+
+@dataclass(frozen=True)
+class StructuralRisk:
+    """Nested classes, each with its bound, and the one whose bound is least."""
+
+    bounds: tuple[Bound, ...]
+    confidence: float
+
+    @property
+    def chosen(self) -> Bound:
+        """The class of least bound; of equals, the smallest class."""
+        return min(self.bounds, key=lambda bound: bound.value)
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether no class has a bound that says anything."""
+        return self.chosen.is_vacuous
+
+    def table(self) -> list[dict[str, float | int | str | bool]]:
+        """Return a row for each class."""
+        return [
+            {
+                "class": bound.name,
+                "capacity": bound.capacity,
+                "empirical": bound.empirical,
+                "structural": bound.structural,
+                "bound": bound.value,
+                "chosen": bound is self.chosen,
+            }
+            for bound in self.bounds
+        ]
+
+    def __str__(self) -> str:
+        """Write the table, and below it the choice."""
+        width = max(5, *(len(bound.name) for bound in self.bounds))
+        lines = [f"{'class':<{width}}  capacity  training error  capacity term   bound"]
+        for bound in self.bounds:
+            mark = "  <- least" if bound is self.chosen else ""
+            lines.append(
+                f"{bound.name:<{width}}  {bound.capacity:>8}  {bound.empirical:>14.4f}  "
+                f"{bound.structural:>13.4f}  {bound.value:>6.4f}{mark}"
+            )
+        lines.append(
+            "No bound is below 1: they say nothing about new rows, though they may be compared."
+            if self.is_vacuous
+            else f"With probability {self.confidence:g} all bounds hold at once; the least is that "
+            f"of {self.chosen.name}."
+        )
+        return "\n".join(lines)
+
+
 # ---- capacities
 
 
 def halfspace_dimension(features: int, intercept: bool = True) -> int:
     """Return the VC dimension of halfspaces: d + 1, or d for those through the origin.
+
+    Parameters
+    ----------
+    features : int
+        The number of columns, d.
+    intercept : bool, default=True
+        Whether hyperplanes may miss the origin.
+
+    Returns
+    -------
+    int
 
     >>> halfspace_dimension(2), halfspace_dimension(2, intercept=False)
     (3, 2)
@@ -64,6 +223,17 @@ def margin_capacity(radius: float, margin: float, features: int | None = None) -
 
     The rows lie in a ball of that radius, and the margin is the distance from the hyperplane to the
     nearest row. The quotient is computed without rounding and its whole part taken.
+
+    Parameters
+    ----------
+    radius, margin : float
+        Above 0.
+    features : int or None, default=None
+        The number of columns, D; None where it does not count.
+
+    Returns
+    -------
+    int
 
     >>> margin_capacity(radius=3.0, margin=1.0), margin_capacity(3.0, 1.0, features=2)
     (10, 3)
@@ -85,8 +255,20 @@ def vc(
 ) -> Bound:
     """Bound the error on new rows from the errors on n training rows, by Vapnik's inequality.
 
-    `capacity` is the VC dimension of the class (`halfspace_dimension`). `strict` adds the
-    1 / n that Vapnik's proof of 1998 carries and most texts leave out.
+    Parameters
+    ----------
+    errors, n : int
+        The errors on n training rows.
+    capacity : int
+        The VC dimension of the class (`halfspace_dimension`).
+    confidence : float, default=0.95
+        With what probability the bound is to hold.
+    strict : bool, default=False
+        Add the 1 / n that Vapnik's proof of 1998 carries and most texts leave out.
+
+    Returns
+    -------
+    Bound
 
     >>> bound = vc(errors=3, n=1000, capacity=3)
     >>> round(bound.value, 4), bound.is_vacuous
@@ -114,8 +296,20 @@ def margin(
 ) -> Bound:
     """Bound the error on new rows of hyperplanes with a margin.
 
-    The capacity is `margin_capacity`, whatever the number of features. A training row inside the
-    margin counts as an error.
+    The capacity is `margin_capacity`, whatever the number of features.
+
+    Parameters
+    ----------
+    errors, n : int
+        The errors on n training rows; a row inside the margin counts as one.
+    radius, margin, features
+        As in `margin_capacity`.
+    confidence : float, default=0.95
+        With what probability the bound is to hold.
+
+    Returns
+    -------
+    Bound
 
     >>> margin(errors=0, n=10_000, radius=5.0, margin=1.0).capacity
     26
@@ -140,6 +334,17 @@ def consistent(n: int, capacity: int, confidence: float = 0.95) -> Bound:
     ``R <= 2 (h log2(2 e n / h) + log2(2 / eta)) / n`` (Blumer et al. 1989): of order h / n where
     Vapnik's general bound is of order sqrt(h / n).
 
+    Parameters
+    ----------
+    n, capacity : int
+        Training rows, and the VC dimension of the class.
+    confidence : float, default=0.95
+        With what probability the bound is to hold.
+
+    Returns
+    -------
+    Bound
+
     >>> consistent(n=1000, capacity=3).value < vc(0, 1000, 3).value
     True
     """
@@ -156,7 +361,20 @@ def sample_size(
 ) -> SampleSize:
     """Return how many rows make the capacity term at most `error`.
 
-    With `consistent`, for rules without training errors: far fewer are enough.
+    Parameters
+    ----------
+    capacity : int
+        The VC dimension of the class.
+    error : float
+        What the capacity term may come to.
+    confidence : float, default=0.95
+        With what probability the bound is to hold.
+    consistent : bool, default=False
+        For rules without training errors: far fewer rows are enough.
+
+    Returns
+    -------
+    SampleSize
 
     >>> sample_size(capacity=3, error=0.05).value
     13916
@@ -184,7 +402,18 @@ def structural_risk(
 ) -> StructuralRisk:
     """Compare nested classes, given as (name, capacity, errors), by their bounds.
 
-    All bounds are to hold at once, so each gets an equal share of 1 - `confidence`.
+    Parameters
+    ----------
+    classes : iterable of (str, int, int)
+        Name, capacity and training errors of each, from the smallest class on.
+    n : int
+        The number of training rows.
+    confidence : float, default=0.95
+        With what probability all bounds hold at once: each gets an equal share of the rest.
+
+    Returns
+    -------
+    StructuralRisk
 
     >>> risk = structural_risk([("line", 3, 180), ("conic", 6, 20), ("cubic", 10, 18)], n=1000)
     >>> risk.chosen.name
@@ -210,8 +439,17 @@ def structural_risk(
 def binomial(errors: int, n: int, confidence: float = 0.95) -> Interval:
     """Return the exact (Clopper-Pearson) interval for an error rate, from a test set.
 
-    It covers the true rate with at least the confidence, whatever the rate; both sides share the
-    rest equally.
+    Parameters
+    ----------
+    errors, n : int
+        The errors on n rows that the rule had not met.
+    confidence : float, default=0.95
+        The interval covers the true rate with at least this probability, whatever the rate; both
+        sides share the rest equally.
+
+    Returns
+    -------
+    Interval
 
     >>> interval = binomial(errors=0, n=100)
     >>> interval.lower, round(interval.upper, 4)

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.probabilities import Calibration
-from separatrix.estimators._calibration import fitted_slopes
-from separatrix.estimators.linear_svm import LinearSVM
+from separatrix.core.linear_model import Calibration
+from separatrix.estimators.linear_svm import LinearSVM, fitted_slopes
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.problem.signed import as_matrix
 from separatrix.selection.folds import folds_of

@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.certificates.kernel_gap import signs_of
 from separatrix.core.checks import positive
-from separatrix.core.votes import tally
+from separatrix.core.kernel_direct import refuse_direct
+from separatrix.core.kernel_machines import chunks_at, rows_at
+from separatrix.core.linear_model import tally
 from separatrix.estimators._kernel_base import brought_for_kernel
-from separatrix.estimators._kernel_direct import refuse_direct
-from separatrix.estimators._kernel_effort import chunks_at, rows_at
-from separatrix.estimators._on_device import worked_on
+from separatrix.estimators._validate import worked_on
 from separatrix.estimators.kernel_svm import KernelSVM
 from separatrix.problem.kernel_direct import KernelDirect
 from separatrix.problem.kernel_machine import KernelMachine
@@ -44,11 +44,11 @@ class KernelSVMCV(KernelSVM):
 
     Parameters
     ----------
-    Cs : sequence of float
+    Cs : sequence of float, default=(0.1, 1.0, 10.0, 100.0)
         The costs to try.
-    gammas : sequence
+    gammas : sequence, default=("scale",)
         The kernel's gammas to try: numbers, "scale" or "auto" (of all rows).
-    cv : int or splitter
+    cv : int or splitter, default=5
         Folds; the number of stratified ones, in the order of the rows, or anything scikit-learn
         takes. A class with fewer rows than folds is folded as in `LinearSVMCV`.
     kernel, degree, coef0, tol, cache_size, class_weight, max_seconds, multi_class, n_jobs, device

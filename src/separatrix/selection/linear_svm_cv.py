@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from separatrix.core import models
 from separatrix.core.checks import one_of
-from separatrix.core.keeping import keep_support
 from separatrix.estimators._machine import Machine
-from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.linear_svm import LinearSVM
 from separatrix.selection._path_machine import PathMachine
-from separatrix.selection.path import Progress, Store
 
 __all__ = ["LinearSVMCV"]
 
@@ -25,27 +19,27 @@ class LinearSVMCV(PathMachine, models.LinearSVMCV):
 
     Parameters
     ----------
-    Cs : None, int or array of floats
+    Cs : None, int or array of floats, default=None
         None tries 0.01 to 1000 by factors of ten, an int as many values over that range; the
         neighbourhood of the best is then refined, and an end of the range may be left out where
         the error has become hopeless. Values given one by one are all tried, and no others.
-    cv : int, splitter or iterable of (rows to train on, rows to judge by)
+    cv : int, splitter or iterable of (rows to train on, rows to judge by), default=5
         A number asks for stratified folds, shuffled by `random_state`. A class with fewer rows
         than folds is in as many folds as it has rows; its only row is always trained on and never
         validated. One warning names such classes.
-    scoring : None, str or callable
+    scoring : None, str or callable, default=None
         None counts errors; otherwise any scorer of scikit-learn, whose mean is to be large.
-    rule : {"best", "one_standard_error"}
+    rule : {"best", "one_standard_error"}, default="best"
         The C of the best mean; or the smallest C within one standard error of it.
-    refine : bool or int
+    refine : bool or int, default=True
         Whether to try the geometric means of the best C and its neighbours, and how often.
     loss, tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
         As in `LinearSVM`.
-    device : {"cpu", "cuda", "cuda:N", "auto"}
+    device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
         As in `LinearSVM`; the data are moved there once, for all folds and values of C.
-    max_seconds : float or None
+    max_seconds : float or None, default=None
         A budget for all of it. What is unfinished at its end is left out, or has a larger gap.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads over folds and values of C; None uses every core. The answer does not depend on it.
 
     Attributes
@@ -67,29 +61,8 @@ class LinearSVMCV(PathMachine, models.LinearSVMCV):
     (0.1, 0.03, True)
     """
 
-    @with_callbacks
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        *,
-        store: Store | None = None,
-        progress: Progress | None = None,
-    ) -> LinearSVMCV:
-        """Choose C over the folds, fit on all the rows, and prove how close to the best that is.
-
-        `store` keeps finished machines, so that an interrupted fit can be taken up again (see
-        `selection.path`); `progress` is called with what is done, of how much, and where.
-        """
+    def _check_kind(self) -> None:
         one_of("loss", self.loss, ("hinge", "squared_hinge"))
-        with worked_on(self, X):
-            options = store, progress
-            machines, codes = self._fit_path(X, y, sample_weight, groups, self.loss, *options)
-            self._keep(machines)
-            keep_support(self, machines, codes)
-        return self
 
     def _one(self) -> Machine:
         return LinearSVM(loss=self.loss)

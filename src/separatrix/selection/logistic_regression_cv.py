@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from separatrix.core import models
 from separatrix.core.checks import one_of
-from separatrix.core.multinomial import keep_multinomial
 from separatrix.estimators._machine import Machine
-from separatrix.estimators._on_device import worked_on
-from separatrix.estimators._watch import with_callbacks
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.selection._path_machine import PathMachine
-from separatrix.selection.path import Progress, Store
 
 __all__ = ["LogisticRegressionCV"]
 
@@ -30,7 +24,7 @@ class LogisticRegressionCV(PathMachine, models.LogisticRegressionCV):
         As in `LinearSVMCV`.
     tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
         As in `LogisticRegression`.
-    multi_class : {"ovr", "multinomial"}
+    multi_class : {"ovr", "multinomial"}, default="ovr"
         Each class against the rest, or all at once.
 
     Attributes
@@ -53,33 +47,8 @@ class LogisticRegressionCV(PathMachine, models.LogisticRegressionCV):
     (31.62, [[0.47, 0.53]])
     """
 
-    @with_callbacks
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        *,
-        store: Store | None = None,
-        progress: Progress | None = None,
-    ) -> LogisticRegressionCV:
-        """Choose C over the folds, fit on all the rows, and prove how close to the best that is.
-
-        `store` and `progress` are those of `LinearSVMCV.fit`.
-        """
+    def _check_kind(self) -> None:
         one_of("multi_class", self.multi_class, ("ovr", "multinomial"))
-        if self.multi_class == "multinomial":
-            with worked_on(self, X):
-                options = store, progress
-                keep_multinomial(
-                    self, self._fit_softmax_path(X, y, sample_weight, groups, *options)
-                )
-            return self
-        with worked_on(self, X):
-            machines, _ = self._fit_path(X, y, sample_weight, groups, "logistic", store, progress)
-            self._keep(machines)
-        return self
 
     def _one(self) -> Machine:
         return LogisticRegression(multi_class=self.multi_class)

@@ -12,7 +12,7 @@ from scipy import sparse
 from separatrix.errors import DataError
 from separatrix.problem.signed import as_matrix
 from separatrix.selection import bounds
-from separatrix.selection.bound_results import Bound, Interval
+from separatrix.selection.bounds import Bound, Interval
 
 __all__ = ["Overlap", "TestResult", "linear_bounds", "result_of"]
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.row_weights import class_factors
+from separatrix.core.checks import class_factors
+from separatrix.core.partitioned import Rows, fit_rows
 from separatrix.errors import DataError
-from separatrix.estimators._partitioned import Rows, fit_rows
 from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.losses import CODES, HINGE
 from separatrix.problem.products import scores

@@ -1,4 +1,4 @@
-"""Where on the C axis to look: the grid, what stands between its values, and when to give up.
+"""Where to look: which loss, the grid of C, what stands between its values, when to give up.
 
     choose C to minimise   mean over folds f of  error(C, f)
 
@@ -16,11 +16,28 @@ import numpy as np
 
 from separatrix.core.checks import positive
 
-__all__ = ["best_of", "grid", "is_hopeless", "least_within_one_error", "refined"]
+__all__ = ["best_of", "fitting_loss", "grid", "is_hopeless", "least_within_one_error", "refined"]
 
 _LOWEST, _HIGHEST, _VALUES = 1e-2, 1e3, 6
 # So many standard errors above the best, twice in a row, and an end of the path is given up.
 _HOPELESS = 4.0
+_LARGE_ENTRIES, _WIDE = 3_000_000, 2000
+
+
+def fitting_loss(X: Any) -> tuple[str, str]:
+    """Return the loss to search with, and a remark where it is not the hinge.
+
+    >>> import numpy as np
+    >>> fitting_loss(np.zeros((100, 3)))
+    ('hinge', '')
+    """
+    entries = getattr(X, "nnz", X.size)
+    if entries <= _LARGE_ENTRIES or X.shape[1] > _WIDE:
+        return "hinge", ""
+    return "logistic", (
+        f"The data are large ({entries:,} values), so the loss is logistic; --loss hinge asks for "
+        "the support vector machine, which takes about ten times as long."
+    )
 
 
 def grid(Cs: Any) -> tuple[np.ndarray, bool]:

@@ -14,6 +14,7 @@ import threading
 import uuid
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._write_aside import create_whole
-from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.canonical import canonical_pieces, data_of, sha256
 from separatrix.errors import ContaminatedTestError, DataError
 from separatrix.problem.signed import as_matrix
 from separatrix.selection.opening import Overlap, TestResult, result_of
-from separatrix.selection.row_matches import matching_rows
 
-__all__ = ["SealedTest"]
+__all__ = ["SealedTest", "matching_rows", "row_contents"]
 
 FORMAT = "separatrix-sealed-test-1"
 
@@ -51,7 +51,7 @@ class SealedTest:
     Parameters
     ----------
     X, y : rows and labels
-    state : path or None
+    state : path or None, default=None
         A file that appears with the opening and keeps it: while it is there, no process opens
         these rows again.
 
@@ -264,3 +264,27 @@ def _checked(text: str) -> dict[str, Any]:
     if not sound:
         raise DataError("this is not the seal of a test set.")
     return dict(whole)
+
+
+def row_contents(X: Any) -> Iterator[bytes]:
+    """Yield for each row bytes that are equal exactly where the values are."""
+    for piece in canonical_pieces(as_matrix(X)):
+        columns = piece.indices.astype("<i8", copy=False)
+        values = piece.data.astype("<f8", copy=False)
+        for a, b in pairwise(piece.indptr.tolist()):
+            yield columns[a:b].tobytes() + values[a:b].tobytes()
+
+
+def matching_rows(X: Any, others: Any) -> NDArray[np.int64]:
+    """Return for each row of X the first row of `others` that equals it, or -1.
+
+    >>> matching_rows(np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([[2.0, -0.0]])).tolist()
+    [-1, 0]
+    """
+    X, others = as_matrix(X), as_matrix(others)
+    if X.shape[1] != others.shape[1]:
+        raise DataError(f"rows of {X.shape[1]} and of {others.shape[1]} features never match.")
+    first: dict[bytes, int] = {}
+    for number, contents in enumerate(row_contents(others)):
+        first.setdefault(contents, number)
+    return np.array([first.get(contents, -1) for contents in row_contents(X)], dtype=np.int64)

@@ -51,15 +51,20 @@ def split(
     y : n labels
     test, validation : float below 1 or whole number
         The share of the rows, or how many.
-    groups : n values or None
+    groups : n values or None, default=None
         Rows of the same group go to the same part.
-    times : n values, "order" or None
+    times : n values, "order" or None, default=None
         The latest rows are the test, those before them the validation; rows of one moment stay
         together. "order": the rows stand in the order of time.
-    stratify : bool
+    stratify : bool, default=True
         Whether each class is shared out in proportion (without groups and times).
-    seed : int
+    seed : int, default=0
         Same rows, same seed, same parts.
+
+    Returns
+    -------
+    Parts
+        Row numbers in `train`, `validation` and `test`, and in `how` the way they were chosen.
 
     Examples
     --------
@@ -76,18 +81,16 @@ def split(
         raise ValueError("groups and times cannot both decide: give one of them.")
     if times is not None:
         parts = _by_time(n, times, sizes)
-        how = "the latest rows" if not _is_order(times) else "the last rows"
-        how = f"{len(parts[-1]):,} of {n:,} rows: {how}, in the order of time"
+        how = f": the {'last' if _is_order(times) else 'latest'} rows, in the order of time"
     elif groups is not None:
         parts = _by_groups(codes, _column("groups", groups, n), sizes, seed)
-        how = f"{len(parts[-1]):,} of {n:,} rows by a seeded draw of whole groups (seed {seed})"
+        how = f" by a seeded draw of whole groups (seed {seed})"
     else:
         parts = _drawn(codes, labels, sizes, stratify, seed)
-        kept = ", each class in proportion" if stratify else ""
-        how = f"{len(parts[-1]):,} of {n:,} rows by a seeded draw (seed {seed}){kept}"
+        how = f" by a seeded draw (seed {seed}){', each class in proportion' * bool(stratify)}"
     _require_all_classes(parts, labels, codes)
     train, middle, last = (np.sort(part).astype(np.int64) for part in parts)
-    return Parts(train, middle, last, how)
+    return Parts(train, middle, last, f"{len(last):,} of {n:,} rows{how}")
 
 
 def _classes(y: Any) -> tuple[NDArray[Any], Rows]:

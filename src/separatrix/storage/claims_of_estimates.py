@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.settings import fresh
+from separatrix.core.models import fresh
 from separatrix.problem.decision import as_loss_matrix, as_priors
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.fitted_values import Mismatch, Values, are_same

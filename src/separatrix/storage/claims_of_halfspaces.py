@@ -20,7 +20,7 @@ from separatrix.certificates.separation import (
     exact_margin,
     exact_vectors,
 )
-from separatrix.core.settings import fresh
+from separatrix.core.models import fresh
 from separatrix.problem.packing import packed_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.certificates.kernel_gap import KernelGap, KernelGaps
 from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
-from separatrix.core.settings import fresh
+from separatrix.core.models import fresh
 from separatrix.problem.kernels import kernel_of
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_machines import ROW_WEIGHTS, require_status
@@ -126,9 +126,9 @@ def _adopted(model: Any, proof: Any, machines: Any, data: TrainingRows) -> Any:
     """Return a model of the same parameters that holds what a fit with this proof keeps."""
     again = fresh(model)
     again.classes_, again.kernel_ = data.classes, model.kernel_
-    run = {"status": Status.OPTIMAL, "updates": 0, "rounds": 0}
+    run = {"status": Status.OPTIMAL, "updates": 0, "passes": 0}
     if isinstance(proof, KernelMulticlassGap):
-        from separatrix.estimators._kernel_direct import keep_direct
+        from separatrix.core.kernel_direct import keep_direct
 
         keep_direct(again, data.X, data.codes, SimpleNamespace(proof=proof, **run))  # type: ignore[arg-type]
     else:

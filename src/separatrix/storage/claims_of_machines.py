@@ -22,8 +22,8 @@ from separatrix.core.keeping import (
     keep_support_of_pairs,
 )
 from separatrix.core.linear_model import VotingModel
-from separatrix.core.pairs import machine_of_a_pair
-from separatrix.core.settings import fresh
+from separatrix.core.machine import machine_of_a_pair
+from separatrix.core.models import fresh
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.fitted_values import Mismatch, Values, are_same
@@ -267,7 +267,7 @@ def _require_calibration(values: Values, data: TrainingRows) -> None:
     sound = all(type(slope) is float and 0.0 < slope < math.inf for slope in slopes)
     values.require(sound, "_calibration")
     if found.held_out == "fit" and ROW_WEIGHTS not in values.not_proved:
-        from separatrix.estimators._calibration import held_out_calibration
+        from separatrix.estimators.linear_svm import held_out_calibration
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.least_squares import targets_of
-from separatrix.core.settings import fresh
+from separatrix.core.models import fresh
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_halfspaces import require_same_weights

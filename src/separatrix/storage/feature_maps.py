@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.settings import fresh
+from separatrix.core.models import fresh
 from separatrix.storage.fitted_values import Mismatch, are_same, fitted_names
 
 __all__ = ["require_feature_map"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.core.settings import settings_of
+from separatrix.core.models import settings_of
 
 __all__ = ["Mismatch", "Values", "are_same", "fitted_names"]
 

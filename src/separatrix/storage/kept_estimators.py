@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.settings import settings_of
+from separatrix.core.models import settings_of
 from separatrix.errors import ModelFileError
 from separatrix.storage.learned_checks import require_learned
 
@@ -43,8 +43,8 @@ ESTIMATORS = {
     "MaxAbsScaler": _SCALERS,
     "MinMaxScaler": _SCALERS,
     "Nystrom": "separatrix.estimators.lift",
-    "OneVsOne": "separatrix.estimators.one_vs_one",
-    "OneVsRest": "separatrix.estimators.one_vs_rest",
+    "OneVsOne": "separatrix.estimators.many_classes",
+    "OneVsRest": "separatrix.estimators.many_classes",
     "Perceptron": "separatrix.estimators.perceptron",
     "Pipeline": "sklearn.pipeline",
     "Polynomial": "separatrix.estimators.lift",
@@ -68,8 +68,8 @@ PLAIN = {
     "StandardScaler": _STEPS,
 }
 _FITTED = {
-    "LinearSVM": "separatrix.core.linear_svm",
-    "LogisticRegression": "separatrix.core.logistic_regression",
+    "LinearSVM": "separatrix.core.machine",
+    "LogisticRegression": "separatrix.core.machine",
 }
 REMADE = {"Polynomial": ("_tree",)}
 # The most that a parameter of this name may be: each is a number of rounds in a loop.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import is_sparse
-from separatrix.core.probabilities import LogisticProbabilities
+from separatrix.core.linear_model import LogisticProbabilities
 from separatrix.errors import ModelFileError
 
 __all__ = ["require_consistent", "require_fitted", "require_spreads"]

@@ -27,7 +27,7 @@ __all__ = ["RECORDS", "Packer", "Unpacker"]
 
 # Record -> the module that holds it. A file can name these and nothing else.
 RECORDS = {
-    "Calibration": "separatrix.core.probabilities",
+    "Calibration": "separatrix.core.linear_model",
     "DualityGap": "separatrix.certificates.duality_gap",
     "DualityGaps": "separatrix.certificates.duality_gap",
     "FewestErrors": "separatrix.certificates.errors",
@@ -53,7 +53,7 @@ RECORDS = {
     "SoftmaxGap": "separatrix.certificates.softmax_gap",
     "Split": "separatrix.certificates.error_tree",
     "Violation": "separatrix.certificates.duality_gap",
-    "Witness": "separatrix.core.verdict",
+    "Witness": "separatrix.core.separability",
 }
 _PATHS = "separatrix.selection.path_table"
 _DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")

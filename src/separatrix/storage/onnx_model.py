@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix._write_aside import write_whole
 from separatrix.core.linear_form import linear_form
-from separatrix.core.votes import pairs_of
+from separatrix.core.linear_model import pairs_of
 from separatrix.storage.onnx_graph import Graph
 from separatrix.storage.onnx_steps import kernel_values, lifted
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.row_weights import class_factors
+from separatrix.core.checks import class_factors
 from separatrix.problem.signed import as_matrix
 from separatrix.storage.fitted_values import Mismatch, are_same
 

@@ -10,8 +10,7 @@ and every machine work on it as on any data.
 ('overlapping', 'separable')
 """
 
-from separatrix.estimators.lift.centres import RadialBasis, Sigmoid
+from separatrix.estimators.lift.basis_functions import Polynomial, RadialBasis, Sigmoid
 from separatrix.estimators.lift.kernel_features import Nystrom, RandomFourier
-from separatrix.estimators.lift.polynomial import Polynomial
 
 __all__ = ["Nystrom", "Polynomial", "RadialBasis", "RandomFourier", "Sigmoid"]

@@ -12,7 +12,12 @@ from sklearn.utils import check_random_state
 
 from separatrix.core.checks import one_of, positive
 from separatrix.errors import DataError
-from separatrix.estimators._lifting import Lifting, as_dense, refuse_too_large, scale_or_number
+from separatrix.estimators.lift.basis_functions import (
+    Lifting,
+    as_dense,
+    refuse_too_large,
+    scale_or_number,
+)
 from separatrix.problem import lifting
 
 __all__ = ["Nystrom", "RandomFourier"]
@@ -26,11 +31,11 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, Lifting):
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=100
         How many cosines.
-    gamma : "scale" or float
+    gamma : "scale" or float, default="scale"
         Of the kernel; "scale" is ``1 / (d var(X))``.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         For the directions and offsets.
 
     Examples
@@ -79,15 +84,15 @@ class Nystrom(ClassNamePrefixFeaturesOutMixin, Lifting):
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=100
         How many rows to take; all of them, if there are fewer, and then the kernel is exact.
-    kernel : {"rbf", "poly", "linear"} or callable
+    kernel : {"rbf", "poly", "linear"} or callable, default="rbf"
         ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``, ``x.z``, or one of two rows.
-    gamma : "scale" or float
+    gamma : "scale" or float, default="scale"
         Of the kernel; "scale" is ``1 / (d var(X))``.
     degree, coef0
         Of the polynomial kernel.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         For the choice of rows.
 
     Examples

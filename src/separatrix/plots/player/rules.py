@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.votes import pairs_of
+from separatrix.core.linear_model import pairs_of
 
 __all__ = ["rule_of", "sides_of", "support_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +15,9 @@ import scipy.sparse as sp
 
 from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.certificates.duality_gap import DualityGap, prove_block
-from separatrix.core.keeping import margin_of
-from separatrix.core.one_or_all import one_or_all
-from separatrix.core.proving import Effort, Fitted
-from separatrix.core.row_weights import class_factors
+from separatrix.core.checks import class_factors
+from separatrix.core.keeping import margin_of, one_or_all
+from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed
@@ -126,7 +125,8 @@ def fit_rows(machine: Any, rows: Rows, loss: str) -> Any:
         raise DataError("C times a class weight is beyond the range of numbers. Change C.")
     numbers = [1] if len(rows.classes) == 2 else list(range(len(rows.classes)))
     with one_thread(), np.errstate(under="ignore"), ThreadPoolExecutor(1) as pool:
-        fingerprint = pool.submit(rows.fingerprint)
+        names = tuple(str(name) for name in rows.classes)
+        about = About(pool.submit(rows.fingerprint), names)
         facts = row_facts(rows.engine, len(rows.classes))
         machines = []
         for number in numbers:
@@ -137,7 +137,8 @@ def fit_rows(machine: Any, rows: Rows, loss: str) -> Any:
                 bool(machine.fit_intercept),
                 float(machine.intercept_penalty),
             )
-            machines.append(_fitted(machine, rows, posed, facts, effort, fingerprint))
+            problem, first = BlockProblem(rows, posed, facts), _first(machine, rows, posed)
+            machines.append(solve_and_prove(InBlocks, problem, effort, about, first))
     machine._keep(machines)
     if machine.keeps_support:
         _keep_support(machine, machines, facts)
@@ -173,61 +174,71 @@ def _refuse(machine: Any, loss: str, rows: Rows) -> None:
         raise DataError(f"{name} needs two classes or more; the partitions hold {rows.classes}.")
 
 
-def _fitted(
-    machine: Any,
-    rows: Rows,
-    posed: Posed,
-    facts: RowFacts,
-    effort: Effort,
-    fingerprint: Future[str],
-) -> Fitted:
-    kept = _checkpoint(rows, posed)
-    run = Run(rows.engine, posed, effort.tol, kept.load() if kept else _first(machine, rows, posed))
-    tol = effort.tol
-    for left in reversed(range(_TIGHTENINGS)):
+class BlockProblem(NamedTuple):
+    """Rows in blocks, the machine to fit, and what is known of every row."""
+
+    rows: Rows
+    posed: Posed
+    facts: RowFacts
+
+
+class InBlocks:
+    """A hyperplane by Newton's method over blocks, proved block by block."""
+
+    attempts = _TIGHTENINGS
+
+    def __init__(
+        self, problem: BlockProblem, effort: Effort, about: About, first: Any, report: Any
+    ) -> None:
+        self.problem, self.effort, self.about = problem, effort, about
+        self.kept = _checkpoint(problem.rows, problem.posed)
+        first = self.kept.load() if self.kept else first
+        self.run = Run(problem.rows.engine, problem.posed, effort.tol, first)
+        self.aim = effort.tol
+
+    def solve(self) -> Status:
+        """Run Newton's method; every point is saved where a checkpoint is kept."""
+        kept, effort = self.kept, self.effort
         report = (lambda state: kept.save(state.point)) if kept else None
-        status = run.go_on(tol, effort.deadline, effort.max_passes, report)
-        proof = _proved(rows, run, facts, fingerprint)
-        if proof.gap <= effort.tol:
-            status = Status.OPTIMAL
-        elif status is Status.OPTIMAL:
-            status = Status.UNPROVED
-        if proof.gap <= effort.tol or not status.is_final or not left:
-            break
-        tol *= 0.3
-    if kept is not None and status is Status.OPTIMAL:
-        kept.clear()
-    weights = run.best.w if posed.intercept else np.concatenate([[0.0], run.best.w[1:]])
-    return Fitted(
-        weights=weights,
-        signs=np.zeros(0),
-        proof=proof,
-        status=status,
-        solver="newton",
-        updates=run.updates,
-        passes=run.passes,
-        bias_interval=(float(weights[0]), float(weights[0])),
-    )
+        return self.run.go_on(self.aim, effort.deadline, effort.max_passes, report)
 
+    def prove(self, is_last: bool) -> float:
+        """Prove the gap from what every block adds to the two bounds."""
+        rows, posed, facts = self.problem
+        weights, alpha = self.run.best.w, claimed_alpha(self.run, facts)
+        (terms,) = rows.engine.reduce_each(prove_block, alpha, posed, weights)
+        claim = DualityGap(
+            multipliers=alpha,
+            costs=facts.costs(posed),
+            loss=NAMES[posed.loss],
+            weights=weights,
+            intercept=posed.intercept,
+            bias_penalty=posed.bias_penalty,
+            positive=posed.positive,
+            data_sha256=self.about.fingerprint.result(),
+            n_rows=len(alpha),
+            n_features=len(weights) - 1,
+            classes=self.about.classes,
+        )
+        self.proof = claim.with_terms(terms)
+        return float(self.proof.gap)
 
-def _proved(rows: Rows, run: Run, facts: RowFacts, fingerprint: Future[str]) -> DualityGap:
-    posed, weights = run.posed, run.best.w
-    alpha = claimed_alpha(run, facts)
-    (terms,) = rows.engine.reduce_each(prove_block, alpha, posed, weights)
-    claim = DualityGap(
-        multipliers=alpha,
-        costs=facts.costs(posed),
-        loss=NAMES[posed.loss],
-        weights=weights,
-        intercept=posed.intercept,
-        bias_penalty=posed.bias_penalty,
-        positive=posed.positive,
-        data_sha256=fingerprint.result(),
-        n_rows=len(alpha),
-        n_features=len(weights) - 1,
-        classes=tuple(str(name) for name in rows.classes),
-    )
-    return claim.with_terms(terms)
+    def tighten(self, status: Status) -> bool:
+        """Aim lower."""
+        self.aim *= 0.3
+        return status.is_final
+
+    def fitted(self, status: Status) -> Fitted:
+        """Return the machine; its checkpoint is of no more use."""
+        if self.kept is not None and status is Status.OPTIMAL:
+            self.kept.clear()
+        run, w = self.run, self.run.best.w
+        weights = w if self.problem.posed.intercept else np.concatenate([[0.0], w[1:]])
+        bias = float(weights[0])
+        return Fitted(
+            self.proof, status, run.updates, run.passes, "newton", weights,
+            bias_interval=(bias, bias),
+        )  # fmt: skip
 
 
 def _first(machine: Any, rows: Rows, posed: Posed) -> Point | None:

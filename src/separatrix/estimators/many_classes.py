@@ -1,4 +1,4 @@
-"""What the wrappers for many classes share: fitting copies of one estimator, and their proofs."""
+"""Many classes by copies of a two-class estimator: one a class, or one a pair of classes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sklearn.utils.validation import (
 )
 
 from separatrix.certificates.parts import PartProofs
-from separatrix.core.available import SCORES_ONLY, Absent, available_unless
 from separatrix.core.checks import several_classes
-from separatrix.estimators._frames import frames_of, numbered
+from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
 from separatrix.estimators._validate import new_data, training_data
+from separatrix.estimators.replay import frames_of, numbered
 
-__all__ = ["ManyClasses"]
+__all__ = ["ManyClasses", "OneVsOne", "OneVsRest"]
 
 Task = tuple[np.ndarray | None, np.ndarray]  # the rows (None for all) and their labels
 
@@ -160,3 +160,89 @@ def _margin(one: Any, X: Any) -> np.ndarray:
     if scorer is not None:
         return np.ravel(scorer(X))
     return np.asarray(one.predict_proba(X)[:, 1] - 0.5)
+
+
+class OneVsRest(ManyClasses):
+    """One machine a class, set against all other classes; the largest score wins.
+
+    Parameters
+    ----------
+    estimator
+        Any two-class classifier, of this library or of scikit-learn, with ``decision_function`` or
+        ``predict_proba``.
+    n_jobs : int or None, default=None
+        Threads over the machines; None uses every core. The answer does not depend on it.
+
+    Attributes
+    ----------
+    estimators_, classes_
+        The machines, one a class (one alone for two classes), and the classes.
+    certificate_, certificates_
+        The certificates of all machines as one, and in a list: None for a machine that has none.
+        ``check(X, y)`` proves all again.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]], list("aabbcc")
+    >>> many = sx.OneVsRest(sx.LinearSVM()).fit(X, y)
+    >>> many.predict([[0.5], [10.5]]).tolist(), len(many.certificates_), many.check(X, y)
+    (['a', 'c'], 3, True)
+    """
+
+    def _labels(self, codes: np.ndarray) -> list[Task]:
+        return [(None, (codes == k).astype(np.int64)) for _, k in self._pairs()]
+
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
+        numbers = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        return tuple((-1, k) for k in numbers)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self._margins(X)
+
+
+class OneVsOne(ManyClasses):
+    """One machine a pair of classes, fitted on their rows alone; the class of most votes wins.
+
+    Among classes of equal votes the one with the larger sum of margins wins.
+
+    Parameters
+    ----------
+    estimator
+        Any two-class classifier, of this library or of scikit-learn, with ``decision_function`` or
+        ``predict_proba``.
+    n_jobs : int or None, default=None
+        Threads over the machines; None uses every core. The answer does not depend on it.
+
+    Attributes
+    ----------
+    estimators_, pairs_, classes_
+        The machines, the two class numbers of each, and the classes.
+    certificate_, certificates_
+        The certificates of all machines as one, and in a list: None for a machine that has none.
+        ``check(X, y)`` proves all again.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]], list("aabbcc")
+    >>> many = sx.OneVsOne(sx.LinearSVM()).fit(X, y)
+    >>> many.predict([[0.5], [5.5], [10.5]]).tolist(), many.pairs_
+    (['a', 'b', 'c'], ((0, 1), (0, 2), (1, 2)))
+    """
+
+    pairs_: tuple[tuple[int, int], ...]
+
+    def _labels(self, codes: np.ndarray) -> list[Task]:
+        self.pairs_ = pairs_of(len(self.classes_))
+        tasks: list[Task] = []
+        for low, high in self.pairs_:
+            rows = np.flatnonzero((codes == low) | (codes == high))
+            tasks.append((rows, (codes[rows] == high).astype(np.int64)))
+        return tasks
+
+    def _pairs(self) -> tuple[tuple[int, int], ...]:
+        return self.pairs_
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return tally(self._margins(X), self.pairs_, len(self.classes_))

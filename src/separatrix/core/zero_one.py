@@ -1,9 +1,17 @@
-"""Between the rows as given and the different points that the search for fewest errors works on."""
+"""From the rows as given to the points that the search for fewest errors works on, and back.
+
+    find  w  with  w.z_i > 0  for all rows of a cell, in float64 if possible, otherwise in integers
+
+Points on a line as decimals are a hair off it as stored floats, and a hyperplane may have to pass
+between them. Exact arithmetic finds it. Rounding moves it by about as much as the cell is wide, but
+along its ray every length rounds differently, and one in some dozens stays within.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,14 +20,98 @@ from separatrix.certificates.cells import cheapest_sides
 from separatrix.certificates.error_tree import Leaf, Split, Tree
 from separatrix.certificates.errors import LowerBound, errors_of
 from separatrix.certificates.row_weights import equal_rows
-from separatrix.core.separability import verdict_on
+from separatrix.core.separability import as_integers
+from separatrix.core.verdict import verdict_on
+from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
+from separatrix.solvers.separability.decide import decide
 from separatrix.solvers.zero_one.fewest_errors import Found
 
-__all__ = ["Reduced", "Solved", "best_weights", "cell_of", "lower_bound", "thinnest_cell"]
+__all__ = [
+    "ExactWeights",
+    "Reduced",
+    "Solved",
+    "best_weights",
+    "cell_of",
+    "lower_bound",
+    "predicted_errors",
+    "thinnest_cell",
+    "through_thin_cell",
+]
 
+_LENGTHS = 4096
+_MOST_PRODUCTS = 40_000_000
+_MOST_COUNTED = 400  # roundings that are counted exactly
 _CLASSES = ("0", "1")
 _MOST_WIDENED = 20_000  # entries: a larger margin is looked for in fewer
+
+
+@dataclass(frozen=True)
+class ExactWeights:
+    """Integers that are right for all rows given, and the floats found that do best."""
+
+    integers: tuple[int, ...]
+    floats: np.ndarray
+
+
+def predicted_errors(problem: SignedProblem, masses: np.ndarray, w: np.ndarray) -> int:
+    """Return the errors of weights as they are predicted, in floating point.
+
+    Rows are looked at all at once and one by one, since sums may be rounded differently.
+    """
+    X, positive = problem.X, problem.signs > 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        wrong = (X @ w[1:] + w[0] > 0.0) != positive
+        if not hasattr(X, "tocsr"):
+            ordered = np.full(len(X), 0.0)
+            for j in range(X.shape[1]):
+                ordered += X[:, j] * w[1 + j]
+            wrong |= (ordered + w[0] > 0.0) != positive
+    return int(masses[wrong].sum())
+
+
+def through_thin_cell(
+    rows: SignedProblem, part: SignedProblem, masses: np.ndarray, known: np.ndarray
+) -> ExactWeights | None:
+    """Separate `rows` exactly; the floats are those that do best on `part`, or those known."""
+    claim = decide(SignedRows(rows.X, rows.signs))
+    if claim.kind != "separable" or claim.direction is None:
+        return None
+    integers = as_integers(claim.direction, intercept=True)
+    least = errors_of(part, masses, integers)
+
+    def cost(w: np.ndarray) -> tuple[int, int]:
+        return predicted_errors(part, masses, w), errors_of(part, masses, w)
+
+    best, best_cost = known, cost(known)
+    lengths = int(min(_LENGTHS, max(64, _MOST_PRODUCTS // max(part.X.size, 1))))
+    counted = 0
+    for w in roundings(integers, lengths):
+        if counted == _MOST_COUNTED or best_cost == (least, least):
+            break
+        if predicted_errors(part, masses, w) <= best_cost[0]:
+            counted += 1
+            if (here := cost(w)) < best_cost:
+                best, best_cost = w, here
+    return ExactWeights(integers, best)
+
+
+def roundings(direction: tuple[int, ...], lengths: int) -> Iterator[np.ndarray]:
+    """Round a direction to float64 at different lengths between one and two.
+
+    >>> [w.tolist() for w in roundings((1, -3), 2)]
+    [[0.5, -1.5], [0.75, -2.25]]
+    """
+    sizes = [abs(v).bit_length() for v in direction if v]
+    # Neither the largest nor the smallest leaves the range of floats, if that is possible.
+    middle = (max(sizes, default=0) + min(sizes, default=0)) // 2
+    exact = [Fraction(v) / 2**middle for v in direction]
+    for k in range(lengths):
+        length = 1 + Fraction(k, lengths)
+        try:
+            yield np.array([float(v * length) for v in exact])
+        except OverflowError:
+            return
 
 
 @dataclass(frozen=True)

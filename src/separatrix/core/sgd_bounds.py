@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps
 from separatrix.certificates.scaled_gap import ScaledGap
+from separatrix.core.proving import About, proved_gap
 from separatrix.problem.equilibrate import divided_columns
-from separatrix.problem.losses import CODES, LOGISTIC, NAMES
+from separatrix.problem.losses import CODES, LOGISTIC
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.balance import balanced
@@ -117,22 +118,10 @@ class Bounds:
         """Prove from the data how far these weights are from the best."""
         intercept = self.problems[0].rows.fit_intercept
         digest = sha256(data_of(self.problems[0].X, self.codes, self.n_classes, intercept))
-        proofs = tuple(
-            DualityGap.proved(
-                problem.X,
-                problem.signs,
-                costs=problem.costs,
-                loss=NAMES[problem.loss],
-                weights=weights[k],
-                multipliers=self.alphas[k],
-                intercept=intercept,
-                positive=k if len(self.problems) > 1 else 1,
-                data_sha256=digest,
-                classes=classes,
-                tol=tol,
-            )
-            for k, problem in enumerate(self.problems)
-        )
+        numbers = range(len(self.problems)) if len(self.problems) > 1 else [1]
+        abouts = [About.known(digest, classes, number) for number in numbers]
+        each = zip(self.problems, weights, self.alphas, abouts, strict=True)
+        proofs = tuple(proved_gap(*one, tol) for one in each)
         whole = proofs[0] if len(proofs) == 1 else DualityGaps(proofs)
         return ScaledGap(self.exponents, whole) if self.exponents.any() else whole
 

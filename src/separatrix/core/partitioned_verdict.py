@@ -27,9 +27,9 @@ from separatrix.certificates.partition import (
     proves_gordan,
 )
 from separatrix.certificates.separation import Separation, divide_down, margin_range
-from separatrix.core.separability import _floats, _whole
+from separatrix.core.partitioned import Rows
+from separatrix.core.separability import as_floats, as_integers, checked_witness
 from separatrix.core.verdict import Verdict, Witness
-from separatrix.estimators._partitioned import Rows
 from separatrix.problem.blocks import Block, Posed, Sums, folds_of_rows
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.losses import SQUARED_HINGE
@@ -198,13 +198,13 @@ class _Search:
 
     def try_direction(self, claim: Claim) -> tuple[Verdict | None, bool]:
         """Try a direction on all blocks; return the verdict, or bring the rows against it."""
-        weights = _whole(claim.direction, self.posed.intercept)
+        weights = as_integers(claim.direction, self.posed.intercept)
         below, tight, pieces = self.engine.reduce(contradictions, self.posed, weights, _WORST)
         if below or claim.kind == "separable":
             if below or tight:
                 return None, self.take(pieces)
             proof = self.partition("separation", claim, weights)
-            floats = self.separation(_floats(weights))
+            floats = self.separation(as_floats(weights))
             if floats is None:
                 floats = self.verdict("separable", proof, None, weights)
             return floats, True
@@ -256,15 +256,7 @@ class _Search:
         return replace(proof, rows=tuple(place[row] for row in proof.rows))
 
     def witness(self, claim: Claim) -> Witness | None:
-        if claim.witness is None:
-            return None
-        chosen, multipliers = claim.witness
-        part = SignedProblem(self.X[chosen], self.signs[chosen], self.posed.intercept)
-        if not proves_gordan(part, tuple(multipliers)):
-            return None
-        numbers = self.numbers[chosen].tolist()
-        order = np.argsort(numbers, kind="stable").tolist()
-        return Witness(tuple(numbers[k] for k in order), tuple(multipliers[k] for k in order))
+        return checked_witness(self.problem(), claim, self.numbers)
 
     def verdict(
         self,
@@ -274,7 +266,7 @@ class _Search:
         weights: Integers | None,
         boundary: np.ndarray | None = None,
     ) -> Verdict:
-        w = None if weights is None else _floats(weights)
+        w = None if weights is None else as_floats(weights)
         return Verdict(
             kind,
             weights=None if w is None else w[1:],

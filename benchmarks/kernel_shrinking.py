@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks._report import header
 from benchmarks.kernels import synthetic
-from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
+from separatrix.problem.machine import KernelMachine
 from separatrix.solvers.kernels import chunking
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
 

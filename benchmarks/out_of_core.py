@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 def write(path: Path, size: int, d: int = 20_000, k: int = 30) -> int:
     """Write LIBSVM text of about so many bytes; return the number of rows."""
-    from separatrix.data.readers.libsvm_text import libsvm_text
+    from separatrix.data.readers.libsvm import libsvm_text
 
     rng, rows = np.random.default_rng(0), 0
     w = rng.standard_normal(d)

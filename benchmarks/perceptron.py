@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Perceptron, SGDClassifier
 
 from benchmarks._report import SHARED, bandwidth, header, seconds
-from separatrix.problem.packing import packed, packing_order
+from separatrix.problem.equilibrate import packed, packing_order
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import solve
 from separatrix.solvers.updates import kozinec, perceptron

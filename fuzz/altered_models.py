@@ -31,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
 from fuzz.model_files import copied, joined, parts, places
-from separatrix.storage.claims_of_machines import ROW_WEIGHTS
+from separatrix.storage.claims_of_gaps import ROW_WEIGHTS
 from separatrix.storage.model_file import from_bytes, to_bytes
 from separatrix.storage.model_proof import examine
 

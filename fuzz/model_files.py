@@ -203,7 +203,9 @@ class Lines:
     def __init__(self) -> None:
         root = Path(sx.__file__).parent
         self._files = {str(path) for path in (root / "storage").glob("*.py")}
-        self._files |= {str(root / "data" / name) for name in ("plain.py", "encoding.py")}
+        self._files |= {
+            str(root / "data" / "encodings" / name) for name in ("base.py", "encoding.py")
+        }
         self.reached: set[tuple[str, int]] = set()
 
     def _trace(self, frame: Any, event: str, _: Any) -> Any:

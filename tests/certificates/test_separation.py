@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from tests.amounts import cases
 from tests.naive import separation as naive
+from tests.naive.perceptron import kesler_rows
 from tests.problems import as_sparse, problem
 
 import separatrix as sx
@@ -115,7 +116,7 @@ def test_margin_bounds_of_many_classes():
     state, status = solve(kozinec, kesler)
     assert status is Status.SEPARATED
     proof = check_margin_bounds(kesler, state.w, state.alpha)
-    Z = kesler.signed_rows()
+    Z = kesler_rows(X, codes, kesler.n_classes)
     assert proof.upper >= np.linalg.norm(Z.T @ state.alpha)
     assert proof.upper == pytest.approx(state.bound, rel=1e-9)
     assert proof.check(X, codes)

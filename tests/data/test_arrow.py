@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from separatrix.data.readers.arrow import from_numpy, from_texts, opened, text_scalar, to_numpy
+from separatrix.data.arrow import from_numpy, from_texts, opened, text_scalar, to_numpy
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "int64", "int32", "int8", "uint8"])

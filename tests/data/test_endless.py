@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import separatrix as sx
-from separatrix.data.sources import byte_stream, streams
+from separatrix.data.sources import streams
 from tests.cli.command import separatrix as run
 
 ROWS = b"x,class\n0,a\n1,a\n2,b\n3,b\n"
@@ -72,8 +72,7 @@ def test_contents_without_an_end_of_a_line_are_refused(monkeypatch, model):
             Letters.given += len(room)
             return len(room)
 
-    for module in (streams, byte_stream):
-        monkeypatch.setattr(module, "LONGEST_LINE", 1 << 22)
+    monkeypatch.setattr(streams, "LONGEST_LINE", 1 << 22)
     for words in (("separable", "-"), ("predict", "-m", model, "-", "--kind", "csv")):
         Letters.given = 0
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(Letters())))
@@ -83,7 +82,7 @@ def test_contents_without_an_end_of_a_line_are_refused(monkeypatch, model):
         assert Letters.given < 1 << 25
         if words[0] == "separable":
             assert "there is no end of a line in 4 MB" in told.stderr
-    pieces = byte_stream.Pieces("a pipe", "", io.BufferedReader(Letters()), None)
+    pieces = streams.Pieces("a pipe", "", io.BufferedReader(Letters()), None)
     with pytest.raises(sx.DataError, match="a pipe: there is no end of a line in 4 MB"):
         pieces.take(1 << 20, lambda _: 0)
 

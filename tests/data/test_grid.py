@@ -49,7 +49,7 @@ def test_agrees_with_float(table, chunk):
     rows, separator, data = table
     before, grid.CHUNK = grid.CHUNK, chunk
     try:
-        values, marked, fault = read_grid(Source("x", data, "", "", ""), separator, len(rows[0]), 0)
+        values, marked, fault = read_grid(Source("x", data), separator, len(rows[0]), 0)
     finally:
         grid.CHUNK = before
     assert fault == -1
@@ -72,7 +72,7 @@ def test_a_line_of_another_width_is_found(table, data):
     held = [number for number, line in enumerate(lines) if line.strip(b"\r")]
     broken = data.draw(st.sampled_from(held))
     lines[broken] = lines[broken].rstrip(b"\r") + separator.encode() + b"7"
-    source = Source("x", b"\n".join(lines), "", "", "")
+    source = Source("x", b"\n".join(lines))
     _, _, fault = read_grid(source, separator, len(rows[0]), 0)
     assert fault == len(b"\n".join([*lines[:broken], b""]))
 

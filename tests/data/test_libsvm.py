@@ -16,7 +16,7 @@ from tests.optional import shared_file
 
 
 def read(data: bytes, **options):
-    return parse_libsvm(Source("some.libsvm", data, "", "", ""), **options)
+    return parse_libsvm(Source("some.libsvm", data), **options)
 
 
 numbers = st.one_of(
@@ -119,7 +119,7 @@ def test_any_number_of_threads_and_chunks_gives_the_same_bits(monkeypatch):
 
 
 def libsvm_text(X, y):
-    from separatrix.data.readers.libsvm_text import libsvm_text
+    from separatrix.data.readers.libsvm import libsvm_text
 
     return libsvm_text(X, y)
 

@@ -7,15 +7,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from separatrix._compiled import is_interpreted
-from separatrix.data.readers.numbers import parse_numbers
+from separatrix._compiled import compiled, is_interpreted
+from separatrix.data.encodings.numbers import NOT_A_NUMBER, UNFINISHED, scan_number, settled
+
+
+@compiled
+def scan_tokens(text, starts, ends, values, statuses):
+    for token in range(starts.shape[0]):
+        value, after, status = scan_number(text, starts[token], ends[token])
+        values[token] = value
+        statuses[token] = status if after == ends[token] else NOT_A_NUMBER
 
 
 def parse(tokens):
+    """Read one number per token; return values and which tokens are numbers."""
     lengths = np.array([len(token) for token in tokens], dtype=np.int64)
     ends = np.cumsum(lengths + 1) - 1
-    text = np.frombuffer(" ".join(tokens).encode(), dtype=np.uint8)
-    return parse_numbers(text, ends - lengths, ends)
+    octets = " ".join(tokens).encode()
+    values, statuses = np.empty(len(tokens)), np.empty(len(tokens), dtype=np.uint8)
+    scan_tokens(np.frombuffer(octets, dtype=np.uint8), ends - lengths, ends, values, statuses)
+    for token in np.flatnonzero(statuses == UNFINISHED):
+        values[token] = settled(octets, int(ends[token] - lengths[token]))
+    return values, statuses != NOT_A_NUMBER
 
 
 def assert_as_python_reads(tokens):

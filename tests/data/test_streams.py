@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import separatrix as sx
 from separatrix._write_aside import write_whole
 from separatrix.data.sources import progress, streams
-from separatrix.data.sources.streams import line_and_column, open_source
+from separatrix.data.sources.streams import line_and_column, open_pieces, open_source
 
 ROWS = b"".join(b"%+d 1:%d 2:0.5\n" % (1 - 2 * (row % 2), row) for row in range(200))
 
@@ -75,6 +75,14 @@ def test_an_xz_header_cannot_ask_for_all_memory(tmp_path, monkeypatch):
     path.write_bytes(lzma.compress(ROWS, preset=9))
     with pytest.raises(sx.DataError, match="damaged"):
         open_source(path)
+
+
+def test_several_xz_streams_in_one_file_are_read_whole_and_by_pieces(tmp_path):
+    path = tmp_path / "rows.xz"
+    path.write_bytes(lzma.compress(ROWS) + bytes(8) + lzma.compress(ROWS) + bytes(4))
+    assert open_source(path).data == ROWS + ROWS
+    with open_pieces(path) as pieces:
+        assert pieces.rest() == ROWS + ROWS
 
 
 def test_standard_input(monkeypatch):

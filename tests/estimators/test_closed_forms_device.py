@@ -9,8 +9,8 @@ from tests.torch_problems import CPU, torch
 
 import separatrix as sx
 from separatrix.errors import DeviceError
+from separatrix.problem.centred import within_rows
 from separatrix.problem.device_rows import DeviceRows
-from separatrix.problem.within import within_rows
 from separatrix.solvers.closed_forms.device_least_squares import least_squares_on
 from separatrix.solvers.closed_forms.device_within import within_rows_on
 from separatrix.solvers.closed_forms.least_squares import solve_least_squares

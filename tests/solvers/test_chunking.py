@@ -12,8 +12,8 @@ from tests.naive import smo as naive
 from tests.problems import problem
 
 from separatrix._compiled import is_interpreted
-from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
+from separatrix.problem.machine import KernelMachine
 from separatrix.solvers.kernels import chunking
 from separatrix.solvers.kernels.factored_kernel import solve_factored
 from separatrix.solvers.kernels.kernel_rows import CachedRows, WholeRows, kernel_rows, spans_of

@@ -13,7 +13,7 @@ from tests.problems import as_sparse, problem
 
 from separatrix.certificates.fisher import check_fisher
 from separatrix.errors import DataError
-from separatrix.problem.within import within_rows
+from separatrix.problem.centred import within_rows
 from separatrix.solvers.closed_forms import scatter
 from separatrix.solvers.closed_forms.fisher import solve_fisher
 from separatrix.solvers.closed_forms.scatter import divide_by_covariance, ledoit_wolf

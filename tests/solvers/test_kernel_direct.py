@@ -8,7 +8,7 @@ from tests.naive import kernel_direct as naive
 from tests.naive.smo import kernel_matrix
 from tests.problems_many import many
 
-from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers.kernels import kernel_direct
 from separatrix.solvers.kernels.centred_rows import centred_rows

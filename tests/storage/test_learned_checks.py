@@ -10,7 +10,7 @@ from fuzz.model_files import joined, parts
 from fuzz.model_seeds import LIBSVM, TEXT, _streamed, _with_table
 
 import separatrix as sx
-from separatrix.storage.learned_checks import require_learned
+from separatrix.storage.model_checks import require_learned
 from separatrix.storage.model_file import from_bytes, read_model, to_bytes
 from separatrix.storage.stream_checkpoint import checkpoint_of, read_checkpoint
 

@@ -13,8 +13,8 @@ from tests.amounts import cases
 
 import separatrix as sx
 from separatrix.storage import model_file
-from separatrix.storage.model_file import from_bytes, read_model, to_bytes
-from separatrix.storage.model_proof import has_proof, prove_model
+from separatrix.storage.model_file import from_bytes, has_proof, read_model, to_bytes
+from separatrix.storage.model_proof import prove_model
 from separatrix.storage.model_values import Packer, Unpacker
 
 IRIS = load_iris()

@@ -8,8 +8,9 @@ from tests.kernel_direct import solved
 from tests.storage.test_model_file import IRIS, X, fitted
 
 import separatrix as sx
-import separatrix.estimators._validate as placing
-from separatrix.storage.model_proof import has_proof, prove_model
+import separatrix.estimators._on_device as placing
+from separatrix.storage.model_file import has_proof
+from separatrix.storage.model_proof import prove_model
 from separatrix.storage.model_values import Packer, Unpacker
 
 

@@ -14,15 +14,15 @@ from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
 from separatrix.data.encodings.encoding import TableEncoding
-from separatrix.data.readers.by_kind import IndexEncoding
+from separatrix.data.encodings.index_encoding import IndexEncoding
 from separatrix.storage import peer_text
+from separatrix.storage.coefficients_csv import defused
 from separatrix.storage.model_checks import require_spreads
 from separatrix.storage.model_file import MAGIC, ModelFile, from_bytes, to_bytes
 from separatrix.storage.model_proof import prove_model
 from separatrix.storage.model_summary import describe, lines
 from separatrix.storage.sealed_bytes import unseal
 from separatrix.storage.sklearn_model import to_sklearn
-from separatrix.storage.spreadsheet import defused
 
 X = np.array([[0.0, 1.0], [1.0, 0.5], [3.0, 2.0], [4.0, 3.5], [0.5, 4.0], [1.5, 5.0]])
 TWO, THREE = np.array([0, 0, 1, 1, 0, 1]), np.array([0, 0, 1, 1, 2, 2])
@@ -275,7 +275,7 @@ def test_steps_that_have_no_form_in_onnx(monkeypatch, linear):
     with pytest.raises(ValueError, match="PCA has no form"):
         sx.exchange.to_onnx(make_pipeline(PCA(1), sx.LinearSVM()).fit(X, TWO))
     products = make_pipeline(sx.lift.Polynomial(2), sx.LinearSVM()).fit(X, TWO)
-    monkeypatch.setattr("separatrix.storage.onnx_steps._MOST_PRODUCTS", 3)
+    monkeypatch.setattr("separatrix.storage.onnx_model._MOST_PRODUCTS", 3)
     with pytest.raises(ValueError, match="too many for an ONNX graph"):
         sx.exchange.to_onnx(products)
 

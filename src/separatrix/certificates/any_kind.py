@@ -11,7 +11,7 @@ from separatrix import checker
 from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.certificates.reading import VERDICTS, from_json
 from separatrix.checker import Refused
-from separatrix.problem.decimals import times_powers_of_ten
+from separatrix.problem.exact import times_powers_of_ten
 
 __all__ = ["NOT_THESE", "prove_again"]
 

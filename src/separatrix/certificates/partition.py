@@ -22,7 +22,7 @@ from separatrix.certificates.exact_sums import (
     sums_to_zero,
 )
 from separatrix.certificates.separation import enclosed_margins
-from separatrix.problem.decimals import times_powers_of_ten
+from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem, as_matrix
 
 __all__ = [

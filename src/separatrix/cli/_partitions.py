@@ -72,7 +72,7 @@ def write(machine: Any, handle: Any, certificate: Path | None, out: Path | None)
         return
     if out.suffix != ".sx":
         raise typer.BadParameter("with partitions --out is a model file, .sx")
-    from separatrix.data.readers.by_kind import IndexEncoding
+    from separatrix.data.encodings.index_encoding import IndexEncoding
     from separatrix.storage.model_file import save
 
     classes = tuple(handle.classes.tolist())

@@ -113,8 +113,7 @@ class StreamRun:
         """Settle how to read and which classes there are; return the chunk without a header."""
         import numpy as np
 
-        from separatrix.data.encodings.labels import tidy_labels
-        from separatrix.data.encodings.target import refuse_amounts
+        from separatrix.data.encodings.labels import refuse_amounts, tidy_labels
         from separatrix.data.sources.line_feed import passed
         from separatrix.data.stream_rows import parser_for
         from separatrix.estimators.sgd import SGD

@@ -28,7 +28,7 @@ def convert(
     as_json: reading.AsJson = False,
 ) -> None:
     """Read data of any kind and write features and labels as LIBSVM, CSV, TSV or Parquet."""
-    from separatrix.data.writers import write_table
+    from separatrix.data.table import write_table
 
     table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes, option)
     file_format = to or Path(out).suffix.lstrip(".").lower()

@@ -41,7 +41,7 @@ def predict(
     from separatrix._write_aside import write_whole
     from separatrix.data.row_blocks import row_blocks
     from separatrix.errors import DataError
-    from separatrix.storage.any_model import read
+    from separatrix.storage.model_file import read_any as read
 
     whole = read(model, plain=True)
     if whole.encoding is None:

@@ -89,8 +89,7 @@ def _tell(proved: bool, sentence: str, as_json: bool) -> None:
 
 def _verify_on_partitions(path: Path, rows: Any, as_json: bool) -> None:
     """Prove the machine of a model file again from partitions, block by block."""
-    from separatrix.storage.kept_proof import has_proof
-    from separatrix.storage.model_file import read_model
+    from separatrix.storage.model_file import has_proof, read_model
     from separatrix.storage.model_proof import examine
 
     model = read_model(path).model
@@ -110,9 +109,8 @@ def _verify_model(
 ) -> None:
     """Prove the machine of a model file again, on the rows it says it was trained on."""
     from separatrix.report.study_settings import labels_of
-    from separatrix.storage.file_proof import examine_file
-    from separatrix.storage.kept_proof import has_proof, needs_estimator
-    from separatrix.storage.model_file import read_model
+    from separatrix.storage.model_file import has_proof, needs_estimator, read_model
+    from separatrix.storage.model_proof import examine_file
 
     whole = read_model(path, plain=True)
     if needs_estimator(whole.model):

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from separatrix.errors import DataError
 
-__all__ = ["KINDS", "ReadOptions"]
-
 KINDS = ("libsvm", "csv", "text", "parquet", "arrow", "idx", "npy", "npz", "safetensors")
 
 

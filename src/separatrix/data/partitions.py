@@ -3,32 +3,30 @@
 A partition is converted to a folder named by the SHA-256 of its contents. The folder is written
 under another name and renamed when it is whole; what an interrupted conversion left is gone on
 with. A file that has the size and time it had is not looked through again.
+
+A block is one file: values, then (CSR) column numbers and row starts, then a label number for every
+row. What the file holds is written in the manifest of its folder, with a checksum.
 """
 
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
+import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
-from separatrix.data.block_store import (
-    StoredBlock,
-    labels_in_common,
-    open_block,
-    verify_block,
-    write_block,
-)
+from separatrix.data.encodings.base import Numbered
 from separatrix.data.readers.partition_sources import kind_of, looked_through, pieces_of
 from separatrix.errors import DataError
-
-__all__ = ["Partitions", "bytes_of", "open_partitions"]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -168,21 +166,8 @@ def open_partitions(
     stored: list[tuple[Path, StoredBlock]] = []
     for path, (digest, _) in zip(paths, facts, strict=True):
         folder = _converted(path, home, digest, target, zero_based, step)
-        stored += [(folder, block) for block in _manifest(folder)["blocks"]]
-    if not stored:
-        raise DataError("the partitions hold no rows", file=str(paths[0]))
-    width = max(block.columns for _, block in stored)
-    if width == 0:
-        raise DataError(
-            "there is not one feature in it; partitions are LIBSVM text (label index:value ...), "
-            "Parquet or npz with X and y",
-            file=str(paths[0]),
-        )
-    for path_of, block in stored:
-        if not block.sparse and block.columns != width:
-            raise DataError(
-                f"a partition has {block.columns} features and another {width}", str(path_of)
-            )
+        stored += [(folder, block) for block in _blocks_in(folder)]
+    width = _width_of(stored, str(paths[0]))
     kind = kinds.pop()
     return Partitions(
         files=tuple(map(str, paths)),
@@ -198,11 +183,27 @@ def open_partitions(
     )
 
 
+def _width_of(stored: list[tuple[Path, StoredBlock]], file: str) -> int:
+    """Return how many features all blocks have; dense ones must agree."""
+    if not stored:
+        raise DataError("the partitions hold no rows", file=file)
+    width = max(block.columns for _, block in stored)
+    if width == 0:
+        raise DataError(
+            "there is not one feature in it; partitions are LIBSVM text (label index:value ...), "
+            "Parquet or npz with X and y",
+            file=file,
+        )
+    for folder, block in stored:
+        if not block.sparse and block.columns != width:
+            said = f"a partition has {block.columns} features and another {width}"
+            raise DataError(said, str(folder))
+    return width
+
+
 def _names(
     kind: str, path: Path, target: str | None, width: int, zero_based: bool
 ) -> Sequence[str]:
-    from separatrix.data.encodings.numbered import Numbered
-
     if kind != "parquet":
         return Numbered("", 0 if zero_based or kind == "npz" else 1, width)
     import pyarrow.parquet as pq
@@ -269,12 +270,140 @@ def _converted(
     return folder
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _blocks_in(folder: Path) -> list[StoredBlock]:
     try:
         plain = json.loads((folder / "manifest.json").read_text())
-        return {**plain, "blocks": [StoredBlock.from_dict(block) for block in plain["blocks"]]}
+        return [StoredBlock.from_dict(block) for block in plain["blocks"]]
     except (OSError, ValueError, KeyError, TypeError):
         raise DataError(
             "the manifest of converted blocks is damaged; delete the folder, and it is made again",
             file=str(folder),
         ) from None
+
+
+# ---- blocks
+
+
+@dataclass(frozen=True)
+class StoredBlock:
+    """What one block file holds; `labels` are the distinct labels that its numbers stand for."""
+
+    file: str
+    rows: int
+    entries: int
+    columns: int
+    sparse: bool
+    labels: tuple[Any, ...]
+    crc: int
+
+    @property
+    def size(self) -> int:
+        """The length of the file in bytes."""
+        return _places(self)[-1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        return {**asdict(self), "labels": list(self.labels)}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> StoredBlock:
+        """Return the block that plain data describe."""
+        return cls(**{**plain, "labels": tuple(plain["labels"])})
+
+
+def _places(block: StoredBlock) -> list[int]:
+    """Return where values, column numbers, row starts and labels begin, and where all ends."""
+    sizes = [8 * block.entries]
+    if block.sparse:
+        sizes += [4 * block.entries + 4 * (block.entries % 2), 8 * (block.rows + 1)]
+    else:
+        sizes += [0, 0]
+    sizes.append(4 * block.rows)
+    return [0, *np.cumsum(sizes).tolist()]
+
+
+def write_block(folder: Path, number: int, X: Any, y: np.ndarray) -> StoredBlock:
+    """Write rows under their number, whole or not at all."""
+    labels, codes = np.unique(y, return_inverse=True)
+    is_sparse = sparse.issparse(X)
+    if is_sparse:
+        pieces = [
+            np.ascontiguousarray(X.data, dtype="<f8"),
+            np.ascontiguousarray(X.indices, dtype="<i4"),
+            np.zeros(X.nnz % 2, dtype="<i4"),
+            np.ascontiguousarray(X.indptr, dtype="<i8"),
+        ]
+    else:
+        pieces = [np.ascontiguousarray(X, dtype="<f8")]
+    pieces.append(codes.astype("<i4"))
+    octets = [piece.tobytes() for piece in pieces]
+    crc = 0
+    for piece in octets:
+        crc = zlib.crc32(piece, crc)
+    name = f"block-{number:05d}.bin"
+    write_whole(folder / name, octets)
+    return StoredBlock(
+        name,
+        X.shape[0],
+        int(X.nnz if is_sparse else X.size),
+        X.shape[1],
+        is_sparse,
+        tuple(labels.tolist()),
+        crc,
+    )
+
+
+def open_block(folder: Path, block: StoredBlock, n_features: int) -> tuple[Any, np.ndarray]:
+    """Map a block into memory; return its rows and their label numbers.
+
+    The map lives as long as the arrays do.
+    """
+    octets = np.frombuffer(_mapped(folder / block.file, block.size), dtype=np.uint8)
+    values_at, columns_at, starts_at, labels_at, end = _places(block)
+    values = octets[values_at : values_at + 8 * block.entries].view("<f8")
+    codes = octets[labels_at:end].view("<i4")
+    if not block.sparse:
+        return values.reshape(block.rows, block.columns), codes
+    columns = octets[columns_at : columns_at + 4 * block.entries].view("<i4")
+    starts = octets[starts_at:labels_at].view("<i8")
+    # int32 starts as everywhere else, so that each loop is compiled once; entries fit them.
+    X = sparse.csr_array((values, columns, starts.astype(np.int32)), shape=(block.rows, n_features))
+    return X, codes
+
+
+def _mapped(path: Path, size: int) -> Any:
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size != size:
+                raise DataError(
+                    "the block is not as long as its manifest says; delete its folder, and it is "
+                    "made again from the source",
+                    file=str(path),
+                )
+            return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
+    except FileNotFoundError:
+        raise DataError(
+            "the block is missing; delete its folder, and it is made again from the source",
+            file=str(path),
+        ) from None
+
+
+def verify_block(folder: Path, block: StoredBlock) -> None:
+    """Raise, naming the file, if a block is missing or is not what was written."""
+    mapped = _mapped(folder / block.file, block.size)
+    if zlib.crc32(mapped) != block.crc:
+        raise DataError(
+            "the block was altered since it was written; delete its folder, and it is made again "
+            "from the source",
+            file=str(folder / block.file),
+        )
+
+
+def labels_in_common(blocks: Sequence[StoredBlock]) -> np.ndarray:
+    """Return the distinct labels of all blocks in order, numbers as numbers if all are."""
+    found: set[Any] = set()
+    for block in blocks:
+        found |= set(block.labels)
+    if any(isinstance(label, str) for label in found):
+        return np.array(sorted({str(label) for label in found}))
+    return np.array(sorted(found))

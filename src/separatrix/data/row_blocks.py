@@ -20,24 +20,23 @@ from numpy.typing import NDArray
 
 from separatrix.data.encodings.index_encoding import indexed
 from separatrix.data.encodings.labels import tidy_labels
+from separatrix.data.encodings.prepared import encode_columns
 from separatrix.data.encodings.words import TextEncoder
 from separatrix.data.options import ReadOptions
-from separatrix.data.readers import by_kind as readers
+from separatrix.data.readers.array_files import ARRAYS
 from separatrix.data.readers.delimited import parse_delimited
 from separatrix.data.readers.embeddings import arrays_of, check_finite, labels_of_rows
-from separatrix.data.readers.frames import parquet_batches
-from separatrix.data.sources.byte_stream import Pieces, open_pieces
-from separatrix.data.sources.streams import STDIN, Source, open_source
-from separatrix.data.table import read_as
+from separatrix.data.readers.kinds import see_kind
+from separatrix.data.readers.text import split_at_label
+from separatrix.data.readers.typed_tables import parquet_batches, read_typed
+from separatrix.data.sources.streams import STDIN, Pieces, Source, open_pieces, open_source
+from separatrix.data.table import BY_KIND, read_as
 from separatrix.errors import DataError
-
-__all__ = ["Block", "row_blocks"]
 
 BLOCK = 4 << 20
 _SAMPLE = 1 << 18
 _SAMPLE_LINES = 200
 _LINES_IN_PIECES = ("libsvm", "csv", "text")
-_ARRAYS = ("npy", "npz", "safetensors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,21 +63,20 @@ def row_blocks(
         target=encoding.target, kind=kind, encoding=characters, header=header, labels=labels
     )
     if not isinstance(source, str | os.PathLike) or os.path.isdir(source):
-        yield _whole(read_as(source, encoding, kind=kind, encoding=characters, header=header))
+        table = read_as(source, encoding, kind=kind, encoding=characters, header=header)
+        yield _of_fields(vars(table))
         return
-    if labels is not None and kind not in (*_ARRAYS, None):
-        raise DataError("labels (--labels) belong to .npy, .npz and .safetensors files of rows")
+    _require_arrays(labels, kind)
     with open_pieces(source, characters) as pieces:
         found = kind or _kind_of(pieces, encoding)
-        if labels is not None and found not in _ARRAYS:
-            raise DataError("labels (--labels) belong to .npy, .npz and .safetensors files of rows")
-        if found in _ARRAYS:
+        _require_arrays(labels, found)
+        if found in ARRAYS:
             yield from _array_blocks(_stored(source, pieces), options, encoding, size)
         elif found == "parquet" and _is_stored_plainly(source, pieces):
             yield from _parquet_blocks(os.fspath(source), options, encoding, size)
         elif found not in _LINES_IN_PIECES:
-            whole = Source(pieces.name, pieces.rest(), "", pieces.suffix, "")
-            yield _of_fields(readers.BY_KIND[found](whole, options, encoding))
+            whole = Source(pieces.name, pieces.rest(), suffix=pieces.suffix)
+            yield _of_fields(BY_KIND[found](whole, options, encoding))
         elif found == "libsvm":
             yield from _libsvm_blocks(pieces, options, encoding, size)
         elif found == "csv":
@@ -87,8 +85,9 @@ def row_blocks(
             yield from _text_blocks(pieces, encoding, size)
 
 
-def _whole(table: Any) -> Block:
-    return Block(table.X, table.y, table.notes)
+def _require_arrays(labels: Any, kind: str | None) -> None:
+    if labels is not None and kind not in (*ARRAYS, None):
+        raise DataError("labels (--labels) belong to .npy, .npz and .safetensors files of rows")
 
 
 def _of_fields(fields: dict[str, Any]) -> Block:
@@ -99,10 +98,10 @@ def _kind_of(pieces: Pieces, encoding: Any) -> str:
     start = pieces.peek(_SAMPLE)
     if not start or start.isspace():
         raise DataError("the file is empty", pieces.name, 1, 1)
-    kind = readers.see_kind(Source(pieces.name, start, "", pieces.suffix, ""))
+    kind = see_kind(Source(pieces.name, start, suffix=pieces.suffix))
     # Texts without labels look like anything; what the model takes is known.
     if type(encoding).__name__ == "TextEncoding" and encoding.column is None:
-        return kind if kind in ("parquet", "arrow", "idx", *_ARRAYS) else "text"
+        return kind if kind in ("parquet", "arrow", "idx", *ARRAYS) else "text"
     return kind
 
 
@@ -117,16 +116,16 @@ def _is_stored_plainly(source: Any, pieces: Pieces) -> bool:
 def _stored(source: Any, pieces: Pieces) -> Source:
     if _is_stored_plainly(source, pieces):
         return open_source(source)
-    return Source(pieces.name, pieces.rest(), "", pieces.suffix, "")
+    return Source(pieces.name, pieces.rest(), suffix=pieces.suffix)
 
 
 def _parquet_blocks(path: str, options: ReadOptions, encoding: Any, size: int) -> Iterator[Block]:
     """Yield stretches of the row groups; no more than one group is in memory."""
-    whole = Source(path, b"", "", "", "")
+    whole = Source(path, b"")
     before = 0
     for table in parquet_batches(path, size):
         try:
-            yield _of_fields(readers.read_typed(table, whole, options, encoding))
+            yield _of_fields(read_typed(table, whole, options, encoding))
         except DataError as error:
             line = before + error.line if error.line and error.line > 1 else error.line
             raise DataError(error.message, path, line, error.column) from None
@@ -158,7 +157,7 @@ def _last_line_end(piece: bytes) -> int:
 def _last_record_end(piece: bytes) -> int:
     """Return where the last whole record ends: a line end outside quotes."""
     if b'"' not in piece:
-        return piece.rfind(b"\n") + 1
+        return _last_line_end(piece)
     octets = np.frombuffer(piece, dtype=np.uint8)
     ends = np.flatnonzero(octets == 10)
     inside = np.cumsum(octets == 34)[ends] % 2
@@ -185,9 +184,9 @@ def _libsvm_blocks(
     pieces: Pieces, options: ReadOptions, encoding: Any, size: int
 ) -> Iterator[Block]:
     for before, piece in _numbered(pieces, size, _last_line_end):
-        source = Source(pieces.name, piece, "", pieces.suffix, "")
+        source = Source(pieces.name, piece, suffix=pieces.suffix)
         try:
-            yield _of_fields(readers.BY_KIND["libsvm"](source, options, encoding))
+            yield _of_fields(BY_KIND["libsvm"](source, options, encoding))
         except DataError as error:
             if error.message == "the file holds no rows" and before:
                 continue  # a piece of comments
@@ -198,12 +197,12 @@ def _csv_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int) 
     options, head, above = _taken_head(pieces, options)
     decimal = getattr(encoding, "decimal", None)
     for before, piece in _numbered(pieces, size, _last_record_end):
-        source = Source(pieces.name, head + piece, "", pieces.suffix, "")
+        source = Source(pieces.name, head + piece, suffix=pieces.suffix)
         try:
             found = parse_delimited(
                 source, options.separator, options.header, decimal=decimal, before=0
             )
-            yield _of_fields(readers.encode_columns(found.columns, pieces.name, options, encoding))
+            yield _of_fields(encode_columns(found.columns, pieces.name, options, encoding))
         except DataError as error:
             raise _moved(error, pieces, above + before) from None
 
@@ -216,7 +215,7 @@ def _taken_head(pieces: Pieces, options: ReadOptions) -> tuple[ReadOptions, byte
     sample = pieces.peek(_SAMPLE)
     sample = sample[: _last_record_end(sample) or None] if len(sample) == _SAMPLE else sample
     found = parse_delimited(
-        Source(pieces.name, sample, "", pieces.suffix, ""), options.separator, options.header
+        Source(pieces.name, sample, suffix=pieces.suffix), options.separator, options.header
     )
     start = found.place(0)[1] if found.header else found.before
     head = found.source.data[found.before : start]
@@ -238,20 +237,19 @@ def _text_blocks(pieces: Pieces, encoding: Any, size: int) -> Iterator[Block]:
         lines = [line for line in lines if line.strip()]
         if not before:
             side = _label_side(lines, known)
-        labels: list[str] = []
-        texts = lines
+        labels, texts = list[str](), lines
         if side is not None:
-            pairs = [line.split("\t", 1) if side == 0 else line.rsplit("\t", 1) for line in lines]
-            if not before and len(pairs) > 1 and pairs[0][side].strip() not in known:
-                pairs = pairs[1:]  # names of columns
-            if min(map(len, pairs), default=2) < 2:
-                at = next(k for k, parts in enumerate(pairs) if len(parts) < 2)
+            if not before and len(lines) > 1:
+                first = lines[0].split("\t", 1) if side == 0 else lines[0].rsplit("\t", 1)
+                lines = lines[first[side].strip() not in known :]  # names of columns
+            at = next((k for k, line in enumerate(lines) if "\t" not in line), None)
+            if at is not None:
                 raise DataError(
                     "the lines before have a label and a text with a tab between; this has no tab",
                     pieces.name, before + at + 1, 1,
                 )  # fmt: skip
-            labels = [parts[side].strip() for parts in pairs]
-            texts = [parts[side + 1] for parts in pairs]
+            labels, texts = split_at_label(lines, side)
+            labels = [label.strip() for label in labels]
         yield Block(encoder.encode(texts), tidy_labels(labels) if labels else np.empty(0), notes)
 
 
@@ -269,7 +267,8 @@ def _label_side(lines: list[str], known: set[str]) -> int | None:
     if 2 * len(sample) <= min(len(lines), _SAMPLE_LINES):
         return None
     for side in (-1, 0):
-        split = [line.split("\t", 1) if side == 0 else line.rsplit("\t", 1) for line in sample]
-        if 2 * sum(parts[side].strip() in known for parts in split) > len(sample):
+        if 2 * sum(label.strip() in known for label in split_at_label(sample, side)[0]) > len(
+            sample
+        ):
             return side
     return None

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from separatrix._sparse import sparse
 from separatrix.errors import DataError
 
-__all__ = ["METHODS", "Scaling", "deviations", "fit_scaling"]
-
 METHODS = ("standard", "min-max")
 _AT_ONCE = 1 << 24  # entries: of more, deviations are added up stretch by stretch
 

@@ -14,19 +14,16 @@ from numpy.typing import NDArray
 
 from separatrix.data.encodings.columns import MISSING_WORDS
 from separatrix.data.encodings.encoding import fit_encoding
-from separatrix.data.encodings.hashed_lines import hash_texts
-from separatrix.data.encodings.labels import tidy_labels
-from separatrix.data.encodings.target import choose_target, known_column, target_labels
-from separatrix.data.encodings.words import TextEncoding
-from separatrix.data.readers.by_kind import IndexEncoding, see_kind
+from separatrix.data.encodings.index_encoding import IndexEncoding
+from separatrix.data.encodings.labels import choose_target, known_column, target_labels, tidy_labels
+from separatrix.data.encodings.words import TextEncoding, hash_texts
 from separatrix.data.readers.delimited import parse_delimited
+from separatrix.data.readers.kinds import see_kind
 from separatrix.data.readers.libsvm import parse_libsvm
 from separatrix.data.readers.text import label_side
 from separatrix.data.sources.line_feed import Chunk
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError
-
-__all__ = ["Batch", "Parser", "parser_for", "parser_of"]
 
 KINDS = ("libsvm", "csv", "text")
 _ROW = re.compile(rb"^[ \t\r]*[^#\s]", re.MULTILINE)
@@ -75,12 +72,12 @@ class Parser:
     def _libsvm(self, chunk: Chunk) -> Batch | None:
         if _ROW.search(chunk.data) is None:
             return None
-        source = Source(chunk.name, chunk.data, "", "", "")
+        source = Source(chunk.name, chunk.data)
         found = parse_libsvm(source, zero_based=self.encoding.first == 0, threads=1)
         return Batch(found.X, found.y)
 
     def _table(self, chunk: Chunk) -> Batch:
-        source = Source(chunk.name, self.header + chunk.data, "", "", "")
+        source = Source(chunk.name, self.header + chunk.data)
         decimal = None if self.encoding is None else self.encoding.decimal
         table = parse_delimited(
             source, self.separator, bool(self.header), self.characters, decimal, before=0
@@ -175,7 +172,7 @@ def parser_for(
     ngrams: int = 1,
 ) -> tuple[Parser, int]:
     """Settle how to read, on the first lines; also return the bytes of a header to leave out."""
-    source = Source(first.name, first.data, "", "", "")
+    source = Source(first.name, first.data)
     suffix = "." + first.place.path.rsplit(".", 1)[-1].lower() if "." in first.place.path else ""
     kind = kind or see_kind(replace(source, suffix=suffix))
     if kind == "libsvm":

@@ -13,8 +13,6 @@ from separatrix._sparse import sparse
 from separatrix.data.encodings.encoding import TableEncoding
 from separatrix.data.table import Table
 
-__all__ = ["summarise"]
-
 
 def _compact(X: Any) -> tuple[Any, NDArray[np.int64]]:
     """Return X as columns, without those that hold nothing; also their numbers."""

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from separatrix.errors import DataError
 from separatrix.estimators.sgd import SGD
-from separatrix.problem.medians import medians
+from separatrix.problem.equilibrate import medians
 from separatrix.problem.rows import SignedRows, base_rows
 from separatrix.solvers.running.drive import OWN, Status
 from separatrix.solvers.updates import page_hinkley, sgd

@@ -5,7 +5,7 @@
 Rows stay where they are: in a file, or in the memory of a worker. A pass is a function of one block
 and of further arguments; what it returns is a tuple of numbers, arrays and lists, and those of two
 blocks are joined by `joined`. An engine does nothing else, so that one algorithm runs
-on blocks read one after another and on blocks held by a hundred machines.
+on blocks read one after another and on blocks held by a hundred computers.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ import numpy as np
 
 from separatrix.problem.signed import Matrix
 
-__all__ = ["Block", "Engine", "Posed", "folds_of_rows", "joined"]
-
 Sums = tuple[Any, ...]
 
 
 class Posed(NamedTuple):
-    """One machine: class number `positive` against all others, at the costs of each class."""
+    """One binary problem: class number `positive` against all others, with costs by class."""
 
     loss: int
     positive: int

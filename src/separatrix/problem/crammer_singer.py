@@ -1,4 +1,4 @@
-"""The direct machine of many classes (Crammer and Singer 2001): one objective, and its dual.
+"""Support vector machines of many classes at once (Crammer and Singer 2001), and their dual.
 
     min over w_k, b_k   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
                         + sum_i c_i max_k (1[k != y_i] + (w_k.x_i + b_k) - (w_y.x_i + b_y))
@@ -7,12 +7,12 @@
     subject to          m_ik >= 0,   sum_k m_ik = c_i,   and  r_k = 0 for every k where p = 0
     with                a_ik = c_i 1[k = y_i] - m_ik,   u_k = sum_i a_ik x_i,   r_k = sum_i a_ik
 
-Row i has a mass c_i = C s_i to lay on the classes: on its own class while it has a margin of 1
-from all others, and otherwise on those that come too near. Every m of the second
-problem bounds every (w, b) of the first from below; at the optimum they meet, and w_k = u_k.
+The dual variables of row i ("masses") sum to its cost c_i = C s_i. They lie on its own class where
+it beats all others by 1, and otherwise on the classes that come too near. Every dual point bounds
+every (w, b) from below; at the optimum they meet, and w_k = u_k.
 
-Two classes: at the optimum w_0 = -w_1, and with v = w_1 - w_0 the objective is half that of the
-two-class machine at v with costs 2 c_i (and a bias b = b_1 - b_0 that costs the same p).
+Two classes: at the optimum w_0 = -w_1, and with v = w_1 - w_0 the objective is half that of two
+classes at v with costs 2 c_i (and a bias b = b_1 - b_0 that costs the same p).
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ import numpy as np
 
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import FloatArray, Matrix, as_matrix
-
-__all__ = ["DirectProblem", "losses_of", "shares_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,3 +106,41 @@ def losses_of(scores: FloatArray, codes: np.ndarray) -> FloatArray:
     raised = scores + 1.0
     raised[own] = mine
     return np.asarray(raised.max(axis=1) - mine)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelDirect:
+    """The same problem with phi(x) for x, where phi(x).phi(z) = K(x, z): phi is never built.
+
+    For w_k = sum_i a_ik phi(x_i) the scores are g_ik = sum_j a_jk K(x_j, x_i), and both objectives
+    follow from a and g alone.
+
+    >>> problem = KernelDirect(np.array([0, 1]), 2, np.ones(2))
+    >>> masses = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> scores = np.array([[4.0, -2.0], [-2.0, 1.0]]) @ problem.shares(masses)
+    >>> problem.dual(masses, scores)
+    -0.0625
+    """
+
+    codes: np.ndarray
+    n_classes: int
+    costs: np.ndarray
+
+    has_free_bias = True
+
+    def shares(self, masses: np.ndarray) -> np.ndarray:
+        """Return a, by which the rows make up the weights."""
+        return shares_of(masses, self.codes)
+
+    def dual(self, masses: np.ndarray, scores: np.ndarray) -> float:
+        """Return the dual objective of masses that balance (not looked at)."""
+        shares = self.shares(masses)
+        gain = float(shares[np.arange(len(self.codes)), self.codes].sum())
+        return gain - 0.5 * float(np.vdot(shares, scores))
+
+    def primal(self, masses: np.ndarray, scores: np.ndarray, bias: np.ndarray) -> float:
+        """Return the objective of the weights that the masses make up, with these biases."""
+        used = self.costs > 0.0
+        losses = losses_of(scores + bias, self.codes)[used]
+        half = 0.5 * float(np.vdot(self.shares(masses), scores))
+        return half + float(self.costs[used] @ losses)

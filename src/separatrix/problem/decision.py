@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_loss_matrix", "as_priors", "log_odds_threshold"]
-
 
 def as_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
     """Return the loss as numbers, or say what is wrong with it; None is one for every error.

@@ -17,8 +17,6 @@ import numpy as np
 
 from separatrix._device import Chunks, is_tensor, on_host, rows_on, torch_module
 
-__all__ = ["DeviceRows", "host_blocks", "on_device"]
-
 # So many entries are laid out in float64 at a time: a share of a GPU's memory, or of a cache.
 _GPU_ENTRIES, _CPU_ENTRIES = 1 << 26, 1 << 19
 # Of so few, float64 copies cost nothing.

@@ -8,7 +8,7 @@
     callable     function(A, B) -> matrix of values
 
 Blocks of values are made by one matrix product, in float64. A kernel is positive when every matrix
-of its values is positive semidefinite; only then is the kernel machine a convex problem.
+of its values is positive semidefinite; only then is the kernel SVM a convex problem.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.errors import DataError
-
-__all__ = ["KERNELS", "MOST_DEGREE", "Kernel", "check_gram", "kernel_of"]
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 MOST_DEGREE = 10_000  # read from a file: as many products a value

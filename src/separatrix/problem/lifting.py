@@ -22,17 +22,6 @@ import numpy as np
 from separatrix._compiled import compiled
 from separatrix._sparse import sparse as sp
 
-__all__ = [
-    "MonomialTree",
-    "cosines",
-    "monomial_count",
-    "monomials",
-    "radial",
-    "scale_of",
-    "sigmoids",
-    "tree_of",
-]
-
 
 def monomial_count(d: int, degree: int, interaction_only: bool = False) -> int:
     """Return how many monomials of degree 1 to `degree` there are in d columns.
@@ -107,17 +96,8 @@ def monomials(X: Any, tree: MonomialTree, degree: int, bias: bool) -> Any:
     kind = np.int32 if max(columns, int(starts[-1])) < 2**31 else np.int64
     values, indices = np.empty(starts[-1]), np.empty(starts[-1], dtype=kind)
     given = X.data.astype(np.float64, copy=False), X.indices, X.indptr
-    fill_sparse(
-        *given,
-        int(bias),
-        degree,
-        tree.first_child,
-        tree.last,
-        tree.repeats,
-        starts,
-        values,
-        indices,
-    )
+    branches = tree.first_child, tree.last, tree.repeats
+    fill_sparse(*given, int(bias), degree, *branches, starts, values, indices)
     return sp.csr_array((values, indices, starts.astype(kind)), shape=(n, columns))
 
 

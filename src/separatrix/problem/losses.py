@@ -1,6 +1,6 @@
 """Losses of a margin m, as integer codes.
 
-| code          | loss(m)            | slope          | conjugate at s                      |
+| code          | loss(m)            | slope          | conjugate: sup_m s m - loss(m)      |
 |---------------|--------------------|----------------|-------------------------------------|
 | HINGE         | max(0, 1 - m)      | -1 where m < 1 | s on [-1, 0]                        |
 | SQUARED_HINGE | max(0, 1 - m)^2    | -2 max(0, 1-m) | s + s^2/4 for s <= 0                |
@@ -8,9 +8,8 @@
 | PERCEPTRON    | max(0, -m)         | -1 where m < 0 | 0 on [-1, 0]                        |
 | SQUARED       | 1/2 (1 - m)^2      | m - 1          | s + s^2/2                           |
 
-The conjugate is ``sup_m s m - loss(m)`` and +inf elsewhere; at a kink the slope is the one of the
-flat side. Codes, and not functions passed as arguments, because a loop over codes is compiled once
-and found again on disk.
+At a kink the slope is the one of the flat side. Losses are codes, not functions passed as
+arguments: a loop over codes is compiled once and found again on disk.
 """
 
 from __future__ import annotations
@@ -67,47 +66,3 @@ def slope(code, m):  # type: ignore[no-untyped-def]
     if code == PERCEPTRON:
         return -1.0 if m < 0.0 else 0.0
     return m - 1.0
-
-
-@compiled
-def curvature(code, m):  # type: ignore[no-untyped-def]
-    """Return the second derivative of the loss, 0 where the loss is piecewise linear.
-
-    >>> float(curvature(SQUARED_HINGE, 0.0)), float(curvature(LOGISTIC, 0.0))
-    (2.0, 0.25)
-    """
-    if code == SQUARED_HINGE:
-        return 2.0 if m < 1.0 else 0.0
-    if code == LOGISTIC:
-        small = math.exp(-abs(m))
-        return small / (1.0 + small) ** 2
-    if code == SQUARED:
-        return 1.0
-    return 0.0
-
-
-@compiled
-def conjugate(code, s):  # type: ignore[no-untyped-def]
-    """Return the convex conjugate of the loss at the slope s.
-
-    >>> float(conjugate(HINGE, -0.5)), float(conjugate(HINGE, 0.5)), float(conjugate(SQUARED, 1.0))
-    (-0.5, inf, 1.5)
-    """
-    if code == SQUARED:
-        return s + 0.5 * s * s
-    if s > 0.0:
-        return math.inf
-    if code == SQUARED_HINGE:
-        return s + 0.25 * s * s
-    if s < -1.0:
-        return math.inf
-    if code == HINGE:
-        return s
-    if code == PERCEPTRON:
-        return 0.0
-    return _entropy(-s) + _entropy(1.0 + s)
-
-
-@compiled
-def _entropy(p):  # type: ignore[no-untyped-def]
-    return p * math.log(p) if p > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""The regularised machines: one objective, and its dual.
+"""Regularised linear classifiers: one objective, and its dual. Also with a kernel and the hinge.
 
     min over w, b   r/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
 
@@ -7,11 +7,9 @@
 
 c_i = C s_i is the cost of row i (s_i its weight), loss* the conjugate of the loss, p = 0 the free
 bias of this library, p = 1 the penalised one of LIBLINEAR. A row of cost 0 is not there: its a_i is
-0. Cost inf asks for a margin of at least 1 (the hard margin). Every a of the second problem
-bounds every (w, b) of the first from below; at the optimum they meet, and r w = u.
-
-The ridge r is 1 everywhere but in maximum likelihood (the logistic machine at C = inf), where it is
-0 and the costs are the weights: then the second problem asks for u = 0.
+0. Cost inf asks for a margin of at least 1 (the hard margin). Every dual a bounds every (w, b) from
+below; at the optimum they meet, and r w = u. The ridge r is 1, but 0 for maximum likelihood
+(logistic regression at C = inf), where the costs are the weights and the dual asks for u = 0.
 
 What is computed here is plain float64: for a solver to see how far it is. What is claimed is
 recomputed, with its rounding bounded, by `certificates.duality_gap`, which does not come here.
@@ -25,8 +23,6 @@ import numpy as np
 
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
-
-__all__ = ["MachineProblem", "loss_values"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,3 +122,43 @@ def loss_values(loss: int, margins: FloatArray) -> FloatArray:
         return np.logaddexp(0.0, -margins)
     short = np.maximum(0.0, 1.0 - margins)
     return short if loss == HINGE else short * short
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMachine:
+    """The hinge with phi(x) for x, where phi(x).phi(z) = K(x, z); neither phi nor w is ever built.
+
+    With g_i = sum_j a_j y_j K(x_j, x_i) and f = g - y, the margin of row i is y_i (g_i + b), and
+    both objectives follow from f alone. `members` are the numbers of the rows, ascending: one class
+    against another has some of them, one against all others has all.
+    """
+
+    signs: np.ndarray
+    costs: np.ndarray
+    members: np.ndarray
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether every row that counts must have a margin of 1."""
+        return bool(np.isinf(self.costs).any())
+
+    def square(self, alpha: np.ndarray, f: np.ndarray) -> float:
+        """Return |w|^2."""
+        return max(0.0, float((self.signs * alpha) @ f + alpha.sum()))
+
+    def dual(self, alpha: np.ndarray, f: np.ndarray) -> float:
+        """Return the dual objective."""
+        if not self.is_hard:
+            return float(alpha.sum()) - 0.5 * self.square(alpha, f)
+        # Without costs to bound it, alpha may be stretched to where the dual is largest.
+        square, total = self.square(alpha, f), float(alpha.sum())
+        return 0.5 * total * (total / square) if square > 0.0 else 0.0
+
+    def primal(self, alpha: np.ndarray, f: np.ndarray, bias: float) -> float:
+        """Return the objective of w and the bias."""
+        used = self.costs > 0.0
+        short = np.maximum(0.0, -self.signs * (f + bias))[used]
+        if self.is_hard:
+            least = 1.0 - float(short.max(initial=0.0))
+            return 0.5 * self.square(alpha, f) / least**2 if least > 0.0 else np.inf
+        return 0.5 * self.square(alpha, f) + float(self.costs[used] @ short)

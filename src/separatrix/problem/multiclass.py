@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix._sparse import sparse as sp
 from separatrix.problem.signed import FloatArray, Matrix, as_matrix
 
 
@@ -31,11 +30,8 @@ class KeslerProblem:
     """Find w whose every true class beats every other class.
 
     >>> problem = KeslerProblem(np.array([[5.0], [7.0]]), np.array([0, 2]), n_classes=3)
-    >>> problem.signed_rows().astype(int)
-    array([[ 1,  5, -1, -5,  0,  0],
-           [ 1,  5,  0,  0, -1, -5],
-           [-1, -7,  0,  0,  1,  7],
-           [ 0,  0, -1, -7,  1,  7]])
+    >>> problem.margins(np.array([1.0, 0.0, 0.0, 1.0, 0.0, 2.0])).tolist()
+    [-4.0, -9.0, 13.0, 7.0]
     """
 
     X: Matrix
@@ -79,17 +75,3 @@ class KeslerProblem:
         others = np.arange(self.n_classes)[None, :] != self.codes[:, None]
         margins: FloatArray = (own[:, None] - scores)[others]
         return margins
-
-    def signed_rows(self) -> FloatArray:
-        """Build the rows: for small problems, pictures and tests."""
-        X = self.X.toarray() if sp.issparse(self.X) else self.X
-        ones = np.full((self.n_samples, 1), float(self.fit_intercept))
-        homogeneous = np.hstack([ones, X.astype(np.float64)])
-        rows = np.zeros((self.n_rows, self.n_classes, homogeneous.shape[1]))
-        at = 0
-        for x, own in zip(homogeneous, self.codes, strict=True):
-            for other in range(self.n_classes):
-                if other != own:
-                    rows[at, own], rows[at, other] = x, -x
-                    at += 1
-        return rows.reshape(self.n_rows, self.dimension)

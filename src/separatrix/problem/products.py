@@ -1,4 +1,4 @@
-"""Products with all rows of X, and with none of X copied: the passes of the smooth machines.
+"""Products with all rows of X, and with none of X copied: the passes of the smooth solvers.
 
     scores      X v
     combined    X^T r, by the sign of r
@@ -17,8 +17,6 @@ import numpy as np
 from separatrix._compiled import compiled, inlined
 from separatrix.problem.rows import DenseRows, SparseRows
 
-__all__ = ["combined", "curved", "moments", "scores", "sparse_score", "tilted"]
-
 Rows = DenseRows | SparseRows
 
 # Rows of what `moments` returns.
@@ -31,33 +29,28 @@ def scores(rows: Rows, v: np.ndarray) -> np.ndarray:
     >>> scores(DenseRows(np.array([[1.0, 2.0], [0.0, 3.0]])), np.array([1.0, 1.0]))
     array([3., 3.])
     """
-    if isinstance(rows, DenseRows):
-        return _dense_scores(rows.values, v)
-    return _sparse_scores(rows.values, rows.indices, rows.starts, v)
+    return _dense_scores(*rows, v) if isinstance(rows, DenseRows) else _sparse_scores(*rows, v)
 
 
 def combined(rows: Rows, shares: np.ndarray, width: int) -> np.ndarray:
     """Return X^T shares in two rows: from the positive shares, and from the negative ones."""
     if isinstance(rows, DenseRows):
-        return _dense_combined(rows.values, shares)
-    table = _sparse_combined(rows.values, rows.indices, rows.starts, shares, width)
-    return np.ascontiguousarray(table.T)
+        return _dense_combined(*rows, shares)
+    return np.ascontiguousarray(_sparse_combined(*rows, shares, width).T)
 
 
 def tilted(rows: Rows, shares: np.ndarray, curvatures: np.ndarray, width: int) -> np.ndarray:
     """Return X^T shares and X^T curvatures: half the time of `moments` on wide sparse rows."""
     if isinstance(rows, DenseRows):
-        return _dense_tilted(rows.values, shares, curvatures)
-    table = _sparse_tilted(rows.values, rows.indices, rows.starts, shares, curvatures, width)
-    return np.ascontiguousarray(table.T)
+        return _dense_tilted(*rows, shares, curvatures)
+    return np.ascontiguousarray(_sparse_tilted(*rows, shares, curvatures, width).T)
 
 
 def moments(rows: Rows, shares: np.ndarray, curvatures: np.ndarray, width: int) -> np.ndarray:
     """Return what `combined` does, then X^T curvatures and the sums of curvature x^2."""
     if isinstance(rows, DenseRows):
-        return _dense_moments(rows.values, shares, curvatures)
-    table = _sparse_moments(rows.values, rows.indices, rows.starts, shares, curvatures, width)
-    return np.ascontiguousarray(table.T)
+        return _dense_moments(*rows, shares, curvatures)
+    return np.ascontiguousarray(_sparse_moments(*rows, shares, curvatures, width).T)
 
 
 def curved(
@@ -65,8 +58,8 @@ def curved(
 ) -> tuple[np.ndarray, float]:
     """Return X^T D p and the sum of D p, where p = X v - offset is written to `products`."""
     if isinstance(rows, DenseRows):
-        return _dense_curved(rows.values, curvatures, v, offset, products)
-    return _sparse_curved(rows.values, rows.indices, rows.starts, curvatures, v, offset, products)
+        return _dense_curved(*rows, curvatures, v, offset, products)
+    return _sparse_curved(*rows, curvatures, v, offset, products)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""The multinomial machine: one weight vector a class, probabilities by softmax, all fitted at once.
+"""Multinomial logistic regression: a weight vector a class, probabilities by softmax.
 
     min over w_k, b_k   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
                         + sum_i c_i (log sum_k exp z_ik - z_iy),     z_ik = w_k.x_i + b_k
@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-__all__ = ["SoftmaxProblem"]
 
 
 @dataclass(frozen=True, eq=False)

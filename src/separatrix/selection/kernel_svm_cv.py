@@ -24,9 +24,9 @@ from separatrix.core.linear_model import tally
 from separatrix.estimators._kernel_base import brought_for_kernel
 from separatrix.estimators._validate import worked_on
 from separatrix.estimators.kernel_svm import KernelSVM
-from separatrix.problem.kernel_direct import KernelDirect
-from separatrix.problem.kernel_machine import KernelMachine
+from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.problem.kernels import kernel_of
+from separatrix.problem.machine import KernelMachine
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.solvers.kernels import chunking, kernel_direct
 from separatrix.solvers.kernels.centred_rows import centred_rows

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.canonical import problem_from
-from separatrix.certificates.errors import errors_of
+from separatrix.certificates.errors import FewestErrors, errors_of
 from separatrix.certificates.margin_bounds import MarginBounds
 from separatrix.certificates.novikoff import check_novikoff
 from separatrix.certificates.partition import Partition
@@ -20,14 +20,11 @@ from separatrix.certificates.separation import (
     exact_margin,
     exact_vectors,
 )
-from separatrix.core.models import fresh
-from separatrix.problem.packing import packed_weights
+from separatrix.core.settings import fresh
+from separatrix.problem.equilibrate import packed_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
-from separatrix.storage.fitted_values import Mismatch, Values, are_same
-from separatrix.storage.training_rows import TrainingRows
-
-__all__ = ["require_fewest_errors", "require_halfspace", "require_same_weights"]
+from separatrix.storage.fitted_values import TrainingRows, Values, are_same, require
 
 _ROUNDING, _OPTIMUM = 1e-9, 1e-6
 
@@ -42,13 +39,13 @@ def require_same_weights(values: Values, weights: np.ndarray, intercept: bool) -
     values.require(good and not (flat and len(weights) > 1), "coef_", "intercept_")
 
 
-def require_halfspace(values: Values, data: TrainingRows) -> None:
+def _require_halfspace(values: Values, data: TrainingRows) -> None:
     """Require that a model proved by `Separation` or `MarginBounds` is what is proved."""
     model, proof = values.model, values.model.certificate_
     margins = proof if isinstance(proof, MarginBounds) else None
     separation = proof.separation if margins else proof
-    if separation.intercept != bool(model.fit_intercept):
-        raise Mismatch("fit_intercept of the model is not the one of its certificate")
+    same = separation.intercept == bool(model.fit_intercept)
+    require(same, "fit_intercept of the model is not the one of its certificate")
     if isinstance(proof, Partition):
         _require_linear_program(values, data)
         return
@@ -82,8 +79,8 @@ def _require_separation(proof: Separation, data: TrainingRows) -> None:
         vectors = exact_vectors(np.array(proof.weights))
         at = exact_margin(problem, vectors, codes_of(problem), proof.worst_row)
         good = at == proof.worst_margin
-    if not (good and 0.0 <= proof.margin <= again.margin):
-        raise Mismatch("the certificate says of its rows what they are not")
+    bounded = good and 0.0 <= proof.margin <= again.margin
+    require(bounded, "the certificate says of its rows what they are not")
 
 
 def _require_margin_bounds(values: Values, proof: MarginBounds, data: TrainingRows) -> None:
@@ -192,7 +189,7 @@ def _require_witness(values: Values, problem: SignedProblem, proof: Any) -> None
     values.require(good, "witness_")
 
 
-def require_fewest_errors(values: Values, data: TrainingRows) -> None:
+def _require_fewest_errors(values: Values, data: TrainingRows) -> None:
     """Require that `ZeroOne` holds the errors, the bound and the rows that are proved."""
     model, proof = values.model, values.model.certificate_
     problem = problem_from(data.X, data.y, True)
@@ -214,3 +211,9 @@ def require_fewest_errors(values: Values, data: TrainingRows) -> None:
     believed = model.lower_bound_ <= model.solver_bound_ <= model.errors_
     values.require(bool(believed), "solver_bound_")
     values.record("n_iter_")
+
+
+CLAIMS = {
+    **dict.fromkeys((MarginBounds, Separation, Partition), _require_halfspace),
+    FewestErrors: _require_fewest_errors,
+}

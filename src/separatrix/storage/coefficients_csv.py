@@ -1,4 +1,4 @@
-"""The weights of a linear model by name, as a CSV: one line a feature, one column a machine."""
+"""The weights of a linear model by name, as a CSV: one line a feature, one column a score."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ import numpy as np
 
 from separatrix._write_aside import write_whole
 from separatrix.core.linear_form import LinearForm, linear_form
-from separatrix.storage.spreadsheet import defused
-
-__all__ = ["write_coefficients"]
 
 _LINES_AT_ONCE = 8192
 
@@ -55,3 +52,21 @@ def _lines(rows: list[list[Any]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode("utf-8", "surrogatepass")
+
+
+_STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def defused(text: str) -> str:
+    """Put an apostrophe before what a spreadsheet would take for a formula; numbers stay.
+
+    >>> [defused(text) for text in ("age", "=1+1", "-0.5", "@SUM(A1)", "+1")]
+    ['age', "'=1+1", '-0.5', "'@SUM(A1)", '+1']
+    """
+    if not text.lstrip(" ").startswith(_STARTS_A_FORMULA):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return "'" + text
+    return text

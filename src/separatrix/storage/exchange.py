@@ -6,9 +6,9 @@ to_sklearn, to_onnx, write_liblinear, read_liblinear, write_libsvm_model, ...   
 
 >>> import pathlib, tempfile
 >>> import separatrix as sx
->>> machine = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])
+>>> model = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])
 >>> path = pathlib.Path(tempfile.mkdtemp()) / "model"
->>> write_liblinear(machine, path)
+>>> write_liblinear(model, path)
 >>> format_of(path), read_liblinear(path).predict([[0.5], [3.5]]).tolist()
 ('liblinear', [-1, 1])
 """
@@ -18,11 +18,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from separatrix.storage.any_model import format_of, read
 from separatrix.storage.coefficients_csv import write_coefficients
 from separatrix.storage.liblinear_model import read_liblinear, write_liblinear
 from separatrix.storage.libsvm_model import read_libsvm_model, write_libsvm_model
-from separatrix.storage.model_file import ModelFile, save_whole
+from separatrix.storage.model_file import ModelFile, format_of, save_whole
+from separatrix.storage.model_file import read_any as read
 from separatrix.storage.onnx_model import to_onnx, write_onnx
 from separatrix.storage.sklearn_model import to_sklearn
 

@@ -14,62 +14,40 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.models import settings_of
+from separatrix import _HOME
+from separatrix.core.settings import settings_of
 from separatrix.errors import ModelFileError
-from separatrix.storage.learned_checks import require_learned
-
-__all__ = ["ESTIMATORS", "built", "class_of", "packed", "require_known"]
+from separatrix.storage.model_checks import require_learned
 
 _NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
-_SCALERS = "sklearn.preprocessing"
 
-# Estimator -> the module that holds it. A file can name these and nothing else.
-ESTIMATORS = {
-    "DeltaRule": "separatrix.estimators.delta_rule",
-    "Fisher": "separatrix.estimators.fisher",
-    "GaussianPlugIn": "separatrix.estimators.gaussian_plug_in",
-    "KernelKozinec": "separatrix.estimators.kernel_perceptron",
-    "KernelPerceptron": "separatrix.estimators.kernel_perceptron",
-    "KernelSVM": "separatrix.estimators.kernel_svm",
-    "KernelSVMCV": "separatrix.selection.kernel_svm_cv",
-    "Kozinec": "separatrix.estimators.kozinec",
-    "LeastSquares": "separatrix.estimators.least_squares",
-    "LibsvmMachine": "separatrix.storage.libsvm_machine",
-    "LinearProgramHalfspace": "separatrix.estimators.linear_program",
-    "LinearSVM": "separatrix.estimators.linear_svm",
-    "LinearSVMCV": "separatrix.selection.linear_svm_cv",
-    "LogisticRegression": "separatrix.estimators.logistic_regression",
-    "LogisticRegressionCV": "separatrix.selection.logistic_regression_cv",
-    "MaxAbsScaler": _SCALERS,
-    "MinMaxScaler": _SCALERS,
-    "Nystrom": "separatrix.estimators.lift",
-    "OneVsOne": "separatrix.estimators.many_classes",
-    "OneVsRest": "separatrix.estimators.many_classes",
-    "Perceptron": "separatrix.estimators.perceptron",
+# A file can name these estimators and nothing else.
+_OURS = (
+    "DeltaRule", "Fisher", "GaussianPlugIn", "KernelKozinec", "KernelPerceptron", "KernelSVM",
+    "KernelSVMCV", "Kozinec", "LeastSquares", "LinearProgramHalfspace", "LinearSVM", "LinearSVMCV",
+    "LogisticRegression", "LogisticRegressionCV", "OneVsOne", "OneVsRest", "Perceptron", "SGD",
+    "ZeroOne",
+)  # fmt: skip
+_LIFTS = ("Nystrom", "Polynomial", "RadialBasis", "RandomFourier", "Sigmoid")
+_SCALERS = ("MaxAbsScaler", "MinMaxScaler", "StandardScaler")
+_LINEAR = ("LinearSVM", "LinearSVMCV", "LogisticRegression", "LogisticRegressionCV")
+_HOMES = {
+    **{name: _HOME[name] for name in _OURS},
+    **dict.fromkeys(_LIFTS, _HOME["lift"]),
+    **dict.fromkeys(_SCALERS, "sklearn.preprocessing"),
     "Pipeline": "sklearn.pipeline",
-    "Polynomial": "separatrix.estimators.lift",
-    "RadialBasis": "separatrix.estimators.lift",
-    "RandomFourier": "separatrix.estimators.lift",
-    "SGD": "separatrix.estimators.sgd",
-    "Sigmoid": "separatrix.estimators.lift",
-    "StandardScaler": _SCALERS,
-    "ZeroOne": "separatrix.estimators.zero_one",
+    "LibsvmMachine": "separatrix.storage.libsvm_model",
 }
+# Estimator -> the module that holds it.
+ESTIMATORS = dict(sorted(_HOMES.items()))
 # Of these there is a form that predicts alike and does not need scikit-learn.
-_MODELS, _STEPS = "separatrix.core.models", "separatrix.core.pipeline"
 PLAIN = {
-    "LinearSVM": _MODELS,
-    "LinearSVMCV": _MODELS,
-    "LogisticRegression": _MODELS,
-    "LogisticRegressionCV": _MODELS,
-    "MaxAbsScaler": _STEPS,
-    "MinMaxScaler": _STEPS,
-    "Pipeline": _STEPS,
-    "StandardScaler": _STEPS,
+    **dict.fromkeys(_LINEAR, "separatrix.core.models"),
+    **dict.fromkeys((*_SCALERS, "Pipeline"), "separatrix.core.pipeline"),
 }
 _FITTED = {
-    "LinearSVM": "separatrix.core.machine",
-    "LogisticRegression": "separatrix.core.machine",
+    "LinearSVM": "separatrix.core.linear_svm",
+    "LogisticRegression": "separatrix.core.logistic_regression",
 }
 REMADE = {"Polynomial": ("_tree",)}
 # The most that a parameter of this name may be: each is a number of rounds in a loop.
@@ -161,17 +139,17 @@ def _require_bounded(parameters: dict[str, Any]) -> None:
 
 
 def _require_classes(model: Any) -> None:
-    """Refuse classes that are no list of names, or too many for the machines that tell them apart.
+    """Refuse classes that are no list of names, or too many for the scores that tell them apart.
 
-    Machines of pairs count pairs of classes: so their number must be that of the machines.
+    Models of pairs count pairs of classes: so their number must be that of the scores.
     """
     classes = vars(model).get("classes_")
     if classes is None:
         return
     k = len(classes) if isinstance(classes, np.ndarray) and classes.ndim == 1 else 0
     shares = vars(model).get("dual_coef_") if "kernel_" in vars(model) else None
-    machines = len(shares) if isinstance(shares, np.ndarray) and shares.ndim == 2 else None
-    fits = shares is None or machines in (1 if k == 2 else k, k * (k - 1) // 2)
+    scores = len(shares) if isinstance(shares, np.ndarray) and shares.ndim == 2 else None
+    fits = shares is None or scores in (1 if k == 2 else k, k * (k - 1) // 2)
     if k < 1 or not fits:
         raise ModelFileError("the classes of the model file do not fit its machines.")
 

@@ -16,9 +16,14 @@ from separatrix._write_aside import write_whole
 from separatrix.core.linear_form import linear_form
 from separatrix.errors import ModelFileError
 from separatrix.storage.kept_estimators import class_of
-from separatrix.storage.peer_text import Head, finite, label_texts, number_text, read_head
-
-__all__ = ["read_liblinear", "write_liblinear"]
+from separatrix.storage.peer_text import (
+    Head,
+    as_read,
+    finite,
+    label_texts,
+    number_text,
+    read_peer,
+)
 
 _LOGISTIC = ("L2R_LR", "L1R_LR", "L2R_LR_DUAL")
 _HINGES = {
@@ -32,14 +37,11 @@ _LINES_AT_ONCE = 4096
 
 
 def read_liblinear(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
-    """Return the machine of a LIBLINEAR model file: `LinearSVM` or `LogisticRegression`.
+    """Return the model of a LIBLINEAR model file: `LinearSVM` or `LogisticRegression`.
 
     Classes stand in LIBLINEAR's order. There is no certificate: the file holds no proof.
     """
-    try:
-        return _read(read_head(path, "w"), plain)
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+    return read_peer(path, "w", lambda head: _read(head, plain))
 
 
 def _read(head: Head, plain: bool) -> Any:
@@ -52,41 +54,32 @@ def _read(head: Head, plain: bool) -> Any:
     k, d = head.whole("nr_class", 2), head.whole("nr_feature", 1)
     labels = head.wholes("label", k)
     bias = head.number("bias")
-    machines = 1 if k == 2 and kind != "MCSVM_CS" else k
+    columns = 1 if k == 2 and kind != "MCSVM_CS" else k
     rows = d + (bias >= 0.0)
-    tokens = b" ".join(head.lines).split() if rows * machines <= _size(head) else []
-    if len(tokens) != rows * machines or len(set(labels)) != k:
-        raise ModelFileError(f"there must be {rows} x {machines} weights, and {k} labels.")
-    table = finite(tokens, "weights").reshape(rows, machines)
-    intercepts = table[d] * bias if bias >= 0.0 else np.zeros(machines)
+    tokens = b" ".join(head.lines).split() if rows * columns <= _size(head) else []
+    if len(tokens) != rows * columns or len(set(labels)) != k:
+        raise ModelFileError(f"there must be {rows} x {columns} weights, and {k} labels.")
+    table = finite(tokens, "weights").reshape(rows, columns)
+    intercepts = table[d] * bias if bias >= 0.0 else np.zeros(columns)
     # Of two classes LIBLINEAR gives a positive score to the first, we to the second.
-    classes = np.array(labels[::-1] if machines == 1 else labels)
-    return _machine(kind, classes, np.ascontiguousarray(table[:d].T), intercepts, plain)
+    classes = np.array(labels[::-1] if columns == 1 else labels)
+    coef = np.ascontiguousarray(table[:d].T)
+    fitted = {"classes_": classes, "coef_": coef, "intercept_": intercepts}
+    model = as_read(_unfitted(kind, plain), d, **fitted)
+    model.solver_ = "liblinear"
+    return model
 
 
 def _size(head: Head) -> int:
     return sum(len(line) + 1 for line in head.lines) // 2 + 1
 
 
-def _machine(
-    kind: str, classes: np.ndarray, coef: np.ndarray, intercepts: np.ndarray, plain: bool
-) -> Any:
-    from separatrix.solvers.running.drive import Status
-
-    machine: Any
-    if kind in _LOGISTIC:
-        machine = class_of("LogisticRegression", {}, plain)()
-    else:
-        settings = {
-            "loss": _HINGES[kind],
-            "multi_class": "direct" if kind == "MCSVM_CS" else "ovr",
-        }
-        machine = class_of("LinearSVM", settings, plain)(**settings)
-    machine.classes_, machine.coef_, machine.intercept_ = classes, coef, intercepts
-    machine.n_features_in_ = coef.shape[1]
-    machine.certificate_, machine.status_ = None, Status.READ
-    machine.n_iter_, machine.n_passes_, machine.solver_ = 0, 0.0, "liblinear"
-    return machine
+def _unfitted(kind: str, plain: bool) -> Any:
+    name, settings = "LogisticRegression", dict[str, Any]()
+    if kind in _HINGES:
+        name, form = "LinearSVM", "direct" if kind == "MCSVM_CS" else "ovr"
+        settings = {"loss": _HINGES[kind], "multi_class": form}
+    return class_of(name, settings, plain)(**settings)
 
 
 # ---- writing
@@ -139,7 +132,7 @@ def _pieces(head: list[str], table: np.ndarray) -> Iterator[bytes]:
 
 
 def _solver_of(model: Any, two: bool) -> str:
-    """Return LIBLINEAR's word for the machine; of others only the prediction is the same."""
+    """Return LIBLINEAR's word for the model; of others only the prediction is the same."""
     steps = getattr(model, "steps", None)
     model = steps[-1][1] if steps else model
     if "Logistic" in type(model).__name__:

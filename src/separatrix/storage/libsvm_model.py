@@ -1,6 +1,6 @@
 """LIBSVM's model files, read and written: predictions are those of its own programs.
 
-Every pair (i, j) of classes, in the order of the labels, has a machine that speaks for i where
+Every pair (i, j) of classes, in the order of the labels, has a score that speaks for i where
 ``sum_s c_s K(x_s, x) - rho`` is above zero; a support vector of class i has its coefficient for the
 pair in column j - 1, one of class j in column i.
 """
@@ -17,9 +17,15 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix._write_aside import write_whole
 from separatrix.errors import ModelFileError
-from separatrix.storage.peer_text import Head, finite, label_texts, number_text, read_head
-
-__all__ = ["in_libsvm_order", "read_libsvm_model", "write_libsvm_model"]
+from separatrix.estimators.kernel_svm import KernelSVM
+from separatrix.storage.peer_text import (
+    Head,
+    as_read,
+    finite,
+    label_texts,
+    number_text,
+    read_peer,
+)
 
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
 _MOST_SHARES = 1 << 24
@@ -27,14 +33,11 @@ _MOST_DEGREE = 100
 
 
 def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = None) -> Any:
-    """Return the machine of a LIBSVM model file, predicting as LIBSVM does.
+    """Return the model of a LIBSVM model file, predicting as LIBSVM does.
 
     `n_features` is the width of the data where that is more than the support vectors show.
     """
-    try:
-        return _read(read_head(path, "SV"), n_features)
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+    return read_peer(path, "SV", lambda head: _read(head, n_features))
 
 
 def _read(head: Head, n_features: int | None) -> Any:
@@ -56,8 +59,20 @@ def _read(head: Head, n_features: int | None) -> Any:
     if len(set(labels)) != k or min(counts) < 0 or sum(counts) != total:
         raise ModelFileError("labels must differ, and support vectors be counted by class.")
     columns, vectors = _support(lines, k - 1, n_features)
-    shares = _shares(columns, counts)
-    return _machine(_kernel(head, _KERNELS[kernel]), np.array(labels), rho, shares, vectors, counts)
+    found = _kernel(head, _KERNELS[kernel])
+    # Of two classes LIBSVM gives a positive score to the first, we to the second.
+    order = slice(None, None, -1 if k == 2 else None)
+    return as_read(
+        LibsvmMachine(kernel=found.name, gamma=found.gamma, degree=found.degree, coef0=found.coef0),
+        vectors.shape[1],
+        classes_=np.array(labels)[order].copy(),
+        n_support_=np.array(counts[order]),
+        kernel_=found,
+        dual_coef_=_shares(columns, counts),
+        intercept_=-rho,
+        support_=np.arange(total),
+        support_vectors_=vectors,
+    )
 
 
 def _kernel(head: Head, name: str) -> Any:
@@ -101,35 +116,15 @@ def _support(lines: list[bytes], width: int, n_features: int | None) -> tuple[np
 
 
 def _shares(columns: np.ndarray, counts: list[int]) -> np.ndarray:
-    """Return the share of every support vector in every machine, a row a pair of classes."""
+    """Return the share of every support vector in every score, a row a pair of classes."""
     ends = np.cumsum(counts)
     rows = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
     pairs = list(combinations(range(len(counts)), 2))
     shares = np.zeros((len(pairs), len(columns)))
-    for machine, (i, j) in enumerate(pairs):
-        shares[machine, rows[i]] = columns[rows[i], j - 1]
-        shares[machine, rows[j]] = columns[rows[j], i]
+    for pair, (i, j) in enumerate(pairs):
+        shares[pair, rows[i]] = columns[rows[i], j - 1]
+        shares[pair, rows[j]] = columns[rows[j], i]
     return shares
-
-
-def _machine(
-    kernel: Any, labels: np.ndarray, rho: np.ndarray, shares: np.ndarray, vectors: Any, counts: Any
-) -> Any:
-    from separatrix.solvers.running.drive import Status
-    from separatrix.storage.libsvm_machine import LibsvmMachine
-
-    machine: Any = LibsvmMachine(
-        kernel=kernel.name, gamma=kernel.gamma, degree=kernel.degree, coef0=kernel.coef0
-    )
-    # Of two classes LIBSVM gives a positive score to the first, we to the second.
-    machine.classes_ = labels[::-1].copy() if len(labels) == 2 else labels
-    machine.n_support_ = np.array(counts[::-1] if len(labels) == 2 else counts)
-    machine.kernel_, machine.dual_coef_, machine.intercept_ = kernel, shares, -rho
-    machine.support_, machine.support_vectors_ = np.arange(vectors.shape[0]), vectors
-    machine.n_features_in_ = vectors.shape[1]
-    machine.certificate_, machine.status_ = None, Status.READ
-    machine.n_iter_, machine.n_passes_ = 0, 0.0
-    return machine
 
 
 # ---- writing
@@ -138,7 +133,7 @@ def _machine(
 def write_libsvm_model(
     model: Any, path: str | os.PathLike[str], *, number_classes: bool = False
 ) -> None:
-    """Write a kernel machine as LIBSVM's programs read it; a linear one of two classes too.
+    """Write a model with a kernel as LIBSVM's programs read it; a linear one of two classes too.
 
     Where several classes have equally many votes LIBSVM takes the first, `KernelSVM` the one whose
     scores add up to more: such rows may be predicted otherwise.
@@ -194,8 +189,8 @@ def in_libsvm_order(
     first_is_positive = type(model).__name__ == "LibsvmMachine" and k > 2
     pairs = list(combinations(range(k), 2))
     own = np.zeros(len(model.support_), dtype=np.int64)
-    for machine, (low, high) in enumerate(pairs):
-        shares = model.dual_coef_[machine] * (1.0 if first_is_positive else -1.0)
+    for pair, (low, high) in enumerate(pairs):
+        shares = model.dual_coef_[pair] * (1.0 if first_is_positive else -1.0)
         own[shares > 0.0] = low
         own[shares < 0.0] = high
     place = np.argsort(order_of)
@@ -203,12 +198,12 @@ def in_libsvm_order(
     columns, rho = np.zeros((len(own), k - 1)), []
     for i, j in combinations(range(k), 2):  # places in LIBSVM's order: positive speaks for i
         low, high = sorted((order_of[i], order_of[j]))
-        machine = pairs.index((low, high))
+        pair = pairs.index((low, high))
         sign = 1.0 if order_of[i] == (low if first_is_positive else high) else -1.0
         of_i, of_j = own == order_of[i], own == order_of[j]
-        columns[of_i, j - 1] = sign * model.dual_coef_[machine, of_i]
-        columns[of_j, i] = sign * model.dual_coef_[machine, of_j]
-        rho.append(-sign * model.intercept_[machine])
+        columns[of_i, j - 1] = sign * model.dual_coef_[pair, of_i]
+        columns[of_j, i] = sign * model.dual_coef_[pair, of_j]
+        rho.append(-sign * model.intercept_[pair])
     counts = [int((own == code).sum()) for code in order_of]
     return columns[order], counts, order, np.array(rho)
 
@@ -245,3 +240,38 @@ def _pieces(head: list[str], columns: np.ndarray, vectors: Any, given: bool) -> 
             pairs = zip(vectors.indices[part].tolist(), vectors.data[part].tolist(), strict=True)
             words += [f"{index + 1}:{number_text(value)}" for index, value in pairs if value]
         yield (" ".join(words) + " \n").encode()
+
+
+# ---- predicting
+
+
+class LibsvmMachine(KernelSVM):
+    """`KernelSVM` read from LIBSVM's file: the classes stand in its order and vote by its rules.
+
+    The score of a pair of classes votes for the first of them where it is above zero, and of
+    classes with equally many votes the first wins. It carries no certificate.
+    """
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return scores: of two classes above zero for the second, of several their votes."""
+        scores = self._machine_scores(X)
+        if len(self.classes_) == 2:
+            return scores.ravel()
+        return _votes(scores, len(self.classes_))
+
+
+def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the votes for every class; scores stand in the order (0, 1), (0, 2), ...
+
+    >>> _votes(np.array([[0.0, -1.0, 2.0]]), 3).tolist()
+    [[0.0, 2.0, 1.0]]
+    """
+    votes = np.zeros((len(scores), n_classes))
+    pair = 0
+    for first in range(n_classes):
+        for second in range(first + 1, n_classes):
+            won = scores[:, pair] > 0.0
+            votes[:, first] += won
+            votes[:, second] += ~won
+            pair += 1
+    return votes

@@ -3,7 +3,7 @@
 One piece of ``sealed_bytes``: a JSON header and safetensors arrays under a SHA-256 of everything.
 The header names the estimator by a word from ``ESTIMATORS``, its parameters and fitted values
 (``kept_estimators``, ``model_values``), and what turns raw data into features.
-docs/model_file.md says the rest.
+docs/model_file.md says the rest. `read_any` also reads the files of LIBLINEAR and LIBSVM.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ import numpy as np
 
 from separatrix._write_aside import write_whole
 from separatrix.errors import ModelFileError
-from separatrix.storage.kept_estimators import ESTIMATORS, built, packed, require_known
+from separatrix.storage.kept_estimators import built, packed, require_known
 from separatrix.storage.model_checks import require_consistent, require_fitted, require_spreads
 from separatrix.storage.model_values import Packer, Unpacker
 from separatrix.storage.sealed_bytes import seal, unseal
-
-__all__ = ["ESTIMATORS", "ModelFile", "load", "read_model", "save", "save_whole"]
 
 MAGIC = b"SXMODEL1"
 FORMAT = 1
@@ -56,9 +54,9 @@ def save(
     """Write a fitted model; with the `table` it was trained on, also how raw data become features.
 
     >>> import pathlib, tempfile, separatrix as sx
-    >>> machine = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> model = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.sx"
-    >>> sx.save(machine, path)
+    >>> sx.save(model, path)
     >>> sx.load(path).predict([[0.5], [3.5]]).tolist()
     [0, 1]
     """
@@ -200,3 +198,69 @@ def _built(header: dict[str, Any], unpacker: Unpacker) -> ModelFile:
     require_consistent(model, encoding, names, rows, unpacker.arrays)
     require_spreads(spreads, int(model.n_features_in_))
     return ModelFile(model, encoding, names, rows, spreads, about)
+
+
+# ---- a file of any program
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Say what a model file is, from its first bytes: sx, liblinear or libsvm."""
+    with open(path, "rb") as file:
+        start = file.read(256)
+    if start.startswith(MAGIC):
+        return "sx"
+    if start.lstrip().startswith(b"solver_type"):
+        return "liblinear"
+    if start.lstrip().startswith(b"svm_type"):
+        return "libsvm"
+    raise ModelFileError(
+        f"{os.fspath(path)}: this is no model file of Separatrix, LIBLINEAR or LIBSVM."
+    )
+
+
+def read_any(
+    path: str | os.PathLike[str], n_features: int | None = None, *, plain: bool = False
+) -> ModelFile:
+    """Read a model of ours, of LIBLINEAR or of LIBSVM, with how its raw data are read.
+
+    `n_features` is the width of LIBSVM's data where its support vectors do not show it. With
+    `plain` a linear model needs no scikit-learn (see `read_model`).
+    """
+    kind = format_of(path)
+    if kind == "sx":
+        return read_model(path, plain=plain)
+    from separatrix.data.encodings.index_encoding import IndexEncoding
+
+    if kind == "liblinear":
+        from separatrix.storage.liblinear_model import read_liblinear
+
+        model = read_liblinear(path, plain=plain)
+    else:
+        from separatrix.storage.libsvm_model import read_libsvm_model
+
+        model = read_libsvm_model(path, n_features)
+    classes = tuple(model.classes_.tolist())
+    encoding = IndexEncoding(int(model.n_features_in_), 1, "", classes)
+    return ModelFile(model, encoding, about={"made_with": kind.upper(), "source": ""})
+
+
+# ---- what it proves
+
+
+def last_step(model: Any) -> tuple[Any, list[Any]]:
+    """Return the model that predicts, and the steps before it."""
+    steps = [step for _, step in getattr(model, "steps", [])]
+    return (steps[-1], steps[:-1]) if steps else (model, [])
+
+
+def has_proof(model: Any) -> bool:
+    """Whether the model carries a certificate that can be checked."""
+    model = last_step(model)[0]
+    if hasattr(model, "certificates_"):
+        return all(hasattr(proof, "check") for proof in model.certificates_)
+    return hasattr(getattr(model, "certificate_", None), "check")
+
+
+def needs_estimator(model: Any) -> bool:
+    """Whether a proof makes parts of the model anew: steps before it, or held-out folds."""
+    return hasattr(model, "steps") or bool(getattr(model, "probability", False))

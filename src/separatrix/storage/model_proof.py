@@ -7,59 +7,37 @@ classes, weights, costs, kernel, support vectors, bounds, status. What only the 
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from separatrix.certificates.any_kind import NOT_THESE
-from separatrix.certificates.duality_gap import DualityGap, DualityGaps, PairGaps
 from separatrix.certificates.errors import FewestErrors
-from separatrix.certificates.fisher import FisherDirection
-from separatrix.certificates.fisher_classes import FisherDirections
-from separatrix.certificates.gaussian_estimates import GaussianEstimates
-from separatrix.certificates.kernel_gap import KernelGap, KernelGaps
-from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
-from separatrix.certificates.kernel_separation import KernelSeparation
-from separatrix.certificates.least_squares import LeastSquaresOptimality
-from separatrix.certificates.margin_bounds import MarginBounds
-from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.partition import Partition
-from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.separation import Separation
-from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.storage.claims_of_estimates import require_fisher_classes, require_gaussian
-from separatrix.storage.claims_of_halfspaces import require_fewest_errors, require_halfspace
-from separatrix.storage.claims_of_kernels import require_kernel_machine, require_kernel_rule
-from separatrix.storage.claims_of_machines import require_gap_of_model
-from separatrix.storage.claims_of_squares import require_fisher, require_least_squares
-from separatrix.storage.feature_maps import require_feature_map
-from separatrix.storage.fitted_values import Mismatch, Values, are_same
-from separatrix.storage.kept_proof import has_proof, last_step
-from separatrix.storage.training_rows import TrainingRows
+from separatrix.core.settings import fresh
+from separatrix.data.scaling import deviations
+from separatrix.errors import DataError
+from separatrix.storage import claims_of_closed_forms, claims_of_gaps, claims_of_halfspaces
+from separatrix.storage.claims_of_gaps import each_problem
+from separatrix.storage.fitted_values import (
+    Mismatch,
+    TrainingRows,
+    Values,
+    are_same,
+    fitted_names,
+    require,
+)
+from separatrix.storage.model_file import ModelFile, last_step
 
-__all__ = ["Examined", "examine", "has_proof", "prove_model"]
-
+# Certificate -> what a model that carries it must hold.
 _CLAIMS: dict[type, Any] = {
-    DualityGap: require_gap_of_model,
-    DualityGaps: require_gap_of_model,
-    PairGaps: require_gap_of_model,
-    ScaledGap: require_gap_of_model,
-    MulticlassGap: require_gap_of_model,
-    SoftmaxGap: require_gap_of_model,
-    KernelGap: require_kernel_machine,
-    KernelGaps: require_kernel_machine,
-    KernelMulticlassGap: require_kernel_machine,
-    MarginBounds: require_halfspace,
-    Separation: require_halfspace,
-    Partition: require_halfspace,
-    FewestErrors: require_fewest_errors,
-    LeastSquaresOptimality: require_least_squares,
-    FisherDirection: require_fisher,
-    FisherDirections: require_fisher_classes,
-    GaussianEstimates: require_gaussian,
-    KernelSeparation: require_kernel_rule,
-}
+    **claims_of_halfspaces.CLAIMS, **claims_of_gaps.CLAIMS, **claims_of_closed_forms.CLAIMS
+}  # fmt: skip
+_WITH_WEIGHTS = (FewestErrors, *claims_of_closed_forms.CLAIMS)
 _STUMBLES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
@@ -77,12 +55,12 @@ def prove_model(model: Any, X: Any, y: Any, sample_weight: Any = None) -> tuple[
 
     >>> import separatrix as sx
     >>> X, y = [[0.0], [1.0], [3.0]], [0, 0, 1]
-    >>> machine = sx.Kozinec().fit(X, y)
-    >>> holds, sentence = prove_model(machine, np.array(X), np.array(y))
+    >>> model = sx.Kozinec().fit(X, y)
+    >>> holds, sentence = prove_model(model, np.array(X), np.array(y))
     >>> print(holds, sentence.split(" (")[0])
     True all 3 rows lie strictly on their own side
-    >>> machine.classes_ = machine.classes_[::-1]
-    >>> prove_model(machine, np.array(X), np.array(y))
+    >>> model.classes_ = model.classes_[::-1]
+    >>> prove_model(model, np.array(X), np.array(y))
     (False, 'classes_ of the model does not follow from its certificate and the data')
     """
     found = examine(model, X, y, sample_weight)
@@ -117,17 +95,11 @@ def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     values = Values(model, not_proved)
     _require_rows(values, data)
     given = () if data.weights is None or not isinstance(proof, _WITH_WEIGHTS) else (data.weights,)
-    if not proof.check(data.X, data.y, *given):
-        raise Mismatch(NOT_THESE)
+    require(proof.check(data.X, data.y, *given), NOT_THESE)
     claims(values, data)
     values.require(True, "certificate_")
     values.close()
     return _sentence(proof)
-
-
-_WITH_WEIGHTS = (
-    FewestErrors, LeastSquaresOptimality, FisherDirection, FisherDirections, GaussianEstimates
-)  # fmt: skip
 
 
 def _require_rows(values: Values, data: TrainingRows) -> None:
@@ -142,23 +114,20 @@ def _require_rows(values: Values, data: TrainingRows) -> None:
 
 def _require_named(proof: Any, data: TrainingRows) -> None:
     """Require that a certificate names its data, and their classes as they are."""
-    if isinstance(proof, DualityGaps | KernelGaps | ScaledGap):
-        for machine in proof.machines:
-            _require_named(machine, data)
-        return
-    if isinstance(proof, PairGaps):
-        for machine, pair in zip(proof.machines, proof.pairs, strict=True):
-            _require_named(machine, data.part(np.flatnonzero(np.isin(data.codes, pair))))
+    if hasattr(proof, "machines"):
+        for gap, rows in each_problem(proof, data):
+            _require_named(gap, data if rows is None else data.part(rows))
         return
     inner: Any = getattr(proof, "separation", getattr(proof, "squares", proof))
-    if getattr(inner, "holds", True) is not True and isinstance(inner, Partition | FewestErrors):
-        raise Mismatch("the certificate says itself that it does not hold")
-    if len(str(inner.data_sha256)) != 64:
-        raise Mismatch("the certificate does not name the data it was made of")
-    if hasattr(inner, "classes") and tuple(inner.classes) != data.names():
-        raise Mismatch("the certificate names other classes")
-    if (inner.n_rows, inner.n_features) != (data.n_rows, data.X.shape[1]):
-        raise Mismatch("the certificate is about another number of rows or features")
+    of_rows = isinstance(inner, Partition | FewestErrors)
+    states = not of_rows or getattr(inner, "holds", True) is True
+    require(states, "the certificate says itself that it does not hold")
+    named = len(str(inner.data_sha256)) == 64
+    require(named, "the certificate does not name the data it was made of")
+    alike = not hasattr(inner, "classes") or tuple(inner.classes) == data.names()
+    require(alike, "the certificate names other classes")
+    sized = (inner.n_rows, inner.n_features) == (data.n_rows, data.X.shape[1])
+    require(sized, "the certificate is about another number of rows or features")
 
 
 def _sentence(proof: Any) -> str:
@@ -188,3 +157,121 @@ def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     values.record("n_iter_")
     values.close()
     return f"the certificates of all {len(proofs)} machines hold"
+
+
+# ---- the steps before a classifier
+
+
+_ROUNDING = 1e-9
+_REMADE = ("_tree",)
+
+
+def require_feature_map(step: Any, X: Any, not_proved: list[str]) -> None:
+    """Require the fitted values that the step learns from these rows, up to rounding."""
+    if getattr(step, "random_state", 0) is None:
+        not_proved.append(f"the random choices of {type(step).__name__}")
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again = fresh(step).fit(X if getattr(step, "copy", True) is True else X.copy())
+    names = [name for name in fitted_names(step) if name not in _REMADE]
+    kind = type(step).__name__
+    learned = all(hasattr(again, name) for name in names)
+    require(learned, f"{kind} holds values that it does not learn")
+    for name in names:
+        near = _are_near(getattr(step, name), getattr(again, name))
+        require(near, f"{name} of {kind} is not what it learns from these rows")
+
+
+def _are_near(one: Any, other: Any) -> bool:
+    """Whether two values are equal; numbers up to rounding in sums."""
+    numbers = [isinstance(v, float | int | np.number | np.ndarray) for v in (one, other)]
+    if not all(numbers) or np.asarray(one).dtype.kind not in "fiu":
+        return are_same(one, other)
+    a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    if a.shape != b.shape:
+        return False
+    room = _ROUNDING * abs(b).max(initial=0.0)
+    return bool((abs(a - b) <= room).all())
+
+
+# ---- a whole model file
+
+
+_FEWER = "these data have fewer rows than the model was trained on"
+_ABOUT = "what the file says about itself"
+
+
+def examine_file(
+    whole: ModelFile, table: Any, labels: np.ndarray, source: Any, options: dict[str, Any]
+) -> Examined:
+    """Prove a model file from the `table` that its encoding makes of `source`.
+
+    `labels` are those of the table, or one class against all others.
+    """
+    X = table.X
+    rows = np.arange(len(labels)) if whole.rows is None else whole.rows
+    if not len(labels) or rows.max(initial=0) >= len(labels):
+        return Examined(False, _FEWER)
+    if whole.rows is not None:
+        X, labels = X[rows], labels[rows]
+    try:
+        _require_about(whole, table, X)
+        _require_encoding(whole.encoding, table, source, options)
+    except Mismatch as reason:
+        return Examined(False, str(reason))
+    found = examine(whole.model, X, labels)
+    return Examined(found.proved, found.sentence, (*found.not_proved, _ABOUT))
+
+
+def _require_about(whole: ModelFile, table: Any, X: Any) -> None:
+    """Require a name for the data file, the deviations of the features, and their names."""
+    digest = str(whole.about.get("data_sha256", ""))
+    named = re.fullmatch("[0-9a-f]{64}", digest) is not None
+    require(named, "the model file does not name the data file it was made of")
+    if whole.spreads is not None:
+        again = deviations(X)
+        room = _ROUNDING * (abs(again) + abs(X).max(axis=0))
+        near = (abs(again - whole.spreads) <= room).all()
+        require(near, "the standard deviations in the file are not those of the features")
+    names = [str(name) for name in table.feature_names]
+    listed = not whole.feature_names or list(whole.feature_names) == names
+    require(listed, "the names of the features in the file are not those of the data")
+    kept = getattr(whole.model, "feature_names_in_", None)
+    held = kept is None or [str(name) for name in kept] == names
+    require(held, "the names of the features in the model are not those of the data")
+
+
+def _require_encoding(encoding: Any, table: Any, source: Any, options: dict[str, Any]) -> None:
+    """Learn the encoding of columns again; some of it does not show in the rows of training."""
+    plain = encoding.to_dict()
+    classes = list(plain.get("classes", ()))
+    same = not classes or are_same(classes, np.unique(table.y).tolist())
+    require(same, "the classes of the encoding are not those of the data")
+    if plain["kind"] != "table":
+        return
+    from separatrix.data.table import read
+
+    categories = [code for code in plain["columns"] if code["kind"] == "category"]
+    sizes = [len(code["values"]) for code in categories]
+    pooled = [len(code["values"]) for code in categories if code["other"]]
+    try:
+        again = read(
+            source,
+            target=encoding.target,
+            drop=encoding.dropped,
+            categorical=[code["name"] for code in categories],
+            missing=sorted(encoding.missing),
+            decimal=encoding.decimal,
+            max_categories=max(pooled, default=max(100, *sizes, 1)),
+            **options,
+        ).encoding.to_dict()
+    except DataError as error:
+        raise Mismatch(f"the encoding of the columns is not learned again: {error}") from None
+    learned = {code["name"]: code for code in again["columns"]}
+    for code in plain["columns"]:
+        same = learned.get(code["name"]) == code
+        require(same, f"how {code['name']!r} becomes features is not learned from these data")
+    for name in ("missing", "single", "decimal"):
+        same = plain.get(name) == again.get(name)
+        require(same, f"{name} of the encoding is not what these data give")

@@ -10,11 +10,8 @@ import numpy as np
 
 from separatrix.core.explanation import weights_by_name
 from separatrix.core.linear_form import linear_form
-from separatrix.core.models import shown
-from separatrix.storage.kept_proof import has_proof
-from separatrix.storage.model_file import ModelFile
-
-__all__ = ["describe", "lines"]
+from separatrix.core.settings import shown
+from separatrix.storage.model_file import ModelFile, has_proof
 
 _SHOWN = 10
 
@@ -23,7 +20,7 @@ def describe(whole: ModelFile, path: str) -> dict[str, Any]:
     """Return what the file says, ready for JSON."""
     model = whole.model
     steps = [step for _, step in getattr(model, "steps", [])] or [model]
-    machine = steps[-1]
+    last = steps[-1]
     classes = getattr(model, "classes_", None)
     facts: dict[str, Any] = {
         "file": path,
@@ -32,15 +29,15 @@ def describe(whole: ModelFile, path: str) -> dict[str, Any]:
         "features": int(model.n_features_in_),
         "classes": None if classes is None else [str(name) for name in classes.tolist()],
         "reads": getattr(whole.encoding, "kind_of_data", None),
-        "status": str(machine.status_) if hasattr(machine, "status_") else None,
-        "proof": _proof(machine) if has_proof(model) else None,
+        "status": str(last.status_) if hasattr(last, "status_") else None,
+        "proof": _proof(last) if has_proof(model) else None,
         "rows": None if whole.rows is None else len(whole.rows),
         "about": whole.about,
     }
-    if hasattr(machine, "coef_"):
-        facts["weights"] = int(np.count_nonzero(machine.coef_))
-    if hasattr(machine, "support_vectors_"):
-        facts["support_vectors"] = len(machine.support_)
+    if hasattr(last, "coef_"):
+        facts["weights"] = int(np.count_nonzero(last.coef_))
+    if hasattr(last, "support_vectors_"):
+        facts["support_vectors"] = len(last.support_)
     facts["heaviest"] = _heaviest(whole)
     return facts
 
@@ -51,7 +48,7 @@ def _shown(step: Any) -> str:
 
 
 def _heaviest(whole: ModelFile) -> dict[str, list[dict[str, Any]]]:
-    """Return the weights of most effect of every machine, by the class it speaks for."""
+    """Return the weights of most effect of every score, by the class it speaks for."""
     try:
         form = linear_form(whole.model)
     except ValueError:
@@ -72,10 +69,10 @@ def _heaviest(whole: ModelFile) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _proof(machine: Any) -> str:
-    if hasattr(machine, "certificates_"):
-        return f"{len(machine.certificates_)} certificates, one a machine"
-    return str(machine.certificate_)
+def _proof(last: Any) -> str:
+    if hasattr(last, "certificates_"):
+        return f"{len(last.certificates_)} certificates, one a machine"
+    return str(last.certificate_)
 
 
 def lines(facts: dict[str, Any]) -> list[str]:

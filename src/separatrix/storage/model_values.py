@@ -22,8 +22,7 @@ import numpy as np
 from separatrix._sparse import is_sparse
 from separatrix.errors import ModelFileError
 from separatrix.storage import kept_estimators
-
-__all__ = ["RECORDS", "Packer", "Unpacker"]
+from separatrix.storage.model_checks import are_rows, require_kernel
 
 # Record -> the module that holds it. A file can name these and nothing else.
 RECORDS = {
@@ -74,50 +73,16 @@ class Packer:
 
     def pack(self, value: Any, where: str) -> Any:
         """Return plain data that say the same; refuse by name what has no form in the file."""
-        if value is None or isinstance(value, bool | np.bool_):
-            return None if value is None else bool(value)
-        if isinstance(value, int | np.integer):
-            whole = int(value)
-            return whole if abs(whole) <= _EXACT else {"is": "integer", "hex": hex(whole)}
-        if isinstance(value, float | np.floating):
-            return {"is": "float", "hex": _hex(float(value))}
-        if isinstance(value, np.ndarray):
-            return self._pack_array(value, where)
-        if isinstance(value, Fraction):
-            parts = [hex(value.numerator), hex(value.denominator)]
-            return {"is": "fraction", "parts": parts}
-        return self._pack_whole(value, where)
+        named = self._NAMED.get((type(value).__name__, type(value).__module__))
+        if named is not None:
+            return named(self, value, where)
+        for kinds, form in self._FORMS:
+            if isinstance(value, kinds):
+                return form(self, value, where)
+        return self._pack_object(value, where)
 
-    def _pack_whole(self, value: Any, where: str) -> Any:
-        from separatrix.core.verdict import Verdict
-        from separatrix.solvers.running.drive import Status
-
-        if isinstance(value, Status):
-            return {"is": "status", "name": value.name}
-        if isinstance(value, str):
-            return str(value)
-        if isinstance(value, UserString):  # the name of data, made when it is needed
-            return value.kept()  # type: ignore[attr-defined]
-        if isinstance(value, Verdict):
-            return {"is": "verdict", "json": json.loads(value.to_json())}
-        if isinstance(value, list | tuple) and type(value) in (list, tuple):
-            items = [self.pack(each, f"{where}[{k}]") for k, each in enumerate(value)]
-            return items if isinstance(value, list) else {"is": "tuple", "items": items}
-        if isinstance(value, dict):
-            pairs = [
-                [self.pack(k, where), self.pack(each, f"{where}[{k!r}]")]
-                for k, each in value.items()
-            ]
-            return {"is": "dict", "pairs": pairs}
+    def _pack_object(self, value: Any, where: str) -> Any:
         name = type(value).__name__
-        if (name, type(value).__module__) == ("PathTable", _PATHS):
-            columns = {key: self._pack_array(value[key], where) for key in value.columns}
-            rest = [value.chosen, value.reason, value.fold_errors, value.notes, value.loss]
-            return {
-                "is": "path",
-                "columns": columns,
-                "rest": [self.pack(each, where) for each in rest],
-            }
         if RECORDS.get(name) == type(value).__module__ and dataclasses.is_dataclass(value):
             fields = {
                 field.name: self.pack(getattr(value, field.name), f"{where}.{field.name}")
@@ -140,6 +105,31 @@ class Packer:
             "Use a plain number or text instead, and fit again."
         )
 
+    def _pack_integer(self, value: Any, where: str) -> Any:
+        whole = int(value)
+        return whole if abs(whole) <= _EXACT else {"is": "integer", "hex": hex(whole)}
+
+    def _pack_fraction(self, value: Fraction, where: str) -> Any:
+        return {"is": "fraction", "parts": [hex(value.numerator), hex(value.denominator)]}
+
+    def _pack_list(self, value: Any, where: str) -> Any:
+        if type(value) not in (list, tuple):
+            return self._pack_object(value, where)
+        items = [self.pack(each, f"{where}[{k}]") for k, each in enumerate(value)]
+        return items if isinstance(value, list) else {"is": "tuple", "items": items}
+
+    def _pack_dict(self, value: dict[Any, Any], where: str) -> Any:
+        pairs = [
+            [self.pack(k, where), self.pack(each, f"{where}[{k!r}]")] for k, each in value.items()
+        ]
+        return {"is": "dict", "pairs": pairs}
+
+    def _pack_path(self, value: Any, where: str) -> Any:
+        columns = {key: self._pack_array(value[key], where) for key in value.columns}
+        rest = [value.chosen, value.reason, value.fold_errors, value.notes, value.loss]
+        packed = [self.pack(each, where) for each in rest]
+        return {"is": "path", "columns": columns, "rest": packed}
+
     def _pack_array(self, array: np.ndarray, where: str) -> Any:
         if id(array) not in self._numbers:
             self._alive.append(array)
@@ -151,12 +141,8 @@ class Packer:
             array.dtype == object and all(isinstance(each, str) for each in array.flat)
         ):
             kind = "object" if array.dtype == object else "text"
-            return {
-                "is": "texts",
-                "of": kind,
-                "shape": list(array.shape),
-                "items": [str(each) for each in array.ravel().tolist()],
-            }
+            items = [str(each) for each in array.ravel().tolist()]
+            return {"is": "texts", "of": kind, "shape": list(array.shape), "items": items}
         if array.dtype.name not in _DTYPES:
             raise ModelFileError(
                 f"{where} holds values of type {array.dtype}, which a model file cannot hold."
@@ -166,6 +152,28 @@ class Packer:
         # Products round by the order of memory: what is stored by columns comes back so.
         self.arrays[number] = np.ascontiguousarray(array.T if fortran else array)
         return {"is": "array", "number": number, "columns": bool(fortran)}
+
+    _NAMED: dict[tuple[str, str], Callable[[Any, Any, str], Any]] = {
+        ("Status", "separatrix.solvers.running.drive"): lambda self, value, where: {
+            "is": "status", "name": value.name,
+        },
+        ("Verdict", "separatrix.core.verdict"): lambda self, value, where: {
+            "is": "verdict", "json": json.loads(value.to_json()),
+        },
+        ("PathTable", _PATHS): _pack_path,
+    }  # fmt: skip
+    _FORMS: tuple[tuple[Any, Callable[[Any, Any, str], Any]], ...] = (
+        (type(None), lambda self, value, where: None),
+        ((bool, np.bool_), lambda self, value, where: bool(value)),
+        ((int, np.integer), _pack_integer),
+        ((float, np.floating), lambda self, value, where: {"is": "float", "hex": _hex(value)}),
+        (np.ndarray, _pack_array),
+        (Fraction, _pack_fraction),
+        (str, lambda self, value, where: str(value)),
+        (UserString, lambda self, value, where: value.kept()),  # a name of data, made when needed
+        ((list, tuple), _pack_list),
+        (dict, _pack_dict),
+    )
 
 
 class Unpacker:
@@ -210,7 +218,7 @@ class Unpacker:
     def _sparse(self, plain: Any) -> Any:
         data, indices, indptr = (self._array(part) for part in plain["parts"])
         shape = [int(size) for size in plain["shape"]]
-        if not _are_rows(data, indices, indptr, shape):
+        if not are_rows(data, indices, indptr, shape):
             raise ModelFileError("the model file holds sparse rows that do not fit together.")
         if plain["of"] not in _SPARSE:
             raise ModelFileError("the model file holds sparse rows of an unknown kind.")
@@ -234,7 +242,7 @@ class Unpacker:
         kind = getattr(import_module(RECORDS[name]), name)
         record = kind(**{key: self.unpack(each) for key, each in plain["fields"].items()})
         if name == "Kernel":
-            _require_kernel(record)
+            require_kernel(record)
         return record
 
     def _status(self, plain: Any) -> Any:
@@ -276,46 +284,12 @@ class Unpacker:
     }
 
 
-def _hex(value: float) -> str:
+def _hex(value: Any) -> str:
+    value = float(value)
     return value.hex() if math.isfinite(value) else repr(value)
-
-
-def _are_rows(data: Any, indices: Any, indptr: Any, shape: list[int]) -> bool:
-    """Whether loops can follow these numbers: SciPy's own check passes some that they cannot."""
-    return bool(
-        data.ndim == indices.ndim == indptr.ndim == 1
-        and data.dtype.kind == "f"
-        and indices.dtype.kind == indptr.dtype.kind == "i"
-        and len(shape) == 2
-        and shape[0] >= 0
-        and 0 <= shape[1] < 2**31
-        and len(indptr) == shape[0] + 1
-        and indptr[0] == 0
-        and (np.diff(indptr) >= 0).all()
-        and indptr[-1] == len(indices) == len(data)
-        and (indices >= 0).all()
-        and (indices < shape[1]).all()
-    )
 
 
 def _whole(text: str, most: int) -> int:
     if len(text) > most:
         raise ModelFileError("the model file holds a number of too many digits.")
     return int(text, 16)
-
-
-def _require_kernel(kernel: Any) -> None:
-    """Refuse a kernel that none of ours is."""
-    from separatrix.problem.kernels import KERNELS, MOST_DEGREE
-
-    good = (
-        kernel.name in KERNELS
-        and kernel.function is None
-        and type(kernel.degree) is int
-        and 0 <= kernel.degree <= MOST_DEGREE
-        and type(kernel.gamma) is type(kernel.coef0) is float
-        and 0.0 < kernel.gamma < math.inf
-        and math.isfinite(kernel.coef0)
-    )
-    if not good:
-        raise ModelFileError("the model file holds a kernel that is not known.")

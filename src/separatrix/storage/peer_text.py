@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from separatrix.errors import ModelFileError
-
-__all__ = ["Head", "finite", "label_texts", "number_text", "read_head"]
 
 _LARGEST = 2**31 - 2
 _MOST_BYTES = 1 << 34
@@ -34,27 +32,45 @@ class Head:
             raise ModelFileError(f"the head must give one value of {word}.")
         return values[0]
 
+    def _texts(self, word: str, count: int) -> list[str]:
+        values = self._words.get(word, [])
+        if len(values) != count:
+            raise ModelFileError(f"the head must give {count} values of {word}.")
+        return values
+
     def whole(self, word: str, least: int = 0) -> int:
         """Return the one value of a word as a whole number."""
         return _whole(self.text(word), word, least)
 
     def wholes(self, word: str, count: int) -> list[int]:
         """Return so many whole numbers."""
-        values = self._words.get(word, [])
-        if len(values) != count:
-            raise ModelFileError(f"the head must give {count} values of {word}.")
-        return [_whole(value, word, -_LARGEST) for value in values]
+        return [_whole(value, word, -_LARGEST) for value in self._texts(word, count)]
 
     def numbers(self, word: str, count: int) -> np.ndarray:
         """Return so many finite numbers."""
-        values = self._words.get(word, [])
-        if len(values) != count:
-            raise ModelFileError(f"the head must give {count} values of {word}.")
-        return finite(values, word)
+        return finite(self._texts(word, count), word)
 
     def number(self, word: str) -> float:
         """Return one finite number."""
         return float(self.numbers(word, 1)[0])
+
+
+def read_peer(path: str | os.PathLike[str], last: str, read: Callable[[Head], Any]) -> Any:
+    """Return what `read` makes of a file; a fault names the file."""
+    try:
+        return read(read_head(path, last))
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+
+
+def as_read(model: Any, n_features: int, **fitted: Any) -> Any:
+    """Give a model the values that a file holds; it carries no certificate."""
+    from separatrix.solvers.running.drive import Status
+
+    known = {"certificate_": None, "status_": Status.READ, "n_iter_": 0, "n_passes_": 0.0}
+    for name, value in {**fitted, "n_features_in_": n_features, **known}.items():
+        setattr(model, name, value)
+    return model
 
 
 def read_head(path: str | os.PathLike[str], last: str) -> Head:
@@ -107,12 +123,8 @@ def number_text(value: float) -> str:
     >>> number_text(0.5), number_text(1.0), number_text(1e-300)
     ('0.5', '1', '1e-300')
     """
-    return str(int(value)) if value == int_or_none(value) else repr(value)
-
-
-def int_or_none(value: float) -> int | None:
-    """Return a whole number of moderate size, or None."""
-    return int(value) if math.isfinite(value) and abs(value) < 1e15 and value % 1 == 0 else None
+    whole = math.isfinite(value) and abs(value) < 1e15 and value % 1 == 0
+    return str(int(value)) if whole else repr(value)
 
 
 def label_texts(classes: np.ndarray, numbered: bool) -> list[str]:

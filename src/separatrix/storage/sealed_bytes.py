@@ -19,8 +19,6 @@ import numpy as np
 
 from separatrix.errors import ModelFileError
 
-__all__ = ["seal", "unseal"]
-
 _HASH_AT, _LENGTH_AT, _HEADER_AT = 8, 40, 48
 
 

@@ -1,7 +1,7 @@
 """Models as plain scikit-learn objects, which need this library no more.
 
-A linear machine becomes LinearSVC or LogisticRegression with its weights, pairs OneVsOneClassifier,
-a kernel machine SVC, a lift the transformer of the same name; texts become CountVectorizer and
+A linear model becomes LinearSVC or LogisticRegression with its weights, pairs OneVsOneClassifier,
+one with a kernel SVC, a lift the transformer of the same name; texts become CountVectorizer and
 TfidfTransformer with the vocabulary of training. What has no such form is refused with the reason.
 """
 
@@ -14,8 +14,6 @@ import scipy.sparse as sp
 
 from separatrix.core.linear_form import LinearForm, linear_form
 from separatrix.storage.libsvm_model import in_libsvm_order
-
-__all__ = ["to_sklearn"]
 
 
 def to_sklearn(model: Any, encoding: Any = None) -> Any:
@@ -32,16 +30,16 @@ def to_sklearn(model: Any, encoding: Any = None) -> Any:
 
     first = [] if encoding is None else _of_encoding(encoding)
     steps = [step for _, step in getattr(model, "steps", [("", model)])]
-    made = [*first, *(_of_step(step) for step in steps[:-1]), _of_machine(steps[-1])]
+    made = [*first, *(_of_step(step) for step in steps[:-1]), _of_classifier(steps[-1])]
     if len(made) == 1:
         return made[0]
     return Pipeline([(f"{number}_{type(one).__name__}", one) for number, one in enumerate(made)])
 
 
-# ---- machines
+# ---- classifiers
 
 
-def _of_machine(model: Any) -> Any:
+def _of_classifier(model: Any) -> Any:
     if hasattr(model, "transform") and not hasattr(model, "predict"):
         return _of_step(model)
     if hasattr(model, "kernel_") and model.kernel_.name != "linear":
@@ -79,7 +77,7 @@ def _two_classes(form: LinearForm, logistic: bool) -> Any:
 
 
 def _rows(form: LinearForm) -> list[LinearForm]:
-    """Return every row of weights as a machine of the classes 0 and 1."""
+    """Return every row of weights as a model of the classes 0 and 1."""
     return [
         LinearForm(np.array([0, 1]), form.weights[[k]], form.intercepts[[k]])
         for k in range(len(form.weights))

@@ -1,4 +1,4 @@
-"""A stream's model file: the machine, how lines become rows, the errors so far, and the places.
+"""A stream's model file: the model, how lines become rows, the errors so far, and the places.
 
 It is a model file like any other, written aside and renamed: whoever is killed finds the last one
 whole, and goes on from the places it names.
@@ -11,16 +11,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from separatrix.data.encodings.encoding import TableEncoding
+from separatrix.data.encodings.index_encoding import IndexEncoding
 from separatrix.data.encodings.words import TextEncoding
-from separatrix.data.readers.by_kind import IndexEncoding
 from separatrix.data.sources.line_feed import Place
 from separatrix.data.stream_rows import Parser, parser_of
 from separatrix.errors import DataError, ModelFileError
 from separatrix.estimators.stream_learner import Progressive, StreamLearner
 from separatrix.solvers.updates import page_hinkley
 from separatrix.storage.model_file import ModelFile, read_model, save
-
-__all__ = ["Checkpoint", "checkpoint_of", "read_checkpoint", "write_checkpoint"]
 
 # What turns lines of a kind into rows.
 ENCODINGS: dict[str, type[Any]] = {
@@ -104,7 +102,7 @@ def checkpoint_of(whole: ModelFile, most_features: int) -> Checkpoint:
             int(plain["width"]),
         )
         _require_sound(state)
-    except DataError:  # a machine that does not learn from streams: said in its own words
+    except DataError:  # a model that does not learn from streams: said in its own words
         raise
     except Exception as error:
         # As in a model file itself: whoever wrote it so, no run of ours did.
@@ -114,8 +112,8 @@ def checkpoint_of(whole: ModelFile, most_features: int) -> Checkpoint:
 
 def _require_sound(state: Checkpoint) -> None:
     """Refuse numbers and words that no run leaves: loops and paths follow them."""
-    parser, progress, machine = state.parser, state.progress, state.learner.machine
-    switches = (machine.average, machine.scale, machine.fit_intercept)
+    parser, progress, model = state.parser, state.progress, state.learner.machine
+    switches = (model.average, model.scale, model.fit_intercept)
     sound = (
         all(type(switch) is bool for switch in switches)
         and isinstance(parser.encoding, ENCODINGS[parser.kind])
@@ -127,7 +125,7 @@ def _require_sound(state: Checkpoint) -> None:
         and 0 <= progress.errors <= progress.rows
         and (progress.recent <= 1).all()
         and progress.test.shape == page_hinkley.fresh().shape
-        and 0 <= state.width <= machine.n_features_in_
+        and 0 <= state.width <= model.n_features_in_
         and all(_is_place(place) for place in state.places)
     )
     if not sound:

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.encodings.columns import Column, is_number
-from separatrix.data.encodings.identifiers import say_names, say_numbering
-from separatrix.data.readers.decimal_commas import is_comma_number
-
-__all__ = ["CategoryCode", "Code", "NumberCode", "fit_code"]
+from separatrix.data.encodings.cells import is_comma_number
+from separatrix.data.encodings.columns import Column, Texts, is_number
 
 MISSING, OTHER = "(missing)", "(other)"
 _MOSTLY_NUMBERS = 0.9
@@ -40,6 +37,8 @@ class NumberCode:
     A gap becomes the median of training, whether there were gaps in training or not.
     """
 
+    dense: ClassVar[bool] = True  # most of the features are expected to differ from zero
+
     name: str
     median: float
     indicator: bool
@@ -48,11 +47,6 @@ class NumberCode:
     def feature_names(self) -> list[str]:
         """The names of the features this column gives."""
         return [self.name, f"{self.name}={MISSING}"] if self.indicator else [self.name]
-
-    @property
-    def dense(self) -> bool:
-        """Whether most of the features are expected to differ from zero."""
-        return True
 
     def absent(self, n_rows: int) -> Slots:
         """Return the features of a column that is not there."""
@@ -91,6 +85,8 @@ class NumberCode:
 class CategoryCode:
     """One feature per kept value, and perhaps one for all others and one for missing."""
 
+    dense: ClassVar[bool] = False
+
     name: str
     values: tuple[str, ...]
     other: bool
@@ -101,11 +97,6 @@ class CategoryCode:
         """The names of the features this column gives."""
         extra = [OTHER] * self.other + [MISSING] * self.missing
         return [f"{self.name}={value}" for value in [*self.values, *extra]]
-
-    @property
-    def dense(self) -> bool:
-        """Whether most of the features are expected to differ from zero."""
-        return False
 
     def absent(self, n_rows: int) -> Slots:
         """Return the features of a column that is not there."""
@@ -233,3 +224,45 @@ def fit_code(
     if values is not None:
         return _fit_number(column, values, notes)
     return _fit_category(column, missing, cap, categorical, notes)
+
+
+# ---- columns that number or name the rows: they separate the training rows and tell of no others
+
+
+_FEWEST_ROWS = 10  # in fewer, values differ by chance
+_NEARLY_ALL = 0.95
+_WORDS_OF_A_NAME = 3
+_SAMPLE = 200
+_USUAL = re.compile(r"(.*[_. ])?(id|uuid|guid|index|rowid|row)|unnamed: ?0|__index_level_0__", re.I)
+
+
+def say_names(column: Column, texts: Texts, notes: list[str]) -> None:
+    """Add a note where texts, short ones, differ in nearly every row."""
+    values, n_rows = texts.values, len(texts.codes)
+    if n_rows < _FEWEST_ROWS or 2 * len(values) < n_rows:
+        return
+    held = int((texts.codes >= 0).sum())
+    words = sum(len(value.split()) for value in values[:_SAMPLE])
+    if len(values) < _NEARLY_ALL * held or words > _WORDS_OF_A_NAME * min(len(values), _SAMPLE):
+        return
+    nearly = "" if len(values) == held else "nearly "
+    _say(column, f"a different value in {nearly}every row", notes)
+
+
+def say_numbering(column: Column, values: NDArray[np.float64], notes: list[str]) -> None:
+    """Add a note where a first column counts the rows, or numbers called id differ in each."""
+    usual = _USUAL.fullmatch(column.name) is not None
+    counting = column.number == 1 and values[0] in (0, 1)
+    if len(values) < _FEWEST_ROWS or not (usual or counting):
+        return
+    if (values == np.arange(len(values)) + values[0]).all():
+        _say(column, "counts the rows", notes)
+    elif usual and (values == np.rint(values)).all() and len(np.unique(values)) == len(values):
+        _say(column, "a different value in every row", notes)
+
+
+def _say(column: Column, what: str, notes: list[str]) -> None:
+    notes.append(
+        f"{column.name}: {what}, looks like an identifier; leave it out with "
+        f"drop=[{column.name!r}] (--drop {column.name!r})"
+    )

@@ -6,17 +6,20 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.readers.arrow import to_numpy
-from separatrix.data.readers.cells import NUMBER, WORD, read_cells
-from separatrix.data.readers.decimal_commas import has_decimal_commas, with_points
+from separatrix.data.arrow import to_numpy
+from separatrix.data.encodings.cells import (
+    NUMBER,
+    WORD,
+    has_decimal_commas,
+    read_cells,
+    with_points,
+)
 from separatrix.errors import DataError
-
-__all__ = ["MISSING_WORDS", "CellColumn", "Column", "Texts", "TypedColumn", "is_number"]
 
 MISSING_WORDS = frozenset(
     {"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "<NA>", "#N/A"}
@@ -41,33 +44,6 @@ class Texts:
 
     codes: NDArray[np.int32]
     values: list[str]
-
-
-class Column(Protocol):
-    """What every kind of column can do."""
-
-    name: str
-    number: int
-
-    def __len__(self) -> int: ...
-    @property
-    def decimal_commas(self) -> bool:
-        """Whether numbers are written with decimal commas."""
-
-    def error(self, message: str, row: int) -> DataError:
-        """Return an error that points at a cell."""
-
-    def numbers(self, missing: frozenset[str]) -> NDArray[np.float64] | None:
-        """Return the cells as numbers, NaN where missing; None when some cell is no number."""
-
-    def first_word(self, missing: frozenset[str]) -> tuple[int, str]:
-        """Return the row and the text of the first cell that is neither number nor missing."""
-
-    def share_of_numbers(self, missing: frozenset[str]) -> float:
-        """Return which share of the cells that are not missing are numbers."""
-
-    def texts(self, missing: frozenset[str]) -> Texts:
-        """Return the cells as texts."""
 
 
 def _coded(strings: Any) -> tuple[NDArray[np.int32], Any]:
@@ -253,3 +229,6 @@ class TypedColumn:
             )
         codes, distinct = _coded(array.cast(pa.string()))
         return _as_texts(codes, distinct.to_pylist(), missing)
+
+
+Column = CellColumn | TypedColumn

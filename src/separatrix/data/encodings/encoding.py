@@ -9,39 +9,35 @@ columns are handled, and what was done is said in ``notes``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._sparse import sparse
+from separatrix.data.encodings.base import Encoding, labels, maybe_text, numbers, required, texts
 from separatrix.data.encodings.column_codes import CategoryCode, Code, NumberCode, Slots, fit_code
 from separatrix.data.encodings.columns import MISSING_WORDS, Column, TypedColumn
-from separatrix.data.encodings.plain import labels, maybe_text, numbers, required, texts
+from separatrix.data.options import ReadOptions
 from separatrix.errors import DataError
-
-__all__ = ["TableEncoding", "fit_encoding"]
 
 _ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
-class TableEncoding:
+class TableEncoding(Encoding):
     """How the columns of a table become features."""
+
+    kind_of_data = "a table with the columns of training"
 
     codes: tuple[Code, ...]
     missing: frozenset[str] = MISSING_WORDS
     target: str | None = None
     dropped: tuple[str, ...] = ()
     classes: tuple[Any, ...] = ()
-    single: bool = field(default=False)
+    single: bool = False
     decimal: str | None = None
-
-    @property
-    def kind_of_data(self) -> str:
-        """What it takes, in words."""
-        return "a table with the columns of training"
 
     @property
     def feature_names(self) -> list[str]:
@@ -76,12 +72,6 @@ class TableEncoding:
         for place, (_, values) in enumerate(slots):
             X[:, place] = values
         return X
-
-    def transform(self, source: Any, **options: Any) -> Any:
-        """Read raw data, a path or a frame, and encode them as the training table was."""
-        from separatrix.data.table import read_as
-
-        return read_as(source, self, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON, that say the same."""
@@ -156,21 +146,19 @@ def fit_encoding(
     columns: Sequence[Column],
     target: str | None,
     classes: Sequence[Any],
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    missing: Sequence[str] = (),
-    max_categories: int = 100,
-    decimal: str | None = None,
+    options: ReadOptions | None = None,
 ) -> tuple[TableEncoding, list[str]]:
     """Decide how each column becomes features; also return what had to be said."""
-    words = MISSING_WORDS | set(missing)
+    options = options or ReadOptions()
+    drop, decimal = options.drop, options.decimal
+    words = MISSING_WORDS | set(options.missing)
     notes: list[str] = []
     used = [column for column in columns if column.name != target and column.name not in drop]
-    codes = []
-    for column in used:
-        code = fit_code(column, words, max_categories, column.name in categorical, notes)
-        if code is not None:
-            codes.append(code)
+    found = [
+        fit_code(column, words, options.max_categories, column.name in options.categorical, notes)
+        for column in used
+    ]
+    codes = [code for code in found if code is not None]
     if not codes:
         raise DataError("there is no column of features beside the target")
     left_out = {column.name for column in used} - {code.name for code in codes}

@@ -7,29 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix._sparse import sparse
+from separatrix.data.encodings.base import Encoding, Numbered, maybe_text, required
+from separatrix.data.encodings.base import labels as plain_labels
 from separatrix.data.encodings.labels import classes_of
-from separatrix.data.encodings.numbered import Numbered
-from separatrix.data.encodings.plain import labels as plain_labels
-from separatrix.data.encodings.plain import maybe_text, required
 from separatrix.errors import DataError
-
-__all__ = ["IndexEncoding", "indexed", "of_kind"]
 
 
 @dataclass(frozen=True)
-class IndexEncoding:
+class IndexEncoding(Encoding):
     """Features that are numbered already: only the width is kept."""
+
+    kind_of_data = "numbered features, as LIBSVM files have them"
 
     n_features: int
     first: int = 0
     prefix: str = ""
     classes: tuple[Any, ...] = ()
     target: str | None = None
-
-    @property
-    def kind_of_data(self) -> str:
-        """What it takes, in words."""
-        return "numbered features, as LIBSVM files have them"
 
     @property
     def feature_names(self) -> Sequence[str]:
@@ -49,12 +43,6 @@ class IndexEncoding:
         if X.shape[1] < self.n_features and sparse.issparse(X):
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], self.n_features))
         return X, []
-
-    def transform(self, source: Any, **options: Any) -> Any:
-        """Read raw data in the width of training."""
-        from separatrix.data.table import read_as
-
-        return read_as(source, self, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON, that say the same."""

@@ -1,14 +1,16 @@
-"""Labels as people write them: ``+1``/``-1``, whole numbers, numbers, or words."""
+"""Labels as people write them (+1/-1, whole numbers, numbers, words), and the target column."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["classes_of", "tidy_labels"]
+from separatrix.data.encodings.columns import Column
+from separatrix.errors import DataError
 
 
 def _as_numbers(labels: Sequence[str]) -> NDArray[np.float64] | None:
@@ -52,3 +54,135 @@ def _are_merged(labels: Sequence[str] | NDArray[np.float64], numbers: NDArray[np
 def classes_of(y: NDArray[Any]) -> NDArray[Any]:
     """Return the distinct labels in order; the last of two is the positive class."""
     return np.unique(y)
+
+
+# ---- the target of a table
+
+
+_MOST_CODES = 20  # numbers of so many values are taken as classes without a further look
+_MOST_FRACTIONS = 100
+_USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category", "income", "type")
+
+
+def known_column(name: str | int, columns: Sequence[Column], file: str) -> Column:
+    """Return the column of a name or, failing that, of a number counted from 1 (-1: the last)."""
+    for column in columns:
+        if column.name == name:
+            return column
+    try:
+        number = int(name)
+    except ValueError:
+        number = 0
+    if 1 <= number <= len(columns):
+        return columns[number - 1]
+    if -len(columns) <= number < 0:
+        return columns[number]
+    names = [column.name for column in columns]
+    folded = {each.casefold(): each for each in names}
+    close = get_close_matches(str(name).casefold(), list(folded), n=1)
+    hint = f"did you mean {folded[close[0]]!r}?" if close else f"there are: {_few(names)}"
+    if not close and names[0] == "column1":  # numbered by us
+        hint += "; the file has no header: give the number of the column, -1 for the last"
+    raise DataError(f"there is no column {str(name)!r}; {hint}", file=file)
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:10])
+    return shown + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+def choose_target(columns: Sequence[Column], file: str) -> tuple[Column, str]:
+    """Guess the target: a column of a usual name, or else the last; return it and the reason."""
+    for usual in _USUAL_NAMES:
+        named = [column for column in columns if column.name.casefold() == usual]
+        if len(named) == 1:
+            return named[0], f"the target is {named[0].name!r}, by its name"
+    last = columns[-1]
+    return last, f"the target is {last.name!r}, the last column"
+
+
+def target_labels(
+    column: Column, missing: frozenset[str], notes: list[str], classes: Sequence[Any] = ()
+) -> NDArray[Any]:
+    """Return the labels of the target; with ``classes``, spelled as these are where they match."""
+    numbers = column.numbers(missing)
+    if numbers is not None and not np.isnan(numbers).any():
+        return tidy_labels(numbers)
+    texts = column.texts(missing)
+    absent = np.flatnonzero(texts.codes < 0)
+    if len(absent):
+        raise column.error(
+            f"the target {column.name!r} is missing here (and in {len(absent) - 1} more rows); "
+            "remove the rows or fill them in",
+            int(absent[0]),
+        )
+    spelled = texts.values
+    dotted = [value for value in spelled if value.endswith(".")]
+    if dotted and len(dotted) == len(spelled) and not any(_is_number(value) for value in spelled):
+        notes.append(
+            f"{column.name}: every label ends in a dot, which was removed ({dotted[0]!r} is "
+            f"{dotted[0][:-1]!r})"
+        )
+        spelled = [value[:-1] for value in spelled]
+    distinct = tidy_labels(spelled)
+    if classes and not isinstance(classes[0], str) and distinct.dtype.kind == "U":
+        unknown = next(value for value in distinct.tolist() if not _is_number(value))
+        notes.append(f"{column.name}: the label {unknown!r} is none of the classes in training")
+    return distinct[texts.codes]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check_classes(column: Column, y: NDArray[Any], file: str) -> NDArray[Any]:
+    """Return the distinct labels; refuse a target that cannot be one."""
+    classes = classes_of(y)
+    if len(classes) == 1:
+        raise DataError(
+            f"the target {column.name!r} has one value only, {classes[0].item()!r}; there is "
+            "nothing to tell apart. Choose another target",
+            file=file,
+            column=column.number,
+        )
+    if len(classes) > 2 and len(classes) == len(y):
+        raise DataError(
+            f"the target {column.name!r} has {len(classes)} values in as many rows, so it names "
+            "no classes; choose another with target=... (--target)",
+            file=file,
+            column=column.number,
+        )
+    refuse_amounts(column.name, y, file, column.number)
+    return classes
+
+
+def refuse_amounts(
+    target: str,
+    y: NDArray[Any],
+    file: str,
+    number: int = 1,
+    rows_of_a_class: float = 3.0,
+    remedy: str = "choose another target (--target)",
+) -> None:
+    """Refuse a target of numbers that name no classes: too many values for the rows there are."""
+    values = len(classes_of(y)) if y.dtype.kind in "if" else 0
+    scattered = len(y) < rows_of_a_class * values
+    fractions = y.dtype.kind == "f" and values > _MOST_FRACTIONS
+    if values > _MOST_CODES and (scattered or fractions):
+        raise DataError(
+            f"the target {target!r} holds numbers, {values:,} different ones in {len(y):,} "
+            f"rows, which are amounts and name no classes; {remedy}, or make classes of it (say, "
+            "below and above a limit)",
+            file=file,
+            column=number,
+        )
+
+
+def check_codes(y: NDArray[Any], file: str) -> None:
+    """Refuse amounts among labels that have no column; few rows of a class are no reason to."""
+    rows_of_a_class = 3.0 if y.dtype.kind == "f" else 1.1
+    refuse_amounts("labels", y, file, 1, rows_of_a_class, "give other labels")

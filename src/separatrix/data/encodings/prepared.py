@@ -10,18 +10,16 @@ import numpy as np
 
 from separatrix.data.encodings.columns import MISSING_WORDS, Column
 from separatrix.data.encodings.encoding import TableEncoding, fit_encoding
-from separatrix.data.encodings.labels import classes_of
-from separatrix.data.encodings.target import (
+from separatrix.data.encodings.labels import (
     check_classes,
     choose_target,
+    classes_of,
     known_column,
     target_labels,
 )
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.options import ReadOptions
 from separatrix.errors import DataError
-
-__all__ = ["encode_columns", "text_options"]
 
 Fields = dict[str, Any]
 
@@ -69,10 +67,7 @@ def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
         learned, X = fit_text(texts, text_options(options), options.max_features)
         encoding = replace(learned, column=prose.name, target=target.name, classes=labels)
     else:
-        encoding, said = fit_encoding(
-            columns, target.name, labels, options.drop, options.categorical, options.missing,
-            options.max_categories, options.decimal,
-        )  # fmt: skip
+        encoding, said = fit_encoding(columns, target.name, labels, options)
         X, _ = encoding.apply(columns, len(y))
         notes += said
     return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes,

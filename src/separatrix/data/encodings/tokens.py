@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from separatrix._compiled import compiled
 
-__all__ = ["Tokeniser", "Tokens", "tokenise"]
-
 _CHUNK = 1 << 20  # code points at once
 _TABLE_SIZES = (0x400, 0x10000, sys.maxunicode + 1)
 _PRIME, _BITS = 16777619, 0x7FFFFFFF  # FNV-1a, kept to 31 bits so that no product overflows

@@ -1,1 +1,1 @@
-"""One reader for each kind of file; `by_kind` chooses."""
+"""One reader for each format; `kinds` sees which it is, and `data.table` chooses the reader."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from separatrix.data.readers.delimited_head import looks_like_table
+from separatrix.data.readers.kinds import see_kind
 from separatrix.data.readers.text import (
     Documents,
     decoded,
@@ -19,11 +21,8 @@ from separatrix.data.readers.text import (
     parse_labelled_lines,
     written_lines,
 )
-from separatrix.data.sources.kinds import see_kind
 from separatrix.data.sources.streams import Source, open_source
 from separatrix.errors import DataError
-
-__all__ = ["read_classes"]
 
 _TABLES = (".csv", ".tsv", ".tab")
 _LOOKED_AT = 3  # files of each folder
@@ -74,16 +73,12 @@ def _few(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def _joint_digest(digests: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
-
-
 def _joined(parts: Sequence[Documents]) -> Documents:
-    """Put the texts of several files with labels one after another."""
+    """Put the texts of several files one after another."""
     return Documents(
         [text for part in parts for text in part.texts],
         [label for part in parts for label in part.labels],
-        _joint_digest([part.sha256 for part in parts]),
+        hashlib.sha256("\n".join(part.sha256 for part in parts).encode()).hexdigest(),
         [note for part in parts for note in part.notes],
     )
 
@@ -108,16 +103,14 @@ def _read_files(
     names = _class_names(paths)
     if len(set(names)) < len(names):
         raise DataError(f"two files give the same class: {', '.join(names)}; rename one")
-    texts: list[str] = []
-    labels: list[str] = []
-    digests: list[str] = []
-    notes = [f"each file is taken as one class, a text per line: {_few(names)}"]
+    parts = []
     for source, name in zip(sources, names, strict=True):
-        found = [line for _, line in written_lines(decoded(source, encoding, notes))]
-        texts += found
-        labels += [name] * len(found)
-        digests.append(source.sha256)
-    return Documents(texts, labels, _joint_digest(digests), notes)
+        said: list[str] = []
+        found = [line for _, line in written_lines(decoded(source, encoding, said))]
+        parts.append(Documents(found, [name] * len(found), source.sha256, said))
+    joined = _joined(parts)
+    note = f"each file is taken as one class, a text per line: {_few(names)}"
+    return replace(joined, notes=[note, *joined.notes])
 
 
 def _is_named(source: Source) -> bool:
@@ -129,24 +122,22 @@ def _read_folders(
     folders: Sequence[Path], encoding: str | None, max_bytes: int | None, kind: str | None
 ) -> Documents:
     """Read a folder per class, a text per file."""
-    texts: list[str] = []
-    labels: list[str] = []
-    digests: list[str] = []
-    notes: list[str] = []
+    parts = []
     for folder in folders:
         files = sorted(entry for entry in folder.rglob("*") if entry.is_file())
         for number, path in enumerate(files):
-            source = open_source(path, max_bytes)
+            source, said = open_source(path, max_bytes), list[str]()
             if number < _LOOKED_AT and (kind or see_kind(source) != "csv" or _is_named(source)):
                 _refuse_what_is_no_text(source, kind)
-            texts.append(decoded(source, encoding, notes))
-            labels.append(folder.name)
-            digests.append(source.sha256)
+            text = decoded(source, encoding, said)
+            parts.append(Documents([text], [folder.name], source.sha256, said))
+    joined = _joined(parts)
+    notes = joined.notes
     if len(notes) > 3:
         notes = [*notes[:2], f"and {len(notes) - 2} more files were read as latin-1"]
     names = _few([folder.name for folder in folders])
-    notes.insert(0, f"each folder is taken as one class, a text per file: {names}")
-    return Documents(texts, labels, _joint_digest(digests), notes)
+    note = f"each folder is taken as one class, a text per file: {names}"
+    return replace(joined, notes=[note, *notes])
 
 
 def read_classes(

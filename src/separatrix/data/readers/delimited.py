@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from separatrix.data.arrow import opened
 from separatrix.data.encodings.columns import CellColumn
-from separatrix.data.readers.arrow import opened
-from separatrix.data.readers.cells import find_record
 from separatrix.data.readers.delimited_head import (
     SAMPLE_BYTES,
     Sample,
     end_of_comments,
+    find_record,
     find_separator,
     looks_like_header,
     names_of,
@@ -26,8 +26,6 @@ from separatrix.data.readers.delimited_head import (
 from separatrix.data.readers.grid import read_grid
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError
-
-__all__ = ["Delimited", "parse_delimited"]
 
 _BLOCK = 8 << 20
 _MOST_TEXT_COLUMNS = 5000  # each is one-hot encoded; more would take minutes and gigabytes
@@ -195,7 +193,7 @@ def parse_delimited(
 
     ``before``: the byte where records start, where it is known; comments are looked for otherwise.
 
-    >>> parse_delimited(Source("x.csv", b"age;job\n39;clerk\n50;none\n", "", "", "")).names
+    >>> parse_delimited(Source("x.csv", b"age;job\n39;clerk\n50;none\n")).names
     ['age', 'job']
     """
     source = _utf8(source, encoding)

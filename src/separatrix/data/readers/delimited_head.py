@@ -6,30 +6,72 @@ import csv
 from collections import Counter
 from functools import cached_property
 
+from separatrix._compiled import compiled, for_work
+from separatrix.data.encodings.cells import is_comma_number, is_surely_comma_number
 from separatrix.data.encodings.columns import MISSING_WORDS, is_number
-from separatrix.data.readers.cells import find_record
-from separatrix.data.readers.decimal_commas import is_comma_number, is_surely_comma_number
+from separatrix.data.encodings.numbers import Octets
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError
-
-__all__ = [
-    "SAMPLE_BYTES",
-    "Sample",
-    "end_of_comments",
-    "find_separator",
-    "is_orange_kinds",
-    "looks_like_header",
-    "looks_like_table",
-    "names_of",
-    "orange_target",
-    "uses_decimal_commas",
-]
 
 SAMPLE_BYTES = 1 << 18
 _SEPARATORS = ",\t;|"
 _SAMPLE_RECORDS = 200
+_QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _ORANGE_KINDS = {"d", "c", "s", "string", "discrete", "continuous", "basket", "time", "meta", ""}
 _ORANGE_ROLES = {"class", "meta", "ignore", "i", "m", "c", ""}
+
+
+@compiled
+def _find_record(
+    text: Octets, delimiter: int, target: int, n_fields: int
+) -> tuple[int, int, int, int]:
+    at = 0
+    end = text.shape[0]
+    record = 0
+    while at < end:
+        if text[at] == _NEWLINE or text[at] == _RETURN:
+            at += 1
+            continue
+        start = at
+        fields = 1
+        fresh = True  # a quote opens a quoted field only at its start
+        quoted = False
+        while at < end:
+            octet = text[at]
+            if quoted:
+                if octet == _QUOTE:
+                    if at + 1 < end and text[at + 1] == _QUOTE:
+                        at += 1
+                    else:
+                        quoted = False
+            elif octet == _QUOTE and fresh:
+                quoted = True
+            elif octet == delimiter:
+                fields += 1
+            elif octet in (_NEWLINE, _RETURN):
+                break
+            fresh = not quoted and octet == delimiter
+            at += 1
+        if record == target or (n_fields > 0 and fields != n_fields):
+            return record, start, at, fields
+        record += 1
+    return -1, end, end, 0
+
+
+def find_record(
+    text: Octets, delimiter: str, target: int = -1, n_fields: int = 0
+) -> tuple[int, int, int, int]:
+    """Find the record number ``target``, or the first that has not ``n_fields`` fields.
+
+    Returns its number, the bytes where it starts and ends, and its fields; number -1 if none.
+
+    >>> import numpy as np
+    >>> text = np.frombuffer(b"a,b\\n1,2\\n3\\n", dtype=np.uint8)
+    >>> find_record(text, ",", n_fields=2)
+    (2, 8, 9, 1)
+    """
+    found = for_work(_find_record, len(text))(text, ord(delimiter), target, n_fields)
+    return int(found[0]), int(found[1]), int(found[2]), int(found[3])
 
 
 class Sample:
@@ -74,7 +116,7 @@ def find_separator(source: Source, start: int = 0) -> str:
     One by which the first record has another number of fields than most gives way to the others:
     in a table with decimal commas the names show what separates.
 
-    >>> find_separator(Source("x", b"a;b;class\n0,1;-0,2;no\n0,3;0,4;yes\n", "", "", ""))
+    >>> find_separator(Source("x", b"a;b;class\n0,1;-0,2;no\n0,3;0,4;yes\n"))
     ';'
     """
     best, best_score = ",", (False, 0.0, 0)
@@ -92,9 +134,9 @@ def find_separator(source: Source, start: int = 0) -> str:
 def looks_like_table(source: Source) -> bool:
     r"""Whether the records are cut alike, and the name says a table or a column holds numbers.
 
-    >>> looks_like_table(Source("x", b"a;b\n1,5;x\n2;z\n", "", "", ""))
+    >>> looks_like_table(Source("x", b"a;b\n1,5;x\n2;z\n"))
     True
-    >>> looks_like_table(Source("x", b"dull, and long\nshort, but dull\n", "", "", ""))
+    >>> looks_like_table(Source("x", b"dull, and long\nshort, but dull\n"))
     False
     """
     records = Sample(source, find_separator(source)).records
@@ -114,9 +156,9 @@ def end_of_comments(source: Source, separator: str | None) -> int:
 
     Lines with as many fields as the records are no comments: names may start with # as well.
 
-    >>> end_of_comments(Source("x", b"# of 2019\na,b\n1,2\n", "", "", ""), ",")
+    >>> end_of_comments(Source("x", b"# of 2019\na,b\n1,2\n"), ",")
     10
-    >>> end_of_comments(Source("x", b"#a,b\n1,2\n", "", "", ""), ",")
+    >>> end_of_comments(Source("x", b"#a,b\n1,2\n"), ",")
     0
     """
     data = bytes(source.data[:SAMPLE_BYTES])

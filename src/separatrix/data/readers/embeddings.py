@@ -20,15 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.encodings.columns import TypedColumn
-from separatrix.data.encodings.labels import tidy_labels
-from separatrix.data.encodings.target import check_codes
+from separatrix.data.encodings.labels import check_codes, tidy_labels
 from separatrix.data.options import ReadOptions
-from separatrix.data.readers.array_files import StoredArray, array_kind, arrays_in
-from separatrix.data.readers.idx import is_idx, parse_idx
+from separatrix.data.readers.array_files import (
+    StoredArray,
+    array_kind,
+    arrays_in,
+    is_idx,
+    parse_idx,
+)
 from separatrix.data.sources.streams import Source, open_source
 from separatrix.errors import DataError
-
-__all__ = ["arrays_of", "check_finite", "is_vector", "labels_of_rows", "read_labels", "vectors_of"]
 
 _ROW_NAMES = ("x", "embeddings", "embedding", "features", "vectors", "data", "arr_0")
 _LABEL_NAMES = ("y", "labels", "label", "targets", "target", "classes", "class", "arr_1")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from separatrix._compiled import for_work
 from separatrix._sparse import sparse
+from separatrix._write_aside import write_whole
 from separatrix.data.encodings.labels import tidy_labels
+from separatrix.data.encodings.numbers import PARKED, settled
 from separatrix.data.readers import libsvm_rows as lines
-from separatrix.data.sources.progress import Progress
-from separatrix.data.sources.streams import Source, line_chunks
-
-__all__ = ["LibsvmData", "parse_libsvm", "write_libsvm"]
+from separatrix.data.sources.progress import close_gaps, in_chunks, line_chunks
+from separatrix.data.sources.streams import Source
+from separatrix.errors import DataError
 
 CHUNK = 4 << 20
 
@@ -64,61 +65,37 @@ def _allocate(n_rows: int, n_pairs: int) -> lines.Rows:
     return lines.Rows._make([np.empty(n_rows), *places, indices, values, values.view(np.int64)])
 
 
-def _part(rows: lines.Rows, row: int, n_rows: int, pair: int, n_pairs: int) -> lines.Rows:
-    by_row = [field[row : row + n_rows] for field in rows[:5]]
-    by_pair = [field[pair : pair + n_pairs] for field in rows[5:]]
-    return lines.Rows._make([*by_row, *by_pair])
-
-
-def _close_gaps(field: NDArray[Any], starts: list[int], used: list[int]) -> NDArray[Any]:
-    """Move what the chunks wrote together, in place; starts are where each chunk began."""
-    end = used[0] if used else 0
-    for start, count in zip(starts[1:], used[1:], strict=True):
-        if start != end:
-            field[end : end + count] = field[start : start + count].copy()
-        end += count
-    return field[:end]
-
-
-def _parse_chunks(source: Source, threads: int) -> tuple[lines.Rows, int]:
+def _parse_chunks(source: Source, threads: int | None) -> tuple[lines.Rows, int]:
     """Read all chunks side by side; return the joined rows and their oddities."""
     text, chunks = source.octets, line_chunks(source.data, 0, CHUNK)
-    with (
-        ThreadPoolExecutor(threads) as pool,
-        Progress(f"Parsing {source.name}", len(source.data)) as progress,
-    ):
-        parse_rows = for_work(lines.parse_rows, len(text))
-        most = list(pool.map(lambda chunk: lines.count_at_most(text, *chunk), chunks))
-        row_starts = [0, *np.cumsum([rows for rows, _ in most]).tolist()]
-        pair_starts = [0, *np.cumsum([pairs for _, pairs in most]).tolist()]
-        rows = _allocate(row_starts[-1], pair_starts[-1])
+    parse_rows = for_work(lines.parse_rows, len(text))
+    most = in_chunks(lambda k: lines.count_at_most(text, *chunks[k]), chunks, threads=threads)
+    counts = np.array(most, dtype=np.int64).reshape(-1, 2)
+    starts = np.vstack([[0, 0], np.cumsum(counts, axis=0)])
+    rows = _allocate(*starts[-1])
 
-        def parse(number: int) -> tuple[int, int, int, int, int]:
-            (begin, end), (n_rows, n_pairs) = chunks[number], most[number]
-            part = _part(rows, row_starts[number], n_rows, pair_starts[number], n_pairs)
-            result = parse_rows(text, begin, end, part)
-            progress.advance(end - begin)
-            return result
+    def parse(number: int) -> tuple[int, int, int, int, int]:
+        (row, pair), (row_end, pair_end) = starts[number], starts[number + 1]
+        parts: list[Any] = [field[row:row_end] for field in rows[:5]]
+        parts += [field[pair:pair_end] for field in rows[5:]]
+        return parse_rows(text, *chunks[number], lines.Rows._make(parts))
 
-        results = list(pool.map(parse, range(len(chunks))))
+    results = in_chunks(parse, chunks, source.name, threads)
     for _, _, status, at, _ in results:
         if status != lines.DONE:
             raise source.error(_SENTENCES[status].format(_token(source, at)), at)
-    n_rows, n_pairs = [result[0] for result in results], [result[1] for result in results]
-    by_row = [_close_gaps(field, row_starts[:-1], n_rows) for field in rows[:5]]
-    indices = _close_gaps(rows.indices, pair_starts[:-1], n_pairs)
-    values = _close_gaps(rows.values, pair_starts[:-1], n_pairs)
+    used = np.array([result[:2] for result in results], dtype=np.int64).reshape(-1, 2)
+    by_row = [close_gaps(field, starts[:-1, 0], used[:, 0]) for field in rows[:5]]
+    indices, values = (close_gaps(field, starts[:-1, 1], used[:, 1]) for field in rows[5:7])
     joined = lines.Rows._make([*by_row, indices, values, values.view(np.int64)])
     return joined, reduce(or_, (result[4] for result in results), 0)
 
 
 def _finish_parked(source: Source, rows: lines.Rows) -> None:
     """Let ``float()`` settle the few values that were parked."""
-    number = re.compile(rb"[^ \t\r\n#]*")
     for slot in np.flatnonzero(np.isnan(rows.values)):
-        at = int(rows.bits[slot]) - lines.PARKED
-        found = number.match(source.data, at)
-        rows.values[slot] = float(found.group()) if found else np.nan
+        at = int(rows.bits[slot]) - PARKED
+        rows.values[slot] = settled(source.data, at)
         if not np.isfinite(rows.values[slot]):
             raise source.error(_SENTENCES[lines.NOT_FINITE].format(_token(source, at)), at)
 
@@ -181,12 +158,12 @@ def parse_libsvm(
 ) -> LibsvmData:
     r"""Read the contents of a LIBSVM file; counting from 0 is detected by an index 0.
 
-    >>> from separatrix.data.sources.streams import Source, line_chunks
-    >>> data = parse_libsvm(Source("two.libsvm", b"+1 1:0.5 3:2\n-1 2:1e-3 # note", "", "", ""))
+    >>> from separatrix.data.sources.streams import Source
+    >>> data = parse_libsvm(Source("two.libsvm", b"+1 1:0.5 3:2\n-1 2:1e-3 # note"))
     >>> data.X.toarray().tolist(), data.y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 0.001, 0.0]], [1, -1])
     """
-    rows, oddities = _parse_chunks(source, threads or min(8, os.cpu_count() or 1))
+    rows, oddities = _parse_chunks(source, threads)
     if not len(rows.labels):
         raise source.error("the file holds no rows", 0)
     if oddities & lines.SOME_PARKED:
@@ -218,7 +195,70 @@ def write_libsvm(
     -1 2:1e-300
     <BLANKLINE>
     """
-    from separatrix._write_aside import write_whole
-    from separatrix.data.readers.libsvm_text import libsvm_text
-
     write_whole(path, libsvm_text(X, y, zero_based, query_ids))
+
+
+# ---- writing
+
+
+_ROWS_AT_ONCE = 16384
+
+
+def _label_texts(y: NDArray[Any]) -> Any:
+    """Return labels as an Arrow array of strings, each distinct one checked."""
+    import pyarrow as pa
+
+    distinct, codes = np.unique(y, return_inverse=True)
+    texts = [repr(label) if isinstance(label, float) else str(label) for label in distinct.tolist()]
+    for text in texts:
+        _refuse_label(text)
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts)).dictionary_decode()
+
+
+def _block(rows: sparse.csr_matrix, labels: Any, first_index: int) -> bytes:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    indices = pa.array(rows.indices.astype(np.int64) + first_index).cast(pa.string())
+    values = pa.array(rows.data).cast(pa.string())
+    pairs = pc.binary_join_element_wise(indices, values, ":")
+    grouped = pa.ListArray.from_arrays(pa.array(rows.indptr.astype(np.int32)), pairs)
+    whole = pc.binary_join_element_wise(labels, pc.binary_join(grouped, " "), " ")
+    text = pc.utf8_rtrim(whole, characters=" ")
+    return b"".join(piece.encode() + b"\n" for piece in text.to_pylist())
+
+
+def libsvm_text(
+    X: ArrayLike | sparse.spmatrix,
+    y: ArrayLike,
+    zero_based: bool = False,
+    query_ids: ArrayLike | None = None,
+) -> Iterator[bytes]:
+    """Yield the lines, a block of rows at a time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = sparse.csr_matrix(X, dtype=np.float64)
+    if not np.isfinite(rows.data).all():
+        raise DataError("a LIBSVM file holds finite numbers only; replace NaN and infinity first")
+    if rows.shape[0] != len(np.asarray(y)):
+        raise DataError(f"X has {rows.shape[0]} rows, but there are {len(np.asarray(y))} labels")
+    labels = _label_texts(np.asarray(y))
+    if query_ids is not None:
+        queries = pa.array(np.asarray(query_ids, dtype=np.int64)).cast(pa.string())
+        labels = pc.binary_join_element_wise(labels, queries, " qid:")
+    for start in range(0, rows.shape[0], _ROWS_AT_ONCE):
+        part = rows[start : start + _ROWS_AT_ONCE]
+        if not part.has_canonical_format or (part.data == 0).any():
+            part.sum_duplicates()
+            part.eliminate_zeros()
+        yield _block(part, labels[start : start + _ROWS_AT_ONCE], 0 if zero_based else 1)
+
+
+def _refuse_label(label: str) -> None:
+    """Raise for a label that a LIBSVM line cannot hold."""
+    if not label or re.search(r"[\s#:]", label):
+        raise DataError(
+            f"the label {label!r} cannot be written to a LIBSVM file: it is empty or holds a "
+            "blank, ':' or '#'; rename it"
+        )

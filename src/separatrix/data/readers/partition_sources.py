@@ -24,8 +24,6 @@ from separatrix.data.readers.libsvm import parse_libsvm
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError
 
-__all__ = ["kind_of", "looked_through", "pieces_of"]
-
 Piece = tuple[Any, np.ndarray, int]
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -97,7 +95,7 @@ def _libsvm(
                 line += lines
                 continue
             try:
-                found = parse_libsvm(Source(str(path), octets, "", "", ""), None, zero_based)
+                found = parse_libsvm(Source(str(path), octets), None, zero_based)
             except DataError as error:
                 if "no rows" in error.message:
                     line += lines

@@ -12,16 +12,6 @@ from separatrix.data.readers.delimited_head import is_orange_kinds
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError
 
-__all__ = [
-    "Documents",
-    "decoded",
-    "label_side",
-    "looks_like_labelled_lines",
-    "parse_labelled_lines",
-    "starts_with_names",
-    "written_lines",
-]
-
 _SAMPLE_LINES = 100
 _LONGEST_LABEL = 40
 _WORDS_OF_PROSE = 2.5
@@ -68,16 +58,22 @@ def _mean_words(texts: Sequence[str]) -> float:
     return sum(len(text.split()) for text in texts) / max(1, len(texts))
 
 
+def split_at_label(lines: Sequence[str], side: int) -> tuple[list[str], list[str]]:
+    r"""Return the labels and the texts of lines, the label being first (0) or last (-1).
+
+    >>> split_at_label(["1\tgood", "0\tnot\tso"], 0)
+    (['1', '0'], ['good', 'not\tso'])
+    """
+    pairs = [line.split("\t", 1) if side == 0 else line.rsplit("\t", 1) for line in lines]
+    return [parts[side] for parts in pairs], [parts[side + 1] for parts in pairs]
+
+
 def label_side(lines: Sequence[str]) -> int | None:
     """Return 0 for ``label<TAB>text``, -1 for ``text<TAB>label``, None if neither."""
     if not lines or any("\t" not in line for line in lines):
         return None
-    first = [line.split("\t", 1) for line in lines]
-    last = [line.rsplit("\t", 1) for line in lines]
-    for side, labels, texts in (
-        (-1, [parts[1] for parts in last], [parts[0] for parts in last]),
-        (0, [parts[0] for parts in first], [parts[1] for parts in first]),
-    ):
+    for side in (-1, 0):
+        labels, texts = split_at_label(lines, side)
         short = all(0 < len(label.strip()) <= _LONGEST_LABEL for label in labels)
         few = len(set(labels)) <= max(2, len(labels) // 2)
         if short and few and _mean_words(labels) < 2 and _mean_words(texts) >= _WORDS_OF_PROSE:
@@ -89,7 +85,7 @@ def looks_like_labelled_lines(source: Source) -> bool:
     r"""Whether the first lines are a label and a text with a tab between.
 
     >>> lines = b"I like it a lot\t1\nnot at all good\t0\n"
-    >>> looks_like_labelled_lines(Source("x", lines, "", "", ""))
+    >>> looks_like_labelled_lines(Source("x", lines))
     True
     """
     sample = source.data[: 1 << 18].decode("latin-1")
@@ -107,7 +103,7 @@ def looks_like_labelled_lines(source: Source) -> bool:
 def starts_with_names(source: Source) -> bool:
     r"""Whether the first line names columns: a few words each that stand in no other line.
 
-    >>> starts_with_names(Source("x", b"label\ttext\n1\tI like it\n0\tnot at all\n", "", "", ""))
+    >>> starts_with_names(Source("x", b"label\ttext\n1\tI like it\n0\tnot at all\n"))
     True
     """
     sample = source.data[: 1 << 18].decode("latin-1")
@@ -135,9 +131,8 @@ def parse_labelled_lines(source: Source, encoding: str | None = None) -> Documen
         raise source.error(
             "cannot tell the label from the text: one side of the tab must be short and repeat", 0
         )
-    pairs = [line.split("\t", 1) if side == 0 else line.rsplit("\t", 1) for _, line in lines]
-    labels = [parts[side].strip() for parts in pairs]
-    texts = [parts[side + 1] for parts in pairs]
+    written, texts = split_at_label([line for _, line in lines], side)
+    labels = [label.strip() for label in written]
     if labels[0] not in labels[1:] and len(texts[0].split()) == 1 and len(set(labels[1:])) > 1:
         notes.append(f"the first line was taken as a header: {labels[0]!r}, {texts[0]!r}")
         labels, texts = labels[1:], texts[1:]

@@ -1,22 +1,23 @@
-"""Tables that have types, with the labels and the embedding that stand in their columns."""
+"""Tables that have types: Parquet and Arrow files, and frames; with labels and embeddings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from separatrix.data.encodings.columns import TypedColumn
+from separatrix.data.arrow import opened
+from separatrix.data.encodings.columns import MISSING_WORDS, CellColumn, Column, TypedColumn
 from separatrix.data.encodings.index_encoding import IndexEncoding, indexed
-from separatrix.data.encodings.prepared import encode_columns
-from separatrix.data.encodings.target import (
+from separatrix.data.encodings.labels import (
     check_classes,
     choose_target,
     known_column,
     target_labels,
 )
+from separatrix.data.encodings.prepared import encode_columns
 from separatrix.data.options import ReadOptions
 from separatrix.data.readers.embeddings import (
     check_finite,
@@ -25,11 +26,8 @@ from separatrix.data.readers.embeddings import (
     read_labels,
     vectors_of,
 )
-from separatrix.data.readers.frames import columns_of_arrow
-from separatrix.data.readers.typed_commas import with_decimal_commas
-from separatrix.data.sources.streams import Source
-
-__all__ = ["read_typed", "with_labels"]
+from separatrix.data.sources.streams import LARGEST_EXPANSION, Source
+from separatrix.errors import DataError
 
 
 def read_typed(table: Any, source: Source, options: ReadOptions, encoding: Any) -> dict[str, Any]:
@@ -115,3 +113,191 @@ def _labels_among(
     y = target_labels(column, frozenset(options.missing), notes)
     check_classes(column, y, source.name)
     return column.name, y
+
+
+# ---- files and frames
+
+_DAMAGES = (OSError, ValueError, KeyError, MemoryError)
+_LARGE = 1 << 30  # a table that needs less is never refused for its expansion
+
+
+def is_frame(thing: Any) -> bool:
+    """Whether something is a pandas, polars, pyarrow... frame."""
+    import narwhals as nw
+
+    native = nw.from_native(thing, pass_through=True)
+    return isinstance(native, nw.DataFrame | nw.LazyFrame)
+
+
+def frame_to_arrow(frame: Any) -> Any:
+    """Return any frame as an Arrow table, without a copy where the memory allows."""
+    import narwhals as nw
+
+    native = nw.from_native(frame)
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    try:
+        return native.to_arrow()
+    except Exception as error:
+        raise DataError(
+            f"the frame cannot be read ({error}); give each column one type", file="frame"
+        ) from None
+
+
+def _load(source: Source, kind: str, load: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        table = load(opened(source.data))
+        table.validate(full=True)  # before anything follows an offset out of the file
+        return table
+    except DataError:
+        raise
+    except (pa.ArrowException, *_DAMAGES) as error:
+        raise _damaged(error, kind, source.name) from None
+
+
+def _damaged(error: Exception, kind: str, file: str) -> DataError:
+    first_line = str(error).split("\n")[0]
+    return DataError(f"the {kind} file is damaged ({first_line}); get it again", file, 1, 1)
+
+
+def parse_parquet(source: Source, max_bytes: int | None = None) -> Any:
+    """Return the Arrow table that a Parquet file holds, if its rows do not ask for too much."""
+    from pyarrow import parquet
+
+    limit = max_bytes or max(_LARGE, LARGEST_EXPANSION * len(source.data))
+
+    def load(reader: Any) -> Any:
+        file = parquet.ParquetFile(reader)
+        needed = _bytes_of(file.metadata)
+        if needed > limit:
+            raise source.error(
+                f"the table needs about {needed:,} bytes, more than the {limit:,} allowed; "
+                "allow more with max_bytes (--max-bytes)",
+                0,
+            )
+        return file.read()
+
+    return _load(source, "Parquet", load)
+
+
+def parquet_batches(path: str, size: int) -> Iterator[Any]:
+    """Yield a Parquet file as tables of about `size` bytes, one row group after another."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    known = (pa.ArrowException, *_DAMAGES)
+    try:
+        file = parquet.ParquetFile(path, pre_buffer=False)  # which would keep what it has read
+        width = _bytes_of(file.metadata) // max(1, file.metadata.num_rows)
+        batches = file.iter_batches(batch_size=max(1, size // max(1, width)), use_threads=False)
+    except known as error:
+        raise _damaged(error, "Parquet", path) from None
+    with file:
+        while True:
+            try:
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                table = pa.Table.from_batches([batch])
+                table.validate(full=True)  # before anything follows an offset out of the file
+            except known as error:
+                raise _damaged(error, "Parquet", path) from None
+            yield table
+
+
+def _bytes_of(metadata: Any) -> int:
+    """Return about how many bytes the rows of a file need, as it says itself.
+
+    What it says of single columns is not read: where that is damaged, Arrow ends the process.
+    """
+    groups = range(metadata.num_row_groups)
+    stored = sum(metadata.row_group(group).total_byte_size for group in groups)
+    return max(int(stored), 8 * int(metadata.num_rows * metadata.num_columns))
+
+
+def parse_arrow_file(source: Source) -> Any:
+    """Return the Arrow table that an Arrow (Feather) file holds."""
+    from pyarrow import feather
+
+    return _load(source, "Arrow", feather.read_table)
+
+
+def columns_of_arrow(table: Any, file: str) -> list[TypedColumn]:
+    """Return the columns of an Arrow table."""
+    names = table.column_names
+    columns: list[TypedColumn] = []
+    for number, (name, array) in enumerate(zip(names, table.columns, strict=True), 1):
+        if names.count(name) > 1:
+            raise DataError(f"two columns are called {name!r}; rename one", file, 1, number)
+        columns.append(TypedColumn(name, number, array, file))
+    return columns
+
+
+# ---- decimal commas in columns of texts
+
+
+def with_decimal_commas(
+    columns: Sequence[TypedColumn], options: ReadOptions, encoding: Any
+) -> list[Column]:
+    """Return the columns, those of numbers with decimal commas as written cells.
+
+    The rule is that of text tables: ``1,234`` may be thousands, and counts as 1.234 only where
+    another column can be nothing else, or where ``decimal`` is ",". A column with another word
+    stays as it is.
+    """
+    found: list[Column] = list(columns)
+    trained = getattr(encoding, "decimal", None)
+    decimal = options.decimal or trained
+    if decimal == ".":
+        return found
+    texts = [at for at, each in enumerate(columns) if _holds_texts(each, decimal == ",")]
+    if trained != ",":
+        texts = [at for at in texts if _has_comma(columns[at])]
+    cells = {at: _written(columns[at], decimal) for at in texts}
+    if trained != ",":
+        missing = MISSING_WORDS | set(options.missing)
+        if decimal is None and any(_all_numbers(column, missing) for column in cells.values()):
+            cells = {at: _written(columns[at], ",") for at in texts}
+        cells = {at: column for at, column in cells.items() if _all_numbers(column, missing)}
+    for at, column in cells.items():
+        found[at] = column
+    return found
+
+
+def _all_numbers(column: CellColumn, missing: frozenset[str]) -> bool:
+    return column.decimal_commas and column.numbers(missing) is not None
+
+
+def _holds_texts(column: TypedColumn, declared: bool) -> bool:
+    """Whether cells are texts; categories count where decimal commas are declared."""
+    import pyarrow as pa
+
+    kind = column.array.type
+    if declared and pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _has_comma(column: TypedColumn) -> bool:
+    """Whether there is something to look for; most columns of texts are done with here."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    array = column.array
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(pa.string())
+    return bool(compute.any(compute.match_substring(array, ",")).as_py())
+
+
+def _written(column: TypedColumn, decimal: str | None) -> CellColumn:
+    import pyarrow as pa
+
+    def load() -> Any:
+        return column.array.cast(pa.string()).fill_null("")
+
+    def error_at(message: str, row: int, _: int) -> DataError:
+        return column.error(message, row)
+
+    return CellColumn(column.name, column.number, load, error_at, None, decimal)

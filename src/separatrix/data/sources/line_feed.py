@@ -18,10 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.sources.streams import MAGIC, STDIN, refuse_device
+from separatrix.data.sources.streams import STDIN, compression_of, refuse_device
 from separatrix.errors import DataError
-
-__all__ = ["Chunk", "LineFeed", "Place", "passed"]
 
 _HEAD, _TAIL = 1 << 16, 1 << 12
 _LONGEST_LINE = 64 << 20
@@ -190,8 +188,8 @@ class _Opened:
         self._file.seek(place.offset)
 
     def _refuse_compressed(self, start: bytes) -> None:
-        kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), None)
-        if kind is not None:
+        kind = compression_of(start)
+        if kind:
             self.close()
             raise DataError(
                 f"the file is compressed ({kind}); decompress it on the way: "

@@ -1,16 +1,26 @@
-"""A progress bar for long reads: on standard error, on a terminal only, and only after a while."""
+"""Long reads: chunks of lines side by side, and a progress bar.
+
+The bar is on standard error, on a terminal only, and only after a while.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["Progress"]
+from numpy.typing import NDArray
 
 PATIENCE = 2.0  # seconds of silence before a bar appears
+
+Found = TypeVar("Found")
+Span = tuple[int, int]
 
 
 class Progress:
@@ -80,3 +90,47 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+def line_chunks(data: bytes, start: int, size: int) -> list[Span]:
+    r"""Cut the contents from byte ``start`` on at line ends, into pieces of about ``size`` bytes.
+
+    >>> line_chunks(b"one\ntwo\nthree", 0, 2)
+    [(0, 4), (4, 8), (8, 13)]
+    """
+    cuts = [start]
+    while cuts[-1] < len(data):
+        after = data.find(b"\n", min(cuts[-1] + size, len(data)))
+        cuts.append(after + 1 if after >= 0 else len(data))
+    return list(pairwise(cuts))
+
+
+def in_chunks(
+    work: Callable[[int], Found],
+    chunks: Sequence[Span],
+    name: str | None = None,
+    threads: int | None = None,
+) -> list[Found]:
+    """Return what ``work`` gives for the number of each chunk, in threads; a name gets a bar."""
+    with (
+        ThreadPoolExecutor(threads or min(8, os.cpu_count() or 1)) as pool,
+        Progress(f"Parsing {name}", chunks[-1][1] if chunks else 0) as progress,
+    ):
+
+        def done(number: int) -> Found:
+            result = work(number)
+            if name is not None:
+                progress.advance(chunks[number][1] - chunks[number][0])
+            return result
+
+        return list(pool.map(done, range(len(chunks))))
+
+
+def close_gaps(field: NDArray[Any], starts: Iterable[int], used: Iterable[int]) -> NDArray[Any]:
+    """Move what chunks wrote together, in place; each began at its start and used so many."""
+    end = 0
+    for start, count in zip(starts, used, strict=True):
+        if start != end:
+            field[end : end + count] = field[start : start + count].copy()
+        end += count
+    return field[:end]

@@ -1,14 +1,16 @@
-"""Bytes in: plain and compressed files and standard input, with a bound on expansion and a digest.
+"""Bytes in: plain and compressed files and standard input, whole with a digest, or piece by piece.
 
-A compressed file may say in a few bytes that it holds terabytes. Reading stops, with an error that
-says how to allow more, when the contents are over 200 times the size of the file (and over 16 MB),
-or over ``max_bytes`` where that is given. Arrays as NumPy and safetensors store them are mapped
-into memory, not read: only what is looked at is then brought in.
+A compressed file may say in a few bytes that it holds terabytes. Reading one whole stops, with an
+error that says how to allow more, when the contents are over 200 times the size of the file (and
+over 16 MB), or over ``max_bytes`` where that is given. Arrays as NumPy and safetensors store them
+are mapped into memory, not read: only what is looked at is then brought in. By pieces (`Pieces`,
+as UTF-8) no more than a piece is in memory, whatever the size of the file.
 """
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import hashlib
 import io
@@ -18,9 +20,9 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,20 +32,6 @@ from numpy.typing import NDArray
 from separatrix.data.sources.progress import Progress
 from separatrix.errors import DataError
 
-__all__ = [
-    "LONGEST_LINE",
-    "MAGIC",
-    "STDIN",
-    "XZ_MEMORY",
-    "Source",
-    "endless",
-    "line_and_column",
-    "line_chunks",
-    "no_such_file",
-    "open_source",
-    "refuse_device",
-]
-
 STDIN = "-"
 LARGEST_EXPANSION = 200
 SMALL_ENOUGH = 16 << 20  # contents up to this size are never refused for their expansion
@@ -51,7 +39,8 @@ LONGEST_LINE = 1 << 28
 _STEP = 1 << 20
 XZ_MEMORY = 100 << 20  # what `xz -9` needs to decompress, and half as much again
 
-MAGIC = {
+_DAMAGES = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
+_MAGIC = {
     b"\x1f\x8b": ".gz",
     b"BZh": ".bz2",
     b"\xfd7zXZ\x00": ".xz",
@@ -68,9 +57,9 @@ class Source:
 
     name: str
     data: Any
-    sha256: str
-    suffix: str
-    compression: str
+    sha256: str = ""
+    suffix: str = ""
+    compression: str = ""
 
     @property
     def octets(self) -> NDArray[np.uint8]:
@@ -94,62 +83,65 @@ def line_and_column(data: bytes, at: int) -> tuple[int, int]:
     return data.count(b"\n", 0, at) + 1, at - data.rfind(b"\n", 0, at)
 
 
-def line_chunks(data: bytes, start: int, size: int) -> list[tuple[int, int]]:
-    r"""Cut the contents from byte ``start`` on at line ends, into pieces of about ``size`` bytes.
+class _XzStream:
+    """An xz stream read with a bound on the memory its headers may ask for."""
 
-    >>> line_chunks(b"one\ntwo\nthree", 0, 2)
-    [(0, 4), (4, 8), (8, 13)]
-    """
-    cuts = [start]
-    while cuts[-1] < len(data):
-        after = data.find(b"\n", min(cuts[-1] + size, len(data)))
-        cuts.append(after + 1 if after >= 0 else len(data))
-    return list(pairwise(cuts))
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._decoder = lzma.LZMADecompressor(memlimit=XZ_MEMORY)
 
-
-class _XzFile(io.RawIOBase):
-    """An xz file read with a bound on the memory its headers may ask for."""
-
-    def __init__(self, stored: bytes) -> None:
-        self._stored, self._decoder = stored, lzma.LZMADecompressor(memlimit=XZ_MEMORY)
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         while True:
+            taken = b""
             if self._decoder.eof:
-                rest = self._decoder.unused_data.lstrip(b"\0")
-                if not rest:
-                    return b""
-                self._stored, self._decoder = rest, lzma.LZMADecompressor(memlimit=XZ_MEMORY)
-            pending, self._stored = self._stored, b""
-            if not pending and self._decoder.needs_input:
-                raise EOFError("the compressed data are cut short")
-            piece = self._decoder.decompress(pending, size)
+                taken = self._decoder.unused_data.lstrip(b"\0")
+                while not taken:  # zeros may stand between two streams, and after the last
+                    more = self._stream.read(_STEP)
+                    if not more:
+                        return b""
+                    taken = more.lstrip(b"\0")
+                self._decoder = lzma.LZMADecompressor(memlimit=XZ_MEMORY)
+            elif self._decoder.needs_input:
+                taken = self._stream.read(_STEP)
+                if not taken:
+                    raise EOFError("the compressed data are cut short")
+            piece = self._decoder.decompress(taken, size)
             if piece:
                 return piece
 
 
-class _ZstdFile:
+class _ZstdStream:
     """A zstd stream by pyarrow, whose own ``read`` leaks its buffer where data are damaged."""
 
-    def __init__(self, stored: bytes) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         import pyarrow as pa
 
-        self._stream = pa.CompressedInputStream(pa.BufferReader(stored), "zstd")
+        self._stream = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
 
     def read(self, size: int) -> bytes:
         contents: bytes = self._stream.read_buffer(size).to_pybytes()
         return contents
 
 
-_OPENERS: dict[str, Callable[[bytes], Any]] = {
-    ".gz": lambda stored: gzip.GzipFile(fileobj=io.BytesIO(stored)),
-    ".bz2": lambda stored: bz2.BZ2File(io.BytesIO(stored)),
-    ".xz": _XzFile,
-    ".zst": _ZstdFile,
+_OPENERS: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda stream: gzip.GzipFile(fileobj=stream),
+    ".bz2": bz2.BZ2File,
+    ".xz": _XzStream,
+    ".zst": _ZstdStream,
 }
+
+
+def compression_of(start: bytes) -> str:
+    """Return the ending of files compressed like one that starts so; nothing for a plain one."""
+    return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "")
+
+
+def _suffix_of(path: str, compression: str) -> str:
+    """Return the last ending of a name, but that of its compression."""
+    suffixes = [part.lower() for part in Path(path).suffixes]
+    if compression and suffixes and suffixes[-1] in (*_OPENERS, ".zstd"):
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
 
 
 def _expand(stored: bytes, compression: str, name: str, max_bytes: int | None) -> bytes:
@@ -158,7 +150,7 @@ def _expand(stored: bytes, compression: str, name: str, max_bytes: int | None) -
     contents = io.BytesIO()
     with Progress(f"Decompressing {name}") as progress:
         try:
-            stream = _OPENERS[compression](stored)
+            stream = _OPENERS[compression](io.BytesIO(stored))
             while piece := stream.read(_STEP):
                 contents.write(piece)
                 progress.advance(len(piece))
@@ -172,7 +164,7 @@ def _expand(stored: bytes, compression: str, name: str, max_bytes: int | None) -
                     )
         except DataError:
             raise
-        except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+        except _DAMAGES as error:
             raise DataError(
                 f"the {compression} file is damaged or cut short ({error}); get it again",
                 file=name,
@@ -277,11 +269,121 @@ def open_source(path: str | os.PathLike[str], max_bytes: int | None = None) -> S
     name = "standard input" if path == STDIN else path
     data = _read_stored(path, name, max_bytes)
     digest = hashlib.sha256(data).hexdigest()
-    start = bytes(data[:8])
-    compression = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "")
-    suffixes = [part.lower() for part in Path(path).suffixes]
+    compression = compression_of(bytes(data[:8]))
     if compression:
         data = _expand(data, compression, name, max_bytes)
-        if suffixes and suffixes[-1] in (*_OPENERS, ".zstd"):
-            suffixes.pop()
-    return Source(name, data, digest, suffixes[-1] if suffixes else "", compression)
+    return Source(name, data, digest, _suffix_of(path, compression), compression)
+
+
+# ---- a piece at a time
+
+
+class Pieces:
+    """Pieces of a stream of bytes that end where the caller says."""
+
+    def __init__(self, name: str, suffix: str, stream: Any, encoding: str | None) -> None:
+        self.name, self.suffix, self.is_compressed = name, suffix, False
+        self._stream, self._ended = stream, False
+        self._held = bytearray()
+        self._decoder: Any = None
+        self._fill(4)
+        if encoding is None and bytes(self._held[:2]) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            encoding = "utf-16"
+        if encoding is not None:
+            self._decode_from_now(encoding)
+            self._fill(4)
+        if self._held.startswith(codecs.BOM_UTF8):
+            self.skip(len(codecs.BOM_UTF8))
+
+    def skip(self, size: int) -> None:
+        """Leave the next bytes out."""
+        self._fill(size)
+        del self._held[:size]
+
+    def _decode_from_now(self, encoding: str) -> None:
+        try:
+            self._decoder = codecs.getincrementaldecoder(encoding)()
+        except LookupError:
+            raise DataError(f"there is no encoding {encoding!r}; try 'latin-1'") from None
+        begun = bytes(self._held)
+        self._held = bytearray()
+        self._keep(begun)
+
+    def _keep(self, read: bytes) -> None:
+        if self._decoder is None:
+            self._held += read
+            return
+        try:
+            self._held += self._decoder.decode(read, final=not read).encode("utf-8")
+        except UnicodeError as error:
+            raise DataError(f"the file is not in that encoding ({error})", self.name) from None
+
+    def _fill(self, size: int) -> None:
+        while len(self._held) < size and not self._ended:
+            read = self._read(max(_STEP, size - len(self._held)))
+            self._ended = not read
+            self._keep(read)
+
+    def _read(self, size: int) -> bytes:
+        try:
+            read: bytes = self._stream.read(size)
+        except _DAMAGES as error:
+            raise DataError(f"the file cannot be read: {error}", self.name) from None
+        return read
+
+    def peek(self, size: int) -> bytes:
+        """Return the next bytes without taking them."""
+        self._fill(size)
+        return bytes(self._held[:size])
+
+    def take(self, size: int, cut: Any) -> bytes:
+        """Take about so many bytes; `cut(bytes)` says where the piece may end, 0 for nowhere."""
+        while True:
+            self._fill(size)
+            if self._ended and len(self._held) <= size:
+                piece = bytes(self._held)
+                self._held = bytearray()
+                return piece
+            end = cut(bytes(self._held[:size]))
+            if end:
+                piece = bytes(self._held[:end])
+                del self._held[:end]
+                return piece
+            if size >= LONGEST_LINE:
+                raise endless(self.name)
+            size *= 2  # a line, or a quoted cell, longer than a piece
+
+    def rest(self) -> bytes:
+        """Take everything."""
+        while not self._ended:
+            self._fill(len(self._held) + _STEP)
+        piece = bytes(self._held)
+        self._held = bytearray()
+        return piece
+
+
+@contextmanager
+def open_pieces(path: str | os.PathLike[str], encoding: str | None = None) -> Iterator[Pieces]:
+    """Open a file, or "-" for standard input; what compresses it is seen from its first bytes."""
+    path = os.fspath(path)
+    if path == STDIN:
+        yield _pieces(sys.stdin.buffer, "standard input", "", encoding)
+        return
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below, once it is open
+    except FileNotFoundError:
+        raise no_such_file(path) from None
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}", file=path) from None
+    with file:
+        yield _pieces(file, path, path, encoding)
+
+
+def _pieces(stream: Any, name: str, path: str, encoding: str | None) -> Pieces:
+    refuse_device(stream, name)
+    buffered = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+    compression = compression_of(buffered.peek(8))
+    opened = _OPENERS[compression](buffered) if compression else buffered
+    pieces = Pieces(name, _suffix_of(path, compression), opened, encoding)
+    pieces.is_compressed = bool(compression)
+    return pieces

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from separatrix._device import torch_module
+from separatrix.problem.centred import NO_SPREAD, WithinRows
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.problem.signed import FloatArray
-from separatrix.problem.within import NO_SPREAD, WithinRows
 
 __all__ = ["DeviceWithinRows", "within_rows_on"]
 

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from separatrix.problem.centred import WithinRows, within_rows
 from separatrix.problem.signed import FloatArray, Matrix
-from separatrix.problem.within import WithinRows, within_rows
 from separatrix.solvers.closed_forms.scatter import Division, divide_by_covariance
 
 __all__ = ["Discriminant", "solve_fisher"]

@@ -20,9 +20,8 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 from separatrix.errors import DataError
-from separatrix.problem.centred import column_slice
+from separatrix.problem.centred import WithinRows, column_slice, within_rows
 from separatrix.problem.signed import FloatArray, Matrix
-from separatrix.problem.within import WithinRows, within_rows
 from separatrix.solvers.closed_forms.fisher import solve_fisher
 from separatrix.solvers.closed_forms.scatter import ledoit_wolf
 

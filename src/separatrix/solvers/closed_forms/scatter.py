@@ -21,8 +21,8 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from separatrix.errors import DataError
+from separatrix.problem.centred import WithinRows
 from separatrix.problem.signed import FloatArray
-from separatrix.problem.within import WithinRows
 
 __all__ = ["FORMED", "Division", "divide_by_covariance", "ledoit_wolf"]
 

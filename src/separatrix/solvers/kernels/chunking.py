@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.problem.kernel_machine import KernelMachine
+from separatrix.problem.machine import KernelMachine
 from separatrix.solvers.kernels.kernel_rows import spans_of
 from separatrix.solvers.kernels.smo import CURVED, FIRST, SECOND, STEPS, array_steps, pair_steps
 from separatrix.solvers.kernels.working_set import CHUNK, choose_rows, violation

@@ -12,8 +12,7 @@ import time
 
 import numpy as np
 
-from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.problem.crammer_singer import DirectProblem, KernelDirect
 from separatrix.solvers.kernels.factored_kernel import rows_of_factor
 from separatrix.solvers.many_classes import crammer_singer, direct_interior_point
 from separatrix.solvers.running.drive import go_on

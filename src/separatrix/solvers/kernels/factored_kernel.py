@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.losses import HINGE
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import KernelMachine, MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.choose import MachineRun
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.problem.kernel_machine import KernelMachine
+from separatrix.problem.machine import KernelMachine
 from separatrix.solvers.kernels import chunking
 from separatrix.solvers.running.drive import NO_LIMIT, Status
 

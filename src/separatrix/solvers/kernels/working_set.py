@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.problem.kernel_machine import KernelMachine
+from separatrix.problem.machine import KernelMachine
 
 __all__ = ["CHUNK", "choose_rows", "choose_worst", "violation"]
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.problem.crammer_singer import DirectProblem, KernelDirect
 from separatrix.solvers.many_classes.mass_pass import WEIGHT, all_scores, total_loss, total_of
 
 __all__ = ["all_at_home", "exactly_feasible", "take_dual", "take_primal", "transferred"]

@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["from_numpy", "from_texts", "opened", "text_scalar", "to_numpy"]
-
 _COPIED = 1 << 26
 
 

@@ -7,7 +7,7 @@ A decimal is ``mantissa * 10**power``. Three ways, from the most to the least co
 2. Otherwise the product with a 128-bit power of five decides (Lemire, "Number parsing at a gigabyte
    per second", 2021; Mushtak and Lemire, 2023, prove that no further check is needed).
 3. More than 18 digits: way 2 for the digits kept and for one more in the last of them. Where the
-   two disagree the token is ``UNFINISHED``, and the caller asks ``float()`` itself.
+   two disagree the token is ``UNFINISHED``, and the caller asks ``float()`` itself (`settled`).
 
 All products are made of 32-bit halves, so that nothing overflows in the interpreted loops either.
 """
@@ -15,23 +15,15 @@ All products are made of 32-bit halves, so that nothing overflows in the interpr
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._compiled import compiled
 
-__all__ = [
-    "Octets",
-    "EXACT",
-    "NOT_A_NUMBER",
-    "UNFINISHED",
-    "parse_numbers",
-    "scan_number",
-    "to_float",
-]
-
 EXACT, UNFINISHED, NOT_A_NUMBER = 0, 1, 2
+PARKED = 0x7FF8 << 48  # a NaN whose low bits say where an unfinished number stands
 
 Octets = NDArray[np.uint8]
 
@@ -40,6 +32,7 @@ _LEAST_POWER, _LARGEST_POWER = -342, 308
 _POWER_BOUND = 100_000_000  # exponents beyond it change nothing
 
 _EXACT_TENS = np.array([10.0**power for power in range(23)])
+_NUMBER = re.compile(rb"[-+.0-9eE]*")
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -206,37 +199,11 @@ def scan_number(text: Octets, at: int, end: int) -> tuple[float, int, int]:
     return -value if negative else value, at, status
 
 
-@compiled
-def _parse_tokens(
-    text: Octets,
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    values: NDArray[np.float64],
-    statuses: NDArray[np.uint8],
-) -> None:
-    for token in range(starts.shape[0]):
-        value, after, status = scan_number(text, starts[token], ends[token])
-        if after != ends[token]:
-            status = NOT_A_NUMBER
-        values[token] = value
-        statuses[token] = status
+def settled(data: bytes, at: int) -> float:
+    """Let ``float()`` read the unfinished number that starts at a byte.
 
-
-def parse_numbers(
-    text: Octets, starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read one number per token ``text[start:end]``; return values and which tokens are numbers.
-
-    Infinity and not-a-number are not written as words here: such tokens are no numbers.
-
-    >>> text = np.frombuffer(b"1.5 -2e-3 abc 1e999", dtype=np.uint8)
-    >>> values, fine = parse_numbers(text, np.array([0, 4, 10, 14]), np.array([3, 9, 13, 19]))
-    >>> values.tolist(), fine.tolist()
-    ([1.5, -0.002, 0.0, inf], [True, True, False, True])
+    >>> settled(b"1 -2.5e3,4", 2)
+    -2500.0
     """
-    values = np.empty(len(starts))
-    statuses = np.empty(len(starts), dtype=np.uint8)
-    _parse_tokens(text, starts, ends, values, statuses)
-    for token in np.flatnonzero(statuses == UNFINISHED):
-        values[token] = float(text[starts[token] : ends[token]].tobytes())
-    return values, statuses != NOT_A_NUMBER
+    found = _NUMBER.match(data, at)
+    return float(found.group()) if found else math.nan

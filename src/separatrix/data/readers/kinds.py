@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 
-from separatrix.data.readers.array_files import array_kind
-from separatrix.data.readers.idx import is_idx
+from separatrix.data.readers.array_files import ARRAYS, array_kind, is_idx
 from separatrix.data.readers.text import looks_like_labelled_lines, starts_with_names
 from separatrix.data.sources.streams import Source
-
-__all__ = ["see_kind"]
 
 _LIBSVM_LINE = re.compile(
     rb"[^\s:#]+([ \t]+qid:\d+)?([ \t]+\d+:[-+.\deE]+)*[ \t]*(#.*)?\r?", re.ASCII
 )
 _SAMPLE = 1 << 16
-_ARRAYS = ("npy", "npz", "safetensors")
 _PAIR = re.compile(rb"[ \t]\d+:[-+.\d]")
 
 
@@ -31,7 +27,7 @@ def see_kind(source: Source) -> str:
         return "arrow"
     if is_idx(data):
         return "idx"
-    if source.suffix[1:] in _ARRAYS:
+    if source.suffix[1:] in ARRAYS:
         return source.suffix[1:]
     start = data[:_SAMPLE]
     if len(data) > _SAMPLE:  # the last token, or line, is cut: leave it out

@@ -1,0 +1,209 @@
+"""What closed forms must hold: `LeastSquares`, `Fisher` and `GaussianPlugIn`.
+
+Their certificates prove weights, a direction or the parameters of densities. What a fit makes of
+these is computed again from the rows, up to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.certificates.fisher import FisherDirection
+from separatrix.certificates.fisher_classes import FisherDirections
+from separatrix.certificates.gaussian_estimates import GaussianEstimates
+from separatrix.certificates.least_squares import LeastSquaresOptimality, targets_of
+from separatrix.core.settings import fresh
+from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
+from separatrix.solvers.running.drive import Status
+from separatrix.storage.claims_of_halfspaces import require_same_weights
+from separatrix.storage.fitted_values import TrainingRows, Values, are_same, require
+
+_ROUNDING, _SCALE = 1e-9, 1e-6
+
+
+def _require_least_squares(values: Values, data: TrainingRows) -> None:
+    """Require that the weights, the ridge and the errors of rows left out are those proved."""
+    model, proof = values.model, values.model.certificate_
+    for found, expected, name in (
+        (proof.ridge, model.ridge_, "ridge_"),
+        (proof.task, model.task, "task"),
+        (proof.intercept, bool(model.fit_intercept), "fit_intercept"),
+        (proof.tolerance, float(model.tol), "tol"),
+    ):
+        said = f"{name} of the model is not the one that its certificate speaks of"
+        require(found == expected, said)
+    require_same_weights(values, np.array(proof.weights), True)
+    again = fresh(model)
+    X = np.asarray(data.X, dtype=np.float64) if isinstance(data.X, np.ndarray) else data.X
+    weights = np.ones(data.n_rows) if data.weights is None else data.weights
+    again._choose_ridge(again._checked(), X, targets_of(data.y, model.task), weights)
+    values.same_as(again, "ridge_")
+    for name in ("loo_error_", "loo_mistakes_"):
+        value = getattr(again, name)
+        if value is None:
+            values.same(**{name: None})
+        else:
+            values.near(name, value, _SCALE * (1.0 + abs(value)))
+    good = Status.OPTIMAL if proof.holds else (Status.UNPROVED, Status.BUDGET)
+    values.require(model.status_ is good or (not proof.holds and model.status_ in good), "status_")
+    values.record("method_", "rank_", "_deficient", "n_iter_", "n_passes_")
+
+
+def _require_fisher(values: Values, data: TrainingRows) -> None:
+    """Require direction, side, length and threshold: the proof is of the direction alone."""
+    model, proof = values.model, values.model.certificate_
+    w = np.array(proof.weights)
+    values.require(model.coef_.shape == (1, len(w)) and (model.coef_[0] == w).all(), "coef_")
+    same = model.direction == "fisher" and model.shrinkage in ("auto", "ledoit-wolf", 0)
+    require(same, "the certificate speaks of another direction than the parameters")
+    known = not isinstance(model.threshold, str) or model.threshold in ("mean", "gaussian")
+    require(known, f"there is no threshold={model.threshold!r}")
+    agreed = proof.squares.tolerance == _ROUNDING
+    require(agreed, "the certificate is held to another tolerance than a fit asks for")
+    values.same(shrinkage_=0.0)
+    s = np.ones(data.n_rows) if data.weights is None else data.weights
+    facts = _facts(data, s, w)
+    largest = np.asarray(abs(data.X).max(axis=0))
+    largest = largest.toarray().ravel() if hasattr(largest, "toarray") else np.ravel(largest)
+    values.near("xbar_", facts.mean, _ROUNDING * largest)
+    values.near("means_", facts.means, _ROUNDING * largest)
+    _require_side_and_length(values, facts)
+    _require_threshold(values, facts, w, largest)
+    _require_projection(values, facts, w)
+    values.require(model.status_ is (Status.OPTIMAL if proof.holds else Status.UNPROVED), "status_")
+    values.record("method_", "n_iter_", "n_passes_")
+
+
+class _Facts(NamedTuple):
+    """Means of rows and classes, and what the scores w.x have within the classes."""
+
+    mean: np.ndarray
+    means: np.ndarray
+    masses: np.ndarray
+    apart: float
+    within: float
+
+
+def _facts(data: TrainingRows, s: np.ndarray, w: np.ndarray) -> _Facts:
+    member = np.zeros((data.n_rows, 2))
+    member[np.arange(data.n_rows), data.codes] = s
+    masses = member.sum(axis=0)
+    means = np.asarray((data.X.T @ (member / masses)).T)
+    centred = data.X @ w - (means @ w)[data.codes]
+    mean, apart = np.asarray(data.X.T @ (s / s.sum())), float(w @ (means[1] - means[0]))
+    return _Facts(mean, means, masses, apart, float(s @ centred**2))
+
+
+def _require_side_and_length(values: Values, facts: _Facts) -> None:
+    """Require S_W w = m_2 - m_1 along w, or that of the covariance: the ratio sees neither."""
+    covariance = not _is_at_mean(values.model)
+    scatter = facts.within / facts.masses.sum() if covariance else facts.within
+    good = facts.apart >= 0.0 and abs(scatter - facts.apart) <= _SCALE * max(scatter, facts.apart)
+    values.require(good, "coef_")
+
+
+def _is_at_mean(model: Any) -> bool:
+    return isinstance(model.threshold, str) and model.threshold == "mean"
+
+
+def _require_threshold(values: Values, facts: _Facts, w: np.ndarray, largest: np.ndarray) -> None:
+    """Require the intercept of the threshold given."""
+    model = values.model
+    if _is_at_mean(model):
+        expected = -facts.mean @ w
+    else:
+        shift = 0.0
+        if not isinstance(model.threshold, str):
+            shift = log_odds_threshold(as_loss_matrix(model.threshold, 2))
+        shares = facts.masses if model.priors is None else as_priors(model.priors, 2)
+        odds = math.log(shares[1]) - math.log(shares[0])
+        expected = odds - shift - 0.5 * float(w @ facts.means.sum(axis=0))
+    room = _ROUNDING * (float(abs(w) @ largest) + (not _is_at_mean(model)))
+    values.near("intercept_", [expected], room)
+
+
+def _require_projection(values: Values, facts: _Facts, w: np.ndarray) -> None:
+    """Require the one direction of `transform`: w with unit variance within the classes."""
+    model = values.model
+    width = math.sqrt(facts.within / facts.masses.sum())
+    values.require(model.n_components in (None, 1), "scalings_")
+    if width > _ROUNDING * float(np.linalg.norm(w)):
+        values.near("scalings_", w[:, None] / width, _SCALE * abs(w[:, None]).max() / width)
+    else:
+        values.record("scalings_")
+    values.same(_n_features_out=1)
+    values.near("explained_variance_ratio_", [1.0 if facts.apart > 0.0 else 0.0], _ROUNDING)
+
+
+_LAST_BITS = 1e-14  # exp and log differ by as much between machines
+_RECORD = "method_", "n_iter_", "n_passes_"
+
+
+def _require_gaussian(values: Values, data: TrainingRows) -> None:
+    """Require densities, priors, losses and threshold: those proved, and the rule made of them."""
+    model, proof = values.model, values.model.certificate_
+    same = proof.limit is None or are_same(model.priors_, proof.priors)
+    require(same, "the certificate speaks of other priors than the model")
+    again = fresh(model)
+    again.classes_, again.loss_matrix_ = data.classes, as_loss_matrix(
+        model.loss_matrix, len(data.classes)
+    )  # fmt: skip
+    s = np.ones(data.n_rows) if data.weights is None else data.weights
+    again.priors_ = np.bincount(data.codes, s / s.sum())
+    if model.priors is not None:
+        again.priors_ = as_priors(model.priors, len(data.classes))
+    again._settle(proof.gaussians)
+    again.means_ = proof.gaussians.class_means(data.X)
+    values.same(gaussians_=proof.gaussians, loss_matrix_=again.loss_matrix_)
+    values.same(linear_=again.linear_)
+    values.require(are_same(proof.loss, again.loss_matrix_), "loss_matrix_")
+    values.require(proof.limit in (None, model.threshold_), "threshold_")
+    names = ["means_", "priors_", "threshold_"]
+    _require_near(values, again, _LAST_BITS, *names, *["coef_", "intercept_"] * again.linear_)
+    _require_status(values, proof)
+
+
+def _require_fisher_classes(values: Values, data: TrainingRows) -> None:
+    """Require weights and directions: those proved; and the thresholds and means."""
+    model, proof = values.model, values.model.certificate_
+    again = _fitted_again(model, data)
+    count = again.scalings_.shape[1]
+    values.same(coef_=proof.weights, scalings_=proof.directions[:, :count], shrinkage_=0.0)
+    names = "intercept_", "means_", "xbar_", "explained_variance_ratio_"
+    _require_near(values, again, _SCALE, *names)
+    values.same_as(again, "_n_features_out")
+    _require_status(values, proof)
+
+
+def _fitted_again(model: Any, data: TrainingRows) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fresh(model).fit(data.X, data.y, data.weights)
+
+
+def _require_near(values: Values, again: Any, share: float, *names: str) -> None:
+    """Require values to within a share of their size."""
+    for name in names:
+        expected = getattr(again, name)
+        if expected is None:
+            values.same(**{name: None})
+        else:
+            values.near(name, expected, share * np.max(np.abs(expected), initial=0.0))
+
+
+def _require_status(values: Values, proof: Any) -> None:
+    good = Status.OPTIMAL if proof.holds else Status.UNPROVED
+    values.require(values.model.status_ is good, "status_")
+    values.record(*_RECORD)
+
+
+CLAIMS = {
+    LeastSquaresOptimality: _require_least_squares,
+    FisherDirection: _require_fisher,
+    FisherDirections: _require_fisher_classes,
+    GaussianEstimates: _require_gaussian,
+}

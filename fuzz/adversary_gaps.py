@@ -22,16 +22,18 @@ from fuzz.adversary_points import (
 )
 from fuzz.nasty import Nasty, laid_out
 from separatrix.certificates.canonical import data_of, problem_from, sha256
-from separatrix.certificates.duality_gap import DualityGap
+from separatrix.certificates.duality_gap import DualityGap, ScaledGap
 from separatrix.certificates.fisher import check_fisher
-from separatrix.certificates.kernel_claims import least_eigenvalue
-from separatrix.certificates.kernel_gap import KernelGap
-from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
+from separatrix.certificates.kernel_gap import (
+    KernelGap,
+    KernelMulticlassGap,
+    least_eigenvalue,
+    shares_of,
+)
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.least_squares import check_least_squares
-from separatrix.certificates.margin_bounds import check_margin_bounds
 from separatrix.certificates.multiclass_gap import MulticlassGap
-from separatrix.certificates.scaled_gap import ScaledGap
+from separatrix.certificates.separation import check_margin_bounds
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.kernels import Kernel

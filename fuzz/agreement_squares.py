@@ -10,10 +10,8 @@ from flint import arb, ctx, fmpq, fmpq_mat, fmpz_poly
 
 from fuzz.exact_squares import largest_ratio, least_error, ratio, squared_error
 from separatrix.certificates.canonical import data_of, sha256
-from separatrix.certificates.fisher import check_fisher
-from separatrix.certificates.fisher_classes import FisherDirections
-from separatrix.certificates.least_squares import targets_of
-from separatrix.certificates.least_squares_bounds import prove
+from separatrix.certificates.fisher import FisherDirections, check_fisher
+from separatrix.certificates.least_squares import prove, targets_of
 from separatrix.checker.kinds import opened
 
 __all__ = ["SQUARES", "by_enclosures", "is_true"]

@@ -65,7 +65,7 @@ def perturbation(
 ) -> arb:
     """Return the least share by which data must differ to have these weights as their solution.
 
-    The least of the three ways that `certificates.least_squares_bounds` names, for the worst
+    The least of the three ways that `certificates.least_squares` names, for the worst
     output: columns turned towards the residual (Stewart), other targets, other weights.
     """
     mass, d = sum(s, start=fmpq(0)), len(rows[0])

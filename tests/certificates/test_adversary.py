@@ -7,7 +7,7 @@ import pytest
 from fuzz import adversary, adversary_exact, adversary_gaps
 from fuzz.exact_judge import Claim, exact
 
-from separatrix.certificates import least_squares, margin_bounds
+from separatrix.certificates import least_squares, separation
 
 pytestmark = pytest.mark.long
 TRIES = 60
@@ -58,9 +58,9 @@ def test_a_least_squared_error_that_is_a_little_false_is_noticed(monkeypatch):
 
 
 def test_an_upper_bound_on_margins_that_is_a_little_false_is_noticed(monkeypatch):
-    real = margin_bounds.hull_point_length_up
+    real = separation.hull_point_length_up
     monkeypatch.setattr(
-        margin_bounds, "hull_point_length_up", lambda *given: real(*given) * (1.0 - 1e-9)
+        separation, "hull_point_length_up", lambda *given: real(*given) * (1.0 - 1e-9)
     )
     assert adversary.climb("margin-bounds", 300, 1, say=quiet)["false"] > 0
 

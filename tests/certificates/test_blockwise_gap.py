@@ -11,8 +11,8 @@ import pytest
 from tests.selection.test_partitioned_path import handle_of
 
 import separatrix as sx
-from separatrix.certificates.json_form import json_pieces
-from separatrix.certificates.objective_bounds import exact_parts, terms_of
+from separatrix.certificates.about_data import json_pieces
+from separatrix.certificates.objective_bounds import Model, exact_parts, terms_of
 from separatrix.certificates.reading import from_json
 
 
@@ -29,8 +29,8 @@ def test_however_the_rows_are_cut_the_bounds_agree(tmp_path, cuts):
     X, y, _, proof = fitted(tmp_path)
     signs, joined = np.where(y == 1, 1.0, -1.0), None
     for own in np.split(np.arange(len(y)), cuts):
-        terms, _ = terms_of(X[own], signs[own], proof.costs[own], "hinge", proof.weights[1:],
-                            float(proof.weights[0]), proof.multipliers[own])  # fmt: skip
+        model = Model("hinge", proof.weights[1:], float(proof.weights[0]))
+        terms, _ = terms_of(model, X[own], signs[own], proof.costs[own], proof.multipliers[own])
         joined = terms if joined is None else joined + terms
     again = proof.with_terms(joined)
     assert again.primal == pytest.approx(proof.primal, rel=1e-11)

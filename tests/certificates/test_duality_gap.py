@@ -15,7 +15,7 @@ from tests.problems import as_sparse, problem
 from separatrix import LinearSVM
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps
-from separatrix.certificates.objective_bounds import dual_of, primal_of, terms_of
+from separatrix.certificates.objective_bounds import Model, dual_of, primal_of, terms_of
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.solvers.linear.balance import balanced
@@ -60,9 +60,9 @@ def test_the_bracket_holds_exactly_and_is_tight(loss, way):
     for seed in cases(120):
         X, signs, costs, weights, alpha, penalty = posed(seed, loss)
         data = as_sparse(X) if seed % 2 else X
-        w, bias = weights[1:], float(weights[0])
-        terms, _ = terms_of(data, signs, costs, loss, w, bias, alpha, way)
-        primal, dual = primal_of(terms, w, bias, penalty), dual_of(terms, penalty)
+        model = Model(loss, weights[1:], float(weights[0]))
+        terms, _ = terms_of(model, data, signs, costs, alpha, way)
+        primal, dual = primal_of(terms, model, penalty), dual_of(terms, penalty)
         low, high = naive.primal(X, signs, costs, loss, weights, penalty)
         assert Fraction(float(primal.low)) <= low
         assert Fraction(float(primal.high)) >= high
@@ -395,12 +395,13 @@ def test_sums_that_cancel_are_not_believed(loss, way):
         order = rng.permutation(6)
         X = np.column_stack([x, rng.permutation([large, -1.0, -large, 0.0, 0.0, 0.0])])[order]
         signs, alpha = signs[order], np.ones(6)
-        points = (signs, costs, loss)
-        terms, _ = terms_of(as_sparse(X), *points, np.zeros(2), 0.0, alpha, way)
+        points = (signs, costs, alpha, way)
+        terms, _ = terms_of(Model(loss, np.zeros(2), 0.0), as_sparse(X), *points)
         found = float(dual_of(terms, 0.0).low)
         assert Fraction(found) <= naive.dual(X, signs, costs, loss, alpha)[0]
         rows = np.array([rng.permutation([large, -1.0, -large]) for _ in range(6)])
-        terms, _ = terms_of(as_sparse(rows), *points, np.ones(3), 0.0, alpha, way)
-        found = float(primal_of(terms, np.ones(3), 0.0, 0.0).high)
+        model = Model(loss, np.ones(3), 0.0)
+        terms, _ = terms_of(model, as_sparse(rows), *points)
+        found = float(primal_of(terms, model, 0.0).high)
         exact = naive.primal(rows, signs, costs, loss, np.array([0.0, 1.0, 1.0, 1.0]))
         assert Fraction(found) >= exact[1]

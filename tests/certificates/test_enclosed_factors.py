@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from tests.certificates.test_enclosure import lies_within, nasty
 
 from separatrix.certificates import enclosed_sums
-from separatrix.certificates.definite import least_eigenvalue
+from separatrix.certificates.class_scatter import least_eigenvalue
 from separatrix.certificates.enclosed_sums import dot_error_32, products, row_sums
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.least_squares_bounds import _gram, _square_lengths
+from separatrix.certificates.least_squares import _gram, _square_lengths
 
 
 def dot(one, other):

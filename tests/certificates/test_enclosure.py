@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from separatrix.certificates import enclosed_functions as functions
-from separatrix.certificates import enclosure, sum_ways
+from separatrix.certificates import enclosed_sums, enclosure
 from separatrix.certificates.enclosed_functions import entropy, exp, log, log1p, softplus
 from separatrix.certificates.enclosed_sums import products, row_sums, sums_both_ways, ways_for
 from separatrix.certificates.enclosure import LEAST, UNIT, Enclosure, rounded
@@ -236,10 +236,10 @@ MUTANTS = {
     "another logarithm of 2": (functions, "_LN2_HIGH", 6.931471803691239e-01, outside_functions),
     "a short series of exp": (functions, "_TAYLOR", functions._TAYLOR[3:], outside_functions),
     "a short series of log": (functions, "_ATANH", functions._ATANH[5:], outside_functions),
-    "sums lose less": (sum_ways, "dot_error", mutated_dot(0.98, 8.0), outside_products),
-    "products never vanish": (sum_ways, "dot_error", mutated_dot(1.001, 0.4),
+    "sums lose less": (enclosed_sums, "dot_error", mutated_dot(0.98, 8.0), outside_products),
+    "products never vanish": (enclosed_sums, "dot_error", mutated_dot(1.001, 0.4),
                               outside_products),
-    "compensated sums are exact": (sum_ways, "dot_error", mutated_dot(0.0, 0.0),
+    "compensated sums are exact": (enclosed_sums, "dot_error", mutated_dot(0.0, 0.0),
                                    lambda _: outside_products("compensated")),
 }  # fmt: skip
 

@@ -10,8 +10,7 @@ import pytest
 from flint import arb, ctx, fmpq, fmpq_mat
 
 import separatrix as sx
-from separatrix.certificates.class_scatter import class_scatter
-from separatrix.certificates.definite import is_positive
+from separatrix.certificates.class_scatter import class_scatter, is_positive
 from separatrix.certificates.enclosure import Enclosure
 
 

@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from tests.kernel_direct import LINEAR, POLY, RBF, balanced, claimed, of_linear_machine, solved
 from tests.problems_many import many
 
-from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.class_multipliers import Named
-from separatrix.certificates.reading import from_json
+from separatrix.certificates.multiclass_gap import Named
+from separatrix.certificates.reading import from_json, prove_again
 from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
 

@@ -25,9 +25,9 @@ from tests.naive import crammer_singer as naive
 from tests.problems_many import many
 
 from separatrix.certificates import kernel_scores as kernel_scores_module
-from separatrix.certificates.class_multipliers import Named
-from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
+from separatrix.certificates.kernel_gap import KernelMulticlassGap, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
+from separatrix.certificates.multiclass_gap import Named
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel

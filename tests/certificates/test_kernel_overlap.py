@@ -10,7 +10,7 @@ from tests.amounts import cases
 
 import separatrix as sx
 from separatrix.certificates.canonical import data_of, sha256
-from separatrix.certificates.kernel_overlap import KernelOverlap, equal_pair
+from separatrix.certificates.kernel_separation import KernelOverlap, equal_pair
 from separatrix.problem.kernels import Kernel
 
 CROSS = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])

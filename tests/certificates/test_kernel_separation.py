@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.certificates.any_kind import prove_again
 from separatrix.certificates.canonical import as_checker_data, problem_from
+from separatrix.certificates.reading import prove_again
 from separatrix.checker import Refused, check
 
 KERNELS = [

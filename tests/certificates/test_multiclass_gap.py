@@ -12,8 +12,7 @@ from tests.problems import as_sparse
 from tests.problems_many import many
 
 import separatrix as sx
-from separatrix.certificates.class_multipliers import Named, sparse_shares
-from separatrix.certificates.multiclass_gap import MulticlassGap, class_pass
+from separatrix.certificates.multiclass_gap import MulticlassGap, Named, class_pass, sparse_shares
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 

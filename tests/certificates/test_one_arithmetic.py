@@ -10,7 +10,7 @@ from pathlib import Path
 import separatrix.certificates
 
 FOLDER = Path(separatrix.certificates.__file__).parent
-HOME = {"enclosure.py", "enclosed_functions.py", "sum_ways.py"}
+HOME = {"enclosure.py", "enclosed_functions.py", "enclosed_sums.py"}
 NAMES = {"UNIT", "_UNIT", "_ROUNDING", "_UNIT_32", "finfo", "_TINY"}
 CALLS = {"gamma", "_gamma", "_gamma_32"}  # Higham's gamma; a kernel's is never called
 

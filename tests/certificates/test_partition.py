@@ -17,7 +17,8 @@ from separatrix.certificates.reading import VERDICTS, from_json
 from separatrix.checker import Refused
 from separatrix.checker.__main__ import main
 from separatrix.checker.codec import Claim
-from separatrix.checker.witnesses import OVERLAP, WITNESS, check_gordan, check_overlap, rank
+from separatrix.checker.kinds import CLAIMS, WITNESS
+from separatrix.checker.separation import check_gordan, check_overlap, rank
 
 SEEDS = 120
 FORGERIES = 6
@@ -108,7 +109,7 @@ def test_rows_that_do_not_span_prove_no_overlap():
     problem = problem_from(X, y, True)
     claim = {"rows": [0, 1], "multipliers": ["0x1", "0x1"], "others": "0x0"}
     with pytest.raises(Refused, match="span"):
-        check_overlap(as_checker_data(problem), Claim(claim, "it", OVERLAP), True)
+        check_overlap(as_checker_data(problem), Claim(claim, "it", CLAIMS["overlap"][1]), True)
     assert sx.separability(X, y).kind == "quasi-separable"
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from fuzz.checker_agreement import MAKERS
 
-from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.reading import from_json
+from separatrix.certificates.reading import from_json, prove_again
 from separatrix.checker import CLAIMS, Refused
 
 BY_CHECKER_ALONE = {"gordan", "margin-bounds", "least-squares", "fisher", "fisher-directions"}

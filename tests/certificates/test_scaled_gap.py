@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.certificates.any_kind import prove_again
-from separatrix.certificates.reading import from_json
-from separatrix.certificates.scaled_gap import ScaledGap
+from separatrix.certificates.duality_gap import ScaledGap
+from separatrix.certificates.reading import from_json, prove_again
 from separatrix.checker import Refused
 from separatrix.storage.model_proof import prove_model
 

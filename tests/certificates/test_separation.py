@@ -9,9 +9,14 @@ from tests.naive.perceptron import kesler_rows
 from tests.problems import as_sparse, problem
 
 import separatrix as sx
-from separatrix.certificates.margin_bounds import check_margin_bounds, radius_up
-from separatrix.certificates.novikoff import check_novikoff
-from separatrix.certificates.separation import check_separation, root_down, root_up
+from separatrix.certificates.separation import (
+    check_margin_bounds,
+    check_novikoff,
+    check_separation,
+    radius_up,
+    root_down,
+    root_up,
+)
 from separatrix.checker import Refused
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem

@@ -16,7 +16,6 @@ import separatrix as sx
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.reading import from_json
 from separatrix.certificates.softmax_gap import SoftmaxGap, _mended_dual
-from separatrix.certificates.softmax_pass import softmax_pass
 from separatrix.checker import Refused
 
 
@@ -64,10 +63,8 @@ def test_both_ways_bound_the_same_numbers():
     X, y = iris()
     rng = np.random.default_rng(1)
     at = rng.normal(size=(3, 5))
-    both = [
-        softmax_pass(X, y, np.ones(150), at[:, 1:].T.copy(), at[:, 0], True, way)
-        for way in (True, False)
-    ]
+    claim = SoftmaxGap(weights=at, costs=np.ones(150), n_rows=150, n_features=4)
+    both = [claim.one_pass(X, y, way) for way in (True, False)]
     size = [np.linalg.norm(seen.pulls.high - seen.pulls.low) for seen in both]
     assert max(size) < 1e-9
     assert size[0] <= size[1]
@@ -182,7 +179,9 @@ def test_sums_known_better_find_no_lower_bound():
         rng = np.random.default_rng(seed)
         X, codes, costs = 3.0 * rng.normal(size=(40, 3)), np.arange(40) % 3, np.full(40, 0.05)
         W, bias = 0.5 * rng.normal(size=(3, 3)), 0.2 * rng.normal(size=3)
-        seen = softmax_pass(X, codes, costs, W, bias, True, True)
+        weights = np.column_stack([bias, W.T])
+        claim = SoftmaxGap(weights=weights, costs=costs, n_rows=40, n_features=3)
+        seen = claim.one_pass(X, codes, True)
         for error in (1e-3, 1e-2, 1e-1):
             rough = replace(seen, excess=Enclosure.around(seen.excess.middle, 3.0 * error))
             claim = _mended_dual(rough, codes, costs, 3.0).low
@@ -207,7 +206,7 @@ def test_losses_of_wide_margins_are_not_nothing():
 
 
 def test_a_vanished_loss_grows_with_the_doubt_about_its_scores():
-    from separatrix.certificates.softmax_pass import _from_above
+    from separatrix.certificates.softmax_gap import _from_above
 
     grown = _from_above(np.zeros(2), np.array([0.0, 10.0]), 3, 1.0)
     assert grown[0] >= 3 * 2.0**-1074

@@ -17,7 +17,7 @@ from tests.problems_many import many
 
 import separatrix as sx
 from separatrix.certificates.canonical import as_checker_data, problem_from
-from separatrix.certificates.class_multipliers import Named
+from separatrix.certificates.multiclass_gap import Named
 from separatrix.checker import Data, Refused, check
 from separatrix.checker.codec import Claim
 from separatrix.checker.gaps import between

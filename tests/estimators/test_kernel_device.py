@@ -10,8 +10,7 @@ from tests.problems import problem
 from tests.torch_problems import CPU, torch
 
 import separatrix as sx
-from separatrix.certificates.device_scores import device_scores
-from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
+from separatrix.certificates.kernel_scores import KernelRowsInProof, device_scores, kernel_scores
 from separatrix.errors import DeviceError
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers.kernels.device_kernel import device_kernel_rows

@@ -17,8 +17,8 @@ from tests.problems import problem
 
 import separatrix as sx
 from separatrix.certificates.cells import cheapest_sides, fewest_by_cells
+from separatrix.certificates.errors import locations, whole_weights
 from separatrix.certificates.reading import from_json
-from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.checker import Refused
 from separatrix.core import zero_one as core
 from separatrix.problem.exact import SignedRows

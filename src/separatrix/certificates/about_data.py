@@ -1,18 +1,37 @@
-"""What every certificate says of its data: rows, features, classes, and their fingerprint."""
+"""What every certificate says of its data, and its JSON form.
+
+JSON holds the fields that the checker's table names, in its order. Floats are C99 hexadecimal text,
+so that they come back with the same bits; `reading` is the other direction.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections import UserString
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import Problem, n_classes_of, problem_from, sha256
-from separatrix.certificates.json_form import certificate_json
-from separatrix.problem.signed import as_matrix
+from separatrix.certificates.canonical import (
+    Problem,
+    counted_rows,
+    n_classes_of,
+    problem_from,
+    sha256,
+)
+from separatrix.checker import CLAIMS, FORMAT
+from separatrix.problem.kernels import Kernel
 
-__all__ = ["AboutData", "Written"]
+NO_FILE_FORM = (
+    "This certificate has no file form: it speaks of sample weights, of values instead of classes, "
+    "or of more than 2,000,000 entries. certificate_.check(X, y) proves it."
+)
+_AT_A_TIME = 10_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,22 +58,77 @@ class AboutData:
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Problem, np.ndarray] | None:
         """Return the problem of the rows that count and their weights, if it is the one meant."""
-        y = np.asarray(y)
-        s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        used = s > 0.0
-        found = self.problem(as_matrix(X)[used], y[used])
-        return None if found is None or self.intercept is not True else (found, s[used])
+        X, y, s = counted_rows(X, y, sample_weight)
+        found = self.problem(X, y)
+        return None if found is None or self.intercept is not True else (found, s)
 
 
-class Written(AboutData):
-    """A claim of a kind that is written as JSON, by the fields of `claim`."""
+class Written:
+    """A claim of a kind that is written as JSON."""
 
     kind = ""
 
     def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        raise NotImplementedError
+        """Return what is claimed: the fields that the checker's table names."""
+        return {name: getattr(self, name, None) for name in CLAIMS[self.kind][1]}
+
+    def spoken_of(self) -> Any:
+        """Return what says of which data this is a claim."""
+        return self
 
     def to_json(self) -> str:
         """Write the certificate in the format of docs/certificates.md."""
-        return certificate_json(self.kind, self, self.claim())
+        proof = self.spoken_of()
+        about = {
+            "rows": proof.n_rows,
+            "features": proof.n_features,
+            "intercept": proof.intercept,
+            "classes": list(proof.classes),
+            "sha256": str(proof.data_sha256),
+        }
+        if getattr(proof, "decimals", ()):
+            about["decimals"] = list(proof.decimals)
+        whole = {"format": FORMAT, "kind": self.kind, "data": about, "claim": _plain(self.claim())}
+        return json.dumps(whole, indent=1)
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers, arrays and records as JSON has them."""
+    if isinstance(value, float):
+        return value.hex() if math.isfinite(value) else str(value)
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Kernel):
+        value = {name: getattr(value, name) for name in ("name", "gamma", "degree", "coef0")}
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return value
+
+
+def json_pieces(proof: Any, about: dict[str, Any] | None = None) -> Iterator[bytes]:
+    """Yield a duality gap as its `to_json` writes it, a stretch of rows at a time.
+
+    `about` adds to what is said of the data.
+    """
+    rows = np.flatnonzero(proof.multipliers)
+    # With no row at all, everything else is short: its lists are then filled in.
+    short = replace(proof, multipliers=np.zeros(len(proof.multipliers)))
+    whole = json.loads(short.to_json())
+    whole["data"] |= about or {}
+    text = json.dumps(whole, indent=1)
+    before, between, after = re.split(r'(?<="rows": \[)\]|(?<="multipliers": \[)\]', text)
+    yield before.encode()
+    yield from _listed(map(str, rows.tolist()))
+    yield ("]" + between).encode()
+    yield from _listed(f'"{float(proof.multipliers[row]).hex()}"' for row in rows)
+    yield ("]" + after + "\n").encode()
+
+
+def _listed(words: Iterable[str]) -> Iterator[bytes]:
+    """Yield words with commas between them, many at a time."""
+    words, comma = iter(words), ""
+    while some := list(islice(words, _AT_A_TIME)):
+        yield (comma + ", ".join(some)).encode()
+        comma = ",\n "

@@ -2,21 +2,37 @@
 
 The canonical form is CSR without stored zeros, columns ascending, values as float64; classes are
 numbered in their sorted order. Dense and sparse copies of the same numbers are the same data.
+
+To hash a billion numbers takes longer than to solve and prove a model on a GPU. So the fingerprint
+of large data on a device is made where it is needed (`LaterName`): when the certificate is written
+or kept in a model file. Until then the data must be there. The bounds are proved without it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import weakref
+from collections import UserString
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from separatrix._device import on_host
 from separatrix._sparse import sparse as sp
 from separatrix.checker import Data, Row
+from separatrix.errors import DataError
+from separatrix.problem.device_rows import DeviceRows, host_blocks
+from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.multiclass import KeslerProblem
-from separatrix.problem.signed import SignedProblem
+from separatrix.problem.signed import SignedProblem, as_matrix
 
+_MARKED_ROWS = 256
+_NO_NAME = (
+    "The data of this certificate are {}, and their fingerprint was not made while they were "
+    "there. certificate_.check(X, y) proves it without one; to write it down, fit again and keep X "
+    "as it is until it is written."
+)
 Problem = SignedProblem | KeslerProblem
 
 _ENTRIES_AT_A_TIME = 1 << 17
@@ -56,12 +72,17 @@ def canonical_pieces(X: Any) -> Iterable[Any]:
     entries = X.nnz if sp.issparse(X) else X.size
     step = max(1, n * _ENTRIES_AT_A_TIME // max(1, entries))
     for begin in range(0, n, step):
-        piece = sp.csr_array(X[begin : begin + step], dtype=np.float64)
-        if piece.nnz and (piece.data == 0.0).any():
-            piece = piece.copy()
-            piece.eliminate_zeros()
-        piece.sort_indices()
-        yield piece
+        yield canonical_rows(X[begin : begin + step])
+
+
+def canonical_rows(X: Any) -> Any:
+    """Return rows as canonical CSR."""
+    found = sp.csr_array(X, dtype=np.float64)
+    if found.nnz and (found.data == 0.0).any():
+        found = found.copy()
+        found.eliminate_zeros()
+    found.sort_indices()
+    return found
 
 
 def sha256(problem: Problem) -> str:
@@ -72,7 +93,10 @@ def sha256(problem: Problem) -> str:
         return sha256_of_blocks(lambda: [(X, codes)], shape, n_classes_of(problem))
     digest = _begun(shape, n_classes_of(problem))
     digest.update(codes.astype("<i8").tobytes())
-    _add_arrays(digest, X)
+    for array, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, "<f8")):
+        for begin in range(0, len(array), _ENTRIES_AT_A_TIME):
+            piece = array[begin : begin + _ENTRIES_AT_A_TIME]
+            digest.update(np.ascontiguousarray(piece, dtype=kind).data)
     return digest.hexdigest()
 
 
@@ -81,14 +105,6 @@ def _begun(shape: tuple[int, int], n_classes: int) -> Any:
     digest = hashlib.sha256(b"separatrix-data-1\n")
     digest.update(np.array([*shape, n_classes], dtype="<i8").tobytes())
     return digest
-
-
-def _add_arrays(digest: Any, X: Any) -> None:
-    """Add the arrays of a matrix that is canonical as it stands, a piece at a time."""
-    for array, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, "<f8")):
-        for begin in range(0, len(array), _ENTRIES_AT_A_TIME):
-            piece = array[begin : begin + _ENTRIES_AT_A_TIME]
-            digest.update(np.ascontiguousarray(piece, dtype=kind).data)
 
 
 def sha256_of_blocks(
@@ -109,8 +125,7 @@ def sha256_of_blocks(
             ends = end + np.cumsum(_counts(piece), dtype="<i8")
             digest.update(ends.tobytes())
             end = int(ends[-1]) if len(ends) else end
-    for part in (_columns, _values):
-        kind = "<i8" if part is _columns else "<f8"
+    for part, kind in ((_columns, "<i8"), (_values, "<f8")):
         for X, _ in blocks():
             for piece in _stretches(X):
                 digest.update(np.ascontiguousarray(part(piece), dtype=kind).data)
@@ -165,6 +180,23 @@ def as_checker_data(problem: Problem) -> Data:
     return Data(rows, codes_of(problem).tolist(), problem.X.shape[1], n_classes_of(problem))
 
 
+def counted_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return rows, labels and weights of the rows that count: those of a weight above 0."""
+    X, y = as_matrix(X), np.asarray(y)
+    s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    s = np.ascontiguousarray(np.broadcast_to(s, len(y)))
+    return (X, y, s) if (s > 0.0).all() else (X[s > 0.0], y[s > 0.0], s[s > 0.0])
+
+
+def divided_exactly(X: Any, exponents: np.ndarray) -> Any:
+    """Return the columns divided by powers of two; None where that rounds a number."""
+    with np.errstate(all="ignore"):
+        divided = divided_columns(X, exponents)
+        back = divided_columns(divided, -exponents)
+        same = (back != X).nnz == 0 if sp.issparse(X) else (back == X).all()
+    return divided if same else None
+
+
 def named_rows(X: Any, y: Any, weights: np.ndarray) -> tuple[str, tuple[str, ...]]:
     """Return the fingerprint and the classes by which a file can speak of these rows.
 
@@ -177,3 +209,65 @@ def named_rows(X: Any, y: Any, weights: np.ndarray) -> tuple[str, tuple[str, ...
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     found = sha256(data_of(X, codes, len(classes), True))
     return found, tuple(str(name) for name in classes)
+
+
+def fingerprint_of(source: Any, codes: np.ndarray, shape: tuple[int, int], n_classes: int) -> str:
+    """Return the SHA-256 of data on a device or in memory, a stretch of rows at a time."""
+    return sha256_of_blocks(
+        lambda: ((block, codes[own]) for own, block in host_blocks(source)), shape, n_classes
+    )
+
+
+class LaterName(UserString):
+    """The fingerprint of rows on a device: a text whose letters are made when they are read."""
+
+    def __init__(self, rows: DeviceRows, codes: np.ndarray, n_classes: int) -> None:
+        # The caller's data are not kept alive for the sake of a name; a copy of our own is.
+        source = rows.source
+        self._source: Callable[[], Any] = lambda: source
+        self._mark = _mark_of(source)
+        if rows.is_the_callers:
+            self._source = weakref.ref(source)
+        self._codes, self._shape, self._n_classes = codes, rows.shape, n_classes
+        self._name = ""
+
+    @property
+    def data(self) -> str:  # type: ignore[override]
+        """The name itself."""
+        if not self._name:
+            source = self._source()
+            if source is None:
+                raise DataError(_NO_NAME.format("gone"))
+            if _mark_of(source) != self._mark:
+                raise DataError(_NO_NAME.format("no longer what they were"))
+            self._name = fingerprint_of(source, self._codes, self._shape, self._n_classes)
+            self._source = lambda: None
+        return self._name
+
+    def result(self) -> LaterName:
+        """Stand where a name is waited for that is being made."""
+        return self
+
+    def kept(self) -> str:
+        """Return the name for a file or another process; none where it can no longer be made."""
+        try:
+            return self.data
+        except DataError:
+            return ""
+
+    def __repr__(self) -> str:
+        """Do not ask for the name, which takes long to make or can no longer be made."""
+        return "LaterName()"
+
+    def __deepcopy__(self, _: Any) -> LaterName:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (self.kept(),)
+
+
+def _mark_of(source: Any) -> str:
+    """Return a hash of some rows, spread over all: whether data have changed, in most cases."""
+    places = np.unique(np.linspace(0, max(0, len(source) - 1), _MARKED_ROWS).astype(np.int64))
+    rows = np.ascontiguousarray(on_host(source[places]))
+    return hashlib.sha256(rows.tobytes()).hexdigest()

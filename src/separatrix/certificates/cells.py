@@ -13,20 +13,16 @@ Nothing here knows how the hyperplane was found.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cmp_to_key
+from functools import cached_property, cmp_to_key
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.exact_sums import column_floor
 
-__all__ = ["MOST_DIMENSIONS", "cheapest_sides", "fewest_by_cells"]
-
 MOST_DIMENSIONS = 3
-
-Exact = Callable[[int], list[int]]
 
 
 def fewest_by_cells(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> int:
@@ -38,21 +34,7 @@ def fewest_by_cells(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> int
     >>> fewest_by_cells(square, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1]))
     1
     """
-    count, dimensions = points.shape
-    if not 1 <= dimensions <= MOST_DIMENSIONS:
-        raise ValueError(f"cells are recounted in 1 to {MOST_DIMENSIONS} dimensions.")
-    up, down = up.astype(np.int64), down.astype(np.int64)
-    everything = min(int(up.sum()), int(down.sum()))
-    if count == 1:
-        return everything
-    places = _Places(points)
-    if dimensions == 1:
-        return min(everything, places.on_a_line(np.arange(count), up, down).least())
-    costs = [everything]
-    axes = combinations(range(count), dimensions - 1)
-    for axis in axes:
-        costs.append(places.around(axis, up, down))
-    return min(costs)
+    return _cheapest(_Places(points), up.astype(np.int64), down.astype(np.int64))[0]
 
 
 def cheapest_sides(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> np.ndarray:
@@ -62,21 +44,32 @@ def cheapest_sides(points: np.ndarray, up: np.ndarray, down: np.ndarray) -> np.n
     >>> cheapest_sides(line, np.array([1, 1, 0]), np.array([0, 0, 1]))
     array([-1., -1.,  1.])
     """
-    count, dimensions = points.shape
-    up, down = up.astype(np.int64), down.astype(np.int64)
-    least = fewest_by_cells(points, up, down)
-    for sides, cost in ((np.ones(count), up.sum()), (-np.ones(count), down.sum())):
-        if cost == least:
-            return sides
-    places = _Places(points)
-    if dimensions == 1:
-        return places.on_a_line(np.arange(count), up, down).sides()
-    axes = combinations(range(count), dimensions - 1)
-    return next(
-        places.sides_around(axis, up, down)
-        for axis in axes
-        if places.around(axis, up, down) == least
-    )
+    places, up, down = _Places(points), up.astype(np.int64), down.astype(np.int64)
+    least, axis = _cheapest(places, up, down)
+    if axis is None:
+        return np.full(len(points), 1.0 if up.sum() == least else -1.0)
+    line, others, turned = places.turned(axis, up, down)
+    sides = np.empty(len(points))
+    sides[line], sides[others] = places.on_a_line(line, up, down).sides(), turned.sides()
+    return sides
+
+
+def _cheapest(places: _Places, up: np.ndarray, down: np.ndarray) -> tuple[int, Any]:
+    """Return the least cost, and about which points such a hyperplane turns: None if all agree."""
+    count, dimensions = places.stored.shape
+    if not 1 <= dimensions <= MOST_DIMENSIONS:
+        raise ValueError(f"cells are recounted in 1 to {MOST_DIMENSIONS} dimensions.")
+    least, best = min(int(up.sum()), int(down.sum())), None
+    for axis in combinations(range(count), dimensions - 1) if count > 1 else ():
+        line, _, turned = places.turned(axis, up, down)
+        cost = turned.least()
+        if 0 < len(line) == len(axis):
+            cost += sum(min(int(up[i]), int(down[i])) for i in axis)
+        else:
+            cost += places.on_a_line(line, up, down).least()
+        if cost < least:
+            least, best = cost, axis
+    return least, best
 
 
 class _Divisions(NamedTuple):
@@ -104,17 +97,8 @@ class _Divisions(NamedTuple):
         return sides if straight else -sides
 
 
-class _Pairs:
-    """Flat images of points in integers, worked out for all of them when the first is needed."""
-
-    def __init__(self, work_out: Callable[[], np.ndarray]) -> None:
-        self._work_out = work_out
-        self._pairs: list[list[int]] | None = None
-
-    def __call__(self, i: int) -> list[int]:
-        if self._pairs is None:
-            self._pairs = self._work_out().tolist()
-        return self._pairs[i]
+_NONE = np.zeros(1, dtype=np.int64)
+_NO_DIVISION = _Divisions(_NONE, 0, np.zeros(0), _NONE[:0], _NONE)
 
 
 class _Places:
@@ -137,52 +121,29 @@ class _Places:
         total = int(up.sum() + down.sum())
         return _Divisions(below, total, -np.ones(len(order)), order, np.arange(len(order) + 1))
 
-    def around(self, axis: tuple[int, ...], up: np.ndarray, down: np.ndarray) -> int:
-        """Return the least cost of a hyperplane that turns about one point, or about two."""
-        line, _, turned = self._turned(axis, up, down)
-        if len(line) == len(axis):
-            return turned.least() + sum(min(int(up[i]), int(down[i])) for i in axis)
-        return turned.least() + self.on_a_line(line, up, down).least()
-
-    def sides_around(self, axis: tuple[int, ...], up: np.ndarray, down: np.ndarray) -> np.ndarray:
-        """Return the sides of the cheapest hyperplane that turns about one point, or two."""
-        line, others, turned = self._turned(axis, up, down)
-        sides = np.empty(len(self.stored))
-        sides[line], sides[others] = self.on_a_line(line, up, down).sides(), turned.sides()
-        return sides
-
-    def _turned(
+    def turned(
         self, axis: tuple[int, ...], up: np.ndarray, down: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, _Divisions]:
         """Return the points on the axis, all others, and how a turn divides these."""
-        line, others = np.array(axis), np.delete(np.arange(len(self.stored)), axis)
-        first = axis[0]
-        away = self.floats[others] - self.floats[first]
-        if len(axis) == 1:
-            exact = _Pairs(lambda: self.integers[others] - self.integers[first])
-            flat, doubt = away, dot_error(1.0, np.abs(away))
-        else:
-            flat, doubt, exact = self._image_along(axis, others, away)
-            beside = _is_off_axis(flat, self._doubtful(doubt), exact)
-            if not beside.all():
-                line = np.concatenate([line, others[~beside]])
-                kept = np.flatnonzero(beside)
-                flat, doubt, exact = self._image_along(axis, others[kept], away[kept])
-                others = others[kept]
-        turned = _rotation(flat, self._doubtful(doubt), exact, up[others], down[others])
-        return line, others, turned
+        everywhere = np.arange(len(self.stored))
+        if not axis:  # in one dimension nothing turns
+            return everywhere, everywhere[:0], _NO_DIVISION
+        line, others = np.array(axis), np.delete(everywhere, axis)
+        flat = self._image_along(axis, others)
+        if len(axis) > 1 and not (beside := flat.is_off_origin()).all():
+            line, others = np.concatenate([line, others[~beside]]), others[beside]
+            flat = self._image_along(axis, others)
+        return line, others, flat.divided(up[others], down[others])
 
-    def _doubtful(self, doubt: np.ndarray) -> np.ndarray:
-        return doubt if self.trusted else np.full_like(doubt, np.inf)
-
-    def _image_along(
-        self, axis: tuple[int, ...], others: np.ndarray, away: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, _Pairs]:
+    def _image_along(self, axis: tuple[int, ...], others: np.ndarray) -> _Flat:
         """Look along the axis: eliminate the coordinate in which it is longest."""
-        first, second = axis
-        along = self.floats[second] - self.floats[first]
+        first, away = axis[0], self.floats[others] - self.floats[axis[0]]
+        if len(axis) == 1:
+            doubt = self._doubtful(dot_error(1.0, np.abs(away)))
+            return _Flat(away, doubt, lambda: self.integers[others] - self.integers[first])
+        along = self.floats[axis[1]] - self.floats[first]
         gone = int(np.argmax(np.abs(along)))
-        direction = self.integers[second] - self.integers[first]
+        direction = self.integers[axis[1]] - self.integers[first]
         if direction[gone] == 0:  # only where floats were flushed to zero
             gone = next(k for k in range(3) if direction[k])
         rest = [k for k in range(3) if k != gone]
@@ -193,7 +154,11 @@ class _Places:
 
         left, right = along[gone] * away[:, rest], away[:, [gone]] * along[rest]
         # Two products, and four differences that were rounded before.
-        return left - right, dot_error(6.0, np.abs(left) + np.abs(right)), _Pairs(exact)
+        doubt = self._doubtful(dot_error(6.0, np.abs(left) + np.abs(right)))
+        return _Flat(left - right, doubt, exact)
+
+    def _doubtful(self, doubt: np.ndarray) -> np.ndarray:
+        return doubt if self.trusted else np.full_like(doubt, np.inf)
 
 
 def _integer_table(points: np.ndarray) -> np.ndarray:
@@ -207,55 +172,78 @@ def _integer_table(points: np.ndarray) -> np.ndarray:
     return table
 
 
-def _is_off_axis(flat: np.ndarray, doubt: np.ndarray, exact: Exact) -> np.ndarray:
-    """Whether each point is off the axis: its flat image is not the origin."""
-    off = (np.abs(flat) > doubt).any(axis=1)
-    for i in np.flatnonzero(~off).tolist():
-        off[i] = any(exact(i))
-    return off
+class _Flat:
+    """Flat images of points: as floats, how far these may be off, and as integers if need be."""
+
+    def __init__(self, v: np.ndarray, doubt: np.ndarray, exact: Callable[[], np.ndarray]) -> None:
+        self.v, self.doubt, self._work_out = v, doubt, exact
+
+    @cached_property
+    def exact(self) -> list[list[int]]:
+        """The images in integers, worked out for all of them when the first is needed."""
+        return list(self._work_out().tolist())
+
+    def is_off_origin(self) -> np.ndarray:
+        """Whether each image is not the origin."""
+        off = (np.abs(self.v) > self.doubt).any(axis=1)
+        for i in np.flatnonzero(~off).tolist():
+            off[i] = any(self.exact[i])
+        return off
+
+    def divided(self, up: np.ndarray, down: np.ndarray) -> _Divisions:
+        """Turn a line through the origin by half a turn past the images, none of which is zero."""
+        if len(self.v) == 0:
+            return _NO_DIVISION
+        height = np.sign(self.v[:, 1]).astype(np.int64)
+        for i in np.flatnonzero(~(np.abs(self.v[:, 1]) > self.doubt[:, 1])).tolist():
+            height[i] = _sign(self.exact[i][1])
+        flip = height < 0
+        for i in np.flatnonzero(height == 0).tolist():
+            flip[i] = self.exact[i][0] < 0
+        order, ends = self._by_angle(flip, height)
+        # Before the first angle the line has every vector, turned upwards, on its positive side.
+        before, after = np.where(flip, down, up), np.where(flip, up, down)
+        changes = np.cumsum((after - before)[order])
+        costs = np.concatenate([[0], changes[ends]]) + int(before.sum())
+        total, moved = int(up.sum() + down.sum()), np.concatenate([[0], ends + 1])
+        return _Divisions(costs, total, np.where(flip, -1.0, 1.0), order, moved)
+
+    def _by_angle(self, flip: np.ndarray, height: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Order images, turned upwards, by angle; and say where each group of one angle ends."""
+        upward = np.where(flip[:, None], -self.v, self.v)
+        angle = np.where(height == 0, 0.0, np.arctan2(np.abs(upward[:, 1]), upward[:, 0]))
+        order = np.argsort(angle, kind="stable")
+        sure = _surely_turns(upward[order], self.doubt[order])
+        if sure.all():
+            return order, np.arange(len(order))
+        return self._sorted_in_integers(order, sure, flip)
+
+    def _sorted_in_integers(
+        self, order: np.ndarray, sure: np.ndarray, flip: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sort runs of doubtful order in integers; sort all, if a run does not fit in its place."""
+
+        def turn(i: int, j: int) -> int:
+            (a, b), (c, d) = self.exact[i], self.exact[j]
+            return _sign(a * d - b * c) * (-1 if flip[i] != flip[j] else 1)
+
+        def in_turn(run: list[int]) -> list[int]:
+            return sorted(run, key=cmp_to_key(turn), reverse=True) if len(run) > 1 else run
+
+        listed = order.tolist()
+        borders = [0, *(np.flatnonzero(sure) + 1).tolist(), len(listed)]
+        runs = [in_turn(listed[a:b]) for a, b in pairwise(borders)]
+        if not all(
+            len(left) == 1 == len(right) or turn(left[-1], right[0]) > 0
+            for left, right in pairwise(runs)
+        ):
+            runs = [in_turn(listed)]
+        ends = [[turn(i, j) > 0 for i, j in pairwise(run)] + [True] for run in runs]
+        return np.concatenate(runs), np.flatnonzero(np.concatenate(ends))
 
 
-def _signs(values: np.ndarray, doubt: np.ndarray, exact: Callable[[int], int]) -> np.ndarray:
-    """Return the sign of every value; integers decide the doubtful."""
-    signs = np.sign(values).astype(np.int64)
-    for i in np.flatnonzero(~(np.abs(values) > doubt)).tolist():
-        value = exact(i)
-        signs[i] = (value > 0) - (value < 0)
-    return signs
-
-
-def _rotation(
-    v: np.ndarray, doubt: np.ndarray, exact: Exact, up: np.ndarray, down: np.ndarray
-) -> _Divisions:
-    """Turn a line through the origin by half a turn past the vectors v, none of which is zero."""
-    if len(v) == 0:
-        nothing = np.zeros(1, dtype=np.int64)
-        return _Divisions(nothing, 0, np.zeros(0), nothing[:0], nothing)
-    height = _signs(v[:, 1], doubt[:, 1], lambda i: exact(i)[1])
-    flip = height < 0
-    for i in np.flatnonzero(height == 0).tolist():
-        flip[i] = exact(i)[0] < 0
-    order, ends = _by_angle(v, doubt, exact, flip, height)
-    # Before the first angle the line has every vector, turned upwards, on its positive side.
-    before, after = np.where(flip, down, up), np.where(flip, up, down)
-    changes = np.cumsum((after - before)[order])
-    costs = np.concatenate([[0], changes[ends]]) + int(before.sum())
-    total = int(up.sum() + down.sum())
-    moved = np.concatenate([[0], ends + 1])
-    return _Divisions(costs, total, np.where(flip, -1.0, 1.0), order, moved)
-
-
-def _by_angle(
-    v: np.ndarray, doubt: np.ndarray, exact: Exact, flip: np.ndarray, height: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Order vectors, turned upwards, by angle; and say where each group of one angle ends."""
-    upward = np.where(flip[:, None], -v, v)
-    angle = np.where(height == 0, 0.0, np.arctan2(np.abs(upward[:, 1]), upward[:, 0]))
-    order = np.argsort(angle, kind="stable")
-    sure = _surely_turns(upward[order], doubt[order])
-    if sure.all():
-        return order, np.arange(len(order))
-    return _sorted_in_integers(order, sure, exact, flip)
+def _sign(value: int) -> int:
+    return (value > 0) - (value < 0)
 
 
 def _surely_turns(v: np.ndarray, doubt: np.ndarray) -> np.ndarray:
@@ -269,42 +257,3 @@ def _surely_turns(v: np.ndarray, doubt: np.ndarray) -> np.ndarray:
         carried = carried.sum(axis=1)
         bound = carried + dot_error(8.0, size + carried)
         return np.asarray(first - second > bound)
-
-
-def _sorted_in_integers(
-    order: np.ndarray, sure: np.ndarray, exact: Exact, flip: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sort runs of doubtful order in integers; sort all, if a run does not fit in its place."""
-
-    def compared(i: int, j: int) -> int:
-        return -_turn(exact, flip, i, j)
-
-    key = cmp_to_key(compared)
-    listed = order.tolist()
-    borders = [0, *(np.flatnonzero(sure) + 1).tolist(), len(listed)]
-    runs = [
-        sorted(listed[a:b], key=key) if b > a + 1 else listed[a:b] for a, b in pairwise(borders)
-    ]
-    fits = all(
-        len(left) == 1 == len(right) or _turn(exact, flip, left[-1], right[0]) > 0
-        for left, right in pairwise(runs)
-    )
-    if not fits:
-        runs = [sorted(listed, key=key)]
-    joined = [i for run in runs for i in run]
-    ends: list[int] = []
-    place = -1
-    for run in runs:
-        for i, j in pairwise(run):
-            place += 1
-            if _turn(exact, flip, i, j) > 0:
-                ends.append(place)
-        place += 1
-        ends.append(place)
-    return np.array(joined), np.array(ends)
-
-
-def _turn(exact: Exact, flip: np.ndarray, i: int, j: int) -> int:
-    (a, b), (c, d) = exact(i), exact(j)
-    value = (a * d - b * c) * (-1 if flip[i] != flip[j] else 1)
-    return (value > 0) - (value < 0)

@@ -3,13 +3,20 @@
 The objective at (w, b) bounds the optimum from above, the dual objective at any feasible alpha
 bounds it from below (weak duality). Both are enclosed here, so the optimum lies between `dual` and
 `primal`, whoever proposed the points and however. Rows may come in blocks (`prove_block`).
+
+`ScaledGap` speaks of columns divided by powers of two:
+
+    min over w, b   1/2 sum_j (2^e_j w_j)^2 + sum_i c_i loss(y_i (w.x_i + b))
+
+is the model of the columns x_j / 2^e_j: a division without rounding, so what is proved of the
+divided columns is proved of these.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 from typing import Any, ClassVar
@@ -17,10 +24,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix._device import on_host
-from separatrix.certificates.canonical import sha256_of_blocks
+from separatrix.certificates.about_data import Written
+from separatrix.certificates.canonical import divided_exactly, sha256_of_blocks
 from separatrix.certificates.enclosed_sums import WAYS, ways_for
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.objective_bounds import (
+    Model,
     Pass,
     Terms,
     box_around,
@@ -35,14 +44,12 @@ from separatrix.certificates.two_bounds import (
     Found,
     TwoBounds,
     are_floats,
+    parts_hold,
     require,
-    stated,
 )
 from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.signed import as_matrix
-
-__all__ = ["DualityGap", "DualityGaps", "PairGaps", "Violation", "prove_block"]
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 _VISIBLE = 1e-6
@@ -124,8 +131,9 @@ class DualityGap(TwoBounds):
         return self.loss != "logistic"
 
     @property
-    def _bias(self) -> float | None:
-        return float(self.weights[0]) if self.intercept else None
+    def _model(self) -> Model:
+        bias = float(self.weights[0]) if self.intercept else None
+        return Model(self.loss, self.weights[1:], bias)
 
     def _found(self, X: Any, signs: np.ndarray | None, wide: float) -> Iterator[Found]:
         if on_device(X) and X.size <= _FEW_THERE:
@@ -135,15 +143,13 @@ class DualityGap(TwoBounds):
             ways = WAYS[:2]
         elif not on_device(X):
             ways = ways_for(X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1])
-        w = self.weights[1:]
-        box = None if self.ridge else box_around(X, w, self.multipliers, _REACH)
+        model = self._model
+        box = None if self.ridge else box_around(X, model.w, self.multipliers, _REACH)
         for way in ways:
             joined: Terms | None = None
             for rows, block, own in self._blocks(X, signs):
                 costs, alpha = np.asarray(self.costs[rows]), np.asarray(self.multipliers[rows])
-                terms, enclosed = terms_of(
-                    block, own, costs, self.loss, w, self._bias, alpha, way, wide
-                )
+                terms, enclosed = terms_of(model, block, own, costs, alpha, way, wide)
                 joined = terms if joined is None else joined + terms
             assert joined is not None, "a claim speaks of one row or more"
             primal, dual = self._objectives(joined, box)
@@ -164,13 +170,12 @@ class DualityGap(TwoBounds):
         self, terms: Terms, box: np.ndarray | None = None
     ) -> tuple[Enclosure, Enclosure]:
         penalty = self.bias_penalty if self.intercept else None
-        primal = primal_of(terms, self.weights[1:], self._bias, penalty or 0.0, self.ridge)
+        primal = primal_of(terms, self._model, penalty or 0.0, self.ridge)
         return primal, dual_of(terms, penalty, box)
 
     def with_terms(self, terms: Terms) -> DualityGap:
         """Return the claim with the two bounds that the terms of all rows prove."""
-        primal, dual = stated(*self._objectives(terms), SLACK)
-        return replace(self, primal=primal, dual=dual)
+        return self.stating(*self._objectives(terms), SLACK)
 
     def _shown(self, enclosed: Pass) -> dict[str, Any]:
         return {"violations": _violations(self, enclosed), "margins": enclosed.margins}
@@ -208,20 +213,15 @@ class PairGaps(EachMachine):
         every = tuple(combinations(range(len(classes)), 2))
         if self.pairs != every or len(self.machines) != len(every):
             return False
-        X = as_matrix(X)
-        parts = (np.flatnonzero(np.isin(codes, pair)) for pair in every)
-        return all(
-            machine.check(X[rows], codes[rows])
-            for machine, rows in zip(self.machines, parts, strict=True)
-        )
+        return parts_hold(self.machines, every, X, codes)
 
 
 def prove_block(block: Block, alpha: np.ndarray, posed: Posed, weights: np.ndarray) -> Sums:
     """Bound what one block of a posed model adds, at the alpha of its rows."""
     bias = float(weights[0]) if posed.intercept else None
-    signs, costs = block.signs(posed), block.costs(posed)
-    points = (LOSSES[posed.loss], weights[1:], bias, alpha)
-    return (terms_of(block.X, signs, costs, *points, wide=WIDE)[0],)
+    model = Model(LOSSES[posed.loss], weights[1:], bias)
+    rows = block.X, block.signs(posed), block.costs(posed), alpha
+    return (terms_of(model, *rows, "plain", WIDE)[0],)
 
 
 def _violations(claim: DualityGap, enclosed: Pass) -> tuple[Violation, ...]:
@@ -256,3 +256,51 @@ def off_the_sum(w: np.ndarray, ridge: float, total: np.ndarray) -> Violation:
     length = float(np.linalg.norm(w))
     away = float(np.linalg.norm(ridge * w - total)) / length if length > 0.0 else 0.0
     return visible("weights that are not the sum of rows", np.array([away]))
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledGap(Written):
+    """The gap of machines whose penalty is on the weights of the divided columns."""
+
+    kind = "scaled-gap"
+
+    exponents: np.ndarray
+    inner: DualityGap | DualityGaps
+
+    @property
+    def gap(self) -> float:
+        """The largest relative gap of any machine, rounded up."""
+        return self.inner.gap
+
+    @property
+    def holds(self) -> bool:
+        """Whether both bounds are there at all."""
+        return self.inner.holds
+
+    @property
+    def machines(self) -> tuple[DualityGap, ...]:
+        """The certificates of the divided columns, one a machine."""
+        if isinstance(self.inner, DualityGaps):
+            return self.inner.machines
+        return (self.inner,)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove both bounds again from the columns as given; other data are refused."""
+        X = as_matrix(X)
+        if X.shape[1] != len(self.exponents):
+            return False
+        divided = divided_exactly(X, self.exponents)
+        return divided is not None and self.inner.check(divided, y)
+
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed, field by field."""
+        claims = [machine.claim() for machine in self.machines]
+        return {"exponents": self.exponents, "machines": claims}
+
+    def spoken_of(self) -> DualityGap:
+        """Return what says of which data this is a claim: of the divided columns."""
+        return self.machines[0]
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        return f"{self.inner}; each column divided by a power of two near its largest entry"

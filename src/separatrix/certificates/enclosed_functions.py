@@ -31,17 +31,6 @@ from separatrix.certificates.enclosure import (
     enclosed,
 )
 
-__all__ = [
-    "TRUSTED",
-    "TRUSTED_UNITS",
-    "entropy",
-    "exp",
-    "log",
-    "log1p",
-    "require_functions",
-    "softplus",
-]
-
 TRUSTED_UNITS = 16.0  # eight units in the last place
 TRUSTED = TRUSTED_UNITS * UNIT
 

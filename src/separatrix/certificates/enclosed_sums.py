@@ -1,84 +1,228 @@
-"""Sums of products over the rows and columns of data, enclosed: plainly, compensated, or exactly.
+"""Sums of products over the rows and columns of data, enclosed.
 
     products      sum_j x_ij w_jk + start_i       one number a row (and column of W)
     row_sums      sum_i a_ik x_ij                 one number a column (and column of A)
 
-`sum_ways` says what each way errs by. Factors may be enclosed: then the sums of their middles are
-widened by what their radii come to. Data are dense or CSR without duplicates, float32 or float64.
+There are several ways to sum, each with a proved error bound:
+
+plain        k products added in any order, threads and fused operations included, err by at most
+             1.001 (k + 2) u A + 8 (k + 1) 2^-1074, A the sum of the absolute products as computed
+             (Higham 2002, section 3.1; k up to 2^40).
+each         the same with A by itself for each column of factors; plain takes the largest size of
+             an entry for all of them, which costs one column and not all.
+compensated  each product with its rounding error (Dekker 1971; underflow loses 5 least numbers at
+             the most: Ogita, Rump, Oishi 2005). High parts relative to a power of two above
+             (k + 2) max |product| add up exactly in any order (Rump, Ogita, Oishi 2008), and the
+             rest with the plain bound.
+exact        integers, rounded once to either side.
+
+Factors may be enclosed: then the sums of their middles are widened by what their radii come to.
+Data are dense or CSR without duplicates, float32 or float64; dense ones may lie on a device.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.enclosure import Enclosure, require_denormals
-from separatrix.certificates.sum_ways import (
-    MOST_COMPENSATED,
-    Compensated,
-    Each,
-    Exact,
-    Plain,
-    dot_error,
-    dot_error_32,
+from separatrix.certificates.enclosure import (
+    LEAST,
+    LEAST_NORMAL,
+    UNIT,
+    Enclosure,
+    require_denormals,
+    rounded,
 )
-
-__all__ = [
-    "ROOM",
-    "WAYS",
-    "blocks",
-    "dot_error",
-    "dot_error_32",
-    "products",
-    "row_sums",
-    "sums_both_ways",
-    "ways_for",
-]
+from separatrix.problem.device_rows import DeviceRows
 
 WAYS = ("plain", "compensated", "exact")
 # A claim is this many times as wide as what was found, so that sums in another order find it too.
 ROOM = 2.0
-_ENTRIES_AT_A_TIME = 1 << 17
-_SPARSE_ENTRIES = 1 << 22
-_ROWS_COMPENSATED = 4096
-_MOST_EXACT = 20_000
+_ENTRIES_AT_A_TIME, _SPARSE_ENTRIES, _ROWS_COMPENSATED = 1 << 17, 1 << 22, 4096
+_MOST_EXACT, _MOST_COMPENSATED = 20_000, 1 << 25  # entries
+_GOOD_MEASURE = 2.0
+_MOST_TERMS = 2.0**40
+_MOST_TERMS_32, _UNIT_32, _LEAST_32 = 2.0**12, 2.0**-24, 2.0**-149
+
+
+def dot_error(terms: Any, sizes: Any) -> Any:
+    """Bound the error of a sum of so many products, from the computed sum of their sizes.
+
+    >>> bool(dot_error(10.0, 1.0) > 11 * UNIT)
+    True
+    """
+    if not (terms if isinstance(terms, float) else np.max(terms)) < _MOST_TERMS:
+        raise ValueError("a sum of more than 2^40 products is not bounded here")
+    return (1.001 * (terms + 2.0) * UNIT) * sizes + 8.0 * (terms + 1.0) * LEAST
+
+
+def dot_error_32(terms: float, sizes: Any) -> Any:
+    """Bound the error of such a sum in float32; there is no bound beyond 2^12 products.
+
+    >>> bool(dot_error_32(10.0, 1.0) > 11 * 2.0**-24), dot_error_32(1e5, 1.0)
+    (True, inf)
+    """
+    if not terms <= _MOST_TERMS_32:
+        return math.inf * (1.0 + sizes)
+    return (1.001 * (terms + 2.0) * _UNIT_32) * sizes + 8.0 * (terms + 1.0) * _LEAST_32
+
+
+class _Plain:
+    """The plain sums of one block, its sizes made once.
+
+    With several columns the largest size of each entry serves for all, unless `each` has its own: a
+    bound for one column costs as much as the sums of that column.
+    """
+
+    def __init__(self, block: Any, wide: float, room: np.ndarray, rounded: int, each: bool) -> None:
+        self.block, self.wide, self.rounded, self.each = block, wide, rounded, each
+        if sp.issparse(block):
+            negative = block.data.min(initial=0.0) < 0.0
+            self.sizes = with_data(block, abs(block.data)) if negative else block
+            self.terms = np.diff(block.indptr).astype(np.float64)[:, None]
+        else:
+            self.sizes, self.terms = np.abs(block, out=room), float(block.shape[1])
+
+    def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
+        values, sizes = self.block @ W, self.sizes @ (abs(W) if self.each else _largest(W))
+        terms = self.terms + len(starts) + self.rounded
+        for start in starts:
+            values += start[:, None]
+            sizes += abs(start)[:, None]
+        return Enclosure.around(values, self.wide * dot_error(terms, sizes))
+
+    def row_sums(self, A: np.ndarray) -> Enclosure:
+        largest = _largest(A)
+        factors = abs(A) if self.each else largest
+        if self.rounded:  # a number that vanished is as good as a least normal one
+            factors = factors + LEAST_NORMAL
+        values, sizes = self.block.T @ A, self.sizes.T @ factors
+        terms = float(np.count_nonzero(largest)) + self.rounded
+        return Enclosure.around(values, self.wide * dot_error(terms, sizes))
+
+
+def _largest(factors: np.ndarray) -> np.ndarray:
+    """Return the largest size in every row, as one column."""
+    if factors.shape[1] == 1:
+        return abs(factors)
+    return np.asarray(abs(factors).max(axis=1, initial=0.0)[:, None])
+
+
+class _Tight:
+    """The sums of one block, column by column, in a dear way: `one` column of factors at a time."""
+
+    def __init__(self, block: Any, wide: float, one: Any) -> None:
+        self.block, self.wide, self.one = block, wide, one
+
+    def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
+        return Enclosure.stacked([self.one(self.block, w, starts, self.wide) for w in W.T]).T
+
+    def row_sums(self, A: np.ndarray) -> Enclosure:
+        turned = self.block.T
+        turned = sp.csr_array(turned) if sp.issparse(turned) else turned
+        return _Tight(turned, self.wide, self.one).products(A, ())
+
+
+def _compensated(block: Any, factor: np.ndarray, starts: Any, wide: float) -> Enclosure:
+    """Sum along rows with the rounding errors of products and high parts."""
+    terms = float(block.shape[1]) + len(starts)
+    line: Any = None
+    if sp.issparse(block):
+        line = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+        terms = min(terms, block.nnz + 1.0 + len(starts))
+        high, left = _two_products(block.data, factor[block.indices])
+        most = np.zeros(block.shape[0])
+        np.maximum.at(most, line, abs(high))
+    else:
+        high, left = _two_products(block, factor)
+        most = np.asarray(abs(high).max(axis=1, initial=0.0))
+    if terms > _MOST_COMPENSATED:
+        raise ValueError("a sum of more than 2^25 products is not compensated here")
+
+    def along(parts: np.ndarray) -> np.ndarray:
+        if line is None:
+            return np.asarray(parts.sum(axis=1))
+        # Of no entries at all NumPy counts in whole numbers.
+        return np.bincount(line, parts, minlength=len(most)).astype(np.float64, copy=False)
+
+    for start in starts:
+        most = np.maximum(most, abs(start))
+    # A power of two above (terms + 2) times the largest term.
+    step = np.ldexp(1.0, np.frexp((terms + 4.0) * most)[1])
+    spread = step[:, None] if line is None else step[line]
+    upper = (spread + high) - spread
+    rest = high - upper
+    total, small = along(upper), along(rest) + along(left)
+    sizes = along(abs(rest)) + along(abs(left))
+    for start in starts:
+        upper = (step + start) - step
+        total += upper
+        small += start - upper
+        sizes += abs(start - upper)
+    # The sums of high parts are exact; Dekker's errors lack five least numbers each.
+    error = dot_error(2.0 * terms + 4.0, sizes) + 8.0 * (terms + 1.0) * LEAST
+    return Enclosure.exact(total) + Enclosure.around(small, wide * error)
+
+
+def _two_products(values: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return products and what their rounding left off: together they are exact (Dekker 1971)."""
+    product = values * factor
+    # 26 bits and the rest (Veltkamp).
+    spreads = [(v, v * (2.0**27 + 1.0)) for v in (values, factor)]
+    high, factor_high = (spread - (spread - v) for v, spread in spreads)
+    low, factor_low = values - high, factor - factor_high
+    left = high * factor_high - product
+    left += high * factor_low
+    left += low * factor_high
+    left += low * factor_low
+    return product, left
+
+
+def _exact(block: Any, factor: np.ndarray, starts: Any, _: float) -> Enclosure:
+    """Sum along rows in integers, and round to either side."""
+    dense = block.toarray() if sp.issparse(block) else block
+    rows, factor = np.column_stack([dense, *starts]), np.append(factor, np.ones(len(starts)))
+    if not (np.isfinite(rows).all() and np.isfinite(factor).all()):
+        wide = np.full(len(rows), math.inf)
+        return Enclosure(-wide, wide)
+    factors, none = list(map(Fraction, factor.tolist())), Fraction(0)
+    sums = [
+        sum((Fraction(x) * f for x, f in zip(row, factors, strict=True) if x and f), none)
+        for row in rows.tolist()
+    ]
+    low, high = zip(*map(rounded, sums), strict=True) if sums else ((), ())
+    return Enclosure(np.array(low, dtype=np.float64), np.array(high, dtype=np.float64))
+
+
+def with_data(block: Any, data: np.ndarray) -> Any:
+    """Return the sparse block with other entries."""
+    return sp.csr_array((data, block.indices, block.indptr), shape=block.shape)
 
 
 def ways_for(entries: int) -> tuple[str, ...]:
     """Return the ways to sum so many entries, each dearer and tighter than the last."""
     if entries <= _MOST_EXACT:
         return WAYS
-    return WAYS[:2] if entries <= MOST_COMPENSATED else WAYS[:1]
+    return WAYS[:2] if entries <= _MOST_COMPENSATED else WAYS[:1]
 
 
-def products(
-    X: Any,
-    W: Any,
-    starts: tuple[Any, ...] = (),
-    way: str = "plain",
-    wide: float = 1.0,
-    rounded: int = 0,
-) -> Enclosure:
+def products(X: Any, W: Any, starts: tuple[Any, ...] = (), **how: Any) -> Enclosure:
     """Enclose X W plus the starts, numbers or one a row, as one sum each."""
-    return sums_both_ways(X, W, starts, None, way, wide, rounded)[0]
+    return sums_both_ways(X, W, starts, None, **how)[0]
 
 
-def row_sums(X: Any, A: Any, way: str = "plain", wide: float = 1.0, rounded: int = 0) -> Enclosure:
+def row_sums(X: Any, A: Any, way: str = "plain", **how: Any) -> Enclosure:
     """Enclose X' A: the sums of rows that the columns of A make."""
-    return sums_both_ways(X, None, (), A, way, wide, rounded)[1]
+    return sums_both_ways(X, None, (), A, way, **how)[1]
 
 
 def sums_both_ways(
-    X: Any,
-    W: Any,
-    starts: tuple[Any, ...],
-    A: Any,
-    way: str = "plain",
-    wide: float = 1.0,
-    rounded: int = 0,
+    X: Any, W: Any, starts: Any, A: Any, way: str = "plain", wide: float = 1.0, rounded: int = 0
 ) -> tuple[Enclosure, Enclosure]:
     """Enclose X W plus the starts, and X' A, in one pass; either may be None.
 
@@ -94,12 +238,14 @@ def sums_both_ways(
     total: Enclosure | None = None
     size = _ENTRIES_AT_A_TIME if not sp.issparse(X) else _SPARSE_ENTRIES
     room = np.empty(0)
-    by: Any = {"plain": Plain, "each": Each, "compensated": Compensated, "exact": Exact}[way]
+    tight = {"compensated": _compensated, "exact": _exact}.get(way)
     with np.errstate(all="ignore"):
-        for rows, block in blocks(X, size, None if way in ("plain", "each") else _ROWS_COMPENSATED):
+        for rows, block in blocks(X, size, _ROWS_COMPENSATED if tight else None):
             if room.shape != block.shape and not sp.issparse(block):
                 room = np.empty(block.shape)
-            sums = by(block, wide, room, rounded)
+            sums: Any = _Tight(block, wide, tight)
+            if tight is None:
+                sums = _Plain(block, wide, room, rounded, way == "each")
             if W is not None:
                 found = sums.products(_tall(W), tuple(start[rows] for start in starts))
                 if W_radius is not None:
@@ -163,3 +309,34 @@ def blocks(X: Any, entries: int, most_rows: int | None = None) -> Iterator[tuple
         shape = (rows.stop - rows.start, d)
         yield rows, sp.csr_array((values, X.indices[first:last], starts), shape=shape)
         begin = rows.stop
+
+
+def sums_on_device(
+    X: DeviceRows, w: np.ndarray, starts: Any, a: np.ndarray, _: str = "plain", wide: float = 1.0
+) -> tuple[Enclosure, Enclosure]:
+    """Enclose X w plus the starts, and X' a, in one pass over the device.
+
+    The plain bound holds for every order of float64 operations that round as IEEE 754 says, fused
+    or not, as those of CUDA devices do; it is doubled here for good measure.
+    """
+    n, d = X.shape
+    weights, share = X.tensor(w), X.tensor(a)
+    scores, reaches = share.new_empty(n), share.new_empty(n)
+    total = Enclosure.exact(np.zeros(d))
+    more = _GOOD_MEASURE * wide
+    for start, stop, piece in X.pieces():
+        block, part = piece.double(), share[start:stop]
+        scores[start:stop] = block @ weights
+        summed = block.T @ part
+        size = block.abs()
+        reaches[start:stop] = size @ weights.abs()
+        sizes = (size.T @ part.abs()).cpu().numpy()
+        with np.errstate(all="ignore"):
+            errors = more * dot_error(float(stop - start), sizes)
+            total = total + Enclosure.around(summed.cpu().numpy(), errors)
+    values, sizes = scores.cpu().numpy(), reaches.cpu().numpy()
+    with np.errstate(all="ignore"):
+        for each in starts:
+            values, sizes = values + each, sizes + abs(each)
+        errors = more * dot_error(float(d + len(starts)), sizes)
+        return Enclosure.around(values, errors), total

@@ -23,20 +23,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "AT_A_TIME",
-    "LEAST",
-    "LEAST_NORMAL",
-    "UNIT",
-    "Enclosure",
-    "above",
-    "below",
-    "enclosed",
-    "require_denormals",
-    "rounded",
-    "sum_of",
-]
-
 UNIT = 2.0**-53  # half the distance from 1 to the next float64
 LEAST = 2.0**-1074  # the least positive float64
 LEAST_NORMAL = LEAST / UNIT  # twice the least float64 of full precision
@@ -122,10 +108,7 @@ class Enclosure:
         elif given.dtype not in (np.float16, np.float32, np.float64, np.bool_):
             raise ValueError(f"numbers of type {given.dtype} must not be rounded to float64")
         if np.isnan(floats).any():
-            return cls(
-                np.where(np.isnan(floats), -math.inf, floats),
-                np.where(np.isnan(floats), math.inf, floats),
-            )
+            return cls(np.fmax(floats, -math.inf), np.fmin(floats, math.inf))
         return cls(floats, floats)
 
     @classmethod
@@ -149,6 +132,15 @@ class Enclosure:
     def shape(self) -> tuple[int, ...]:
         """The shape of both arrays."""
         return np.shape(self.low)
+
+    @property
+    def T(self) -> Enclosure:
+        """The transpose."""
+        return self._each(np.transpose)
+
+    def diagonal(self) -> Enclosure:
+        """Return the diagonal of a matrix, or the matrix that has these numbers there."""
+        return self._each(np.diag)
 
     @property
     def middle(self) -> np.ndarray:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-
-__all__ = ["column_floor", "column_sums", "exact_margin_signs", "modular_rank", "sums_to_zero"]
+from separatrix.problem.signed import SignedProblem
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
 # Limbs of so many bits, and how many of them add up below 2^53: alone, or times 16 bits.
@@ -24,11 +23,6 @@ _MARGINS_AT_A_TIME = 1 << 13
 
 def _values(X: Any) -> np.ndarray:
     return np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64)
-
-
-def _spread(floor: np.ndarray, X: Any) -> np.ndarray:
-    """Give every stored value its column's floor."""
-    return floor[X.indices] if sp.issparse(X) else np.broadcast_to(floor, X.shape)
 
 
 def column_floor(X: Any) -> np.ndarray:
@@ -68,19 +62,13 @@ def exact_margin_signs(
     return np.array(out, dtype=np.int64) * signs.astype(np.int64)
 
 
-def sums_to_zero(
-    X: Any,
-    signs: np.ndarray,
-    multipliers: Sequence[int],
-    intercept: bool,
-    rest: tuple[list[int], int],
-) -> bool:
+def sums_to_zero(part: SignedProblem, multipliers: Sequence[int], rest: tuple[Any, int]) -> bool:
     """Whether multiples of the signed rows, and ``rest`` (a sum and its multiplier), cancel."""
-    total = [int(s) * m for s, m in zip(signs.tolist(), multipliers, strict=True)]
+    total = [int(s) * m for s, m in zip(part.signs.tolist(), multipliers, strict=True)]
     sums, common = rest
-    if intercept and sum(total) + common * sums[0] != 0:
+    if part.fit_intercept and sum(total) + common * sums[0] != 0:
         return False
-    for (inside, exponent), outside in zip(_weighted(X, total), sums[1:], strict=True):
+    for (inside, exponent), outside in zip(_weighted(part.X, total), sums[1:], strict=True):
         if inside * Fraction(2) ** exponent + common * outside != 0:
             return False
     return True
@@ -99,7 +87,8 @@ def _weighted(X: Any, weights: list[int]) -> list[tuple[int, int]]:
 
 def _limbs(X: Any, floor: np.ndarray, bits: int) -> Iterator[tuple[int, Any]]:
     """Yield X in limbs, the highest first: x_ij is the sum of limb_ij 2^(floor_j + shift)."""
-    values, columns = _values(X), _spread(floor, X)
+    values = _values(X)
+    columns = floor[X.indices] if sp.issparse(X) else np.broadcast_to(floor, X.shape)
     top = int(np.where(values == 0.0, 0, np.frexp(values)[1] - columns).max(initial=0))
     for shift in range(max(top - 1, 0) // bits * bits, -1, -bits):
         # Both steps are exact: a limb is whole, and what is left has fewer bits than before.

@@ -1,4 +1,6 @@
-"""How near a direction is to Fisher's: no direction has a larger ratio J by more than is stated.
+"""How near directions are to Fisher's: their ratios of scatters, proved from the data alone.
+
+Two classes (`FisherDirection`): no direction has a larger ratio J by more than is stated.
 
     J(w) = (w.(m_2 - m_1))^2 / (w' S_W w)
 
@@ -8,8 +10,18 @@ the best fit along w is
     f(w) = k (t_2 - t_1)^2 / (1 + k J(w)),    k = N_1 N_2 / N,
 
 so the largest J belongs to the least squares: 1 + k J_max = k (t_2 - t_1)^2 / min f. Any codes will
-do; they are about -N/N_1 and N/N_2. Bounds on f and on min f are those of
-`certificates.least_squares`, from the data and with rounding bounded.
+do; they are about -N/N_1 and N/N_2. Bounds on f and on min f are those of `least_squares`.
+
+Several classes (`FisherDirections`): the ratios t_1 >= t_2 >= ... solve S_B v = t S_W v, and all
+but K - 1 of them are zero. With the directions V = (v_1 ... v_k), the weights w_k ~ C^-1 a_k of the
+scores, a_k = m_k - m, C = S_W / N, and what they lack, r_k = C w_k - a_k:
+
+    t_k >= l    where V'(S_B - l S_W)V is positive semidefinite: along V no ratio is below l
+    sum t_k  =  sum_k N_k / N a_k' C^-1 a_k,     a' C^-1 a  =  a'w - r'w + r' C^-1 r
+
+The last term is bounded by a least eigenvalue. What the sum leaves beside the lower bounds of the
+others bounds each ratio from above. The weights are exact for means moved by r_k: `moved` bounds
+that in standard deviations.
 """
 
 from __future__ import annotations
@@ -21,19 +33,32 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.canonical import named_rows
+from separatrix.certificates.about_data import NO_FILE_FORM, AboutData, Written
+from separatrix.certificates.canonical import codes_of, counted_rows, data_of, named_rows, sha256
+from separatrix.certificates.class_scatter import (
+    ClassScatter,
+    class_scatter,
+    is_positive,
+    quadratic_form,
+    times,
+    total,
+)
 from separatrix.certificates.enclosed_sums import ROOM, products
 from separatrix.certificates.enclosure import Enclosure, sum_of
-from separatrix.certificates.json_form import named_json
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
-from separatrix.problem.signed import as_matrix
+from separatrix.errors import DataError
 
-__all__ = ["FisherDirection", "check_fisher"]
+_SLACK = 1e-12  # of the ratios, so that another order of sums finds the claim true
+_STEPS = tuple(10.0**power for power in range(-13, -1))
+_SHARES = tuple(10.0**power for power in range(-1, -15, -1))
+_ENOUGH = 1e-6
 
 
 @dataclass(frozen=True)
-class FisherDirection:
+class FisherDirection(Written):
     """The direction `weights`, its ratio J at least, and a bound no direction exceeds."""
+
+    kind = "fisher"
 
     weights: tuple[float, ...]
     ratio: float
@@ -50,7 +75,7 @@ class FisherDirection:
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove the bound again from the data; other data are refused."""
-        X, y, s = _rows(X, y, sample_weight)
+        X, y, s = counted_rows(X, y, sample_weight)
         squares, targets = self.squares, _codes(y, s)
         if squares.ridge != 0.0 or not squares.intercept or squares.task != "regression":
             return False
@@ -61,11 +86,9 @@ class FisherDirection:
         ratio, bound = _ratios(squares.in_its_form(X), targets, s, np.array(self.weights), squares)
         return ratio >= self.ratio and bound <= self.bound
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
-        claim = {"weights": self.weights, "ratio": self.ratio, "bound": self.bound}
-        shape = self.squares.n_rows, self.squares.n_features
-        return named_json("fisher", self, shape, claim)
+    def spoken_of(self) -> Any:
+        """Return what says of which data this is a claim."""
+        return self.squares.named(self.rows_sha256, self.names)
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -75,13 +98,6 @@ class FisherDirection:
             f"proved: the ratio of scatters is {self.ratio:.6g}, and no direction has more than "
             f"{self.bound:.6g}"
         )
-
-
-def _rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return rows, labels and weights; rows of weight 0 are not there."""
-    X, y = as_matrix(X), np.asarray(y)
-    s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    return (X, y, s) if (s > 0.0).all() else (X[s > 0.0], y[s > 0.0], s[s > 0.0])
 
 
 def _codes(y: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -98,21 +114,14 @@ def check_fisher(
     X: Any, y: Any, w: np.ndarray, sample_weight: Any = None, tolerance: float = 1e-9
 ) -> FisherDirection:
     """Bound the ratio of w from below and that of every direction from above."""
-    X, y, s = _rows(X, y, sample_weight)
+    X, y, s = counted_rows(X, y, sample_weight)
     targets = _codes(y, s)
     # What overflows here is no proof, and comes out as a bound of inf.
     with np.errstate(all="ignore"):
         slope, b = _best_fit(X @ w, targets, s)
         fitted = slope * w
-    squares = check_least_squares(
-        X,
-        targets,
-        fitted[None],
-        np.array([b]),
-        sample_weight=s,
-        task="regression",
-        tolerance=tolerance,
-    )
+    settings: Any = {"sample_weight": s, "task": "regression", "tolerance": tolerance}
+    squares = check_least_squares(X, targets, fitted[None], np.array([b]), **settings)
     ratios, named = _ratios(X, targets, s, w, squares, ROOM), named_rows(X, y, s)
     return FisherDirection(tuple(w.tolist()), *ratios, squares, *named)
 
@@ -133,7 +142,8 @@ def _ratios(
     masses = Enclosure.stacked([Enclosure.exact(s[targets == t]).sum() for t in np.unique(targets)])
     fitted, largest = np.array(squares.weights[0][1:]), int(np.argmax(abs(w)))
     with np.errstate(all="ignore"):
-        moved = X if sp.issparse(X) else _centred(X)
+        # Less about their mean, entries are rounded once.
+        moved = X if sp.issparse(X) else np.subtract(X, X.mean(axis=0, dtype=float), dtype=float)
         away = Enclosure.exact(fitted[largest] / w[largest]) * w - fitted
         off = sum_of(lambda r, c: r.square() * c, products(moved, away, rounded=1), s).root()
     error = (Enclosure.exact(squares.objective).root() + off * room).square()
@@ -145,11 +155,6 @@ def _ratios(
     return max(0.0, float(ratio.low)), float(bound.high)
 
 
-def _centred(X: np.ndarray) -> np.ndarray:
-    """Return the rows less about their mean, each entry rounded once, in float64."""
-    return np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
-
-
 def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Return the best multiple and offset to within rounding: any will do for a bound."""
     shares = weights / weights.sum()
@@ -159,3 +164,173 @@ def _best_fit(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> t
     square = float(shares @ moved**2)
     slope = float(shares @ (moved * targets)) / square / size if square > 0.0 else 0.0
     return slope, -slope * float(shares @ scores)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FisherDirections(Written, AboutData):
+    """The k-th largest ratio lies between ``lower[k]`` and ``upper[k]``: proved.
+
+    `directions` has a column a direction, best first; `weights` a row of scores a class. `moved` is
+    by how many standard deviations the class means would have to move for the weights to be exact.
+    """
+
+    directions: np.ndarray
+    weights: np.ndarray
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    moved: float
+    weighted: bool = False
+
+    kind = "fisher-directions"
+
+    @property
+    def gap(self) -> float:
+        """The largest share of a ratio that is left open, as a share of the first."""
+        if not self.upper or not self.upper[0] > 0.0:
+            return math.inf
+        return max(u - low for low, u in zip(self.lower, self.upper, strict=True)) / self.upper[0]
+
+    @property
+    def holds(self) -> bool:
+        """Whether ratios and weights are those of the data to within a millionth."""
+        return self.gap <= _ENOUGH and self.moved <= _ENOUGH
+
+    def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
+        """Prove the claim again from the data; other data are refused."""
+        given = self.weighted_problem(X, y, sample_weight)
+        d, K = self.n_features, len(self.classes)
+        fits = (
+            self.weights.shape == (K, d)
+            and self.directions.shape == (d, len(self.lower))
+            and 0 < len(self.lower) == len(self.upper) <= K - 1
+        )
+        if given is None or not fits:
+            return False
+        found = class_scatter(given[0].X, codes_of(given[0]), given[1], K)
+        if found is None or self.weighted is not bool((given[1] != 1.0).any()):
+            return False
+        posed = _Posed(found, self.directions, self.weights)
+        upper = posed.upper(self.lower)
+        return posed.moved() <= self.moved and all(
+            again <= claimed and low <= claimed and posed.is_at_least(k, low)
+            for k, (low, claimed, again) in enumerate(
+                zip(self.lower, self.upper, upper, strict=True)
+            )
+        )
+
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed; weights of rows are in no data file."""
+        if self.weighted:
+            raise DataError(NO_FILE_FORM)
+        return super().claim() | {"directions": self.directions.T}
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if not self.holds:
+            return "not proved: rounding leaves ratios or weights open"
+        ratios = ", ".join(f"{low:.9g}" for low in self.lower)
+        return (
+            f"proved: the largest ratios are {ratios}, each to within {self.gap:.2g} of the first; "
+            f"the weights belong to means moved by at most {self.moved:.2g} standard deviations"
+        )
+
+
+class _Posed:
+    """S_W, S_B and what the weights lack, in divided columns; directions of length near 1 there."""
+
+    def __init__(self, found: ClassScatter, directions: np.ndarray, weights: np.ndarray) -> None:
+        self.within, mean = found.within(), found.mean()
+        self.shares = [mass / found.mass() for mass in found.masses]
+        self.away = [own - mean for own in found.means]
+        self.between = total(
+            tuple(a[:, None] * a * mass for a, mass in zip(self.away, found.masses, strict=True))
+        )
+        self.C = self.within / found.mass()
+        self.W = found.divided(weights)
+        V = found.divided(directions.T).T
+        # Powers of two bring the lengths near 1, and the directions stay what they are.
+        lengths = np.einsum("ij,ij->j", V, self.within.middle @ V)
+        self.V = np.ldexp(V, -(np.frexp(np.where(lengths > 0.0, lengths, 1.0))[1] // 2))
+        self.lacking = lacking(self.C, self.away, self.W)
+
+    def is_at_least(self, k: int, bound: float) -> bool:
+        """Whether the ratio k (from 0) is proved to be at least the bound."""
+        if bound <= 0.0:
+            return True  # no ratio is below zero
+        return is_positive(quadratic_form(self.between - self.within * bound, self.V[:, : k + 1]))
+
+    def upper(self, lower: tuple[float, ...]) -> list[float]:
+        """Bound every ratio from above: by their sum, less the lower bounds of the others."""
+        least = _least_eigenvalue(self.C)
+        whole = Enclosure.exact(0.0)
+        for k, r in enumerate(self.lacking):
+            square = (in_deviations(self.C, r).square().sum() / least) if least else math.inf
+            own = ((self.away[k] - r) * self.W[k]).sum() + square
+            whole = whole + own * self.shares[k]
+        known = np.array(lower)
+        others = [Enclosure.exact(np.delete(known, k)).sum() for k in range(len(known))]
+        return [max(0.0, float((whole - each).high)) for each in others]
+
+    def moved(self) -> float:
+        """Return by how many standard deviations the means would have to move, at most."""
+        return max(float(in_deviations(self.C, r).high.max(initial=0.0)) for r in self.lacking)
+
+    def ratios(self) -> np.ndarray:
+        """Return about the ratios of the directions: to look at, no claim rests on them."""
+        both = self.between.middle, self.within.middle
+        apart, wide = (np.einsum("ij,ij->j", self.V, S @ self.V) for S in both)
+        return np.asarray(apart / np.where(wide > 0.0, wide, math.inf))
+
+
+def lacking(C: Enclosure, away: list[Enclosure], W: np.ndarray) -> list[Enclosure]:
+    """Enclose C w_k - a_k for every class."""
+    product = times(C, np.ascontiguousarray(W.T))
+    return [product[:, k] - own for k, own in enumerate(away)]
+
+
+def in_deviations(C: Enclosure, r: Enclosure) -> Enclosure:
+    """Return the sizes of r, each over the standard deviation of its column."""
+    return Enclosure.exact(r.size().high) / C.diagonal().root().low
+
+
+def _least_eigenvalue(C: Enclosure) -> float:
+    """Return a lower bound on the least eigenvalue of C with unit diagonal; 0 where none is found.
+
+    C - l diag(C) is positive semidefinite.
+    """
+    diagonal = C.diagonal().diagonal()
+    return next((share for share in _SHARES if is_positive(C - diagonal * share)), 0.0)
+
+
+def prove_fisher_directions(
+    X: Any,
+    codes: np.ndarray,
+    s: np.ndarray,
+    directions: np.ndarray,
+    weights: np.ndarray,
+    classes: tuple[str, ...],
+) -> FisherDirections | None:
+    """Enclose the ratios of the directions; None where the scatter is too large to form."""
+    K = len(classes)
+    found = class_scatter(X, codes, s, K)
+    if found is None:
+        return None
+    posed = _Posed(found, directions, weights)
+    ratios, lower = posed.ratios().tolist(), list[float]()
+    for k, ratio in enumerate(ratios):
+        tried = (ratio - step * ratios[0] for step in _STEPS)
+        below = next((bound for bound in tried if posed.is_at_least(k, bound)), 0.0)
+        lower.append(max(0.0, below - _SLACK * ratios[0]))
+    upper = posed.upper(tuple(lower))
+    return FisherDirections(
+        directions=directions,
+        weights=weights,
+        lower=tuple(lower),
+        upper=tuple(bound + _SLACK * ratios[0] for bound in upper),
+        weighted=bool((s != 1.0).any()),
+        moved=ROOM * posed.moved(),
+        data_sha256=sha256(data_of(X, codes, K, True)),
+        n_rows=X.shape[0],
+        n_features=X.shape[1],
+        classes=classes,
+    )

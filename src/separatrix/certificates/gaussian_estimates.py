@@ -21,13 +21,11 @@ import numpy as np
 
 from separatrix.certificates.about_data import AboutData
 from separatrix.certificates.canonical import codes_of
-from separatrix.certificates.class_scatter import ClassScatter, class_scatter, times
+from separatrix.certificates.class_scatter import ClassScatter, class_scatter, quadratic_form
 from separatrix.certificates.enclosed_functions import log
 from separatrix.certificates.enclosed_sums import ROOM
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.fisher_classes import in_deviations, lacking
-
-__all__ = ["GaussianEstimates", "prove_gaussian_estimates"]
+from separatrix.certificates.fisher import in_deviations, lacking
 
 _ENOUGH = 1e-6
 _LEAST_VARIANCE = 1e-9
@@ -142,16 +140,13 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
         means = max(means, float(away.max(initial=0.0)))
         C = found.scatters[k] / found.masses[k] / held.spreads / held.spreads[:, None]
         if held.variances is not None:
-            variances = Enclosure(np.diag(C.low), np.diag(C.high)).at_least(_LEAST_VARIANCE)
+            variances = C.diagonal().at_least(_LEAST_VARIANCE)
             wrong = (Enclosure.exact(held.variances[k]) / variances - 1.0).size().high
             root = log(Enclosure.exact(held.variances[k])).sum().halved()
         else:
             V = held.whiteners[k]
-            inner = times(_towards_one(C, claim.gaussians.shares[k]), V)
-            turned = Enclosure(
-                np.ascontiguousarray(inner.low.T), np.ascontiguousarray(inner.high.T)
-            )
-            wrong = (times(turned, V) - np.eye(len(V))).size().high
+            inner = quadratic_form(_towards_one(C, claim.gaussians.shares[k]), V)
+            wrong = (inner - np.eye(len(V))).size().high
             root = -log(Enclosure.exact(np.diag(V))).sum()
             if np.tril(V, -1).any() or not (np.diag(V) > 0.0).all():
                 return math.inf, math.inf, math.inf

@@ -1,27 +1,51 @@
-"""How far a kernel machine is from the best there is, proved from the data alone.
+"""How far a kernel model is from the optimum, proved from the data alone.
+
+Two classes, `KernelGap`, with g_i = sum_j a_j y_j K(x_j, x_i) and N = sum_i a_i y_i g_i = |w|^2:
 
     objective at (a, b)    1/2 N + sum_i c_i max(0, 1 - y_i (g_i + b))      from above
     lower bound            sum_i a_i - 1/2 N                                from below
 
-with g_i = sum_j a_j y_j K(x_j, x_i) and N = sum_i a_i y_i g_i = |w|^2. The second bounds the first
-for every machine if 0 <= a_i <= c_i, the balance sum_i y_i a_i is exactly zero, and the kernel is
-positive. Where it is not (sigmoid, or values that show it), no bound exists and only this is
-claimed: a stationary point, no pair of multipliers being out of order by more than `violation`.
+The second bounds the first for every model if 0 <= a_i <= c_i, the balance sum_i y_i a_i is exactly
+zero, and the kernel is positive semidefinite. Theory says so of some kernels; of the others, values
+that show the contrary are looked for, and none having been found is an assumption. Where the kernel
+is not (sigmoid, or values that show it), no bound exists and only this is claimed: a stationary
+point, no pair of multipliers being out of order by more than `violation`.
+
+All classes at once (Crammer-Singer), `KernelMulticlassGap`, one weight vector a class in the
+kernel's space, the biases free:
+
+    objective at (w, b)   1/2 sum_k |w_k|^2
+                          + sum_i c_i max_k (1[k != y_i] + g_ik + b_k - g_iy - b_y)     from above
+    lower bound           sum of all multipliers - 1/2 sum_k |w_k|^2                    from below
+
+with w_k = sum_i a_ik phi(x_i) for the shares a of the multipliers (`multiclass_gap`), scores
+g = K a and |w_k|^2 = sum_i a_ik g_ik. The multipliers must be feasible, and every class's balance
+exactly zero. No share may be a rounded number: the multipliers of a row must have a sum that
+float64 holds, so that w is one and the same in both lines.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
+from separatrix._sparse import sparse as sp
 from separatrix.certificates.canonical import data_of, sha256
-from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.kernel_claims import KernelClaim, least_eigenvalue, square_of
+from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
+from separatrix.certificates.multiclass_gap import (
+    NamedMultipliers,
+    are_feasible,
+    balances,
+    cancelling,
+    losses_of,
+    shares_of,
+    shortfalls,
+)
 from separatrix.certificates.objective_bounds import (
     NOTHING,
     hard_margin,
@@ -31,10 +55,111 @@ from separatrix.certificates.objective_bounds import (
     most,
     start_of,
 )
-from separatrix.certificates.two_bounds import EachMachine, Found, are_floats, require
+from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats, require
+from separatrix.problem.kernels import MOST_DEGREE, Kernel
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["KernelGap", "KernelGaps", "signs_of"]
+_SAMPLE = 256
+_NEGATIVE = -1e-8
+_SAME = 1e-9  # two computations of one eigenvalue differ by far less
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelClaim(TwoBounds):
+    """Two bounds on the objective of models with one kernel.
+
+    `smallest` is the least eigenvalue of a sample of kernel values, as a share of the largest: NaN
+    where theory makes it needless. `margins` are as computed, for those who look at them.
+    """
+
+    _wide: ClassVar[float] = 4.0  # rows that float32 settles are summed in another order
+
+    kernel: Kernel
+    smallest: float = math.nan
+    margins: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+
+    def require_sound(self) -> None:
+        """Refuse by name what makes this no claim, whatever the data."""
+        super().require_sound()
+        kernel = self.kernel
+        require(0 <= kernel.degree <= MOST_DEGREE, f"degree must lie between 0 and {MOST_DEGREE}")
+        require(
+            0.0 < kernel.gamma < math.inf and math.isfinite(kernel.coef0),
+            "gamma must be above 0, and coef0 finite",
+        )
+        require(
+            kernel.name != "precomputed" or self.n_rows == self.n_features,
+            "a precomputed kernel needs as many columns as rows",
+        )
+        require(self.intercept is True, "the biases of kernel models are free")
+        require(
+            not kernel.is_positive or math.isnan(self.smallest),
+            "smallest must be nan: theory says that this kernel is positive",
+        )
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether the kernel is positive, or was not seen to be otherwise."""
+        return bool(self.kernel.is_positive) or not self.smallest < _NEGATIVE
+
+    def _is_of_spectrum(self, smallest: float) -> bool:
+        """Whether the eigenvalue claimed is the one found again, or there is none."""
+        none = math.isnan(smallest) and math.isnan(self.smallest)
+        return none or abs(smallest - self.smallest) <= _SAME
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the proof takes for granted."""
+        said = []
+        if self.kernel.name in ("rbf", "sigmoid"):
+            said.append("exp and tanh are right to eight units in the last place")
+        if self.kernel.name == "callable":
+            said.append("values of the kernel function are right to eight units in the last place")
+        if not self.kernel.is_positive:
+            said.append("the kernel is positive, which theory does not say and no value refuted")
+        return tuple(said)
+
+    @property
+    def gap(self) -> float:
+        """(primal - dual) / primal, rounded up; inf where nothing bounds the best from below."""
+        both = self.is_convex and math.isfinite(self.primal) and math.isfinite(self.dual)
+        return super().gap if both else math.inf
+
+    def _in_words(self, what: str, assuming: str = "") -> str:
+        """Say what two bounds prove, and under which assumptions."""
+        if self.assumptions:
+            assuming = f" (assuming that {' and that '.join(self.assumptions)})"
+        return super()._in_words(what, assuming)
+
+
+def least_eigenvalue(rows: KernelRowsInProof, carrying: np.ndarray) -> float:
+    """Return the least eigenvalue of a sample of the rows that carry something, where it matters.
+
+    `carrying` has one number a row, or one a row and machine; rows with zeros carry nothing.
+    """
+    if rows.kernel.is_positive:
+        return math.nan
+    return smallest_eigenvalue(rows, np.flatnonzero(carrying.reshape(rows.n, -1).any(axis=1)))
+
+
+def smallest_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
+    """Return the least eigenvalue of values among up to 256 rows, over the largest in size."""
+    if len(support) == 0:
+        return math.nan
+    places = np.unique(np.linspace(0, len(support) - 1, _SAMPLE).astype(int))
+    sample = support[places]
+    values = rows.values(sample, rows.right(sample))
+    if not np.isfinite(values).all():
+        return math.nan
+    spectrum = np.linalg.eigvalsh(0.5 * (values + values.T))
+    largest = float(abs(spectrum).max())
+    return float(spectrum[0]) / largest if largest > 0.0 else 0.0
+
+
+def square_of(shares: np.ndarray, scores: Enclosure) -> Enclosure:
+    """Enclose |w|^2 = sum shares * scores: never below zero, whatever rounding says."""
+    used = np.flatnonzero(shares)
+    return sum_of(lambda g, s: g * s, scores[used], shares[used]).at_least(0.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,10 +200,8 @@ class KernelGap(KernelClaim):
     def require_sound(self) -> None:
         """Refuse by name what makes this no claim, whatever the data."""
         super().require_sound()
-        K, positive, negative = len(self.classes), self.positive, self.negative
-        named = 0 <= positive < K and -1 <= negative < K and positive != negative
         require(
-            named and (K > 2 or (positive, negative) in ((1, -1), (1, 0))),
+            are_two_sides(self.positive, self.negative, len(self.classes)),
             "positive and negative must number two classes, of two the second being positive",
         )
         require(
@@ -180,6 +303,12 @@ def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
     )
 
 
+def are_two_sides(positive: int, negative: int, K: int) -> bool:
+    """Whether these number two of K classes (-1: all others); of two the second is positive."""
+    named = 0 <= positive < K and -1 <= negative < K and positive != negative
+    return named and (K > 2 or (positive, negative) in ((1, -1), (1, 0)))
+
+
 def signs_of(codes: np.ndarray, positive: int, negative: int) -> np.ndarray:
     """Return +1 for the positive class, -1 for the negative one (-1: every other), else 0."""
     if negative < 0:
@@ -201,3 +330,71 @@ def _most_out_of_order(
     away = scores - signs
     apart = Enclosure.exact(away.high[falls].max()) - away.low[grows].min()
     return max(0.0, float(apart.high))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelMulticlassGap(NamedMultipliers, KernelClaim):
+    """The least objective lies between `dual` and `primal`: proved, rounding included.
+
+    Multiplier t belongs to row ``rows[t]`` and the class number ``rivals[t]``; all others are zero.
+    They and `biases`, one a class, are the model. `costs` are C times each row's weight.
+    `margins` say by how much each row's own class beats the best other, as computed.
+    """
+
+    kind = "kernel-multiclass-gap"
+
+    biases: np.ndarray
+
+    def require_sound(self) -> None:
+        """Refuse by name what makes this no claim, whatever the data."""
+        super().require_sound()
+        require(
+            are_floats(self.biases)
+            and self.biases.shape == (len(self.classes),)
+            and np.isfinite(self.biases).all(),
+            "biases must be finite numbers, one for each class",
+        )
+
+    def _is_found_again(self, X: Any, codes: np.ndarray) -> bool:
+        if self.kernel.name == "precomputed" and sp.issparse(X):
+            return False
+        rows = KernelRowsInProof(self.kernel, X)
+        shares = shares_of(codes, *self._named, len(self.classes))
+        known = self._is_of_spectrum(least_eigenvalue(rows, shares)) and self.is_convex
+        return known and super()._is_found_again(kernel_scores(rows, shares), codes)
+
+    def _found(self, scores: Scores, codes: np.ndarray, wide: float) -> Iterator[Found]:
+        """Enclose both objectives from the scores of the shares (`shares_of`), n x K."""
+        named, K = self._named, len(self.biases)
+        primal, dual = Enclosure(0.0, math.inf), NOTHING
+        if are_feasible(named, codes, self.costs, K):
+            shares, found = shares_of(codes, *named, K), scores.enclosed(wide)
+            square = sum(
+                (square_of(shares[:, k], found[:, k]) for k in range(K)), start=Enclosure.exact(0.0)
+            )
+            short = shortfalls(found + self.biases, codes)
+            primal = square.halved() + losses_of(short, self.costs)
+            # No share may be a rounded number: w is then one and the same in both lines.
+            if not any(balances(named, codes, K)) and cancelling(shares).all():
+                dual = Enclosure.exact(self.multipliers).sum() - square.halved()
+
+        def shown() -> dict[str, Any]:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return {"margins": _margins(scores.values + self.biases, codes)}
+
+        yield Found(primal, dual, shown)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if not self.is_convex:
+            return "not proved: the kernel is not positive, and better machines may exist"
+        many = f"{len(self.classes)} weight vectors"
+        return self._in_words(f"machine of {many} with this kernel lowers")
+
+
+def _margins(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return by how much each row's own value is above the best other."""
+    own = np.arange(len(codes)), codes
+    others = values.copy()
+    others[own] = -math.inf
+    return np.asarray(values[own] - others.max(axis=1))

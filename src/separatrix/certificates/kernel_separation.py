@@ -1,38 +1,47 @@
-"""Which training rows a function of a kernel puts on their own side, proved from the data alone.
+"""Which rows a function of a kernel separates, and that none does, proved from the data alone.
 
-    f(x) = sum_j s_j K(x_j, x) + b
-
-Row i is right where y_i f(x_i) > 0 whatever the rounding of its score. Where the kernel is positive
-semidefinite, the margins of hyperplanes in the coordinates [1, phi(x)] are bounded too: by that of
-f from below, and, if every s_i has the sign of its class, by the length of a mean of signed rows
-from above:
+`KernelSeparation` speaks of f(x) = sum_j s_j K(x_j, x) + b. Row i is right where y_i f(x_i) > 0
+whatever the rounding of its score. Where the kernel is positive semidefinite, the margins of
+hyperplanes in the coordinates [1, phi(x)] are bounded too: by that of f from below, and, if every
+s_i has the sign of its class, by the length of a mean of signed rows from above:
 
     min_i y_i f(x_i) / |(b, w)|   <=   largest margin   <=   |(sum_i s_i, w)| / sum_i |s_i|
+
+`KernelOverlap` names two points of the classes' hulls that meet in the kernel's space:
+
+    margin of any hyperplane   <=   |w| / sum_i a_i,    w = sum_i a_i y_i phi(x_i),
+
+for every a >= 0 whose classes sum to the same, exactly: half of |w| / (half the sum) is the
+distance of two points of the hulls, and a hyperplane must lie between them. Where equal rows of
+different classes cancel, w is zero without any rounding, and nothing separates them at all. Else
+|w|^2 = sum_i a_i y_i g_i is bounded from above as in `kernel_gap`.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import Written
+from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.canonical import codes_of
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.kernel_claims import square_of
+from separatrix.certificates.errors import row_keys
+from separatrix.certificates.kernel_gap import are_two_sides, signs_of, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
+from separatrix.certificates.objective_bounds import is_balanced
 from separatrix.certificates.two_bounds import SLACK, are_floats
 from separatrix.problem.kernels import Kernel
 
-__all__ = ["KernelSeparation", "prove_kernel_separation"]
-
-_WIDER = 3.0  # rounding bounds, so that another order of sums finds the claim true
+# Rounding bounds are made wider, so that another order of sums finds the claim true.
+_WIDER, _WIDE = 3.0, 5.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KernelSeparation(Written):
+class KernelSeparation(Written, AboutData):
     """At least `right` training rows are strictly on their own side: proved, rounding included.
 
     `shares` (one a row, with the sign of its class) and `bias` are the function. `lower` and
@@ -81,13 +90,7 @@ class KernelSeparation(Written):
     def claim(self) -> dict[str, Any]:
         """Return what is claimed, field by field."""
         rows = np.flatnonzero(self.shares)
-        claim = {
-            "kernel": self.kernel,
-            "bias": self.bias,
-            "rows": rows,
-            "shares": self.shares[rows],
-            "right": self.right,
-        }
+        claim = super().claim() | {"rows": rows, "shares": self.shares[rows]}
         bounds = {"lower": self.lower, "upper": self.upper}
         return claim | {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
 
@@ -122,3 +125,117 @@ def prove_kernel_separation(
             upper = float(mean.high) * (1.0 + slack)
     right = int((margins.low > 0.0).sum())
     return replace(claim, right=right, lower=lower, upper=upper)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelOverlap(Written, AboutData):
+    """No hyperplane in the kernel's space has a margin above `margin`: proved, rounding included.
+
+    `rows` have the multipliers `multipliers`, which sum to the same over class `positive` and over
+    class `negative` (all others where that is -1). `margin` is 0 where equal rows of both classes
+    cancel, and then nothing separates them. `length` is that of the longest row of either class in
+    the kernel's space: a margin means little that is a tiny share of it.
+    """
+
+    margin: float = math.inf
+    length: float = 0.0
+    rows: tuple[int, ...]
+    multipliers: tuple[float, ...]
+    kernel: Kernel
+    positive: int = 1
+    negative: int = -1
+
+    kind = "kernel-overlap"
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is a claim at all."""
+        return math.isfinite(self.margin)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The multipliers as shares of their class: two means that meet."""
+        half = 0.5 * math.fsum(self.multipliers)
+        return tuple(value / half for value in self.multipliers)
+
+    @classmethod
+    def proved(cls, X: Any, codes: np.ndarray, alpha: np.ndarray, **about: Any) -> KernelOverlap:
+        """Return what the multipliers of all rows prove, every margin rounded outwards."""
+        used = np.flatnonzero(alpha)
+        claim = cls(
+            rows=tuple(used.tolist()),
+            multipliers=tuple(alpha[used].tolist()),
+            n_rows=X.shape[0],
+            n_features=X.shape[1],
+            **about,
+        )
+        margin, length = claim._found(X, codes, _WIDE)
+        return replace(claim, margin=margin * (1.0 + SLACK), length=length)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove the claim again from the data; other data are refused."""
+        problem = self.problem(X, y)
+        if problem is None or not (self.holds and self._is_sound()):
+            return False
+        margin, length = self._found(problem.X, codes_of(problem), 1.0)
+        return margin <= self.margin and self.length <= length * (1.0 + SLACK)
+
+    def _is_sound(self) -> bool:
+        rows = self.rows
+        return (
+            are_two_sides(self.positive, self.negative, len(self.classes))
+            and self.intercept is True
+            and self.kernel.is_sound
+            and len(rows) == len(self.multipliers) == len(set(rows)) > 0
+            and all(0 <= row < self.n_rows for row in rows)
+        )
+
+    def _found(self, X: Any, codes: np.ndarray, wide: float) -> tuple[float, float]:
+        """Return what no margin is above, and the length of the longest row."""
+        signs, alpha = signs_of(codes, self.positive, self.negative), np.zeros(self.n_rows)
+        alpha[list(self.rows)] = self.multipliers
+        shares, used = signs * alpha, np.flatnonzero(alpha)
+        positive = np.isfinite(alpha).all() and (alpha >= 0.0).all() and alpha.any()
+        if not (positive and signs[used].all() and is_balanced(shares)):
+            return math.inf, 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = float(np.sqrt(self.kernel.diagonal(X)[signs != 0.0].max(initial=0.0)))
+        if _cancel(row_keys(X[used]), shares[used]):
+            return 0.0, length
+        if self.kernel.is_positive is False:  # without a space there are no hulls
+            return math.inf, length
+        scores = kernel_scores(KernelRowsInProof(self.kernel, X), shares[:, None])
+        square = square_of(shares, scores.enclosed(wide)[:, 0])
+        return float((square.root() / Enclosure.exact(alpha).sum()).high), length
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if not self.holds:
+            return "not proved: rounding leaves a margin possible"
+        which = f"row {self.rows[0]}" if len(self.rows) == 1 else f"{len(self.rows)} rows"
+        if self.margin == 0.0:
+            return f"proved: equal rows of different classes ({which}) cancel, whatever the kernel"
+        return (
+            f"proved by {which}: no hyperplane in the kernel's space has a margin above "
+            f"{self.margin:.2g}, where rows are up to {self.length:.2g} long"
+        )
+
+
+def _cancel(keys: list[bytes], shares: np.ndarray) -> bool:
+    """Whether the shares of equal rows sum to zero, so that w is zero whatever the kernel."""
+    groups: dict[bytes, list[float]] = defaultdict(list)
+    for key, share in zip(keys, shares.tolist(), strict=True):
+        groups[key].append(share)
+    return all(math.fsum(group) == 0.0 for group in groups.values())
+
+
+def equal_pair(X: Any, signs: np.ndarray) -> tuple[int, int] | None:
+    """Return two equal rows of different signs, the first there are; None where there are none."""
+    members = np.flatnonzero(signs)
+    first: dict[tuple[bytes, float], int] = {}
+    for row, key in zip(members.tolist(), row_keys(X[members]), strict=True):
+        other = first.get((key, -float(signs[row])))
+        if other is not None:
+            return other, row
+        first.setdefault((key, float(signs[row])), row)
+    return None

@@ -1,37 +1,70 @@
-"""How far weights can be from the least-squares optimum: a certificate to be checked again.
+"""How far weights can be from the least-squares optimum, from the data and with rounding bounded.
 
-What is proved, and how, stands in `least_squares_bounds`. Nothing here knows how the weights were
-found.
+    f(W, b) = sum_i s_i |W x_i + b - t_i|^2 + ridge |W|^2
+
+Write A for the rows sqrt(s_i) [x_i - m, 1] (any m: the intercept takes it up) with the rows
+root(ridge) [e_j, 0] below, r for the residual of one output and g = A'r. Two facts are proved.
+
+1. Stewart (1977): the weights solve *exactly* the least-squares problem of the columns
+   A_j - r (r.A_j) / |r|^2, each of which differs by |g_j| / (|A_j| |r|) of its length.
+   Where |r| is small against the targets, they instead solve exactly the problem of targets
+   changed by |r| / |t|. `perturbation` is the smaller of the two.
+
+2. f - min f = g' (A'A)^-1 g <= sum_j (g_j / |A_j|)^2 / c, where c is a proved lower bound on the
+   least eigenvalue of A'A with unit columns: its Cholesky decomposition, shifted by c and all
+   rounding, exists (Rump, 2006). Where none is found, f - min f <= f is all that is said. This
+   bounds the perturbation too: by root (f - min f) / |w| (the weights of unit columns).
+
+Nothing here knows how the weights were found.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.canonical import named_rows
-from separatrix.certificates.enclosed_sums import ROOM
-from separatrix.certificates.json_form import named_json
-from separatrix.certificates.least_squares_bounds import prove
+from separatrix.certificates.about_data import NO_FILE_FORM, Written
+from separatrix.certificates.canonical import (
+    canonical_rows,
+    counted_rows,
+    divided_exactly,
+    named_rows,
+)
+from separatrix.certificates.class_scatter import MOST_COLUMNS, least_eigenvalue
+from separatrix.certificates.enclosed_sums import (
+    ROOM,
+    blocks,
+    dot_error,
+    products,
+    row_sums,
+    with_data,
+)
+from separatrix.certificates.enclosure import Enclosure, sum_of
+from separatrix.errors import DataError
+from separatrix.problem.equilibrate import column_exponents
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["LeastSquaresOptimality", "check_least_squares", "targets_of"]
-
+_SMALL_EXCESS = 1e-12
+_ENTRIES_AT_A_TIME = 1 << 17
 _ROWS_AT_A_TIME = 65536
 
 
 @dataclass(frozen=True)
-class LeastSquaresOptimality:
+class LeastSquaresOptimality(Written):
     """Weights, and how far from the optimum of `task` they can be at the most.
 
     `perturbation`: they are the exact solution of data that differ by no more than this share.
     `gap`: the objective is above its minimum by no more than this share of itself (1 says nothing).
     `objective` is rounded up, and `least` is below every objective there is.
     """
+
+    kind = "least-squares"
 
     weights: tuple[tuple[float, ...], ...]
     ridge: float
@@ -71,11 +104,15 @@ class LeastSquaresOptimality:
             and gap <= self.gap
         )
 
-    def to_json(self) -> str:
-        """Write the certificate in the format of docs/certificates.md."""
-        names = "ridge", "weights", "objective", "least", "gap"
-        claim = {name: getattr(self, name) for name in names}
-        return named_json("least-squares", self, (self.n_rows, self.n_features), claim)
+    def spoken_of(self) -> Any:
+        """Return what says of which data this is a claim."""
+        return self.named(self.rows_sha256, self.names)
+
+    def named(self, rows_sha256: str, names: tuple[str, ...]) -> Any:
+        """Return what a file says of the data: the fingerprint of rows and classes alone."""
+        if not rows_sha256:
+            raise DataError(NO_FILE_FORM)
+        return SimpleNamespace(**vars(self) | {"classes": names, "data_sha256": rows_sha256})
 
     def in_its_form(self, X: Any) -> Any:
         """Return X dense or sparse, as it was: sparse rows are not moved, and round otherwise."""
@@ -146,13 +183,8 @@ def _given(
     X: Any, y: Any, sample_weight: Any, task: str
 ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """Return rows, labels, targets and weights; rows of weight 0 are not there."""
-    X = as_matrix(X).astype(np.float64, copy=False)
-    y = np.asarray(y)
-    s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    s = np.broadcast_to(s, len(y))
-    if (s == 0.0).any():
-        X, y, s = X[s > 0.0], y[s > 0.0], s[s > 0.0]
-    return X, y, targets_of(y, task), np.ascontiguousarray(s)
+    X, y, s = counted_rows(as_matrix(X).astype(np.float64, copy=False), y, sample_weight)
+    return X, y, targets_of(y, task), s
 
 
 def _named(X: Any, y: Any, s: np.ndarray, task: str) -> tuple[str, tuple[str, ...]]:
@@ -164,21 +196,233 @@ def _sha256(X: Any, T: np.ndarray, s: np.ndarray) -> str:
     digest = hashlib.sha256(b"separatrix-least-squares-1\n")
     digest.update(np.array([*X.shape, T.shape[1]], dtype="<i8").tobytes())
     for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
-        piece = X[begin : begin + _ROWS_AT_A_TIME]
-        if sp.issparse(piece):
-            piece = sp.csr_array(piece, copy=True)
-            piece.eliminate_zeros()
-            piece.sort_indices()
-            starts, columns, values = piece.indptr, piece.indices, piece.data
-        else:
-            there = piece != 0.0
-            starts = np.append(0, np.cumsum(there.sum(axis=1)))
-            columns, values = (
-                np.broadcast_to(np.arange(X.shape[1]), there.shape)[there],
-                piece[there],
-            )
-        for part, form in ((starts, "<i8"), (columns, "<i8"), (values, "<f8")):
+        piece = canonical_rows(X[begin : begin + _ROWS_AT_A_TIME])
+        for part, form in ((piece.indptr, "<i8"), (piece.indices, "<i8"), (piece.data, "<f8")):
             digest.update(np.ascontiguousarray(part, dtype=form).data)
     digest.update(T.astype("<f8").tobytes())
     digest.update(s.astype("<f8").tobytes())
     return digest.hexdigest()
+
+
+def prove(
+    X: Any,
+    T: np.ndarray,
+    s: np.ndarray,
+    W: np.ndarray,
+    ridge: float,
+    intercept: bool,
+    room: float = 1.0,
+) -> tuple[float, float, float, float]:
+    """Return f rounded up, a bound below min f, the perturbation, and the gap.
+
+    A `room` above 1 widens the claim: f's enclosure by its own width, the rest by this factor.
+    """
+    with np.errstate(all="ignore"):
+        # Weights near 1, by a power of two: products with them do not vanish.
+        power = int(np.frexp(s.max(initial=1.0))[1])
+        scaled, penalty = np.ldexp(s, -power), math.ldexp(float(ridge), -power)
+        exponents = column_exponents(X)
+        divided = divided_exactly(X, exponents)
+        exact = (np.ldexp(scaled, power) == s).all() and math.ldexp(penalty, power) == ridge
+        if not exact or divided is None:
+            return math.inf, 0.0, math.inf, 1.0
+        bounds = _Bounds(divided, exponents, T, scaled, W, penalty, intercept)
+        squares, least, perturbation, gap = bounds.squares.sum(), math.nan, math.inf, 1.0
+        if room > 1.0 and squares.is_finite:
+            squares = squares + (squares - squares)
+        if not bounds.is_hidden:
+            excess = _times(room, bounds.excess())
+            least = float((squares - excess).scaled(power).low)
+            perturbation = _times(room, bounds.perturbation(excess))
+            gap = float((Enclosure.exact(excess) / squares).high)
+    # A comparison with NaN is false: what overflowed is no proof.
+    perturbation = perturbation if 0.0 <= perturbation < math.inf else math.inf
+    least = least if least >= 0.0 else 0.0
+    gap = gap if 0.0 <= gap < 1.0 else 1.0
+    return float(squares.scaled(power).high), least, perturbation, gap
+
+
+def _times(room: float, bound: float) -> float:
+    return float((Enclosure.exact(bound) * room).high)
+
+
+class _Bounds:
+    """Residuals and gradients of all outputs in columns that are easily compared, enclosed.
+
+    Columns are divided by powers of two, dense ones moved by their mean m, and ones added for the
+    intercept, which is b + m.w then. An entry x - m is rounded once.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        exponents: np.ndarray,
+        T: np.ndarray,
+        s: np.ndarray,
+        W: np.ndarray,
+        ridge: float,
+        intercept: bool,
+    ) -> None:
+        self.T, self.s, self.ridge, self.intercept = T, s, ridge, intercept
+        w = Enclosure.exact(W[:, 1:].T).scaled(exponents[:, None])
+        penalty = Enclosure.exact(np.full(X.shape[1], ridge)).scaled(-2 * exponents)
+        self.A, self.w, self.penalty = X, w, penalty.at_least(0.0)
+        if intercept:
+            self._add_ones(W[:, 0])
+        # A column is absent only if all its entries are exactly zero.
+        entries = abs(self.A) > 0.0 if sp.issparse(X) else self.A != 0.0
+        real = (np.asarray(entries.sum(axis=0)).ravel() > 0) | (self.penalty.high > 0.0)
+        if not real.all():
+            self.A, self.w, self.penalty = self.A[:, real], self.w[real], self.penalty[real]
+        self.residual = products(self.A, self.w, way="each", rounded=1) - T
+        pull = row_sums(self.A, self.residual * s[:, None], way="each", rounded=1)
+        self.gradient = pull + self.w * self.penalty[:, None]
+        self.square_lengths = _square_lengths(self.A, s) + self.penalty
+        self.is_hidden = not (self.square_lengths.low > 0.0).all()
+        # Squared lengths of the residuals, the rows of the ridge included.
+        penalised = (Enclosure.exact(W[:, 1:].T).square() * ridge).column_sums()
+        self.squares = _weighted_squares(self.residual, s) + penalised
+
+    def _add_ones(self, bias: np.ndarray) -> None:
+        ones, mean = np.ones((len(self.s), 1)), np.zeros(self.A.shape[1])
+        if sp.issparse(self.A):
+            self.A = sp.csr_array(sp.hstack([self.A, ones]))
+        else:
+            mean = (self.s / self.s.sum()) @ self.A
+            # Columns of one value are taken up by the intercept without rounding.
+            mean = np.where((self.A[0] == self.A).all(axis=0), self.A[0], mean)
+            self.A = np.hstack([self.A - mean, ones])
+        given = Enclosure.joined([self.w, Enclosure.exact(bias[None])])
+        moved = products(np.append(mean, 1.0)[None], given, way="compensated")
+        self.w = Enclosure.joined([self.w, moved])
+        self.penalty = Enclosure.joined([self.penalty, Enclosure.exact(np.zeros(1))])
+
+    def perturbation(self, excess: float) -> float:
+        lengths, residuals = self.square_lengths.root(), self.squares.root()
+        shares = (self.gradient / lengths[:, None]).size().high
+        angle = Enclosure.exact(shares.max(axis=0, initial=0.0)) / residuals
+        features = slice(0, len(lengths.low) - self.intercept)
+        units = (self.w[features] * lengths[features][:, None]).square().column_sums().root()
+        targets = residuals / self._spread_of_targets()
+        best = angle.at_most(targets).at_most(Enclosure.exact(excess).root() / units)
+        return float(best.high.max(initial=0.0))
+
+    def _spread_of_targets(self) -> Enclosure:
+        """Enclose |t|; where there is an intercept, that of t less its mean, which it takes up."""
+        if not self.intercept:
+            return _weighted_squares(Enclosure.exact(self.T), self.s).root()
+        mean, mass = (self.s / self.s.sum()) @ self.T, Enclosure.exact(self.s).sum()
+        # Targets of one value have no spread to compare with: their size serves.
+        level = (self.T[0] == self.T).all(axis=0)
+        moved = Enclosure.exact(self.T) - np.where(level, 0.0, mean)
+        off = (moved * self.s[:, None]).column_sums().square() / mass
+        return (_weighted_squares(moved, self.s) - off * np.where(level, 0.0, 1.0)).root()
+
+    def excess(self) -> float:
+        """Bound f - min f, in the cheapest way that gives a small number."""
+        excess = self._excess_by_ridge()
+        if len(self.penalty.low) > MOST_COLUMNS + self.intercept:
+            return excess
+        objective = float(self.squares.sum().low)
+        for way in (self._excess_by_columns, self._excess_by_triangle):
+            if excess <= _SMALL_EXCESS * objective:
+                break
+            found = way()
+            excess = min(excess, found) if found >= 0.0 else excess
+        return excess
+
+    def _excess_by_ridge(self) -> float:
+        """Bound f - min f by the ridge alone.
+
+        With the mean m of the columns taken up by the intercept, A'A + ridge falls into the
+        columns, where it is at least the ridge, and the intercept, where it is sum s.
+        """
+        if not self.ridge > 0.0:
+            return math.inf
+        if not self.intercept:
+            return float((self.gradient.square() / self.penalty[:, None]).sum().high)
+        columns, own = self.gradient[:-1], self.gradient[-1:]
+        mass = Enclosure.exact(self.s).sum()
+        mean = row_sums(self.A, self.s, rounded=1)[:-1, None] / mass
+        moved = (columns - mean * own).square() / self.penalty[:-1, None]
+        return float((moved.sum() + (own.square() / mass).sum()).high)
+
+    def _excess_by_columns(self) -> float:
+        """Bound f - min f by the least eigenvalue of A'A with unit columns."""
+        lengths = self.square_lengths.root()
+        sizes = lengths.middle
+        gram = _gram(self.A, self.s, lengths, sizes, rounded=2)
+        if self.ridge:
+            gram = gram + (self.penalty / sizes / sizes).diagonal()
+        return _sum_of_squares(self.gradient / sizes[:, None], least_eigenvalue(gram))
+
+    def _excess_by_triangle(self) -> float:
+        """Bound f - min f = (C'g)' (B'B)^-1 (C'g) with B = A C and any C: here the inverse of R.
+
+        B is nearly orthogonal even where A is far from it, and C'g is computed as B'r.
+        """
+        n, columns = self.A.shape
+        if sp.issparse(self.A) or self.ridge or n < columns:
+            return math.inf
+        try:
+            C = np.linalg.inv(np.linalg.qr(np.sqrt(self.s)[:, None] * self.A, mode="r"))
+        except np.linalg.LinAlgError:
+            return math.inf
+        found = products(self.A, C, way="each", rounded=1)
+        B, wrong = found.middle, found.radius
+        lengths = _square_lengths(B, self.s).root()
+        least = Enclosure.exact(least_eigenvalue(_gram(B, self.s, lengths, np.ones(columns))))
+        # sigma_min of the exact A C is at least that of B, less the norm of what is wrong with B.
+        away = _weighted_squares(Enclosure.exact(wrong), self.s).sum().root()
+        least = (least.root() - away).at_least(0.0).square()
+        weighted = self.residual * self.s[:, None]
+        off = row_sums(wrong, weighted.size().high, way="each").high
+        pulled = row_sums(B, weighted, way="each") + Enclosure(-off, off)
+        return _sum_of_squares(pulled, float(least.low))
+
+
+def _weighted_squares(values: Enclosure, s: np.ndarray) -> Enclosure:
+    """Enclose sum_i s_i v_ik^2 for every column."""
+    columns = range(values.shape[1])
+    return Enclosure.stacked(
+        [sum_of(lambda v, weight: v.square() * weight, values[:, k], s) for k in columns]
+    )
+
+
+def _square_lengths(A: Any, s: np.ndarray) -> Enclosure:
+    """Enclose sum_i s_i a_ij^2, s below 1, for entries that were rounded once.
+
+    So a square is rounded three times, and one that vanished is off by less than a least number.
+    """
+    total = Enclosure.exact(np.zeros(A.shape[1]))
+    for rows, block in blocks(A, _ENTRIES_AT_A_TIME):
+        squares = with_data(block, block.data**2) if sp.issparse(block) else block * block
+        total = total + row_sums(squares, s[rows], rounded=4)
+    return total.at_least(0.0)
+
+
+def _gram(
+    A: Any, s: np.ndarray, lengths: Enclosure, sizes: np.ndarray, rounded: int = 0
+) -> Enclosure:
+    """Enclose A'SA, s below 1, for columns divided by sizes.
+
+    The absolute terms of a sum add up to two lengths (Cauchy). Both entries together were rounded
+    so many times, the sum twice by division. A product s a that vanished is off by less than a
+    least number, times the other entry.
+    """
+    if sp.issparse(A):
+        weighted = with_data(A, A.data * np.repeat(s, np.diff(A.indptr)))
+        found = (weighted.T @ A).toarray()
+    else:
+        found = (A * s[:, None]).T @ A
+    entries, terms = A.data if sp.issparse(A) else A, A.shape[0] + rounded + 4.0
+    largest = max(float(entries.max(initial=1.0)), -float(entries.min(initial=-1.0)))
+    vanished = Enclosure.exact(largest * dot_error(terms, 0.0)) / sizes / sizes[:, None]
+    units = (lengths / sizes).high
+    errors = dot_error(terms, units[:, None] * units) + vanished.high
+    return Enclosure.around(found / sizes / sizes[:, None], errors)
+
+
+def _sum_of_squares(values: Enclosure, over: float) -> float:
+    """Return the sum of squares over something, rounded up; infinite where that is 0."""
+    return float((values.square().sum() / over).high) if over > 0.0 else math.inf

@@ -11,34 +11,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.certificates.device_pass import sums_on_device
 from separatrix.certificates.enclosed_functions import entropy, softplus
-from separatrix.certificates.enclosed_sums import blocks, row_sums, sums_both_ways
+from separatrix.certificates.enclosed_sums import blocks, row_sums, sums_both_ways, sums_on_device
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.two_bounds import COSTS_AGREE, costs_agree, require
 from separatrix.problem.device_rows import on_device
-
-__all__ = [
-    "NOTHING",
-    "Pass",
-    "Terms",
-    "box_around",
-    "dual_of",
-    "half_square",
-    "hard_margin",
-    "is_balanced",
-    "is_feasible",
-    "losses",
-    "norm",
-    "penalty_of_biases",
-    "primal_of",
-    "start_of",
-    "terms_of",
-]
 
 # No number at all bounds the objective from below.
 NOTHING = Enclosure(np.float64(-math.inf), np.float64(-math.inf))
@@ -59,8 +40,15 @@ def start_of(loss: str, costs: np.ndarray) -> float:
     return 0.0 if hard or loss == "logistic" else 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Pass:
+class Model(NamedTuple):
+    """A loss and the point at which the objective is bounded; `bias` is None if there is none."""
+
+    loss: str
+    w: np.ndarray
+    bias: float | None
+
+
+class Pass(NamedTuple):
     """What one pass over the data tells.
 
     A row's shortfall is the sum start - y (b + w.x), enclosed as one sum: a margin formed first and
@@ -102,33 +90,24 @@ class Terms:
 
 
 def terms_of(
-    X: Any,
-    signs: np.ndarray,
-    costs: np.ndarray,
-    loss: str,
-    w: np.ndarray,
-    bias: float | None,
-    alpha: np.ndarray,
-    way: str = "plain",
-    wide: float = 1.0,
+    model: Model, X: Any, signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, *how: Any
 ) -> tuple[Terms, Pass]:
-    """Enclose what these rows add (`bias` is None where there is none), and return the pass."""
+    """Enclose what these rows add, and return the pass; `how` to sum: the way, and how wide."""
+    loss, w, bias = model
     start, sums = start_of(loss, costs), sums_on_device if on_device(X) else sums_both_ways
-    short, total = sums(X, -w, (start * signs, -(bias or 0.0)), signs * alpha, way, wide)
-    one_pass = Pass(start, short.times_sign(signs), total)
-    is_hard = bool(np.isinf(costs).any())
-    lost = most(one_pass.short[costs > 0.0]) if is_hard else losses(loss, one_pass.short, costs)
-    if not is_feasible(loss, costs, alpha):
-        return Terms(lost, is_hard, NOTHING, (), one_pass.total), one_pass
-    balance = () if bias is None else exact_parts(signs * alpha)
-    return Terms(lost, is_hard, _gain(loss, costs, alpha), balance, one_pass.total), one_pass
+    short, total = sums(X, -w, (start * signs, -(bias or 0.0)), signs * alpha, *how)
+    short, is_hard = short.times_sign(signs), bool(np.isinf(costs).any())
+    lost = most(short[costs > 0.0]) if is_hard else losses(loss, short, costs)
+    gain, balance = NOTHING, tuple[float, ...]()
+    if is_feasible(loss, costs, alpha):
+        gain = _gain(loss, costs, alpha)
+        balance = () if bias is None else exact_parts(signs * alpha)
+    return Terms(lost, is_hard, gain, balance, total), Pass(start, short, total)
 
 
-def primal_of(
-    terms: Terms, w: np.ndarray, bias: float | None, bias_penalty: float, ridge: float = 1.0
-) -> Enclosure:
+def primal_of(terms: Terms, model: Model, penalty: float, ridge: float = 1.0) -> Enclosure:
     """Enclose the objective at (w, bias); of a hard margin, that of w over its least margin."""
-    spent = norm(w, bias or 0.0, bias_penalty, ridge)
+    spent = norm(model.w, model.bias or 0.0, penalty, ridge)
     return hard_margin(spent, terms.loss) if terms.is_hard else spent + terms.loss
 
 
@@ -153,14 +132,14 @@ def norm(w: np.ndarray, bias: Any, bias_penalty: float, ridge: float = 1.0) -> E
 
 def losses(loss: str, short: Enclosure, costs: np.ndarray) -> Enclosure:
     """Enclose the sum of all losses, at their costs, from what rows fall short of (`start_of`)."""
-    return sum_of(lambda part, c: _loss(loss, part) * c, short, costs)
 
+    def terms(short: Enclosure, c: np.ndarray) -> Enclosure:
+        if loss == "logistic":
+            return softplus(short) * c
+        slack = short.at_least(0.0)
+        return (slack if loss == "hinge" else slack.square()) * c
 
-def _loss(loss: str, short: Enclosure) -> Enclosure:
-    if loss == "logistic":
-        return softplus(short)
-    slack = short.at_least(0.0)
-    return slack if loss == "hinge" else slack.square()
+    return sum_of(terms, short, costs)
 
 
 def dual_of(terms: Terms, bias_penalty: float | None, box: np.ndarray | None = None) -> Enclosure:
@@ -245,21 +224,16 @@ def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray) -> Enclosure:
     used = alpha > 0.0
     if loss == "logistic":
         used &= alpha < costs  # at either end the entropy is zero
-    terms = {"hinge": _gain_of_hinge, "squared_hinge": _gain_of_square, "logistic": _entropy}
-    return sum_of(terms[loss], Enclosure.exact(alpha[used]), Enclosure.exact(costs[used]))
 
+    def terms(a: Enclosure, c: Enclosure) -> Enclosure:
+        if loss == "hinge":
+            return a
+        if loss == "squared_hinge":
+            return a - a * (a / c) * 0.25  # never 4 c, which may overflow
+        # The smaller of p and 1 - p, which has all its digits.
+        return c * entropy((c - a).at_most(a) / c)
 
-def _gain_of_hinge(a: Enclosure, _: Enclosure) -> Enclosure:
-    return a
-
-
-def _gain_of_square(a: Enclosure, c: Enclosure) -> Enclosure:
-    return a - a * (a / c) * 0.25  # never 4 c, which may overflow
-
-
-def _entropy(a: Enclosure, c: Enclosure) -> Enclosure:
-    # The smaller of p and 1 - p, which has all its digits.
-    return c * entropy((c - a).at_most(a) / c)
+    return sum_of(terms, Enclosure.exact(alpha[used]), Enclosure.exact(costs[used]))
 
 
 def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.ndarray:

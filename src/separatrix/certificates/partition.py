@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import Written
+from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.exact_sums import (
     column_sums,
@@ -25,21 +25,11 @@ from separatrix.certificates.separation import enclosed_margins
 from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem, as_matrix
 
-__all__ = [
-    "Integers",
-    "Partition",
-    "is_witness",
-    "margin_signs",
-    "proved_signs",
-    "proves_gordan",
-    "proves_partition",
-]
-
 Integers = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Partition(Written):
+class Partition(Written, AboutData):
     """Rows on the boundary of every halfspace that holds all rows, and rows off it, exactly.
 
     Positive `multipliers` pin rows to the boundary; integer `weights` (``[b, w_1, ..., w_d]``) put
@@ -67,7 +57,7 @@ class Partition(Written):
             except ValueError:
                 return False
         problem = self.problem(X, y)
-        return isinstance(problem, SignedProblem) and proves_partition(problem, self)
+        return isinstance(problem, SignedProblem) and proved_signs(problem, self) is not None
 
     def claim(self) -> dict[str, Any]:
         """Return what is claimed, field by field."""
@@ -87,11 +77,6 @@ class Partition(Written):
         if self.kind == "overlap":
             return f"proved: the classes overlap ({len(self.rows)} rows of zero sum, exact)"
         return f"proved: quasi-separable ({len(self.rows)} rows of zero sum, weights, exact)"
-
-
-def proves_partition(problem: SignedProblem, claim: Partition) -> bool:
-    """Check every part of the claim exactly, except the fingerprint of the data."""
-    return proved_signs(problem, claim) is not None
 
 
 def proved_signs(problem: SignedProblem, claim: Partition) -> np.ndarray | None:
@@ -122,7 +107,7 @@ def _pinned(problem: SignedProblem, claim: Partition, tight: np.ndarray) -> bool
     rest[named] = False
     if claim.others and rest.any():
         outside = column_sums(problem.X[rest], problem.signs[rest])
-        return _cancel(part, claim.multipliers, (outside, claim.others))
+        return sums_to_zero(part, claim.multipliers, (outside, claim.others))
     width = problem.X.shape[1] + claim.intercept
     partial = claim.kind == "quasi" or modular_rank(part.X, claim.intercept) < width
     return not (rest.any() and partial) and proves_gordan(part, claim.multipliers)
@@ -144,12 +129,8 @@ def is_witness(problem: SignedProblem, rows: Integers, multipliers: Integers) ->
 
 def proves_gordan(part: SignedProblem, multipliers: Integers) -> bool:
     """Whether the positive multiples of all rows of a problem sum to zero."""
-    nothing = [0] * part.dimension
-    return min(multipliers, default=0) > 0 and _cancel(part, multipliers, (nothing, 0))
-
-
-def _cancel(part: SignedProblem, multipliers: Integers, rest: tuple[Any, int]) -> bool:
-    return sums_to_zero(part.X, part.signs, multipliers, part.fit_intercept, rest)
+    nothing = [0] * part.dimension, 0
+    return min(multipliers, default=0) > 0 and sums_to_zero(part, multipliers, nothing)
 
 
 def margin_signs(problem: SignedProblem, weights: Integers) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How far a multinomial machine is from the best there is, proved from the data alone.
+"""How far a multinomial model is from the optimum, proved from the data alone.
 
 The objective at (w, b) bounds the optimum from above, and the dual objective at any probabilities
 that fit bounds it from below (weak duality):
@@ -16,25 +16,52 @@ and what its sums lack of r = 0 a small share t of one and the same distribution
 
 Entropy is concave, so H(q'_i) >= (1 - t) H(q_i), and u'_k = (1 - t) u_k + t (sum of class k) -
 t v_k (sum of all). So the certificate of a million rows and a thousand classes is the model itself.
+
+In one pass over the data row i gives every class but its own the probability q_ik of softmax, as
+the machine rounds it, and its own class what is left of 1. Any such numbers are a dual point if
+they leave something of 1, which is checked: so only what is summed from them has an error. Sums err
+by the plain bound of `enclosed_sums`; exp and log are trusted to `TRUSTED` units, for there are as
+many values as rows and classes.
+
+Rows may be NumPy's, SciPy's sparse, or on a device (torch): they are met with operators and a few
+functions that have the same names in both libraries, where they lie, in float64.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from separatrix._device import on_host
-from separatrix.certificates.enclosure import Enclosure, sum_of
+from separatrix._device import on_host, torch_module
+from separatrix._sparse import sparse as sp
+from separatrix.certificates.enclosed_functions import TRUSTED_UNITS, exp, require_functions
+from separatrix.certificates.enclosed_sums import blocks, dot_error
+from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, Enclosure, sum_of
+from separatrix.certificates.multiclass_gap import WeightsByClass
 from separatrix.certificates.objective_bounds import NOTHING, half_square, penalty_of_biases
-from separatrix.certificates.softmax_pass import SoftmaxPass, softmax_pass
 from separatrix.certificates.two_bounds import Found
-from separatrix.certificates.weights_by_class import WeightsByClass
+from separatrix.problem.device_rows import on_device
 from separatrix.problem.signed import as_matrix
 
-__all__ = ["SoftmaxGap"]
+_ENTRIES_AT_A_TIME = 1 << 18
+_SPARSE_ENTRIES = 1 << 22
+_DEVICE_ENTRIES = 1 << 26
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxPass:
+    """What one pass tells, with a_ik = c_i (1[k = y_i] - q_ik) and a centre m."""
+
+    losses: np.ndarray  # from above
+    entropies: np.ndarray  # from below
+    pulls: Enclosure  # sum_i a_ik (x_i - m), d x K
+    excess: Enclosure  # sum_i a_ik
+    all_rows: Enclosure  # sum_i c_i (x_i - m)
+    members: Enclosure  # the same over each class, d x K
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,27 +82,61 @@ class SoftmaxGap(WeightsByClass):
         penalty, costs = self._penalty, self.costs
         for by_column in (False, True):
             with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
-                enclosed = softmax_pass(
-                    X, codes, costs, self._W, self._biases, penalty == 0.0, by_column, wide
-                )
+                enclosed = self.one_pass(X, codes, by_column, wide)
                 primal = self._primal(Enclosure(np.zeros(len(codes)), enclosed.losses))
                 if penalty == 0.0:
                     dual = _mended_dual(enclosed, codes, costs, wide)
-                else:
-                    dual = _plain_dual(enclosed, costs, penalty)
+                else:  # that of softmax itself
+                    dual = _gain(enclosed, costs) - half_square(enclosed.pulls)
+                    if penalty:
+                        dual = dual - penalty_of_biases(enclosed.excess, penalty)
             yield Found(primal, dual.at_least(0.0))  # no loss is below 0
+
+    def one_pass(
+        self, X: Any, codes: np.ndarray, by_column: bool, wide: float = 1.0
+    ) -> SoftmaxPass:
+        """Return what weights and biases come to on the data, in float64.
+
+        Errors are bounded for every class by itself where it says `by_column`, else by the largest
+        size of an entry for all classes, which is cheaper; and made `wide` times as large.
+        """
+        require_functions()
+        n, K = X.shape[0], len(self.weights)
+        xp, put = _home(X)
+
+        def sizes_of(factors: Any) -> Any:
+            return abs(factors) if by_column else xp.amax(abs(factors), axis=1)[:, None]
+
+        weights, biases = put(self._W), put(self._biases)
+        weight_sizes, bias_sizes = sizes_of(weights), sizes_of(biases[None])
+        centred = self._penalty == 0.0 and not sp.issparse(X)
+        centre = put(_mean(X, xp, n)) if centred else None
+        losses, entropies, is_feasible = np.empty(n), np.empty(n), True
+        sums: list[Enclosure] = []
+        for rows, block in _blocks(X, xp, K):
+            own, cost, sizes = put(codes[rows]), put(self.costs[rows]), _sizes(block)
+            reach = xp.amax(sizes @ weight_sizes + bias_sizes, axis=1)
+            # Scores are rounded again where the own one is taken off, and the largest.
+            far = dot_error(_most_entries(block) + 8.0, reach)
+            at = put(np.arange(len(codes[rows]))), own
+            shares, loss, entropy, others = _tile(xp, block, at, cost, weights, biases)
+            losses[rows] = _from_above(_back(loss), _back(far), K, wide)
+            entropies[rows], fits = _from_below(_back(entropy), _back(others), K)
+            is_feasible &= fits
+            if centre is not None:
+                block = block - centre
+                sizes = abs(block)
+            found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares), wide)
+            sums = [a + b for a, b in zip(sums, found, strict=True)] if sums else found
+        if not is_feasible:
+            sums[0] = Enclosure.around(sums[0].middle, math.inf)
+        return SoftmaxPass(losses, entropies, *sums)
 
 
 def _gain(enclosed: SoftmaxPass, costs: np.ndarray) -> Enclosure:
     """Bound sum_i c_i H(q_i) from below; no entropy is below 0."""
     entropies = np.where(np.isnan(enclosed.entropies), 0.0, np.maximum(enclosed.entropies, 0.0))
     return sum_of(lambda h, c: h * c, Enclosure.exact(entropies), costs)
-
-
-def _plain_dual(enclosed: SoftmaxPass, costs: np.ndarray, penalty: float | None) -> Enclosure:
-    """Enclose the dual objective of softmax itself: no bias, or one that costs."""
-    value = _gain(enclosed, costs) - half_square(enclosed.pulls)
-    return value - penalty_of_biases(enclosed.excess, penalty) if penalty else value
 
 
 def _mended_dual(
@@ -93,18 +154,151 @@ def _mended_dual(
     if wide != 1.0:
         # Sums added up otherwise may be known better, and be mended by a smaller share.
         share = Enclosure(np.minimum(share.low, max(0.0, float(shares.low.max()))), share.high)
-    return _dual_with_share(enclosed, costs, share, masses)
-
-
-def _dual_with_share(
-    enclosed: SoftmaxPass, costs: np.ndarray, share: Enclosure, masses: Enclosure
-) -> Enclosure:
-    """Enclose it where this share of every row's probabilities is given to the class means."""
     rest = 1.0 - share
-    mix = (masses * share + enclosed.excess * rest) / masses.sum()  # t v_k
+    mix = (masses * share + excess * rest) / masses.sum()  # t v_k
 
     def squares(pulls: Enclosure, members: Enclosure, rows: Enclosure) -> Enclosure:
         return (pulls * rest + members * share - rows[:, None] * mix).square()
 
     spent = sum_of(squares, enclosed.pulls, enclosed.members, enclosed.all_rows).halved()
     return _gain(enclosed, costs) * rest - spent
+
+
+def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[Any, Any, Any, Any]:
+    """Return a (rows x K), and as computed: losses, entropies of the others, and their sums."""
+    K = W.shape[1]
+    scores = block @ W
+    scores += bias
+    scores -= scores[own][:, None]
+    scores[own] = -math.inf
+    top = xp.amax(scores, axis=1)
+    top = xp.where(top > 0.0, top, 0.0 * cost)
+    scores -= top[:, None]
+    parts = xp.exp(scores)
+    beside = parts.sum(axis=1)
+    whole = beside + xp.exp(-top)
+    loss = xp.where(top > 0.0, top + xp.log(whole), xp.log1p(beside))
+    # Divided by more than their sum, the others never take all of 1 and more.
+    parts *= (1.0 / (whole + dot_error(2.0 * K + TRUSTED_UNITS, whole)))[:, None]
+    others = parts.sum(axis=1)
+    scores = xp.log(xp.maximum(parts, xp.full_like(parts[:1, :1], LEAST)), out=scores)
+    scores *= parts  # p log p; of p = 0 it is 0
+    entropy = -scores.sum(axis=1)
+    parts *= -cost[:, None]
+    parts[own] = cost * others
+    return parts, loss, entropy, others
+
+
+def _from_above(losses: np.ndarray, off: np.ndarray, K: int, wide: float) -> np.ndarray:
+    """Return losses that scores off by so much do not exceed.
+
+    A computed loss is a logarithm of K powers, and lacks a least number for every power that
+    vanished. With every score off by e it grows by 2e at most, and to e^(2e) of itself at most.
+    """
+    lost = wide * dot_error(4.0 * (K + TRUSTED_UNITS), abs(losses))
+    true = Enclosure.around(losses, lost).at_least(0.0)
+    twice = Enclosure.exact(off) * (2.0 * wide)
+    grown = (true + twice).at_most(true * exp(twice)).high
+    return np.where(np.isfinite(grown), grown, math.inf)
+
+
+def _from_below(entropy: np.ndarray, others: np.ndarray, K: int) -> tuple[np.ndarray, bool]:
+    """Return entropies from below, and whether no row's other classes take more than all of 1.
+
+    A computed entropy is a sum of K products with a logarithm; the own class has q = 1 - others.
+    """
+    taken = Enclosure.around(others, dot_error(float(K), others)).at_least(0.0)
+    own = _own_entropy(taken.low).at_most(_own_entropy(taken.high))  # it is concave
+    rest = Enclosure.around(entropy, dot_error(K + TRUSTED_UNITS, entropy))
+    return (rest + own).low, bool((taken.high <= 1.0).all())
+
+
+def _own_entropy(others: np.ndarray) -> Enclosure:
+    """Enclose -q log q for q = 1 - others."""
+    left = np.minimum(others, 1.0)
+    found = -(1.0 - left) * np.log1p(-np.where(left < 1.0, left, 0.0))
+    return Enclosure.around(found, dot_error(TRUSTED_UNITS + 3.0, found))
+
+
+def _sums(
+    xp: Any, block: Any, sizes: Any, own: Any, cost: Any, shares: Any, share_sizes: Any, wide: float
+) -> list[Enclosure]:
+    """Enclose the sums of one block: `pulls`, `excess`, `all_rows`, `members`.
+
+    The share of a row's own class is a rounded sum of K terms, the others are rounded products, and
+    a centred row is rounded once. A product that vanished is as good as a least normal number.
+    """
+    height, rounded = float(block.shape[0]), shares.shape[1] + 3.0
+
+    def around(value: Any, size: Any, terms: float) -> Enclosure:
+        return Enclosure.around(_back(value), wide * _back(dot_error(terms, size)))
+
+    pulls = block.T @ shares, sizes.T @ (share_sizes + LEAST_NORMAL)
+    excess = shares.sum(axis=0), abs(shares).sum(axis=0) + height * LEAST_NORMAL
+    found = [around(*pulls, height + rounded), around(*excess, height + rounded)]
+    members, reach = _class_sums(xp, block, own, cost, shares), sizes.T @ cost
+    found.append(around(members.sum(axis=0), reach, height + rounded))
+    return [*found, around(members.T, reach[:, None], height + 1.0)]
+
+
+def _class_sums(xp: Any, block: Any, own: Any, cost: Any, room: Any) -> Any:
+    """Return sum c_i x_i over each class, K x d; `room` (rows x K) is written over."""
+    K = room.shape[1]
+    if xp is np:
+        marks = sp.csr_array((cost, (own, np.arange(len(own)))), shape=(K, len(own)))
+        sums = marks @ block
+        return np.asarray(sums.toarray() if sp.issparse(sums) else sums)
+    # A product with ones in their places is many times faster there than adding row by row.
+    room.zero_()
+    room[xp.arange(len(own), device=own.device), own] = cost
+    return (block.T @ room).T
+
+
+def _sizes(block: Any) -> Any:
+    """Return absolute entries; sparse rows without a negative one are their own."""
+    return block if sp.issparse(block) and not block.data.min(initial=0.0) < 0.0 else abs(block)
+
+
+def _most_entries(block: Any) -> float:
+    """Return how many entries the fullest row has.
+
+    Zeros round nothing: the same rows stored densely have the same bound.
+    """
+    if sp.issparse(block):
+        return float(np.diff(block.indptr).max(initial=0))
+    if isinstance(block, np.ndarray) and np.count_nonzero(block) < 0.9 * block.size:
+        return float(np.count_nonzero(block, axis=1).max(initial=0))
+    return float(block.shape[1])
+
+
+def _mean(X: Any, xp: Any, n: int) -> np.ndarray:
+    """Return about the mean of the rows: any centre is right, and a near one loses no digits."""
+    sums = [_back(block.sum(axis=0)) for _, block in _blocks(X, xp, 1)]
+    mean = np.sum(sums, axis=0) / max(n, 1)
+    return np.where(np.isfinite(mean), mean, 0.0)
+
+
+def _blocks(X: Any, xp: Any, K: int) -> Iterator[tuple[slice, Any]]:
+    """Yield blocks of rows in float64, on the device where they lie."""
+    n, d = X.shape
+    if xp is np:
+        entries = _SPARSE_ENTRIES if sp.issparse(X) else _ENTRIES_AT_A_TIME
+        yield from blocks(X, max(1, entries * d // max(d, K)))
+        return
+    step = max(1, _DEVICE_ENTRIES // max(d, K))
+    for begin in range(0, n, step):
+        rows = slice(begin, min(n, begin + step))
+        yield rows, X[rows].to(dtype=xp.float64)
+
+
+def _home(X: Any) -> tuple[Any, Any]:
+    """Return the library whose arrays X are, and what puts an array beside X."""
+    if not on_device(X):
+        return np, lambda array: array
+    xp = torch_module()
+    return xp, lambda array: xp.asarray(array, device=X.device)
+
+
+def _back(array: Any) -> np.ndarray:
+    """Return the array as NumPy's, in this machine's memory."""
+    return np.asarray(array if isinstance(array, np.ndarray) else array.cpu().numpy())

@@ -2,7 +2,8 @@
 
 The least objective lies between `dual` and `primal`. `proved` finds both bounds from the data;
 `check` finds them again, in one and the same way for all kinds. A kind adds its points, what they
-must be (`require_sound`), and how they bound the objective (`_found`).
+must be (`require_sound`), and how they bound the objective (`_found`). Several models, one a class
+or one a pair of classes, have one certificate each (`EachMachine`, `PartProofs`).
 """
 
 from __future__ import annotations
@@ -10,18 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from separatrix._device import on_host
-from separatrix.certificates.about_data import Written
+from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.checker import CLAIMS, Refused
+from separatrix.checker import Refused
 from separatrix.problem.signed import as_matrix
-
-__all__ = ["SLACK", "WIDE", "EachMachine", "Found", "TwoBounds", "are_floats", "require", "stated"]
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.
 SLACK = 1e-12
@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TwoBounds(Written):
+class TwoBounds(Written, AboutData):
     """The least objective lies between `dual` and `primal`: proved, rounding included.
 
     `costs` are C times each row's weight. A claim without a name, `data_sha256`, is about any data
@@ -86,21 +86,22 @@ class TwoBounds(Written):
         if "n_features" not in points:
             points["n_features"] = X.shape[1]
         claim = cls(n_rows=len(sides), **points)
-        found = claim._tried(
-            X, sides, cls._wide if slack else 1.0, lambda found: _is_enough(found, tol, slack)
-        )
-        primal, dual = stated(found.primal, found.dual, slack)
-        return replace(claim, primal=primal, dual=dual, **found.shown())
+        for found in claim._found(X, sides, cls._wide if slack else 1.0):
+            if _is_enough(found, tol, slack):
+                break
+        return claim.stating(found.primal, found.dual, slack, **found.shown())
+
+    def stating(self, primal: Enclosure, dual: Enclosure, slack: float, /, **shown: Any) -> Self:
+        """Return the claim with these bounds, wider by a share of the objective."""
+        above, below = float(primal.high), float(dual.low)
+        if math.isfinite(above):
+            # To round a number that grew, or one that fell, never crosses where it came from.
+            above, below = above * (1.0 + slack), below - slack * above
+        return replace(self, primal=above, dual=below, **shown)
 
     def _found(self, X: Any, sides: Any, wide: float) -> Iterator[Found]:
         """Yield both objectives, enclosed from the data by one way to sum after another."""
         raise NotImplementedError
-
-    def _tried(self, X: Any, sides: Any, wide: float, is_enough: Callable[[Found], bool]) -> Found:
-        for found in self._found(X, sides, wide):
-            if is_enough(found):
-                break
-        return found
 
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove the claim again from the data; other data are refused."""
@@ -154,21 +155,21 @@ class TwoBounds(Written):
         """Whether bounds found anew are within those claimed."""
         if not (self.holds and self.dual <= self.primal):
             return False
-        return self._is_within(self._tried(X, sides, 1.0, self._is_decided_by))
+        for found in self._found(X, sides, 1.0):
+            if self._is_within(found):
+                return True
+            if found.primal.low > self.primal or found.dual.high < self.dual:
+                break  # the claim is false
+        return False
 
     def _is_within(self, found: Found) -> bool:
         """Whether enclosures prove bounds claimed that do not cross."""
         above, below = self.primal, self.dual
         return bool(found.primal.high <= above and found.dual.low >= below and below <= above)
 
-    def _is_decided_by(self, found: Found) -> bool:
-        """Whether enclosures decide the claim: it is found again, or it is false."""
-        false = found.primal.low > self.primal or found.dual.high < self.dual
-        return self._is_within(found) or bool(false)
-
     def claim(self) -> dict[str, Any]:
         """Return the fields of the claim: one cost where all are the same, no multiplier of 0."""
-        claim: dict[str, Any] = {name: getattr(self, name, None) for name in CLAIMS[self.kind][1]}
+        claim = super().claim()
         claim["costs"] = self.costs[:1] if (self.costs == self.costs[0]).all() else self.costs
         if claim.get("rows", 0) is None:  # there is a multiplier for every row
             rows = np.flatnonzero(self.multipliers)  # type: ignore[attr-defined]
@@ -229,15 +230,6 @@ def costs_agree(costs: np.ndarray) -> bool:
     return bool(hard.all() or not hard.any())
 
 
-def stated(primal: Enclosure, dual: Enclosure, slack: float) -> tuple[float, float]:
-    """Return a bound from above and one from below, wider by a share of the objective."""
-    above, below = float(primal.high), float(dual.low)
-    if not math.isfinite(above):
-        return above, below
-    # To round a number that grew, or one that fell, never crosses where it came from.
-    return above * (1.0 + slack), below - slack * above
-
-
 def _is_enough(found: Found, tol: float, slack: float) -> bool:
     """Whether a tighter and dearer way to sum is not worth trying.
 
@@ -251,3 +243,59 @@ def _is_enough(found: Found, tol: float, slack: float) -> bool:
     if above - float(primal.low) + (float(dual.high) - below) <= SLACK * above:
         return True
     return not found.is_next_cheap and float(primal.low) - float(dual.high) > tol * above
+
+
+@dataclass(frozen=True, eq=False)
+class PartProofs:
+    """One certificate a model: of class b against class a, or against all others where a is -1.
+
+    A model that has none has None here, and then the whole does not hold.
+    """
+
+    parts: tuple[Any, ...]
+    sides: tuple[tuple[int, int], ...]
+    classes: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every model has a claim."""
+        return all(part is not None and bool(part.holds) for part in self.parts)
+
+    @property
+    def missing(self) -> int:
+        """How many models have no certificate."""
+        return sum(part is None for part in self.parts)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove the claim of every model again, from its own rows."""
+        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
+        if tuple(str(name) for name in classes) != self.classes or self.missing:
+            return False
+        if self.sides not in _ways(len(classes)) or len(self.parts) != len(self.sides):
+            return False
+        return parts_hold(self.parts, self.sides, X, codes)
+
+    def __str__(self) -> str:
+        """Say in one sentence what is proved."""
+        if self.missing:
+            return f"not proved: {self.missing} of {len(self.parts)} models have no certificate"
+        if not self.holds:
+            return next(str(part) for part in self.parts if not part.holds)
+        first = str(self.parts[0]).removeprefix("proved: ")
+        return f"proved of each of the {len(self.parts)} models; of the first: {first}"
+
+
+def parts_hold(parts: Any, sides: Any, X: Any, codes: np.ndarray) -> bool:
+    """Prove the claim of every part again, from its own rows and sides."""
+    X = as_matrix(X)
+    for part, (a, b) in zip(parts, sides, strict=True):
+        rows = slice(None) if a < 0 else np.flatnonzero((codes == a) | (codes == b))
+        if not part.check(X[rows], (codes[rows] == b).astype(np.int64)):
+            return False
+    return True
+
+
+def _ways(n_classes: int) -> tuple[Any, ...]:
+    """Return the pairs of each class against the rest, and of each class against each other."""
+    each = tuple(combinations(range(n_classes), 2))
+    return (((-1, 1),) if n_classes == 2 else tuple((-1, b) for b in range(n_classes))), each

@@ -16,13 +16,8 @@ from typing import Any, NamedTuple
 from . import codec
 from .codec import Claim, Refused
 from .exact import Data, margins
-from .separation import weight_vectors
-from .witnesses import WITNESS, refuse_sum
+from .separation import refuse_sum, weight_vectors
 
-FIELDS = {"errors": codec.count, "lower": codec.count, "unit": codec.integers_of}
-FIELDS |= {"sample_weight_sha256": codec.text}
-FIELDS |= {"by": codec.one_of("witnesses", "cells", "nothing")}
-FIELDS |= {"witnesses": codec.many(codec.record("a witness", WITNESS))}
 Point = tuple[int, ...]
 
 
@@ -38,9 +33,6 @@ def cases(value: Any) -> Claim | None:
 def _load(value: Any) -> tuple[int, int]:
     witness, amount = codec.many(codec.anything)(value)
     return codec.count(witness), codec.integer(amount)
-
-
-FIELDS |= {"tree": cases}
 
 
 def check_errors(data: Data, claim: Claim, intercept: bool) -> str:

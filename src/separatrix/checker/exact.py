@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import islice, pairwise, repeat
 from operator import mul, or_
+from typing import Any
 
 from .codec import Refused
 
@@ -148,7 +149,9 @@ def margins(data: Data, weights: Sequence[Sequence[int]], intercept: bool) -> It
                 yield scores[code] - score
 
 
-def distinct(rows: Sequence[int], among: int) -> None:
-    """Refuse row numbers that are not different numbers of rows."""
+def distinct(rows: Sequence[int], values: Sequence[Any], among: int) -> None:
+    """Refuse row numbers that are not different numbers of rows, with a value each."""
+    if len(rows) != len(values):
+        raise Refused("rows and multipliers must be of one length")
     if len(set(rows)) != len(rows) or any(row >= among for row in rows):
         raise Refused("a row is named twice, or is no row of the data")

@@ -1,67 +1,109 @@
-"""Which kind of claim is checked by what, and what every certificate must say of its data."""
+"""Every kind of claim: what checks it, its fields, and what all say of their data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from . import (
-    codec,
-    errors,
-    gaps,
-    kernel_separation,
-    kernels,
-    many_classes,
-    separation,
-    squares,
-    witnesses,
-)
-from .codec import Claim, Reader, Refused, refusing
+from . import codec, errors, gaps, kernels, separation, squares
+from .codec import Claim, Reader, Refused, refusing, same_label
 from .exact import Data
-from .labels import same_label
 
 FORMAT = "separatrix-certificate-1"
-# What checks a claim, the fields it must have, and those it may have.
-CLAIMS: dict[str, tuple[Callable[[Data, Claim, bool], str], dict[str, Reader], dict[str, Reader]]]
+COUNTS, TEXTS = codec.many(codec.count), codec.many(codec.text)
+INTEGERS, NUMBERS = codec.many(codec.integer), codec.many(codec.number)
+VECTORS = codec.many(NUMBERS)
+# How a field is read, whatever the kind; all others are numbers, or are read as their kind says.
+READERS: dict[str, Reader] = {"rows": COUNTS, "rivals": COUNTS, "costs": codec.many(codec.cost)}
+READERS |= {"multipliers": NUMBERS, "biases": NUMBERS, "shares": NUMBERS, "weights": VECTORS}
+READERS |= {"directions": VECTORS, "integers": INTEGERS, "others": codec.integer}
+READERS |= {"positive": codec.count, "negative": codec.whole, "curved": codec.flag}
+READERS |= {"smallest": codec.share, "right": codec.count, "errors": codec.count}
+
+
+Kind = tuple[Callable[[Data, Claim, bool], str], dict[str, Reader], dict[str, Reader]]
+
+
+def fields(names: str, **readers: Reader) -> dict[str, Reader]:
+    """Return the fields of these names, with their readers."""
+    known = READERS | readers
+    return {name: known.get(name, codec.number) for name in names.split()}
+
+
+def _kind(check: Any, must: str, may: str = "", **readers: Reader) -> Kind:
+    """Return what checks a claim, the fields it must have, and those it may have."""
+    return check, fields(must, **readers), fields(may, **readers)
+
+
+KERNELS = codec.one_of("linear", "poly", "rbf", "sigmoid", "precomputed", "callable")
+KERNEL = fields("name gamma degree coef0", name=KERNELS, degree=codec.count)
+READERS["kernel"] = codec.record("the kernel", KERNEL)
+WITNESS = fields("rows multipliers", multipliers=INTEGERS)
+MODEL = "loss positive costs bias_penalty ridge weights rows multipliers primal dual"
+GAP = _kind(
+    gaps.check_duality_gap,
+    MODEL,
+    loss=codec.one_of("hinge", "squared_hinge", "logistic"),
+    weights=NUMBERS,
+)
 CLAIMS = {
-    "separation": (
-        separation.check_separation, {}, {"weights": codec.vectors, "integers": codec.integers_of}
-    ),
-    "margin-bounds": (separation.check_margin_bounds, separation.BOUNDS, {}),
-    "gordan": (witnesses.check_gordan, witnesses.WITNESS, {}),
-    "overlap": (witnesses.check_overlap, witnesses.OVERLAP, {}),
-    "quasi": (witnesses.check_quasi, witnesses.QUASI, {}),
-    "errors": (
+    "separation": _kind(separation.check_separation, "", "weights integers"),
+    "margin-bounds": _kind(separation.check_margin_bounds, "weights lower upper rows multipliers"),
+    "gordan": (separation.check_gordan, WITNESS, {}),
+    "overlap": (separation.check_overlap, WITNESS | fields("others"), {}),
+    "quasi": (separation.check_quasi, WITNESS | fields("others integers"), {}),
+    "errors": _kind(
         errors.check_errors,
-        errors.FIELDS,
-        {"weights": codec.numbers, "integers": codec.integers_of},
+        "errors lower unit sample_weight_sha256 by witnesses tree",
+        "weights integers",
+        weights=NUMBERS,
+        lower=codec.count,
+        unit=INTEGERS,
+        sample_weight_sha256=codec.text,
+        by=codec.one_of("witnesses", "cells", "nothing"),
+        witnesses=codec.many(codec.record("a witness", WITNESS)),
+        tree=errors.cases,
     ),
-    "duality-gap": (gaps.check_duality_gap, gaps.FIELDS, {}),
-    "scaled-gap": (gaps.check_scaled_gap, gaps.SCALED, {}),
-    "multiclass-gap": (
-        many_classes.check_multiclass_gap, many_classes.FIELDS | many_classes.NAMED, {}
+    "duality-gap": GAP,
+    "scaled-gap": _kind(
+        gaps.check_scaled_gap,
+        "exponents machines",
+        exponents=codec.many(codec.whole),
+        machines=codec.many(codec.record("a model", GAP[1])),
     ),
-    "softmax-gap": (many_classes.check_softmax_gap, many_classes.FIELDS, {}),
-    "kernel-gap": (kernels.check_kernel_gap, kernels.FIELDS, {}),
-    "kernel-multiclass-gap": (kernels.check_kernel_multiclass_gap, kernels.DIRECT, {}),
-    "kernel-separation": (
-        kernel_separation.check_kernel_separation,
-        kernel_separation.FIELDS,
-        kernel_separation.BOUNDS,
+    "multiclass-gap": _kind(
+        gaps.check_multiclass_gap, "costs bias_penalty weights primal dual rows rivals multipliers"
     ),
-    "kernel-overlap": (
-        kernel_separation.check_kernel_overlap, kernel_separation.OVERLAP, {}
+    "softmax-gap": _kind(gaps.check_softmax_gap, "costs bias_penalty weights primal dual"),
+    "kernel-gap": _kind(
+        kernels.check_kernel_gap,
+        "kernel positive negative costs bias rows multipliers curved smallest primal dual "
+        "violation",
     ),
-    "least-squares": (squares.check_least_squares, squares.LEAST_SQUARES, {}),
-    "fisher": (squares.check_fisher, squares.FISHER, {}),
-    "fisher-directions": (squares.check_fisher_directions, squares.DIRECTIONS, {}),
-}  # fmt: skip
+    "kernel-multiclass-gap": _kind(
+        kernels.check_kernel_multiclass_gap,
+        "kernel costs biases rows rivals multipliers smallest primal dual",
+    ),
+    "kernel-separation": _kind(
+        kernels.check_kernel_separation, "kernel bias rows shares right", "lower upper"
+    ),
+    "kernel-overlap": _kind(
+        kernels.check_kernel_overlap, "kernel positive negative rows multipliers margin"
+    ),
+    "least-squares": _kind(squares.check_least_squares, "ridge weights objective least gap"),
+    "fisher": _kind(squares.check_fisher, "weights ratio bound", weights=NUMBERS),
+    "fisher-directions": _kind(
+        squares.check_fisher_directions,
+        "weights lower upper moved directions",
+        lower=NUMBERS,
+        upper=NUMBERS,
+    ),
+}
 SCALED = "separation", "margin-bounds", "gordan", "overlap", "quasi"  # decimals times 10**k
-TEXTS = codec.many(codec.text)
 ABOUT: dict[str, Reader] = {"rows": codec.count, "features": codec.count, "intercept": codec.flag}
 ABOUT |= {"classes": TEXTS, "sha256": codec.text}
 OF_A_FILE: dict[str, Reader] = {"columns": TEXTS, "target": codec.text, "zero_based": codec.flag}
-OF_A_FILE |= {"decimals": codec.counts}
+OF_A_FILE |= {"decimals": COUNTS}
 
 
 def about(certificate: Any) -> Claim:

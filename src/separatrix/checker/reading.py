@@ -20,17 +20,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from .codec import Claim, Refused
+from .codec import NUMBER, Claim, Refused, in_order, same_label
 from .exact import Data, Row
-from .labels import NUMBER, in_order, same_label
 
 USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category", "income", "type")
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 VERIFY = "separatrix verify CERTIFICATE DATA reads such files"
 _LONGEST_LINE, _LARGEST_INDEX = 1 << 26, 2**31
 _PLAIN = frozenset("0123456789+-.eE")
-
 Cells = list[tuple[int, str]]  # column number and text
+Read = tuple[list[str], list[Cells], int, list[str]]
 
 
 class Unreadable(Refused):
@@ -118,9 +117,6 @@ def number(text: str, places: int | None) -> float:
     if exact.denominator != 1 or abs(exact) > 2**53:
         raise Refused(f"{text[:40]} times 10**{places} is not an integer below 2**53")
     return float(exact)
-
-
-Read = tuple[list[str], list[Cells], int, list[str]]
 
 
 def _libsvm(lines: Iterable[str], options: Namespace, about: Claim) -> Read:

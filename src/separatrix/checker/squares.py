@@ -3,7 +3,8 @@
     f(W, b) = sum_i |W x_i + b - t_i|^2 + ridge |W|^2         t: signs of two classes, 1-of-K codes
     min f   = t't - g' G^-1 g,   G = A'A + ridge,   g = A't,   A the rows [1, x_i]
 
-The ratios of scatters above t are as many as the eigenvalues of S_B - t S_W above zero.
+The ratios of scatters above t are as many as the eigenvalues of S_B - t S_W above zero. Symmetric
+matrices of integers are eliminated without a fraction (Bareiss 1968).
 """
 
 from __future__ import annotations
@@ -14,15 +15,74 @@ from math import lcm
 from operator import mul
 from typing import NamedTuple
 
-from .codec import Claim, Reader, Refused, number, numbers, vectors
-from .elimination import Matrix, positive_eigenvalues, refuse_wide, rest
+from .codec import Claim, Refused
 from .exact import Data, integers, ratio, square
 
-LEAST_SQUARES: dict[str, Reader] = {"ridge": number, "weights": vectors, "objective": number}
-LEAST_SQUARES |= {"least": number, "gap": number}
-FISHER: dict[str, Reader] = {"weights": numbers, "ratio": number, "bound": number}
-DIRECTIONS: dict[str, Reader] = {"weights": vectors, "directions": vectors, "lower": numbers}
-DIRECTIONS |= {"upper": numbers, "moved": number}
+Matrix = list[list[int]]
+MOST_COLUMNS = 100  # numbers grow with every column that is eliminated
+
+
+def refuse_wide(columns: int) -> None:
+    """Refuse data whose matrix would take hours."""
+    if columns > MOST_COLUMNS:
+        raise Refused(f"elimination without rounding is done for {MOST_COLUMNS} columns at most")
+
+
+def rest(matrix: Matrix, size: int) -> tuple[list[list[Fraction]], int]:
+    """Return what is left of a matrix whose first `size` rows are eliminated, and their rank.
+
+    [[A, B], [B', C]] leaves C - B' A^-1 B. A must be positive semidefinite and B in its range: a
+    pivot of zero then has a row of zeros, which is passed over.
+
+    >>> rest([[2, 1], [1, 1]], 1)
+    ([[Fraction(1, 2)]], 1)
+    """
+    rows, before, rank = [row[:] for row in matrix], 1, 0
+    for k in range(size):
+        pivot = rows[k][k]
+        if pivot < 0 or (pivot == 0 and any(rows[k][k:])):
+            raise Refused("a scatter is not positive semidefinite, or leaves a target open")
+        if pivot == 0:
+            continue
+        rank += 1
+        top = rows[k]
+        for i in range(k + 1, len(rows)):
+            left = rows[i][k]
+            rows[i] = [(pivot * x - left * y) // before for x, y in zip(rows[i], top, strict=True)]
+        before = pivot
+    left_over = range(size, len(rows))
+    return [[Fraction(rows[i][j], before) for j in left_over] for i in left_over], rank
+
+
+def positive_eigenvalues(matrix: Matrix) -> tuple[int, int]:
+    """Return how many eigenvalues are above zero, and how many are zero (Sylvester's inertia).
+
+    >>> positive_eigenvalues([[0, 1], [1, 0]]), positive_eigenvalues([[1, 1], [1, 1]])
+    ((1, 0), (1, 1))
+    """
+    rows, before, above = [row[:] for row in matrix], 1, 0
+    while rows:
+        size = range(len(rows))
+        at = next((k for k in size if rows[k][k]), None)
+        if at is None:
+            pair = next(((i, j) for i in size for j in size if rows[i][j]), None)
+            if pair is None:
+                return above, len(rows)
+            at, other = pair
+            # A row and its column are added to others: the signs of eigenvalues stay.
+            rows[at] = [x + y for x, y in zip(rows[at], rows[other], strict=True)]
+            for row in rows:
+                row[at] += row[other]
+        top = rows.pop(at)
+        pivot = top.pop(at)
+        above += (pivot > 0) == (before > 0)
+        lefts = [row.pop(at) for row in rows]
+        rows = [
+            [(pivot * x - left * y) // before for x, y in zip(row, top, strict=True)]
+            for row, left in zip(rows, lefts, strict=True)
+        ]
+        before = pivot
+    return above, 0
 
 
 def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
@@ -67,11 +127,8 @@ def _least(data: Data, targets: list[list[int]], ridge: Fraction, intercept: boo
     for j in range(intercept, len(columns)):
         matrix[j][j] += top << (-2 * data.exponent)
     left, _ = rest(matrix, len(columns))
-    return (
-        sum((left[k][k] for k in range(len(targets))), Fraction(0))
-        / bottom
-        * (Fraction(1, 1 << -2 * data.exponent))
-    )
+    found = sum((left[k][k] for k in range(len(targets))), Fraction(0))
+    return found / bottom / (1 << -2 * data.exponent)
 
 
 def _dense(data: Data) -> Iterable[list[int]]:

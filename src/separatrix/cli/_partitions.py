@@ -63,7 +63,7 @@ def fitted(machine: Any, handle: Any, cluster: str | None) -> Any:
 def write(machine: Any, handle: Any, certificate: Path | None, out: Path | None) -> None:
     """Write the proof and the model."""
     from separatrix._write_aside import write_whole
-    from separatrix.certificates.json_form import json_pieces
+    from separatrix.certificates.about_data import json_pieces
 
     if certificate is not None:
         extra = {"zero_based": True} if handle.zero_based else {}

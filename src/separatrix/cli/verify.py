@@ -30,7 +30,7 @@ def verify(
     as_json: reading.AsJson = False,
 ) -> None:
     """Prove a certificate again from the data; exit with 1 if it is refused."""
-    from separatrix.certificates.any_kind import NOT_THESE, prove_again
+    from separatrix.certificates.reading import NOT_THESE, prove_again
     from separatrix.checker import Refused
     from separatrix.cli.separable import two_labels
     from separatrix.core.verdict import FORMAT as VERDICT_FORMAT

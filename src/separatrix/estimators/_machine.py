@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.certificates.later_name import LaterName
+from separatrix.certificates.canonical import LaterName
 from separatrix.core import machine as core
 from separatrix.core.checks import refuse_huge
 from separatrix.core.proving import first_tolerance

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.margin_bounds import check_margin_bounds
+from separatrix.certificates.separation import check_margin_bounds
 from separatrix.core.checks import one_of, positive, two_classes
 from separatrix.core.models import seed_of
 from separatrix.errors import DataError

@@ -14,9 +14,10 @@ from separatrix.certificates.errors import (
     LowerBound,
     certify_errors,
     errors_of,
+    locations,
+    whole_weights,
     wrong_rows,
 )
-from separatrix.certificates.row_weights import locations, whole_weights
 from separatrix.core.checks import positive, two_classes
 from separatrix.core.models import seed_of
 from separatrix.core.verdict import verdict_on

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import separatrix as sx
-from separatrix.certificates.novikoff import check_novikoff
+from separatrix.certificates.separation import check_novikoff
 from separatrix.lab.request import Request
 from separatrix.plots.player.columns import finite
 from separatrix.problem.signed import SignedProblem

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.any_kind import NOT_THESE, prove_again
+from separatrix.certificates.reading import NOT_THESE, prove_again
 from separatrix.checker import Refused
 from separatrix.core.verdict import Verdict
 from separatrix.report.study_settings import labels_of

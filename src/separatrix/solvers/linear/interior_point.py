@@ -78,6 +78,8 @@ def start(
         claims.begin(w, alpha)
         if state.gap <= tol or not len(claims.used):
             return state
+        if problem.is_hard and on_device(problem.X):
+            return state  # no steps are made there: nothing is claimed, and nothing proved
         rows, pairs, quadratic = claims.laid_out()
         begin = hard_run if problem.is_hard else centred_run
         state.memory.run = begin(rows, pairs, quadratic, problem.rows.fit_intercept)

@@ -132,22 +132,22 @@ def as_client(folder: str, here: str) -> None:
 
 def full_disk(here: Path) -> str:
     """Write a checkpoint on a device that is full; the old one must stand."""
-    from separatrix.solvers.linear.blocks import checkpoint
-    from separatrix.solvers.linear.blocks.newton import Point
+    from separatrix.solvers.linear.blocks import block_newton
+    from separatrix.solvers.linear.blocks.block_newton import Point
 
-    kept = checkpoint.Checkpoint(here / "full.npz", "key")
+    kept = block_newton.Checkpoint(here / "full.npz", "key")
     kept.save(Point(np.arange(3.0), 0.0, 7, pace=(0.3, np.inf)))
-    real = checkpoint.write_whole
+    real = block_newton.write_whole
 
     def no_space(path, contents):
         raise OSError(28, "No space left on device")
 
-    checkpoint.write_whole = no_space
+    block_newton.write_whole = no_space
     kept._written = -1e9
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         kept.save(Point(np.zeros(3), 0.0, 8, pace=(0.3, np.inf)))
-    checkpoint.write_whole = real
+    block_newton.write_whole = real
     stands = kept.load()
     return (
         f"warned: {bool(caught)}, the old one stands: {stands is not None and stands.updates == 7}"

@@ -36,8 +36,8 @@ def measured_pass(rows: int) -> tuple[float, dict[str, int]]:
     from separatrix.problem.blocks import Block, Posed
     from separatrix.problem.losses import CODES
     from separatrix.problem.signed import as_matrix
-    from separatrix.solvers.linear.blocks.local import LocalEngine
-    from separatrix.solvers.linear.blocks.newton import Run
+    from separatrix.solvers.linear.blocks.block_newton import Run
+    from separatrix.solvers.linear.blocks.passes import LocalEngine
 
     X, y = rows_of(rows)
     passes, seconds, total = {}, 0.0, 0.0

@@ -7,8 +7,15 @@ import pytest
 from scipy import sparse
 
 import separatrix._device as device
-from separatrix._device import Chunks, guarded, labels_from, on_host, resolve, rows_on
-from separatrix._device_precision import product_precision
+from separatrix._device import (
+    Chunks,
+    guarded,
+    labels_from,
+    on_host,
+    product_precision,
+    resolve,
+    rows_on,
+)
 from separatrix.errors import DataError, DeviceError
 from tests.torch_problems import CPU, torch
 

@@ -6,6 +6,7 @@
     labels_from(y, X, device)  y or weights as a NumPy array, refused from another device
     on_host(X)                 a tensor as a NumPy array; anything else as it is
     guarded(device)            out of memory and a lost device become one `DeviceError`
+    product_precision(fast)    whether float32 products on a GPU may be made in TF32
 
 Half precision is computed with as float32, which holds its numbers exactly; float64 stays.
 It is longer than other files because all that knows torch by name is to be found in one place.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -32,6 +34,7 @@ __all__ = [
     "labels_from",
     "needs_torch",
     "on_host",
+    "product_precision",
     "refuse_infinite",
     "resolve",
     "rows_on",
@@ -402,3 +405,42 @@ def _out_of_memory(text: str, device: Any) -> str:
         f"{device} ran out of memory: {needed}{free}. Nothing was kept. Free memory there, give X "
         "as a NumPy array or memory map (it is then brought over in pieces), or use device='cpu'."
     )
+
+
+# ---- whether float32 products may be made in TF32: one setting of the process, shared
+
+
+class _Requests:
+    """How many blocks, in any thread, ask for what; and what was set before the first of them."""
+
+    lock = threading.Lock()
+    fast = 0
+    exact = 0
+    before: Any = None
+
+
+@contextmanager
+def product_precision(fast: bool) -> Iterator[None]:
+    """Allow TF32 in float32 products on a GPU, or forbid it; what was set before comes back.
+
+    The setting is the process's: as long as any block forbids it, it is forbidden to all.
+    """
+    matmul = torch_module().backends.cuda.matmul
+    name = "fp32_precision" if hasattr(matmul, "fp32_precision") else "allow_tf32"  # before 2.9
+    kind = "fast" if fast else "exact"
+
+    def count(step: int) -> None:
+        with _Requests.lock:
+            if _Requests.fast + _Requests.exact == 0:
+                _Requests.before = getattr(matmul, name)
+            setattr(_Requests, kind, getattr(_Requests, kind) + step)
+            allowed = _Requests.exact == 0
+            setting = allowed if name == "allow_tf32" else "tf32" if allowed else "ieee"
+            nobody = _Requests.fast + _Requests.exact == 0
+            setattr(matmul, name, _Requests.before if nobody else setting)
+
+    count(1)
+    try:
+        yield
+    finally:
+        count(-1)

@@ -79,11 +79,11 @@ def test_completion_can_be_installed(tmp_path):
 
 IN_WAIT = ("sklearn.model_selection", "sklearn.metrics", "matplotlib", "torch", "dask", "starlette")
 IN_WAIT += (
-    "separatrix.solvers.linear.device.newton",
+    "separatrix.solvers.linear.device.newton_side_by_side",
     "separatrix.solvers.many_classes.crammer_singer",
 )
 IN_WAIT += (
-    "separatrix.solvers.linear.blocks.newton",
+    "separatrix.solvers.linear.blocks.block_newton",
     "separatrix.solvers.many_classes.multinomial",
 )
 

@@ -7,8 +7,7 @@ from tests.naive.separability import kind
 
 import separatrix as sx
 from separatrix.solvers.separability import ball_simplex
-from separatrix.solvers.separability.ball_simplex import alternative_in_balls
-from separatrix.solvers.separability.exact_simplex import alternative
+from separatrix.solvers.separability.ball_simplex import alternative, alternative_in_balls
 
 
 def spread(rng, rows, columns, bits=300):

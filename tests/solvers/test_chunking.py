@@ -15,6 +15,7 @@ from separatrix._compiled import is_interpreted
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.machine import KernelMachine
 from separatrix.solvers.kernels import chunking
+from separatrix.solvers.kernels.chunking import replay_pairs
 from separatrix.solvers.kernels.factored_kernel import solve_factored
 from separatrix.solvers.kernels.kernel_rows import CachedRows, WholeRows, kernel_rows, spans_of
 from separatrix.solvers.kernels.kernel_sources import (
@@ -23,7 +24,6 @@ from separatrix.solvers.kernels.kernel_sources import (
     SparseSource,
     source_of,
 )
-from separatrix.solvers.kernels.pair_replay import replay_pairs
 from separatrix.solvers.running.drive import Status, go_on
 
 KINDS = ["overlapping_gaussians", "integer_grid", "duplicate_rows", "opposite_duplicates"]

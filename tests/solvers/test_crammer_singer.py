@@ -10,8 +10,8 @@ from tests.problems_many import many
 
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.solvers.many_classes import crammer_singer, direct_interior_point
-from separatrix.solvers.many_classes.mass_claims import exactly_feasible, rebalance
-from separatrix.solvers.many_classes.mass_pass import project
+from separatrix.solvers.many_classes.class_claims import exactly_feasible, rebalance
+from separatrix.solvers.many_classes.class_pass import project
 from separatrix.solvers.running.drive import Status, go_on
 
 METHODS = [crammer_singer, direct_interior_point]

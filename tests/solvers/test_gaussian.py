@@ -13,11 +13,11 @@ from separatrix.errors import DataError
 from separatrix.solvers.closed_forms import gaussian
 from separatrix.solvers.closed_forms.gaussian import estimate_gaussians
 from separatrix.solvers.closed_forms.gaussian_tasks import (
+    QuadraticForm,
     minimax_threshold,
     neyman_pearson_threshold,
     ratio_law,
 )
-from separatrix.solvers.closed_forms.quadratic_form import QuadraticForm
 
 COVARIANCES = ["shared", "full", "diagonal"]
 EVEN = np.array([[0.0, 1.0], [1.0, 0.0]])

@@ -6,6 +6,7 @@ from scipy import sparse
 from tests.amounts import cases
 from tests.optional import shared_file
 from tests.problems import as_sparse, problem
+from tests.solvers import gram_run
 
 import separatrix as sx
 from separatrix.problem.losses import HINGE, LOGISTIC
@@ -33,7 +34,7 @@ def test_margins_and_lengths_are_kept(monkeypatch, small):
         w = back(v)
         np.testing.assert_allclose(posed.rows.margins(w), narrow.rows.margins(v), atol=1e-9)
         assert np.linalg.norm(w[1:]) == pytest.approx(np.linalg.norm(v[1:]), rel=1e-9)
-        np.testing.assert_allclose(back.into(w), v, atol=1e-9)
+        np.testing.assert_allclose(gram_run.into(back, w), v, atol=1e-9)
 
 
 @pytest.mark.parametrize("small", [gram._SMALL, 0], ids=["by QR", "by the Gram matrix"])
@@ -46,7 +47,7 @@ def test_same_optimum_as_without(monkeypatch, small):
             continue
         posed = wide_machine(seed, as_sparse(case.X), case.y_signs)
         direct, _ = solve(interior_point, posed, tol=1e-8)
-        state, status = solve(gram, posed, tol=1e-7, solver=interior_point)
+        state, status = solve(gram_run, posed, tol=1e-7, solver=interior_point)
         assert status is Status.OPTIMAL, case.name
         assert state.primal == pytest.approx(posed.primal(state.w), rel=1e-12)
         assert state.primal == pytest.approx(direct.primal, rel=2e-7)
@@ -55,9 +56,9 @@ def test_same_optimum_as_without(monkeypatch, small):
 def test_first_claim_goes_both_ways():
     case = problem(4, kind="fewer_rows_than_columns")
     posed = wide_machine(0, case.X, case.y_signs)
-    state, _ = solve(gram, posed, tol=1e-8, solver=interior_point)
+    state, _ = solve(gram_run, posed, tol=1e-8, solver=interior_point)
     first = (state.w, state.alpha)
-    again, status = solve(gram, posed, tol=1e-6, solver=interior_point, first=first)
+    again, status = solve(gram_run, posed, tol=1e-6, solver=interior_point, first=first)
     assert (status, again.updates) == (Status.OPTIMAL, 0)
 
 
@@ -65,11 +66,11 @@ def test_budgets_add_up():
     for seed in cases(20):
         case = problem(seed, kind="fewer_rows_than_columns")
         posed = wide_machine(seed, case.X, case.y_signs)
-        whole = gram.start(posed, tol=1e-9, solver=interior_point)
-        ones = gram.start(posed, tol=1e-9, solver=interior_point)
-        status = gram.advance(whole, 12)
+        whole = gram_run.start(posed, tol=1e-9, solver=interior_point)
+        ones = gram_run.start(posed, tol=1e-9, solver=interior_point)
+        status = gram_run.advance(whole, 12)
         for _ in range(12):
-            status_of_ones = gram.advance(ones, 1)
+            status_of_ones = gram_run.advance(ones, 1)
         assert status is status_of_ones
         assert whole.w.tobytes() == ones.w.tobytes()
         assert whole.alpha.tobytes() == ones.alpha.tobytes()
@@ -81,7 +82,7 @@ def test_hard_margin_of_the_colon_data():
     signs = np.where(labels == labels[0], 1.0, -1.0)
     for rows in (X, sparse.csr_array(X)):
         posed = MachineProblem(SignedProblem(rows, signs), np.full(len(signs), np.inf), HINGE)
-        state, status = solve(gram, posed, tol=1e-10, solver=interior_point)
+        state, status = solve(gram_run, posed, tol=1e-10, solver=interior_point)
         assert status is Status.OPTIMAL
         assert posed.rows.margins(state.w).min() >= 1.0
         # A bracket of 1e-10 in the objective is one of 5e-11 in the margin 1 / |w|.

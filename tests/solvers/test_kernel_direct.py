@@ -11,9 +11,8 @@ from tests.problems_many import many
 from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.problem.kernels import Kernel
 from separatrix.solvers.kernels import kernel_direct
-from separatrix.solvers.kernels.centred_rows import centred_rows
-from separatrix.solvers.kernels.factored_direct import solve_factored_direct
-from separatrix.solvers.kernels.kernel_rows import WholeRows
+from separatrix.solvers.kernels.factored_kernel import solve_factored_direct
+from separatrix.solvers.kernels.kernel_rows import WholeRows, centred_rows
 from separatrix.solvers.running.drive import Status, go_on
 
 KERNELS = [Kernel("rbf", 0.5), Kernel("poly", 0.5, 2, 1.0), Kernel("linear")]

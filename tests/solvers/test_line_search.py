@@ -5,7 +5,7 @@ from tests.amounts import cases
 
 from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import loss_values
-from separatrix.solvers.linear.line_search import best_step
+from separatrix.solvers.linear.row_terms import best_step
 
 
 def test_no_other_step_is_better():

@@ -182,7 +182,7 @@ class Machine(VotingModel):
     ) -> list[Fitted]:
         """Solve and prove every machine, a thread for each as far as there are cores."""
         if on_device(X) and len(problems) > 1:
-            from separatrix.solvers.linear.device.side_by_side import side_by_side
+            from separatrix.solvers.linear.device.newton_side_by_side import side_by_side
 
             tol = first_tolerance(problems[0], effort)
             firsts = side_by_side(problems, tol, firsts, effort.deadline)

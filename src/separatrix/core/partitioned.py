@@ -22,10 +22,15 @@ from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed
 from separatrix.problem.losses import CODES, NAMES
-from separatrix.solvers.linear.blocks.checkpoint import Checkpoint
-from separatrix.solvers.linear.blocks.claims import RowFacts, claimed_alpha, row_facts
-from separatrix.solvers.linear.blocks.local import LocalEngine
-from separatrix.solvers.linear.blocks.newton import Point, Run
+from separatrix.solvers.linear.blocks.block_newton import (
+    Checkpoint,
+    Point,
+    RowFacts,
+    Run,
+    claimed_alpha,
+    row_facts,
+)
+from separatrix.solvers.linear.blocks.passes import LocalEngine
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 

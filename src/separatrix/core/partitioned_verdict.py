@@ -34,7 +34,7 @@ from separatrix.problem.blocks import Block, Posed, Sums, folds_of_rows
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.linear.blocks.newton import Run
+from separatrix.solvers.linear.blocks.block_newton import Run
 from separatrix.solvers.separability.decide import Claim, decide
 
 __all__ = ["verdict_on_rows"]

@@ -34,7 +34,7 @@ def _laid_out(place: Any, X: Any, codes: Any, weights: Any, n_classes: int) -> A
     if place is None or not X.shape[1] <= min(X.shape[0], FORMED):
         return None
     from separatrix.problem.device_rows import DeviceRows
-    from separatrix.solvers.closed_forms.device_within import within_rows_on
+    from separatrix.solvers.closed_forms.device_sums import within_rows_on
 
     return within_rows_on(DeviceRows(X, place), codes, weights, n_classes)
 

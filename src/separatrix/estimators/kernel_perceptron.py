@@ -15,7 +15,7 @@ from separatrix.solvers.kernels.kernel_rows import kernel_rows
 from separatrix.solvers.running.drive import Status, go_on
 from separatrix.solvers.running.threads import one_thread
 from separatrix.solvers.updates import kernel_kozinec, kernel_perceptron
-from separatrix.solvers.updates.kernel_replay import KernelFrame, replay_rule
+from separatrix.solvers.updates.kernel_perceptron import KernelFrame, replay_rule
 
 __all__ = ["KernelKozinec", "KernelPerceptron"]
 

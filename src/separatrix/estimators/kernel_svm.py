@@ -31,7 +31,7 @@ from separatrix.estimators._kernel_base import KernelClassifier, brought_for_ker
 from separatrix.estimators._validate import row_weights, worked_on
 from separatrix.estimators.replay import numbered
 from separatrix.problem.kernel_direct import KernelDirect
-from separatrix.solvers.kernels import pair_replay
+from separatrix.solvers.kernels import chunking
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
@@ -290,7 +290,7 @@ class KernelSVM(KernelClassifier):
 
     # ---- replay
 
-    def _replay(self, X: Any, y: Any) -> Iterator[pair_replay.PairFrame]:
+    def _replay(self, X: Any, y: Any) -> Iterator[chunking.PairFrame]:
         """Return the start and every pair step that `fit` makes until it first looks for a proof.
 
         The machines of several classes follow one another.
@@ -307,12 +307,12 @@ class KernelSVM(KernelClassifier):
         hard = bool(np.isinf(self.C))
         rows = kernel_rows(self.kernel_, sorted_X, effort.cache_bytes, None, precise=hard)
 
-        def frames() -> Iterator[pair_replay.PairFrame]:
+        def frames() -> Iterator[chunking.PairFrame]:
             for number, task in enumerate(tasks):
                 machine = task.machine()
                 members = None if order is None else order[machine.members]
                 goal = first_goal(effort, self.kernel_, len(machine.signs))
-                run = pair_replay.replay_pairs(machine, rows, *goal)
+                run = chunking.replay_pairs(machine, rows, *goal)
                 yield from numbered(run, number, members, len(codes))
 
         return frames()

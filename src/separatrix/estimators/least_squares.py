@@ -151,7 +151,7 @@ class LeastSquares(LinearClassifier):
     def _found_on(self, place: Any, X: Any, T: np.ndarray, weights: np.ndarray) -> Solution | None:
         """Solve on a device, or return None where its method does not do."""
         from separatrix.problem.device_rows import DeviceRows
-        from separatrix.solvers.closed_forms.device_least_squares import least_squares_on
+        from separatrix.solvers.closed_forms.device_sums import least_squares_on
 
         rows = DeviceRows(X, place)
         return least_squares_on(rows, T, weights, self.ridge_, self.fit_intercept)

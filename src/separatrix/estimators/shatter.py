@@ -24,7 +24,7 @@ from separatrix.core.verdict import Witness, verdict_on
 from separatrix.errors import DataError
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
-from separatrix.solvers.separability.exact_simplex import alternative
+from separatrix.solvers.separability.ball_simplex import alternative
 
 __all__ = ["Labeling", "Shattering", "cover_count", "name_case", "shatter"]
 

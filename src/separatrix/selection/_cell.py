@@ -34,7 +34,7 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import Known, SignedProblem
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.selection.folds import Fold
-from separatrix.solvers.linear.device.side_by_side import side_by_side
+from separatrix.solvers.linear.device.newton_side_by_side import side_by_side
 from separatrix.solvers.running.drive import Status
 
 __all__ = ["Arrays", "Cancelled", "Facts", "Setting", "SoftmaxSetting", "signed_problems"]

@@ -29,7 +29,7 @@ from separatrix.problem.kernels import kernel_of
 from separatrix.problem.machine import KernelMachine
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.solvers.kernels import chunking, kernel_direct
-from separatrix.solvers.kernels.centred_rows import centred_rows
+from separatrix.solvers.kernels.kernel_rows import centred_rows
 from separatrix.solvers.running.drive import go_on
 from separatrix.solvers.running.threads import one_thread
 

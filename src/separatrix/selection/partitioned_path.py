@@ -23,7 +23,7 @@ from separatrix.problem.products import scores
 from separatrix.problem.rows import base_rows
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import best_of, grid, least_within_one_error, refined
-from separatrix.solvers.linear.blocks.newton import Point, Run
+from separatrix.solvers.linear.blocks.block_newton import Point, Run
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["fit_path_on_rows"]

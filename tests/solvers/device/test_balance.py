@@ -7,10 +7,9 @@ from numpy.testing import assert_allclose
 from tests.amounts import cases
 from tests.torch_problems import torch
 
-from separatrix.solvers.linear.bias import hinge_bias_interval
-from separatrix.solvers.linear.device.balance import _whole_sum
-from separatrix.solvers.linear.device.balance import balanced as balanced_there
-from separatrix.solvers.linear.device.bias import bias_interval
+from separatrix.solvers.linear.claims import hinge_bias_interval
+from separatrix.solvers.linear.device.device_claims import _whole_sum
+from separatrix.solvers.linear.device.device_claims import balanced as balanced_there
 
 
 def balanced(*arrays):
@@ -59,5 +58,5 @@ def test_best_biases_are_the_processors():
         n = int(rng.integers(1, 30))
         scores = rng.integers(-3, 4, n).astype(float) if seed % 2 else rng.normal(size=n)
         signs, costs = rng.choice([-1.0, 1.0], n), rng.integers(1, 4, n).astype(float)
-        found = bias_interval(*(torch.as_tensor(each) for each in (scores, signs, costs)))
+        found = hinge_bias_interval(*(torch.as_tensor(each) for each in (scores, signs, costs)))
         assert_allclose(found, hinge_bias_interval(scores, signs, costs))

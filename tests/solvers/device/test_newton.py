@@ -11,8 +11,8 @@ from separatrix.certificates.duality_gap import DualityGap
 from separatrix.problem.losses import NAMES
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.choose import MachineRun
-from separatrix.solvers.linear.device import newton, newton_cg
-from separatrix.solvers.linear.device.side_by_side import side_by_side
+from separatrix.solvers.linear.device import newton_side_by_side
+from separatrix.solvers.linear.device.newton_side_by_side import side_by_side
 from separatrix.solvers.running.drive import Status
 
 LOSSES = ["squared_hinge", "logistic"]
@@ -70,8 +70,8 @@ def test_chunks_are_the_whole(loss):
 @pytest.mark.parametrize("widest", [0, 4096], ids=["by diagonal", "by spectrum"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rounds_lead_where_the_matrix_does(loss, widest, monkeypatch):
-    monkeypatch.setattr(newton, "MANY_MACHINES", 1)
-    monkeypatch.setattr(newton_cg, "WIDEST_SPECTRUM", widest)
+    monkeypatch.setattr(newton_side_by_side, "MANY_MACHINES", 1)
+    monkeypatch.setattr(newton_side_by_side, "WIDEST_SPECTRUM", widest)
     for seed in cases(12):
         here, there = posed(seed, loss)
         proof, *_ = proved(there, 1e-7)
@@ -94,14 +94,14 @@ def many(seed, loss, kind=np.float64):
 @pytest.mark.parametrize("many_machines", [1, 100])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_side_by_side_is_one_by_one(loss, many_machines, monkeypatch):
-    monkeypatch.setattr(newton, "MANY_MACHINES", many_machines)
+    monkeypatch.setattr(newton_side_by_side, "MANY_MACHINES", many_machines)
     for seed in cases(4):
         machines = many(seed, loss)
         found = side_by_side(machines, 1e-9, [None] * 4)
         for machine, first in zip(machines, found, strict=True):
             alone, *_ = proved(machine)
-            state = newton.start(machine, tol=1e-9, first=first)
-            assert newton.advance(state, 1) is Status.OPTIMAL
+            state = newton_side_by_side.start(machine, tol=1e-9, first=first)
+            assert newton_side_by_side.advance(state, 1) is Status.OPTIMAL
             assert state.updates <= first.updates + 1
             assert_allclose(state.primal, alone.primal, rtol=1e-8)
 
@@ -126,14 +126,14 @@ def float32_rows():
 def test_a_good_start_needs_no_update_and_a_budget_ends_early():
     _, there = posed(2, "logistic")
     first, _, run = proved(there)
-    state = newton.start(there, tol=1e-6, first=(run.state.w, None))
-    assert newton.advance(state, 5) is Status.OPTIMAL
+    state = newton_side_by_side.start(there, tol=1e-6, first=(run.state.w, None))
+    assert newton_side_by_side.advance(state, 5) is Status.OPTIMAL
     assert state.updates == 0
     assert np.isfinite(first.primal)
-    state = newton.start(there, tol=1e-12, max_passes=2.0)
-    assert newton.advance(state, 50) is Status.BUDGET
-    state = newton.start(there, tol=1e-9)
-    assert newton.advance(state, 1) is None
+    state = newton_side_by_side.start(there, tol=1e-12, max_passes=2.0)
+    assert newton_side_by_side.advance(state, 50) is Status.BUDGET
+    state = newton_side_by_side.start(there, tol=1e-9)
+    assert newton_side_by_side.advance(state, 1) is None
     assert state.updates == 1
 
 
@@ -149,11 +149,11 @@ def test_one_class_alone_and_no_rows_at_all(loss):
 
 def test_conjugate_gradients_solve_the_system():
     _, there = posed(2, "logistic")
-    state = newton.start(there, tol=1e-12)
+    state = newton_side_by_side.start(there, tol=1e-12)
     point = state.memory[0]
     point.dual = point.primal.clone()  # as near the optimum as can be: solve to the end
     going = torch.ones(1, dtype=torch.bool)
-    dv, db = newton_cg.direction(point, -point.balance * point.has_bias, going)
-    exact_v, exact_b = newton.direction(point, going)
+    dv, db = newton_side_by_side.direction_by_rounds(point, -point.balance * point.has_bias, going)
+    exact_v, exact_b = newton_side_by_side.direction(point, going)
     assert_allclose(dv.numpy(), exact_v.numpy(), rtol=1e-6, atol=1e-9)
     assert_allclose(db.numpy(), exact_b.numpy(), rtol=1e-6, atol=1e-9)

@@ -12,7 +12,15 @@ lecture is never computed as it stands:
     dependent columns           QR again, of the rows that are left (complete orthogonal form)
     wide, ridge > 0             Cholesky of the n x n dual, or the singular value decomposition
     sparse                      Cholesky where the Gram matrix is small and well conditioned, LSMR
-                                otherwise (`least_squares_sparse`)
+                                otherwise
+
+Sparse rows stay sparse: the mean is taken away from products (`problem.centred`). LSMR starts at 0
+and stays in the span of the rows, so it tends to the shortest minimiser. It goes on until every
+column meets what the certificate will ask,
+
+    |A_j'r - penalty_j V_j|  <=  tol |(A_j, root penalty_j)| |(r, root penalty V)|
+
+or, without a ridge, |r| <= tol |B|.
 """
 
 from __future__ import annotations
@@ -22,12 +30,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, lsmr
 
 from separatrix.problem.centred import CentredRows, centred_rows
 from separatrix.problem.signed import FloatArray, Matrix
-from separatrix.solvers.closed_forms.least_squares_sparse import solve_sparse
 
-__all__ = ["REFINEMENTS", "WELL_CONDITIONED", "Solution", "solve_least_squares"]
+__all__ = ["REFINEMENTS", "Solution", "solve_least_squares", "well_factored"]
 
 _EPS = 2.0**-52
 # Below this the Gram matrix, which squares the condition number, leaves too few digits to refine.
@@ -36,6 +44,11 @@ _MODERATE_SPREAD = 2.0**40
 _MODERATE_EXPONENTS = 100
 _LARGEST_PENALTY = 2.0**1000
 REFINEMENTS = 2
+_SMALL_GRAM = 2000
+_CANCELLED = 1e-6
+_SPARSE_REFINEMENTS = 3
+_MOST_ITERATIONS = 10_000
+_FINEST = 1e-16
 
 
 @dataclass(frozen=True)
@@ -86,7 +99,7 @@ def solve_least_squares(
     if A.shape[1] == 0:
         found = _Found(np.zeros((0, T.shape[1])), "constant columns only", 0, 0, 1.0)
     elif A.is_sparse:
-        found = _Found(*solve_sparse(A, B, ridge, tol, max_passes))
+        found = _sparse(A, B, ridge, tol, max_passes)
     elif ridge > 0.0 and A.shape[0] < A.shape[1] and np.ptp(A.exponents) < _MODERATE_EXPONENTS:
         found = _wide_ridge(A, B, ridge)
     else:
@@ -147,18 +160,23 @@ def _tall(A: CentredRows, B: FloatArray, ridge: float) -> _Found:
 def _by_cholesky(unit: FloatArray, B: FloatArray, penalty: FloatArray) -> FloatArray | None:
     gram = unit.T @ unit
     gram[np.diag_indices_from(gram)] += penalty
-    size = float(np.abs(gram).sum(axis=0).max())
-    factor, failed = lapack.dpotrf(gram, lower=1)
-    if failed:
-        return None
-    reciprocal, _ = lapack.dpocon(factor, size, uplo="L")
-    if not reciprocal > WELL_CONDITIONED:
+    factor = well_factored(gram)
+    if factor is None:
         return None
     V = sl.cho_solve((factor, True), unit.T @ B, check_finite=False)
     for _ in range(REFINEMENTS):
         gradient = unit.T @ (B - unit @ V) - penalty[:, None] * V
         V = V + sl.cho_solve((factor, True), gradient, check_finite=False)
     return np.asarray(V)
+
+
+def well_factored(gram: FloatArray, least: float = WELL_CONDITIONED) -> FloatArray | None:
+    """Return Cholesky's factor; None where the reciprocal condition is not above `least`."""
+    size = float(np.abs(gram).sum(axis=0).max())
+    factor, failed = lapack.dpotrf(gram, lower=1)
+    if failed or not lapack.dpocon(factor, size, uplo="L")[0] > least:
+        return None
+    return np.asarray(factor)
 
 
 def _by_orthogonal(
@@ -224,10 +242,8 @@ def _wide_ridge(A: CentredRows, B: FloatArray, ridge: float) -> _Found:
         scaled_ridge = float(np.ldexp(ridge, -2 * top))
     gram = rows @ rows.T
     gram[np.diag_indices_from(gram)] += scaled_ridge
-    size = float(np.abs(gram).sum(axis=0).max())
-    factor, failed = lapack.dpotrf(gram, lower=1)
-    reciprocal = 0.0 if failed else lapack.dpocon(factor, size, uplo="L")[0]
-    if reciprocal > WELL_CONDITIONED:
+    factor = well_factored(gram)
+    if factor is not None:
         dual = sl.cho_solve((factor, True), B, check_finite=False)
         for _ in range(REFINEMENTS):
             missing = B - rows @ (rows.T @ dual) - scaled_ridge * dual
@@ -242,3 +258,98 @@ def _wide_ridge(A: CentredRows, B: FloatArray, ridge: float) -> _Found:
     with np.errstate(under="ignore"):
         V = np.ldexp(V, (A.exponents - top)[:, None])
     return _Found(V, method, None, steps, 1.0 + 2.0 * steps)
+
+
+# ---- least squares on sparse rows, without ever making them dense
+
+
+def _sparse(A: CentredRows, B: FloatArray, ridge: float, tol: float, max_passes: float) -> _Found:
+    """Return the weights in the units of A."""
+    if A.shape[1] <= min(_SMALL_GRAM, A.shape[0]):
+        V = _by_gram(A, B, ridge, tol)
+        if V is not None:
+            steps = _SPARSE_REFINEMENTS
+            return _Found(V, "Cholesky, refined", A.shape[1], steps, 1.0 + 2.0 * steps)
+    return _by_lsmr(A, B, ridge, tol, max_passes)
+
+
+def _by_gram(A: CentredRows, B: FloatArray, ridge: float, tol: float) -> FloatArray | None:
+    gram, penalty = A.gram(), penalty_of_columns(A, ridge)
+    squares = np.diag(gram).copy()
+    raw = squares + A.mass * A.mean**2
+    if not np.isfinite(penalty).all() or (squares <= _CANCELLED * raw).any():
+        return None
+    norms = np.sqrt(squares + penalty)
+    gram[np.diag_indices_from(gram)] += penalty
+    gram /= norms
+    gram /= norms[:, None]
+    factor = well_factored(gram)
+    if factor is None:
+        return None
+    V = np.zeros((A.shape[1], B.shape[1]))
+    for _ in range(1 + _SPARSE_REFINEMENTS):
+        gradient = A.transposed_times(B - A.times(V)) - penalty[:, None] * V
+        V = V + sl.cho_solve((factor, True), gradient / norms[:, None]) / norms[:, None]
+    met = [_is_met(A, B[:, k], V[:, k], penalty, tol) for k in range(B.shape[1])]
+    return V if all(met) else None
+
+
+def _is_met(
+    A: CentredRows, target: FloatArray, v: FloatArray, penalty: FloatArray, tol: float
+) -> bool:
+    """Whether the weights meet what the certificate will ask, with half of it to spare."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        residual = target - A.times(v)
+        gradient = A.transposed_times(residual) - penalty * v
+        norms = np.sqrt(A.square_norms() + penalty)
+        length = np.sqrt(residual @ residual + (penalty * v) @ v)
+        if np.linalg.norm(residual) <= 0.5 * tol * np.linalg.norm(target) and not penalty.any():
+            return True
+        return bool((np.abs(gradient) <= 0.5 * tol * norms * length).all())
+
+
+def _by_lsmr(A: CentredRows, B: FloatArray, ridge: float, tol: float, max_passes: float) -> _Found:
+    # One power of two for all columns: LSMR's shortest weights are then those of X as given.
+    top = A.top
+    with np.errstate(under="ignore"):
+        scale = np.exp2((A.exponents - top).astype(np.float64))
+        damp = float(np.ldexp(np.sqrt(ridge), -top))
+    operator = LinearOperator(
+        A.shape,
+        matvec=lambda v: A.times(scale * v.ravel()),
+        rmatvec=lambda u: scale * A.transposed_times(u.ravel()),
+        dtype=np.float64,
+    )
+    penalty = penalty_of_columns(A, ridge)
+    V, spent, converged = np.zeros((A.shape[1], B.shape[1])), 0, True
+    allowed = int(min(_MOST_ITERATIONS, max(1.0, max_passes / 2.0)))
+    for k in range(B.shape[1]):
+        found, used, good = _one_output(operator, A, B[:, k], (damp, penalty, scale), tol, allowed)
+        V[:, k], spent, converged = scale * found, spent + used, converged and good
+    return _Found(V, "LSMR", None, spent, 2.0 * spent, converged)
+
+
+def _one_output(
+    operator: LinearOperator,
+    A: CentredRows,
+    target: FloatArray,
+    penalties: tuple[float, FloatArray, FloatArray],
+    tol: float,
+    allowed: int,
+) -> tuple[FloatArray, int, bool]:
+    """Run LSMR, more finely each time, until every column is met or the iterations are spent."""
+    damp, penalty, scale = penalties
+    v, spent, fineness = np.zeros(A.shape[1]), 0, 0.1 * tol
+    if not target.any():
+        return v, 0, True
+    while spent < allowed:
+        # From v instead of 0, LSMR would lose its directions and damp the wrong thing.
+        limits = {"atol": fineness, "btol": fineness, "maxiter": allowed - spent}
+        answer = lsmr(operator, target, damp=damp, conlim=0.0, **limits)
+        v, spent = answer[0], spent + answer[2]
+        if _is_met(A, target, scale * v, penalty, tol):
+            return v, spent, True
+        if fineness <= _FINEST:
+            break
+        fineness = max(_FINEST, 1e-3 * fineness)
+    return v, spent, False

@@ -2,7 +2,7 @@
 
     e_i(ridge) = (t_i - f(x_i)) / (1 - l_i),    l_i = [1, x_i] (M + ridge I_0)^-1 [1, x_i]'
 
-is the error on row i of the machine that has not seen it (M the weighted second moments, I_0
+is the error on row i of the model that has not seen it (M the weighted second moments, I_0
 without the intercept). A row of weight k is k copies of which one is left out, and a row of
 weight below 1 is left out whole: l_i is multiplied by min(1, s_i). With A = U diag(sigma) V' the
 leverages and fits of all ridges follow from U alone. Where l_i = 1 the row is fitted by itself
@@ -20,7 +20,7 @@ from separatrix.errors import DataError
 from separatrix.problem.centred import CentredRows, centred_rows
 from separatrix.problem.signed import FloatArray, Matrix
 
-__all__ = ["LeaveOneOut", "leave_one_out"]
+__all__ = ["leave_one_out"]
 
 _LARGEST = 6000
 _ROWS_AT_A_TIME = 4096

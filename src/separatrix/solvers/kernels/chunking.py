@@ -1,4 +1,4 @@
-"""Chunking: the kernel machine, a working set of rows at a time.
+"""Chunking: the kernel model, a working set of rows at a time.
 
     max over a   sum_i a_i - 1/2 sum_ij a_i y_i a_j y_j K_ij
     subject to   0 <= a_i <= c_i,   sum_i y_i a_i = 0
@@ -13,7 +13,7 @@ float32 hides, `resume` repairs from an f computed otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +21,25 @@ import numpy as np
 
 from separatrix.problem.machine import KernelMachine
 from separatrix.solvers.kernels.kernel_rows import spans_of
-from separatrix.solvers.kernels.smo import CURVED, FIRST, SECOND, STEPS, array_steps, pair_steps
-from separatrix.solvers.kernels.working_set import CHUNK, choose_rows, violation
-from separatrix.solvers.linear.bias import hinge_bias_interval
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.kernels.smo import (
+    CHUNK,
+    CURVED,
+    FIRST,
+    SECOND,
+    STEPS,
+    Part,
+    array_steps,
+    choose_rows,
+    pair_steps,
+    violation,
+)
+from separatrix.solvers.linear.claims import hinge_bias_interval
+from separatrix.solvers.running.drive import NO_LIMIT, Status, frames, relative_gap
 
-__all__ = ["State", "advance", "current", "pair_of", "resume", "start", "violation"]
+__all__ = [
+    "PairFrame", "State", "advance", "current", "pair_of", "replay_pairs", "resume", "start",
+    "violation",
+]  # fmt: skip
 
 _SHARE = 0.1  # how far a chunk lowers its violation
 _SHARE_OF_ALL = 0.001  # and one that holds all rows
@@ -43,12 +56,7 @@ class Chunk:
     """The part of the problem being solved: its rows, their kernel values, and where it stands."""
 
     rows: np.ndarray
-    K: np.ndarray
-    diagonal: np.ndarray
-    signs: np.ndarray
-    costs: np.ndarray
-    alpha: np.ndarray
-    f: np.ndarray
+    part: Part
     first_alpha: np.ndarray
     target: float
     steps_left: int
@@ -91,9 +99,7 @@ class State:
     @property
     def gap(self) -> float:
         """(primal - dual) / primal at the end of the last chunk."""
-        if self.primal == 0.0:
-            return 0.0
-        return (self.primal - self.dual) / self.primal if np.isfinite(self.primal) else np.inf
+        return relative_gap(self.primal, self.dual)
 
     @property
     def negative_curvature(self) -> bool:
@@ -141,19 +147,8 @@ def advance(state: State, budget: int) -> Status | None:
                 break
         chunk = state.chunk
         made = state.counts[STEPS]
-        done = state.steps(
-            chunk.K,
-            _FLATTEST[chunk.K.dtype],
-            chunk.diagonal,
-            chunk.signs,
-            chunk.costs,
-            chunk.alpha,
-            chunk.f,
-            chunk.target,
-            min(budget, chunk.steps_left),
-            state.counts,
-            state.before,
-        )
+        budget_here = min(budget, chunk.steps_left)
+        done = state.steps(chunk.part, chunk.target, budget_here, state.counts, state.before)
         made = int(state.counts[STEPS] - made)
         chunk.steps_left -= made
         state.updates += made
@@ -179,7 +174,7 @@ def current(state: State) -> tuple[np.ndarray, np.ndarray]:
     if chunk is None:
         return state.alpha.copy(), state.f.copy()
     alpha, f = state.alpha.copy(), state.f.copy()
-    alpha[chunk.rows] = chunk.alpha
+    alpha[chunk.rows] = chunk.part.alpha
     rows, steps = _changes(chunk)
     machine = state.machine
     state.kernel_rows.add(machine.members[rows], steps, spans_of(machine.members), f)
@@ -202,14 +197,11 @@ def _open(state: State) -> None:
         state.kept = (rows, K)
     state.last = rows
     f, alpha = state.f[rows], state.alpha[rows]
+    diagonal = state.kernel_rows.diagonal[machine.members[rows]]
+    signs, costs = machine.signs[rows], machine.costs[rows]
     state.chunk = Chunk(
         rows=rows,
-        K=K,
-        diagonal=state.kernel_rows.diagonal[machine.members[rows]],
-        signs=machine.signs[rows],
-        costs=machine.costs[rows],
-        alpha=alpha.copy(),
-        f=f,
+        part=Part(K, _FLATTEST[K.dtype], diagonal, signs, costs, alpha.copy(), f),
         first_alpha=alpha,
         target=(_SHARE if len(state.f) > state.size else _SHARE_OF_ALL) * (high - low),
         steps_left=_STEPS_A_ROW * len(rows),
@@ -217,8 +209,9 @@ def _open(state: State) -> None:
 
 
 def _changes(chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
-    moved = np.flatnonzero(chunk.alpha != chunk.first_alpha)
-    return chunk.rows[moved], (chunk.signs * (chunk.alpha - chunk.first_alpha))[moved]
+    alpha, before = chunk.part.alpha, chunk.first_alpha
+    moved = np.flatnonzero(alpha != before)
+    return chunk.rows[moved], (chunk.part.signs * (alpha - before))[moved]
 
 
 def _close(state: State) -> None:
@@ -226,7 +219,7 @@ def _close(state: State) -> None:
     chunk = state.chunk
     assert chunk is not None
     rows, steps = _changes(chunk)
-    state.alpha[chunk.rows] = chunk.alpha
+    state.alpha[chunk.rows] = chunk.part.alpha
     state.chunk = None
     state.rounds += 1
     if len(rows) == 0:
@@ -277,3 +270,56 @@ def _has_no_margin(state: State) -> bool:
     size = float(np.sqrt(abs(state.kernel_rows.diagonal).max(initial=0.0)))
     length = float(np.sqrt(state.machine.square(state.alpha, state.f)))
     return total > 0.0 and length <= _NO_MARGIN * size * total
+
+
+# ---- every pair step of a kernel model, as frames
+
+
+@dataclass(frozen=True, eq=False)
+class PairFrame:
+    """One pair step: the rows, their multipliers before and after, and where the run then stands.
+
+    `pair` is (-1, -1) before the first step. `alpha` are all multipliers, `errors` the rows on the
+    wrong side, and `gap` the relative difference of the objectives, in floating point.
+    """
+
+    update: int
+    pair: tuple[int, int]
+    before: tuple[float, float]
+    after: tuple[float, float]
+    alpha: np.ndarray
+    bias: float
+    errors: int
+    gap: float
+    status: Status | None
+    machine: int = 0
+
+
+def replay_pairs(
+    machine: KernelMachine, kernel_rows: Any, tol: float, budget: int = NO_LIMIT
+) -> Iterator[PairFrame]:
+    """Yield the start and then every step."""
+    state = start(machine, kernel_rows=kernel_rows, tol=tol)
+    yield from frames(advance, state, budget, _frame)
+
+
+def _frame(state: State, status: Status | None) -> PairFrame:
+    machine = state.machine
+    alpha, f = current(state)
+    low, high = violation(machine, alpha, f)
+    bias = -0.5 * (low + high) if np.isfinite(low + high) else 0.0
+    primal, dual = machine.primal(alpha, f, bias), machine.dual(alpha, f)
+    first, second = pair = pair_of(state)
+    moved = state.updates > 0
+    wrong = machine.signs * (f + machine.signs + bias) <= 0.0
+    return PairFrame(
+        update=state.updates,
+        pair=pair,
+        before=(float(state.before[0]), float(state.before[1])),
+        after=(float(alpha[first]), float(alpha[second])) if moved else (0.0, 0.0),
+        alpha=alpha,
+        bias=bias,
+        errors=int((wrong & (machine.costs > 0.0)).sum()),
+        gap=(primal - dual) / primal if 0.0 < primal < np.inf else float(primal > 0.0),
+        status=status,
+    )

@@ -1,12 +1,12 @@
-"""Dual block descent by chunks: the direct machine of many classes with a kernel.
+"""Dual block descent by chunks: the direct model of many classes with a kernel.
 
     max over m    sum_i sum_(k != y_i) m_ik  -  1/2 sum_k sum_ij a_ik a_jk K_ij
     subject to    m_ik >= 0,   sum_k m_ik = c_i,   r_k = sum_i a_ik = 0 for every k
 
-with a_ik = c_i 1[k = y_i] - m_ik (`problem/crammer_singer.py`). As in `chunking`, about a thousand
+with a_ik = c_i 1[k = y_i] - m_ik (`problem/kernel_direct.py`). As in `chunking`, about a thousand
 rows that violate optimality most are worked on together; as in `crammer_singer`, a visit gives a
 row its best masses, the others held, and r = 0 is reached by an augmented Lagrangian: multipliers
-b_0 and a penalty s/2 |r|^2, with b = b_0 + s r. Kernel values are those of `centred_rows`.
+b_0 and a penalty s/2 |r|^2, with b = b_0 + s r. Kernel values are those of `CentredRows`.
 
 One update is one chunk. Kernel values may be float32; masses and scores are float64 always. What
 float32 hides, `resume` repairs from scores computed otherwise.
@@ -15,16 +15,19 @@ float32 hides, `resume` repairs from scores computed otherwise.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from separatrix.problem.crammer_singer import KernelDirect
-from separatrix.solvers.kernels.centred_rows import CentredRows
-from separatrix.solvers.kernels.kernel_mass_pass import STEPS, WIDEST, look, visit_rows
-from separatrix.solvers.kernels.working_set import CHUNK, choose_worst
-from separatrix.solvers.many_classes.mass_claims import all_at_home, rebalance
+from separatrix._compiled import compiled
+from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.solvers.kernels.kernel_rows import CentredRows
+from separatrix.solvers.kernels.smo import CHUNK, choose_worst
+from separatrix.solvers.many_classes.class_claims import all_at_home, rebalance
+from separatrix.solvers.many_classes.class_pass import project
 from separatrix.solvers.running import row_order
 from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.row_order import shuffle
 
 __all__ = ["State", "advance", "balanced", "carry_over", "kernel_bias", "resume", "start"]
 
@@ -35,6 +38,8 @@ _FIRST_WEIGHT = 0.1  # of the mean diagonal
 _LEAST_VIOLATION = 1e-14
 # A gap that has not fallen by a tenth in so many chunks will not.
 _FALLING, _PATIENCE = 0.9, 300
+# Places in the numbers of a run: the widest spread of slopes in the last visits, and the steps.
+WIDEST, STEPS = range(2)
 
 
 @dataclass
@@ -167,25 +172,13 @@ def _work_on_a_chunk(state: State) -> None:
     state.last = rows
     before, scores = state.masses[rows], np.ascontiguousarray(state.scores[:, rows])
     masses, order = before.copy(), np.arange(len(rows))
-    K = state.kernel_rows.block(rows)
+    K, diagonal = state.kernel_rows.block(rows), state.kernel_rows.diagonal[rows]
+    chunk = Chunk(K, diagonal, machine.codes[rows], machine.costs[rows], masses, scores, order)
     first = float(state.violations[rows].max(initial=0.0))
     target = _SHARE * first
     for _ in range(_VISITS_OF_ALL if whole else _VISITS):
-        visit_rows(
-            K,
-            state.kernel_rows.diagonal[rows],
-            machine.codes[rows],
-            machine.costs[rows],
-            masses,
-            scores,
-            state.multipliers,
-            state.weight,
-            state.balance,
-            order,
-            target,
-            state.numbers,
-            state.dice,
-        )
+        biases = state.multipliers, state.weight, state.balance
+        visit_rows(chunk, *biases, target, state.numbers, state.dice)
         widest = float(state.numbers[WIDEST])
         if not whole and widest <= 2.0 * _SHARE * first:
             break
@@ -257,3 +250,78 @@ def _renew(state: State, size: float) -> None:
     if state.shortfall < 0.1 * state.off_balance and size > 0.25 * state.last_balance:
         state.weight *= 4.0
     state.last_balance = size
+
+
+# ---- the loops: visits to the rows of a chunk, and a look at all rows
+
+
+class Chunk(NamedTuple):
+    """The rows that are worked on: their kernel values, and where their dual variables stand."""
+
+    K: np.ndarray
+    diagonal: np.ndarray
+    codes: np.ndarray
+    costs: np.ndarray
+    masses: np.ndarray
+    scores: np.ndarray
+    order: np.ndarray
+
+
+@compiled
+def visit_rows(chunk, multipliers, weight, balance, target, numbers, dice):  # type: ignore[no-untyped-def]
+    """Visit every row once, in random order; where slopes spread by more than `target`, step."""
+    K, diagonal, codes, costs, masses, scores, order = chunk
+    shuffle(order, dice)
+    n_classes, n_rows = scores.shape
+    slopes, heights = np.empty(n_classes), np.empty(n_classes)
+    widest = 0.0
+    for place in range(n_rows):
+        i = order[place]
+        own, mass = codes[i], costs[i]
+        highest, lowest = -np.inf, np.inf
+        for k in range(n_classes):
+            slopes[k] = scores[k, i] + multipliers[k] + weight * balance[k]
+            if k != own:
+                slopes[k] += 1.0
+            highest = max(highest, slopes[k])
+            if masses[i, k] > 0.0:
+                lowest = min(lowest, slopes[k])
+        widest = max(widest, highest - lowest)
+        if not highest - lowest > target:
+            continue
+        square = diagonal[i] + weight
+        for k in range(n_classes):
+            heights[k] = (slopes[k] - highest) + square * masses[i, k]
+        level = project(heights, n_classes, square * mass)
+        row = K[i]
+        for k in range(n_classes):
+            step = max(0.0, (heights[k] - level) / square) - masses[i, k]
+            if step != 0.0:
+                masses[i, k] += step
+                balance[k] -= step
+                own_scores = scores[k]
+                for j in range(n_rows):
+                    own_scores[j] -= step * row[j]
+        numbers[STEPS] += 1.0
+    numbers[WIDEST] = widest
+
+
+@compiled
+def look(scores, bias, codes, costs, masses, violations):  # type: ignore[no-untyped-def]
+    """Set how far each row's slopes spread; return what the masses fall short by, and the loss."""
+    n_classes = scores.shape[0]
+    shortfall, loss = 0.0, 0.0
+    slopes = np.empty(n_classes)
+    for i in range(codes.shape[0]):
+        own = codes[i]
+        highest, lowest = -np.inf, np.inf
+        for k in range(n_classes):
+            slopes[k] = scores[k, i] + bias[k] + (1.0 if k != own else 0.0)
+            highest = max(highest, slopes[k])
+            if masses[i, k] > 0.0:
+                lowest = min(lowest, slopes[k])
+        for k in range(n_classes):
+            shortfall += masses[i, k] * (highest - slopes[k])
+        loss += costs[i] * (highest - slopes[own])
+        violations[i] = highest - lowest if costs[i] > 0.0 else 0.0
+    return shortfall, loss

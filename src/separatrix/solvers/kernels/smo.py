@@ -11,29 +11,52 @@ choice: Fan, Chen and Lin 2005). Optimal when no row that may fall has f above o
 
 Which end row i is taken from, and the later row among equals, are LIBSVM's: where the kernel is
 not positive there are many stationary points, and the order of the pairs decides which is found.
+
+`choose_rows` takes the worst of both ends for the next chunk, beside rows kept from the last one,
+which would otherwise be undone at once.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from separatrix._compiled import compiled
+from separatrix.problem.kernel_machine import KernelMachine
 
-__all__ = ["CURVED", "STEPS", "array_steps", "pair_steps"]
+__all__ = [
+    "CHUNK", "CURVED", "STEPS", "Part", "array_steps", "choose_rows", "choose_worst", "pair_steps",
+    "violation",
+]  # fmt: skip
 
 # Places in `counts`.
 STEPS, CURVED, FIRST, SECOND = range(4)
 # Curvature below this share of K_ii + K_jj is rounding, or a kernel that is not positive.
 _NEGATIVE = -1e-4
+CHUNK = 1024  # rows
+
+
+class Part(NamedTuple):
+    """The rows that are worked on: their kernel values, and where their multipliers stand."""
+
+    K: np.ndarray
+    flattest: float  # the least curvature of a pair, as a share of K_ii + K_jj
+    diagonal: np.ndarray
+    signs: np.ndarray
+    costs: np.ndarray
+    alpha: np.ndarray
+    f: np.ndarray
 
 
 @compiled
-def pair_steps(K, flattest, diagonal, signs, costs, alpha, f, target, budget, counts, before):  # type: ignore[no-untyped-def]
+def pair_steps(part, target, budget, counts, before):  # type: ignore[no-untyped-def]
     """Make up to `budget` steps on the rows of K; return whether the violation is below `target`.
 
     `counts` receives the steps made, those that met negative curvature, and the last pair;
     `before` the multipliers of that pair before its step.
     """
+    K, flattest, diagonal, signs, costs, alpha, f = part
     m = alpha.shape[0]
     made = 0
     while True:
@@ -87,28 +110,20 @@ def pair_steps(K, flattest, diagonal, signs, costs, alpha, f, target, budget, co
 
 
 def array_steps(
-    K: np.ndarray,
-    flattest: float,
-    diagonal: np.ndarray,
-    signs: np.ndarray,
-    costs: np.ndarray,
-    alpha: np.ndarray,
-    f: np.ndarray,
-    target: float,
-    budget: int,
-    counts: np.ndarray,
-    before: np.ndarray,
+    part: Part, target: float, budget: int, counts: np.ndarray, before: np.ndarray
 ) -> bool:
     """Make the same steps by whole arrays: for where loops are not compiled.
 
     What may not grow has f raised to inf in `low`, what may not fall lowered to -inf in `high`:
     two comparisons a step instead of two a row.
     """
+    K, flattest, diagonal, signs, costs, alpha, f = part
     positive = signs > 0.0
     wall_low = np.where(np.where(positive, alpha < costs, alpha > 0.0), 0.0, np.inf)
     wall_high = np.where(np.where(positive, alpha > 0.0, alpha < costs), 0.0, np.inf)
     low, high, curvature, gain, both = (np.empty(len(alpha)) for _ in range(5))
     K = K if K.dtype == np.float64 else K.astype(np.float64)
+    part = part._replace(K=K)
     made = 0
     while True:
         np.add(f, wall_low, out=low)
@@ -132,10 +147,10 @@ def array_steps(
         second = _last_largest(gain)
         if not gain[second] > 0.0:
             return True
-        step = _pair_step(K, flattest, diagonal, signs, costs, alpha, f, first, second, counts)
+        step = _pair_step(part, first, second, counts)
         counts[FIRST], counts[SECOND] = first, second
         before[0], before[1] = alpha[first], alpha[second]
-        _move(signs, costs, alpha, first, second, step)
+        _move(part, first, second, step)
         for k in (first, second):
             up, down = alpha[k] < costs[k], alpha[k] > 0.0
             wall_low[k] = 0.0 if (up if positive[k] else down) else np.inf
@@ -151,41 +166,28 @@ def _last_largest(values: np.ndarray) -> int:
     return len(values) - 1 - int(values[::-1].argmax())
 
 
-def _pair_step(
-    K: np.ndarray,
-    flattest: float,
-    diagonal: np.ndarray,
-    signs: np.ndarray,
-    costs: np.ndarray,
-    alpha: np.ndarray,
-    f: np.ndarray,
-    first: int,
-    second: int,
-    counts: np.ndarray,
-) -> float:
+def _pair_step(part: Part, first: int, second: int, counts: np.ndarray) -> float:
     """Return how far the pair moves: to the best point of its line, or to the box."""
-    both = float(diagonal[first] + diagonal[second])
-    curvature = both - 2.0 * float(K[first, second])
+    both = float(part.diagonal[first] + part.diagonal[second])
+    curvature = both - 2.0 * float(part.K[first, second])
     if curvature < _NEGATIVE * abs(both) or both < 0.0:
         counts[CURVED] += 1
-    best = float(f[first] - f[second]) / max(curvature, flattest * both, 1e-300)
-    return min(best, *_rooms(signs, costs, alpha, first, second))
+    best = float(part.f[first] - part.f[second]) / max(curvature, part.flattest * both, 1e-300)
+    return min(best, *_rooms(part, first, second))
 
 
-def _rooms(
-    signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, first: int, second: int
-) -> tuple[float, float]:
+def _rooms(part: Part, first: int, second: int) -> tuple[float, float]:
     """Return how far the first of a pair can fall, and the second grow."""
+    signs, costs, alpha = part.signs, part.costs, part.alpha
     falls = alpha[first] if signs[first] > 0.0 else costs[first] - alpha[first]
     grows = costs[second] - alpha[second] if signs[second] > 0.0 else alpha[second]
     return float(falls), float(grows)
 
 
-def _move(
-    signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, first: int, second: int, step: float
-) -> None:
+def _move(part: Part, first: int, second: int, step: float) -> None:
     """Move a pair; at the box exactly, so that a row there is seen to be there."""
-    falls, grows = _rooms(signs, costs, alpha, first, second)
+    signs, costs, alpha = part.signs, part.costs, part.alpha
+    falls, grows = _rooms(part, first, second)
     if step == falls:
         alpha[first] = 0.0 if signs[first] > 0.0 else costs[first]
     else:
@@ -194,3 +196,61 @@ def _move(
         alpha[second] = costs[second] if signs[second] > 0.0 else 0.0
     else:
         alpha[second] += signs[second] * step
+
+
+# ---- which rows the next chunk works on: those furthest from where they should be
+
+
+def movable(machine: KernelMachine, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows' y a may grow, and which rows' may fall."""
+    above, below = alpha > 0.0, alpha < machine.costs
+    positive = machine.signs > 0.0
+    return np.where(positive, below, above), np.where(positive, above, below)
+
+
+def violation(machine: KernelMachine, alpha: np.ndarray, f: np.ndarray) -> tuple[float, float]:
+    """Return the least f of rows that may grow and the largest f of rows that may fall."""
+    grows, falls = movable(machine, alpha)
+    return (
+        float(f[grows].min(initial=np.inf)),
+        float(f[falls].max(initial=-np.inf)),
+    )
+
+
+def choose_rows(
+    machine: KernelMachine, alpha: np.ndarray, f: np.ndarray, last: np.ndarray, size: int
+) -> np.ndarray:
+    """Return at most `size` rows, ascending; half of them from the `last` ones, newest first."""
+    n = len(alpha)
+    if n <= size:
+        return np.flatnonzero(machine.costs > 0.0)
+    grows, falls = movable(machine, alpha)
+    taken = np.zeros(n, dtype=bool)
+    kept = last[: min(size // 2, size - 2)]  # the worst of either end must find room
+    taken[kept] = True
+    half = (size - len(kept)) // 2
+    low = _least(np.where(grows & ~taken, f, np.inf), half)
+    taken[low] = True
+    high = _least(np.where(falls & ~taken, -f, np.inf), size - len(kept) - len(low))
+    # The newest come first: they are the ones to keep.
+    return np.concatenate([low, high, kept])
+
+
+def choose_worst(violations: np.ndarray, last: np.ndarray, size: int) -> np.ndarray:
+    """Return at most `size` rows of the largest violations; half of them from the `last` ones."""
+    kept = last[: size // 2]
+    open_to = np.where(violations > 0.0, -violations, np.inf)
+    open_to[kept] = np.inf
+    return np.concatenate([_least(open_to, size - len(kept)), kept])
+
+
+def _least(values: np.ndarray, count: int) -> np.ndarray:
+    """Return where the smallest finite values are."""
+    count = min(count, int(np.isfinite(values).sum()))
+    if count == 0:
+        return np.zeros(0, dtype=np.int64)
+    if count < len(values):
+        places = np.argpartition(values, count - 1)[:count]
+    else:
+        places = np.arange(len(values))
+    return np.sort(places)

@@ -1,4 +1,4 @@
-"""Solves a regularised machine by the solver that suits it, and hands over claims fit for proof.
+"""Solves a regularised model by the solver that suits it, and hands over claims fit for proof.
 
     interior_point   hinge and hard margin, narrow data
     newton           squared hinge and logistic (newton_cg where a d x d matrix is too large)
@@ -33,11 +33,9 @@ from separatrix.solvers.linear import (
     newton_cg,
 )
 from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.bias import hinge_bias_interval
-from separatrix.solvers.linear.claims import hard_claim
+from separatrix.solvers.linear.claims import hard_claim, hinge_bias_interval
 from separatrix.solvers.linear.contract import MachineState
-from separatrix.solvers.linear.crossover import on_the_faces
-from separatrix.solvers.linear.face_solution import on_this_face
+from separatrix.solvers.linear.dual_polish import on_the_faces, on_this_face
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
 from separatrix.solvers.running.threads import one_thread
 
@@ -124,7 +122,7 @@ class Claims:
 
 
 class MachineRun:
-    """One machine being solved; it can go further later."""
+    """One model being solved; it can go further later."""
 
     def __init__(
         self,
@@ -173,7 +171,7 @@ class MachineRun:
     def _claims(self) -> Claims:
         problem, state = self.problem, self.state
         if on_device(problem.X):
-            from separatrix.solvers.linear.device.claims import claimed
+            from separatrix.solvers.linear.device.device_claims import claimed
 
             return Claims(*claimed(state))
         w, alpha = self._back(state.w), state.alpha
@@ -204,10 +202,9 @@ class MachineRun:
 
 def _method(problem: MachineProblem, solver: str) -> Any:
     if on_device(problem.X):
-        from separatrix.solvers.linear.device import interior_point as hinge_there
-        from separatrix.solvers.linear.device import newton as smooth_there
+        from separatrix.solvers.linear.device import newton_side_by_side as smooth_there
 
-        return hinge_there if problem.loss == HINGE else smooth_there
+        return interior_point if problem.loss == HINGE else smooth_there
     if problem.loss == HINGE or problem.is_hard:
         by_passes = growing_cost if problem.is_hard else dual_coordinate
         return by_passes if solver == "dual_coordinate" else interior_point

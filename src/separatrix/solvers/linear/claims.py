@@ -1,22 +1,51 @@
 """From what a solver holds to what it may claim: the best bias, a balanced alpha, margins of 1.
 
-best_bias    min over b   sum_i c_i max(0, 1 - y_i (f_i + b))
-balanced     a near alpha in the box with sum_i y_i a_i = 0, to rounding
+best_bias    min over b   sum_i c_i max(0, 1 - y_i (f_i + b))            f_i = w.x_i
+evened       a near alpha in the box with sum_i y_i a_i = 0, to rounding
 hard_claim   the multiple of w whose least margin is 1, after the b that centres the gap
+
+The first two take NumPy arrays or tensors on a device.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
-from separatrix.solvers.linear.bias import hinge_bias_interval
 
-__all__ = ["balanced", "best_bias", "hard_claim", "with_bias"]
+__all__ = ["best_bias", "evened", "hard_claim", "hinge_bias_interval", "with_bias"]
+
+_FLAT = 1e-12
 
 
-def best_bias(scores: FloatArray, signs: FloatArray, costs: FloatArray) -> float:
+def hinge_bias_interval(scores: Any, signs: Any, costs: Any) -> tuple[float, float]:
+    """Return the ends of the interval of best biases; inf where nothing holds it (one class alone).
+
+    The slope in b starts at minus the cost of all positive rows and grows by c_i where b passes
+    y_i - f_i; the objective is least where the slope changes sign.
+
+    >>> hinge_bias_interval(np.array([-3.0, 3.0]), np.array([-1.0, 1.0]), np.ones(2))
+    (-2.0, 2.0)
+    """
+    used = costs > 0.0
+    turns, steps, positive = (signs - scores)[used], costs[used], signs[used] > 0.0
+    is_host = isinstance(turns, np.ndarray)
+    order = turns.argsort(kind="stable") if is_host else turns.argsort(stable=True)
+    turns = turns[order]
+    slopes = steps[order].cumsum(0) - float(steps[positive].sum())
+    # Sums of costs are rounded: a slope this small is level ground.
+    level = _FLAT * float(steps.sum())
+    low, high = int((slopes < -level).sum()), int((slopes <= level).sum())
+    return (
+        float(turns[min(low, len(turns) - 1)]) if bool(positive.any()) else -np.inf,
+        float(turns[min(high, len(turns) - 1)]) if not bool(positive.all()) else np.inf,
+    )
+
+
+def best_bias(scores: Any, signs: Any, costs: Any) -> float:
     """Return the middle of the biases of least total hinge loss.
 
     >>> best_bias(np.array([2.0, -1.0]), np.array([1.0, -1.0]), np.ones(2))
@@ -35,17 +64,14 @@ def with_bias(w: FloatArray, bias: float) -> FloatArray:
     return w
 
 
-def balanced(problem: MachineProblem, alpha: FloatArray) -> FloatArray:
-    """Make the classes weigh the same, where b is free.
+def evened(alpha: Any, signs: Any, costs: Any, xp: Any = np) -> Any:
+    """Make the classes weigh the same; `xp` is the array module.
 
     The rows far from both ends of the box take the difference: their margin is nearly 1, and the
     dual value hardly changes. Where they have not the room, the heavier class is shrunk.
     """
-    if not problem.has_free_bias:
-        return alpha
-    signs = problem.signs
     excess = float(signs @ alpha)
-    room = np.minimum(alpha, problem.costs - alpha)
+    room = xp.minimum(alpha, costs - alpha)
     total = float(room.sum())
     if abs(excess) < 0.5 * total:
         alpha = alpha - signs * room * (excess / total)
@@ -54,8 +80,8 @@ def balanced(problem: MachineProblem, alpha: FloatArray) -> FloatArray:
     if heavy == light:
         return alpha
     if heavy > light:
-        return np.where(plus, alpha * (light / heavy), alpha)
-    return np.where(plus, alpha, alpha * (heavy / light))
+        return xp.where(plus, alpha * (light / heavy), alpha)
+    return xp.where(plus, alpha, alpha * (heavy / light))
 
 
 def hard_claim(problem: MachineProblem, w: FloatArray, scores: FloatArray) -> FloatArray:

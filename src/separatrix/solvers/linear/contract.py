@@ -1,4 +1,4 @@
-"""What the solvers of the regularised machines share: the run in progress.
+"""What the solvers of the regularised models share: the run in progress.
 
 Each is a module with
 
@@ -17,10 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.rows import rows_of
+from separatrix.solvers.running.drive import relative_gap
 
-__all__ = ["MachineState"]
+__all__ = ["MachineState", "is_solved_at_once"]
+
+# exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
+_FAR = 750.0
 
 
 @dataclass
@@ -51,11 +56,23 @@ class MachineState:
     @property
     def gap(self) -> float:
         """(primal - dual) / primal: 1 at the start, 0 at the optimum."""
-        if self.primal == 0.0:
-            return 0.0
-        return (self.primal - self.dual) / self.primal if np.isfinite(self.primal) else np.inf
+        return relative_gap(self.primal, self.dual)
 
     @property
     def bound(self) -> float:
         """No margin is known to be impossible here (`drive` asks)."""
         return np.inf
+
+
+def is_solved_at_once(state: MachineState) -> bool:
+    """Rows of one class need nothing but a bias that is free; no rows need nothing."""
+    problem = state.problem
+    signs = problem.signs[problem.costs > 0.0]
+    alone = signs.size > 0 and bool((signs == signs[0]).all())
+    if signs.size and not (alone and problem.has_free_bias):
+        return False
+    if signs.size:
+        # The logistic loss has no minimum here, only the infimum 0: the nearest b that has it.
+        state.w[0] = signs[0] * (1.0 if problem.loss == SQUARED_HINGE else _FAR)
+    state.primal = state.dual = 0.0
+    return True

@@ -1,13 +1,23 @@
-"""The loops of dual coordinate descent: one pass over the rows, and what a check needs of them."""
+"""The loops of dual coordinate descent: one pass over the rows, and what a check needs of them.
+
+If column j is used by row i alone, with the value v, then w_j = a_i y_i v at every a, and its part
+of 1/2 |w|^2 is 1/2 v^2 a_i^2: a diagonal term of row i. `folded` takes such columns out of w.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
 import numpy as np
+import scipy.sparse as sp
 
 from separatrix._compiled import by_kind, compiled
 from separatrix.problem.products import sparse_score
 from separatrix.problem.rows import DenseRows, SparseRows, add, dot, square
 from separatrix.solvers.running.row_order import shuffle
+
+__all__ = ["Dual", "Fold", "folded"]
 
 # Places in the counts of a run.
 ACTIVE, KEPT, UNCHECKED, CHECKS = range(4)
@@ -28,58 +38,42 @@ def _sparse_score(rows, i, w):  # type: ignore[no-untyped-def]
 score = by_kind({DenseRows: _dense_score, SparseRows: _sparse_score}, in_order=(SparseRows,))
 
 
+class Dual(NamedTuple):
+    """The problem of a coordinate method, as its loops see it."""
+
+    base: Any  # the rows, without their lone columns where those are folded
+    signs: np.ndarray
+    squares: np.ndarray  # |x_i|^2 + D_i
+    diagonal: np.ndarray  # D, lone columns included; empty where it is 0
+    upper: np.ndarray
+
+
 @compiled
-def visit_rows(  # type: ignore[no-untyped-def]
-    base,
-    signs,
-    squares,
-    diagonal,
-    upper,
-    alpha,
-    w,
-    order,
-    counts,
-    numbers,
-    dice,
-    quota,
-    enough,
-):
+def visit_rows(dual, memory, quota, enough):  # type: ignore[no-untyped-def]
     """Sweep over the active rows until `quota` visits are made; return how many were.
 
     Ends earlier where a sweep finds the gap below the share `enough` of the objective.
     """
     visited = 0
     while True:
-        visited += counts[ACTIVE]
-        sweep(
-            base,
-            signs,
-            squares,
-            diagonal,
-            upper,
-            alpha,
-            w,
-            order,
-            counts,
-            numbers,
-            dice,
-        )
-        if visited >= quota or counts[ACTIVE] == 0:
+        visited += memory.counts[ACTIVE]
+        sweep(dual, memory)
+        if visited >= quota or memory.counts[ACTIVE] == 0:
             return visited
-        if numbers[SHORTFALL] <= enough * numbers[VALUE]:
+        if memory.numbers[SHORTFALL] <= enough * memory.numbers[VALUE]:
             return visited
 
 
 @compiled
-def sweep(  # type: ignore[no-untyped-def]
-    base, signs, squares, diagonal, upper, alpha, w, order, counts, numbers, dice
-):
+def sweep(dual, memory):  # type: ignore[no-untyped-def]
     """Visit the active rows in random order and give each its best alpha.
 
     Rows that have settled at a bound leave the active ones.
     """
-    active = counts[ACTIVE]
-    shuffle(order[:active], dice)
+    base, signs, squares, diagonal, upper = dual
+    alpha, w, order, numbers = memory.alpha, memory.w, memory.order, memory.numbers
+    active = memory.counts[ACTIVE]
+    shuffle(order[:active], memory.dice)
     has_diagonal = diagonal.shape[0] > 0
     bias_weight = numbers[WEIGHT]
     bias = numbers[MULTIPLIER] + bias_weight * numbers[BALANCE]
@@ -128,7 +122,7 @@ def sweep(  # type: ignore[no-untyped-def]
         add(base, i, sign * change, w)
         balance += sign * change
         bias += bias_weight * (sign * change)
-    counts[ACTIVE] = active
+    memory.counts[ACTIVE] = active
     numbers[BALANCE] = balance
     numbers[VALUE] += gained
     numbers[SHORTFALL] = shortfall
@@ -137,8 +131,10 @@ def sweep(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def choose_active(order, scores, signs, bias, diagonal, upper, alpha):  # type: ignore[no-untyped-def]
+def choose_active(dual, memory, scores, bias):  # type: ignore[no-untyped-def]
     """Put the free rows and those that want to leave their bound first; return their number."""
+    signs, diagonal, upper = dual.signs, dual.diagonal, dual.upper
+    alpha, order = memory.alpha, memory.order
     front = 0
     for place in range(order.shape[0]):
         i = order[place]
@@ -173,9 +169,84 @@ def squares_of(base, n):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def scatter(base, signs, alpha, w):  # type: ignore[no-untyped-def]
+def scatter(dual, alpha, w):  # type: ignore[no-untyped-def]
     """Set w = sum_i a_i y_i x_i."""
     w[:] = 0.0
     for i in range(alpha.shape[0]):
         if alpha[i] != 0.0:
-            add(base, i, signs[i] * alpha[i], w)
+            add(dual.base, i, dual.signs[i] * alpha[i], w)
+
+
+# ---- columns that stand in one row only, folded into that row
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Rows without their lone columns, and where those were."""
+
+    base: SparseRows
+    kept: np.ndarray  # the columns that remain
+    lone: np.ndarray  # the columns that were folded, with the row and the value of each
+    rows: np.ndarray
+    values: np.ndarray
+    squares: np.ndarray  # of each row, the sum of v^2 over its lone columns
+
+    def unfolded(self, w: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """Return the w of all columns, where share_i = y_i a_i."""
+        whole = np.empty(len(self.kept) + len(self.lone))
+        whole[self.kept] = w
+        whole[self.lone] = share[self.rows] * self.values
+        return whole
+
+
+def folded(X: Any, base: Any) -> Fold | None:
+    """Fold the lone columns of X, whose rows are `base`; None where that would not pay."""
+    if not sp.issparse(X) or X.nnz > 10 * X.shape[1]:
+        return None
+    is_lone = used_once(base.indices, X.shape[1]) == 1
+    lone = np.flatnonzero(is_lone)
+    if len(lone) <= X.shape[1] // 2:
+        return None
+    kept = np.flatnonzero(~is_lone)
+    # A kept column's new number, a lone column's place among the lone ones.
+    place = np.empty(X.shape[1], dtype=X.indices.dtype)
+    place[kept], place[lone] = np.arange(len(kept)), np.arange(len(lone))
+    count = X.nnz - len(lone)
+    values, indices = np.empty(count, dtype=X.dtype), np.empty(count, dtype=base.indices.dtype)
+    starts = np.zeros(X.shape[0] + 1, dtype=base.starts.dtype)
+    rows, alone = np.empty(len(lone), dtype=np.int64), np.empty(len(lone))
+    squares = np.zeros(X.shape[0])
+    given = (base.values, base.indices, base.starts)
+    split(*given, is_lone, place, values, indices, starts, rows, alone, squares)
+    for array in (values, indices, starts):
+        array.flags.writeable = False
+    return Fold(SparseRows(values, indices, starts), kept, lone, rows, alone, squares)
+
+
+@compiled
+def used_once(indices, d):  # type: ignore[no-untyped-def]
+    """Count the uses of every column: 0, 1, or 2 for more."""
+    uses = np.zeros(d, dtype=np.uint8)
+    for k in range(indices.shape[0]):
+        if uses[indices[k]] < 2:
+            uses[indices[k]] += 1
+    return uses
+
+
+@compiled
+def split(  # type: ignore[no-untyped-def]
+    values, indices, starts, is_lone, place, kept, kept_indices, kept_starts, rows, alone, squares
+):
+    """Send every entry to the kept ones or to the lone ones."""
+    count = 0
+    for i in range(starts.shape[0] - 1):
+        for k in range(starts[i], starts[i + 1]):
+            j = indices[k]
+            if is_lone[j]:
+                value = np.float64(values[k])
+                rows[place[j]], alone[place[j]] = i, value
+                squares[i] += value * value
+            else:
+                kept[count], kept_indices[count] = values[k], place[j]
+                count += 1
+        kept_starts[i + 1] = count

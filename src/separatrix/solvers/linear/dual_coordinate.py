@@ -1,4 +1,4 @@
-"""Dual coordinate descent: the hinge and squared-hinge machines on wide sparse data.
+"""Dual coordinate descent: the hinge and squared-hinge models on wide sparse data.
 
     min over a   1/2 |sum_i a_i y_i x_i|^2 + 1/2 sum_i D_i a_i^2 - sum_i a_i  [+ (y.a)^2 / (2p)]
     subject to   0 <= a_i <= c_i  (hinge, D = 0);   0 <= a_i  (squared hinge, D_i = 1 / (2 c_i))
@@ -30,16 +30,6 @@ import scipy.sparse as sp
 from separatrix.problem.losses import HINGE, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.rows import rows_of
-from separatrix.solvers.linear.bias_multiplier import (
-    SHORT_RUN,
-    charge,
-    first_weight,
-    move_multiplier,
-    renew_multiplier,
-    share_of_multiplier,
-    soft_weight,
-    soften,
-)
 from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.linear.coordinate_pass import (
     ACTIVE,
@@ -54,18 +44,33 @@ from separatrix.solvers.linear.coordinate_pass import (
     UNCHECKED,
     VALUE,
     WEIGHT,
+    Dual,
+    Fold,
     choose_active,
+    folded,
     scatter,
     scores_of,
     squares_of,
     visit_rows,
 )
-from separatrix.solvers.linear.dual_claims import measure_primal, rebalance, take_dual, take_primal
-from separatrix.solvers.linear.folding import Fold, folded
+from separatrix.solvers.linear.dual_claims import (
+    SHORT_RUN,
+    charge,
+    first_weight,
+    measure_primal,
+    move_multiplier,
+    rebalance,
+    renew_multiplier,
+    share_of_multiplier,
+    soft_weight,
+    soften,
+    take_dual,
+    take_primal,
+)
 from separatrix.solvers.linear.primal_point import dual_value, inner
 from separatrix.solvers.linear.subspace import HISTORY, accelerate
 from separatrix.solvers.running import row_order
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, advanced
 
 _CHECK_EVERY = 5  # updates; more often, and rows come back too early to be left out
 _REFRESH_EVERY = 20  # checks, after which w is computed from alpha afresh
@@ -79,12 +84,8 @@ class Setup(NamedTuple):
     """What does not change during a run."""
 
     given: Any  # the rows x_i
-    base: Any  # the same without their lone columns, where those are folded
     fold: Fold | None
-    signs: np.ndarray
-    squares: np.ndarray  # |x_i|^2 + D_i
-    diagonal: np.ndarray  # D, lone columns included; empty where it is 0
-    upper: np.ndarray
+    dual: Dual
     quota: int  # rows to visit in one update, at least
     soft_weight: float  # s to begin with
 
@@ -157,9 +158,9 @@ def start(
     if alpha is not None:
         memory.alpha[:] = _transferred(alpha, problem)
         if problem.has_free_bias:
-            rebalance(memory.alpha, setup.signs, setup.upper)
-        scatter(setup.base, setup.signs, memory.alpha, memory.w)
-        memory.numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
+            rebalance(memory.alpha, setup.dual.signs, setup.dual.upper)
+        scatter(setup.dual, memory.alpha, memory.w)
+        memory.numbers[BALANCE] = inner(setup.dual.signs, memory.alpha, 1.0)
     take_primal(state, np.zeros(d), np.zeros(n))
     if w is not None:
         take_primal(state, w[1:], scores_of(setup.given, w[1:], n))
@@ -187,7 +188,8 @@ def _laid_out(problem: MachineProblem) -> Setup:
     if len(diagonal):
         squares += diagonal
     soft = soft_weight(problem, squares)
-    return Setup(given, base, fold, problem.signs, squares, diagonal, upper, quota, soft)
+    dual = Dual(base, problem.signs, squares, diagonal, upper)
+    return Setup(given, fold, dual, quota, soft)
 
 
 def _transferred(alpha: np.ndarray, problem: MachineProblem) -> np.ndarray:
@@ -210,15 +212,13 @@ def _transferred(alpha: np.ndarray, problem: MachineProblem) -> np.ndarray:
 
 def advance(state: MachineState, budget: int) -> Status | None:
     """Make at most `budget` passes."""
-    run: Run = state.memory
-    for made in range(budget + 1):
-        if state.gap <= state.tol:
-            return Status.OPTIMAL
-        if state.passes >= run.max_passes:
-            return Status.BUDGET
-        if made < budget:
-            _iterate(state)
-    return None
+    return advanced(state, budget, _verdict, _iterate)
+
+
+def _verdict(state: MachineState) -> Status | None:
+    if state.gap <= state.tol:
+        return Status.OPTIMAL
+    return Status.BUDGET if state.passes >= state.memory.max_passes else None
 
 
 def _iterate(state: MachineState) -> None:
@@ -228,21 +228,8 @@ def _iterate(state: MachineState) -> None:
     memory.alpha_before[:] = memory.alpha
     memory.w_before[:] = memory.w
     balance = numbers[BALANCE]
-    visited = visit_rows(
-        setup.base,
-        setup.signs,
-        setup.squares,
-        setup.diagonal,
-        setup.upper,
-        memory.alpha,
-        memory.w,
-        memory.order,
-        counts,
-        numbers,
-        memory.dice,
-        min(setup.quota, len(memory.order)),
-        0.2 * state.tol,
-    )
+    quota = min(setup.quota, len(memory.order))
+    visited = visit_rows(setup.dual, memory, quota, 0.2 * state.tol)
     state.updates += 1
     state.passes += visited / len(memory.alpha)
     counts[UNCHECKED] += 1
@@ -251,24 +238,7 @@ def _iterate(state: MachineState) -> None:
         _check(state)
         if state.gap <= state.tol:
             return
-    accelerate(
-        setup.base,
-        setup.signs,
-        setup.squares,
-        setup.diagonal,
-        setup.upper,
-        memory.alpha,
-        memory.w,
-        memory.alpha_before,
-        memory.w_before,
-        memory.past_alpha,
-        memory.past_w,
-        memory.past_balance,
-        counts,
-        numbers,
-        state.updates,
-        balance,
-    )
+    accelerate(setup.dual, memory, state.updates, balance)
     if counts[UNCHECKED] > 0 and state.updates > 1:
         move_multiplier(state)
 
@@ -281,14 +251,14 @@ def _check(state: MachineState) -> None:
     counts[CHECKS] += 1
     if counts[CHECKS] % _REFRESH_EVERY == 0:
         memory.w_before[:] -= memory.w
-        scatter(setup.base, setup.signs, memory.alpha, memory.w)
+        scatter(setup.dual, memory.alpha, memory.w)
         memory.w_before[:] += memory.w  # the step just made stays what it was
-    scores = scores_of(setup.base, memory.w, len(memory.alpha))
-    balance = numbers[BALANCE] = inner(setup.signs, memory.alpha, 1.0)
+    scores = scores_of(setup.dual.base, memory.w, len(memory.alpha))
+    balance = numbers[BALANCE] = inner(setup.dual.signs, memory.alpha, 1.0)
     if setup.fold is None:
         is_fresh = take_primal(state, memory.w, scores)
     else:
-        signed = setup.signs * memory.alpha
+        signed = setup.dual.signs * memory.alpha
         whole = setup.fold.unfolded(memory.w, signed)
         is_fresh = take_primal(state, whole, scores + setup.fold.squares * signed)
     share = share_of_multiplier(problem, numbers)
@@ -297,10 +267,8 @@ def _check(state: MachineState) -> None:
     elif counts[CHECKS] == SHORT_RUN and numbers[WEIGHT] * problem.bias_penalty > 0.0:
         soften(state)
     bias = numbers[MULTIPLIER] + numbers[WEIGHT] * balance
-    counts[ACTIVE] = choose_active(
-        memory.order, scores, setup.signs, bias, setup.diagonal, setup.upper, memory.alpha
-    )
-    value = dual_value(memory.alpha, setup.diagonal, memory.w)
+    counts[ACTIVE] = choose_active(setup.dual, memory, scores, bias)
+    value = dual_value(memory.alpha, setup.dual.diagonal, memory.w)
     numbers[VALUE] = value - charge(problem, numbers)
     # Proving a dual value costs a walk over all rows: wait until it has come much nearer.
     if state.primal - numbers[VALUE] <= max(

@@ -7,20 +7,37 @@ Rows clearly within the margin have alpha = c (squared hinge: 2 c (1 - margin)) 
 beyond it 0; what is left, F, is fitted. An interior point multiplies the rounding of its margins by
 weights that grow without bound, and Newton's method by high costs: so where the margin is very thin
 their alpha is rough while their w is exact, and this makes up for it.
+
+`on_the_faces` goes from the interior of the box to its faces. At the optimum a row with a margin
+above 1 has alpha = 0, and one below 1 has all it may. Each row's distance from a bound, as a share
+of the box, is compared with its distance from the margin of 1; where the margin says it more
+clearly, alpha goes to the bound. To first order this raises the dual objective.
+
+`on_this_face` computes the last digits once the face is known: the free rows lie on the margin, w
+is a sum of rows, and what is left is one linear system.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
+from separatrix._compiled import compiled
 from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
+from separatrix.solvers.linear.balance import balanced
 
-__all__ = ["fitted_alphas"]
+__all__ = ["fitted_alphas", "on_the_faces", "on_this_face"]
 
 _BANDS = (1e-9, 1e-7, 1e-5, 1e-3)
+_MOST_FREE = 1_000
+_MOST_PRODUCTS = 20_000_000  # some milliseconds
+_BOLDNESS = (1.0, 0.1, 0.01)
 
 
 def fitted_alphas(problem: MachineProblem, w: FloatArray) -> list[FloatArray]:
@@ -71,3 +88,101 @@ def _fitted(
     fit = lsq_linear(columns, target / size, (0.0, upper), method="bvls", tol=1e-15, max_iter=200)
     alpha[free] = np.minimum(np.maximum(fit.x, 0.0) * size, costs[free])
     return alpha
+
+
+# ---- the exact optimum on a face of the box: what a solver leaves of the last digits
+
+
+def on_this_face(
+    problem: MachineProblem, alpha: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return (w, alpha) of the optimum with the same free rows; None if there is none."""
+    upper, signs = problem.upper, problem.signs
+    free = np.flatnonzero((alpha > 0.0) & (alpha < upper))
+    if not 0 < len(free) <= _MOST_FREE or len(free) ** 2 * problem.X.shape[1] > _MOST_PRODUCTS:
+        return None
+    fixed = alpha.copy()
+    fixed[free] = 0.0
+    share = signs * fixed
+    sums = np.asarray(share @ problem.X)
+    rows = problem.X[free]
+    rows = (rows.toarray() if sp.issparse(rows) else rows).astype(np.float64) * signs[free, None]
+    found = _solved(problem, rows, signs[free], sums, float(share.sum()))
+    if found is None:
+        return None
+    inside, bias = found
+    slack = 1e-9 * float(upper[free].min() if np.isfinite(upper[free]).all() else inside.max())
+    if (inside < -slack).any() or (inside > upper[free] + slack).any():
+        return None
+    fixed[free] = np.minimum(np.maximum(inside, 0.0), upper[free])
+    return np.concatenate([[bias], sums + inside @ rows]), fixed
+
+
+def _solved(
+    problem: MachineProblem, rows: np.ndarray, signs: np.ndarray, sums: np.ndarray, balance: float
+) -> tuple[np.ndarray, float] | None:
+    """Solve for the free multipliers and the bias: margins of 1, and the balance."""
+    n = len(signs)
+    penalty, intercept = problem.bias_penalty, problem.rows.fit_intercept
+    matrix, right = rows @ rows.T, 1.0 - rows @ sums
+    if intercept and penalty > 0.0:
+        matrix = matrix + np.outer(signs, signs) / penalty
+        right = right - signs * balance / penalty
+    if problem.has_free_bias:
+        # The bias is one more unknown, of the size of the others, and the balance one more row.
+        size = float(np.sqrt(np.trace(matrix) / n)) or 1.0
+        border = size * signs[:, None]
+        matrix = np.block([[matrix, border], [border.T, np.zeros((1, 1))]])
+        right = np.append(right, -size * balance)
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1), np.finfo(float).tiny))
+    try:
+        solution = scale * scipy.linalg.lstsq(matrix * np.outer(scale, scale), scale * right)[0]
+    except (np.linalg.LinAlgError, ValueError):
+        return None
+    inside = solution[:n]
+    if problem.has_free_bias:
+        return inside, size * float(solution[n])
+    bias = (balance + float(signs @ inside)) / penalty if intercept else 0.0
+    return inside, bias
+
+
+# ---- from the interior of the box to its faces: which rows are support vectors, and which are not
+
+
+def on_the_faces(
+    problem: MachineProblem,
+    w: np.ndarray,
+    margins: np.ndarray,
+    alpha: np.ndarray,
+    least_dual: float,
+) -> np.ndarray | None:
+    """Return multipliers put to their bounds as boldly as `least_dual` allows; None if it never."""
+    for candidate in _candidates(problem, w, margins, alpha):
+        if problem.has_free_bias:
+            candidate = balanced(candidate, problem.signs, problem.upper)
+        if problem.dual(candidate) >= least_dual:
+            return candidate
+    return None
+
+
+def _candidates(
+    problem: MachineProblem, w: np.ndarray, margins: np.ndarray, alpha: np.ndarray
+) -> Iterator[np.ndarray]:
+    most = float(alpha.max(initial=0.0))
+    for boldness in _BOLDNESS:
+        yield _put_to_bounds(alpha, problem.upper, margins, most, boldness)
+    yield from fitted_alphas(problem, w)
+
+
+@compiled
+def _put_to_bounds(alpha, upper, margins, most, boldness):  # type: ignore[no-untyped-def]
+    """Return alpha with 0 or all where the margin says so; a box without an end is `most` wide."""
+    found = alpha.copy()
+    for i in range(alpha.shape[0]):
+        box = most if math.isinf(upper[i]) else upper[i]
+        share = alpha[i] / box if box > 0.0 else 0.0
+        if share < boldness * (margins[i] - 1.0):
+            found[i] = 0.0
+        elif 1.0 - share < boldness * (1.0 - margins[i]) and not math.isinf(upper[i]):
+            found[i] = upper[i]
+    return found

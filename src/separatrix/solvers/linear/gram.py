@@ -1,4 +1,4 @@
-"""Few rows and many columns: the same machine in as many columns as there are rows.
+"""Few rows and many columns: the same model in as many columns as there are rows.
 
     min over w, b   1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))      n << d
 
@@ -14,7 +14,6 @@ Dense rows: QR of X^T. Sparse rows too wide for that: the eigenvectors of X X^T,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,12 +22,9 @@ from scipy.linalg.lapack import dgeqrf, dormqr
 
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray, Known, Matrix, SignedProblem
-from separatrix.solvers.linear.claims import hard_claim
-from separatrix.solvers.linear.contract import MachineState
-from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["Span", "advance", "reduced", "start"]
+__all__ = ["reduced"]
 
 # Sparse rows of no more entries than this, zeros included, are treated as dense.
 _SMALL = 2**23
@@ -56,15 +52,6 @@ class Span:
         shift = float(self.mean @ w) if self.mean is not None else 0.0
         return np.concatenate([[narrow[0] - shift], w])
 
-    def into(self, w: FloatArray) -> FloatArray:
-        """Return [b, v] of the part of w in the span."""
-        shift = float(self.mean @ w[1:]) if self.mean is not None else 0.0
-        if self.reflections is None:
-            v = self.shares.T @ (self.X @ w[1:])
-        else:
-            v = _reflected(self.reflections, w[1:], "T")[: len(self.reflections[1])]
-        return np.concatenate([[w[0] + shift], v])
-
 
 def _reflected(reflections: tuple[FloatArray, FloatArray], x: FloatArray, way: str) -> FloatArray:
     """Return Q x or Q^T x without building Q."""
@@ -73,7 +60,7 @@ def _reflected(reflections: tuple[FloatArray, FloatArray], x: FloatArray, way: s
 
 
 def reduced(problem: MachineProblem) -> tuple[MachineProblem, Span]:
-    """Return the same machine in at most n columns, and the way back.
+    """Return the same model in at most n columns, and the way back.
 
     >>> X, signs = np.array([[3.0, 4.0, 0.0]]), np.array([1.0])
     >>> problem = MachineProblem(SignedProblem(X, signs, False), np.ones(1), 0)
@@ -127,65 +114,3 @@ def _by_gram_matrix(X: Matrix, centre: bool) -> tuple[FloatArray, Span]:
         # The shares of a row of Q sum to 0, so X^T and its centred form give the same.
         vectors = vectors - vectors.mean(axis=0)
     return np.ascontiguousarray(vectors * roots), Span(None, wide, vectors / roots, mean)
-
-
-# ---- any solver of machines, through the narrow problem
-
-
-@dataclass
-class Memory:
-    """The narrow run, and who runs it."""
-
-    solver: Any
-    inner: MachineState
-    span: Span
-    last_w: FloatArray | None = None
-    last_alpha: FloatArray | None = None
-
-
-def start(
-    problem: MachineProblem,
-    *,
-    tol: float,
-    solver: Any,
-    first: tuple[FloatArray | None, FloatArray | None] | None = None,
-    seed: int = 0,
-    max_passes: float = np.inf,
-) -> MachineState:
-    """Reduce the problem and lay out a run of `solver`, a solver of machines, on it."""
-    narrow, span = reduced(problem)
-    if first is not None and first[0] is not None:
-        first = (span.into(first[0]), first[1])
-    # Half of the tolerance is left for the rounding of the way back.
-    inner = solver.start(narrow, tol=0.5 * tol, first=first, seed=seed, max_passes=max_passes)
-    n, d = problem.X.shape
-    state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
-    state.memory = Memory(solver, inner, span)
-    _take_over(state)
-    return state
-
-
-def advance(state: MachineState, budget: int) -> Status | None:
-    """Make at most `budget` updates of the narrow run."""
-    memory: Memory = state.memory
-    status: Status | None = memory.solver.advance(memory.inner, budget)
-    _take_over(state)
-    if state.gap <= state.tol:
-        return Status.OPTIMAL
-    return Status.BUDGET if status is Status.OPTIMAL else status
-
-
-def _take_over(state: MachineState) -> None:
-    """Bring the best claims of the narrow run back, and evaluate them on the data as given."""
-    problem, memory = state.problem, state.memory
-    inner = memory.inner
-    state.updates, state.passes = inner.updates, inner.passes
-    if inner.w is memory.last_w and inner.alpha is memory.last_alpha:
-        return
-    memory.last_w, memory.last_alpha = inner.w, inner.alpha
-    with np.errstate(all="ignore"):
-        w = memory.span(inner.w)
-        if problem.is_hard:
-            w = hard_claim(problem, w, problem.X @ w[1:])
-        state.w, state.primal = w, problem.primal(w)
-        state.alpha, state.dual = inner.alpha.copy(), problem.dual(inner.alpha)

@@ -3,7 +3,7 @@
     min over w, b   1/2 |w|^2   subject to   y_i (w.x_i + b) >= 1
 
 Once the cost of a row exceeds every multiplier of the hard margin, the soft margin is the hard
-one. So the soft machine is solved by dual coordinate descent for a cost, then for ten times that
+one. So the soft model is solved by dual coordinate descent for a cost, then for ten times that
 cost from where it stood, until w, scaled to a least margin of 1, meets the dual bound.
 """
 
@@ -29,7 +29,7 @@ _FIRST = 1e-290, 1e290  # the first cost: the largest that follows is finite
 
 @dataclass
 class Memory:
-    """The soft machine being solved, its cost, and how it was started."""
+    """The soft model being solved, its cost, and how it was started."""
 
     soft: MachineState
     cost: float
@@ -93,7 +93,7 @@ def advance(state: MachineState, budget: int) -> Status | None:
 
 
 def _look(state: MachineState) -> None:
-    """Keep what the soft machine says of the hard one."""
+    """Keep what the soft model says of the hard one."""
     problem, soft = state.problem, state.memory.soft
     w = hard_claim(problem, soft.w, problem.X @ soft.w[1:])
     primal = problem.primal(w)

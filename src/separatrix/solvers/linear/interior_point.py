@@ -1,4 +1,4 @@
-"""The hinge machine and the hard margin on narrow data, by a primal-dual interior point.
+"""The hinge model and the hard margin on narrow data, by a primal-dual interior point.
 
     min over w, b   1/2 |w|^2 + 1/2 p b^2 + sum_i c_i max(0, 1 - y_i (w.x_i + b))
 
@@ -10,6 +10,7 @@ Each iteration factors one matrix of d + 1 columns (`predictor_corrector`), on c
 scaled inside (`scaled_rows`), while the objective stays the user's. The number of iterations hardly
 depends on C, on the scales of the columns or on n. alpha is feasible at every iteration, so every
 iteration brackets the optimum, and the run ends as soon as the bracket is as narrow as `tol`.
+Rows on a device take the same steps there; of them only the soft margin is solved.
 
 A claim to start from (`first`) is kept while it is the best known, and ends the run if it is good
 enough, but does not move the start: an interior point begun near an optimum of other costs makes
@@ -19,21 +20,27 @@ short steps (on a9a, 40 to 80 iterations instead of 20).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from separatrix.errors import DeviceError
+from separatrix.problem.device_rows import on_device
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
-from separatrix.solvers.linear.claims import balanced, best_bias, hard_claim, with_bias
+from separatrix.solvers.linear.claims import best_bias, evened, hard_claim, with_bias
+from separatrix.solvers.linear.complementarity import Pairs
 from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.linear.dual_polish import fitted_alphas
 from separatrix.solvers.linear.predictor_corrector import Run, centred_run, hard_run, step
-from separatrix.solvers.linear.scaled_rows import ScaledRows, plain_rows, scaled_rows
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.linear.scaled_rows import plain_rows, scaled_rows
+from separatrix.solvers.running.drive import Status, advanced
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["advance", "start"]
+__all__ = ["advance", "iterate", "start"]
 
+# A matrix of so many columns fills 2 GiB, and takes a GPU seconds to factor.
+WIDEST = 16_384
 # So many iterations without a gap a tenth smaller: rounding is all that is left.
 _PATIENCE = 20
 _REFRESH = 8
@@ -43,12 +50,11 @@ _ROUGH = 1e-8
 
 @dataclass
 class Memory:
-    """The run on the rows that count, and when to give up."""
+    """The run on the rows that count, what it claims, and when to give up."""
 
-    run: Run | None
-    used: np.ndarray  # the rows with a cost
-    plain: ScaledRows  # all rows as given
+    claims: Any
     max_passes: float
+    run: Run | None = None
     best_gap: float = np.inf
     since_best: int = 0
     failed: bool = False
@@ -64,100 +70,40 @@ def start(
 ) -> MachineState:
     """Lay out a run at w = 0, in the middle of the box. Nothing here is random."""
     n, d = problem.X.shape
-    plain, used = plain_rows(problem.rows), np.flatnonzero(problem.costs > 0.0)
-    used = plain.chosen if len(used) == n else used
     state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
-    state.memory = Memory(None, used, plain, max_passes)
     with np.errstate(all="ignore"), one_thread():
-        _first_claims(state, first)
-        if state.gap <= tol or not len(used):
+        claims = _claims_of(state)
+        state.memory = Memory(claims, max_passes)
+        w, alpha = first if first is not None else (None, None)
+        claims.begin(w, alpha)
+        if state.gap <= tol or not len(claims.used):
             return state
-        centre = problem.has_free_bias
-        known = problem.rows.once(("scaled", centre), lambda: scaled_rows(problem.rows, centre))
-        rows = known.only(used)
-        state.passes += 2.0
-        has_bias = problem.rows.fit_intercept
-        quadratic = np.append(1.0 / rows.scale**2, problem.bias_penalty if has_bias else 1.0)
-        signs, costs = _of(problem.signs, used), _of(problem.costs, used)
-        if problem.is_hard:
-            state.memory.run = hard_run(rows, signs, costs, quadratic, has_bias)
-        else:
-            mu = float(costs.mean())
-            state.memory.run = centred_run(
-                rows, signs, costs, quadratic, has_bias, np.zeros(d + 1), mu
-            )
+        if problem.is_hard and on_device(problem.X):
+            return state  # no steps are made there: nothing is claimed, and nothing proved
+        rows, pairs, quadratic = claims.laid_out()
+        begin = hard_run if problem.is_hard else centred_run
+        state.memory.run = begin(rows, pairs, quadratic, problem.rows.fit_intercept)
     return state
 
 
-def _of(values: FloatArray, used: np.ndarray) -> FloatArray:
-    """Return the values of the rows used, without a copy where that is all; never to be written."""
-    part = values.view() if len(used) == len(values) else values[used]
-    part.flags.writeable = False
-    return part
+def _claims_of(state: MachineState) -> Any:
+    if not on_device(state.problem.X):
+        return HostClaims(state)
+    d = state.problem.X.shape[1]
+    if d > WIDEST:
+        raise DeviceError(
+            f"The hinge on a device makes a matrix of the columns, and {d:,} are too many (at most "
+            f"{WIDEST:,}). Use loss='squared_hinge', which needs none, or device='cpu'."
+        )
+    from separatrix.solvers.linear.device.device_claims import HingeClaims
 
-
-def _first_claims(
-    state: MachineState, first: tuple[FloatArray | None, FloatArray | None] | None
-) -> None:
-    """Begin with w = 0 and its best bias, and with the claim handed over where it is better."""
-    problem = state.problem
-    w, alpha = first if first is not None else (None, None)
-    _claim_primal(state, np.zeros_like(state.w))
-    state.dual = 0.0
-    if w is not None:
-        _claim_primal(state, np.array(w, dtype=np.float64))
-    if alpha is not None:
-        alpha = np.clip(np.array(alpha, dtype=np.float64), 0.0, problem.costs)
-        _claim_dual(state, balanced(problem, alpha))
-
-
-def _claim_primal(state: MachineState, w: FloatArray) -> None:
-    """Take w over if its value is the best so far; with the best bias if that makes it enough."""
-    problem = state.problem
-    scores = state.memory.plain.dot(w[1:])
-    state.passes += 1.0
-    if problem.is_hard:
-        w = hard_claim(problem, w, scores)
-        value = problem.primal(w)
-    else:
-        bias = w[0] if problem.rows.fit_intercept else 0.0
-        value = problem.primal(w, problem.signs * (scores + bias))
-        if problem.has_free_bias and value - state.dual > state.tol * value:
-            bias = best_bias(scores, problem.signs, problem.costs)
-            w = with_bias(w, bias)
-            value = problem.primal(w, problem.signs * (scores + bias))
-    if value < state.primal:
-        state.w, state.primal = w, value
-
-
-def _claim_dual(state: MachineState, alpha: FloatArray) -> None:
-    problem = state.problem
-    u = state.memory.plain.transposed_dot(problem.signs * alpha)
-    state.passes += 1.0
-    if problem.is_hard:
-        # Of all multiples of alpha the best is known.
-        square = float(u @ u)
-        if problem.rows.fit_intercept and problem.bias_penalty > 0.0:
-            balance = float(problem.signs @ alpha)
-            square += balance * balance / problem.bias_penalty
-        factor = float(alpha.sum()) / square if square > 0.0 else 0.0
-        if not np.isfinite(factor):
-            return
-        alpha, u = alpha * factor, u * factor
-    value = problem.dual(alpha, u)
-    if value > state.dual:
-        state.alpha, state.dual = alpha, value
+    return HingeClaims(state)
 
 
 def advance(state: MachineState, budget: int) -> Status | None:
     """Make at most `budget` iterations."""
     with np.errstate(all="ignore"), one_thread():
-        for _ in range(budget):
-            status = _verdict(state)
-            if status is not None:
-                return status
-            _iterate(state)
-        return _verdict(state)
+        return advanced(state, budget, _verdict, _iterate)
 
 
 def _verdict(state: MachineState) -> Status | None:
@@ -171,9 +117,9 @@ def _verdict(state: MachineState) -> Status | None:
 
 def _iterate(state: MachineState) -> None:
     memory: Memory = state.memory
-    run = memory.run
+    run, claims = memory.run, memory.claims
     assert run is not None
-    share = len(run.rows.chosen) / max(1, state.problem.rows.n_rows)
+    share = len(claims.used) / max(1, state.problem.rows.n_rows)
     before = run.passes
     memory.failed = not step(run)
     primal, dual = run.objectives()
@@ -181,12 +127,13 @@ def _iterate(state: MachineState) -> None:
     if run.steps % _REFRESH == 0 or primal - dual <= _DRIFTS * abs(primal):
         run.refresh()
         primal, dual = run.objectives()
+    run.last_gap = (primal - dual) / abs(primal) if primal else 0.0
     state.passes += share * (run.passes - before)
     state.updates += 1
     # What the run keeps up to date says when it is worth looking at the data again.
     near = primal - dual <= max(2.0 * state.tol, _ROUGH) * abs(primal)
     if state.problem.is_hard or near or memory.failed or state.updates % _REFRESH == 0:
-        _claim(state)
+        claims.take(run)
     # Before the hard margin has a feasible w, a growing dual is progress.
     gap = primal - dual
     if state.problem.is_hard:
@@ -196,36 +143,110 @@ def _iterate(state: MachineState) -> None:
     else:
         memory.since_best += 1
     if (memory.failed or memory.since_best >= _PATIENCE) and state.gap > state.tol:
-        _polish(state)
-
-
-def _polish(state: MachineState) -> None:
-    """The steps have come to nothing: fit alpha to the best w, on the rows of its margin."""
-    problem = state.problem
-    if np.isfinite(state.primal):
-        state.passes += 1.0
-        for alpha in fitted_alphas(problem, state.w):
-            _claim_dual(state, balanced(problem, alpha))
+        claims.polish()
 
 
 def iterate(state: MachineState) -> tuple[np.ndarray, np.ndarray]:
     """Return where the run stands now, w and alpha, the best so far or not."""
-    run, problem = state.memory.run, state.problem
-    if run is None:
-        return state.w, state.alpha
-    w = np.append(run.v[-1], run.v[:-1] / run.rows.scale)
-    w[0] -= float(run.rows.mean @ w[1:])
-    if not problem.rows.fit_intercept:
-        w[0] = 0.0
-    alpha = np.zeros(problem.rows.n_rows)
-    alpha[state.memory.used] = np.minimum(run.alpha, run.costs)
-    return w, alpha
+    run = state.memory.run
+    return (state.w, state.alpha) if run is None else state.memory.claims.of(run)
 
 
-def _claim(state: MachineState) -> None:
-    """Evaluate w and alpha on the data themselves; keep each where it is the best so far."""
-    w, alpha = iterate(state)
-    if np.isfinite(alpha).all():
-        _claim_dual(state, balanced(state.problem, alpha))
-    if np.isfinite(w).all():
-        _claim_primal(state, w)
+class HostClaims:
+    """Evaluates w and alpha on the data themselves; keeps each where it is the best so far."""
+
+    def __init__(self, state: MachineState) -> None:
+        self.state, self.plain = state, plain_rows(state.problem.rows)
+        used = np.flatnonzero(state.problem.costs > 0.0)
+        self.used = self.plain.chosen if len(used) == len(state.alpha) else used
+
+    def begin(self, w: FloatArray | None, alpha: FloatArray | None) -> None:
+        """Begin with w = 0 and its best bias, and with the claim handed over where it is better."""
+        self._primal(np.zeros_like(self.state.w))
+        if w is not None:
+            self._primal(np.array(w, dtype=np.float64))
+        if alpha is not None:
+            costs = self.state.problem.costs
+            self._dual(np.clip(np.array(alpha, dtype=np.float64), 0.0, costs))
+
+    def laid_out(self) -> tuple[Any, Pairs, FloatArray]:
+        """Return the rows that count, scaled; their pairs; and what v_j^2 / 2 costs."""
+        problem = self.state.problem
+        centre, penalty = problem.has_free_bias, problem.bias_penalty
+        known = problem.rows.once(("scaled", centre), lambda: scaled_rows(problem.rows, centre))
+        rows = known.only(self.used)
+        self.state.passes += 2.0
+        quadratic = np.append(1.0 / rows.scale**2, penalty if problem.rows.fit_intercept else 1.0)
+        return rows, Pairs(self._of(problem.signs), self._of(problem.costs)), quadratic
+
+    def _of(self, values: FloatArray) -> FloatArray:
+        """Return the values of the rows used, without a copy where that is all; never written."""
+        part = values.view() if len(self.used) == len(values) else values[self.used]
+        part.flags.writeable = False
+        return part
+
+    def of(self, run: Run) -> tuple[FloatArray, FloatArray]:
+        """Return w and alpha of the run."""
+        problem = self.state.problem
+        w = np.append(run.v[-1], run.v[:-1] / run.rows.scale)
+        w[0] -= float(run.rows.mean @ w[1:])
+        if not problem.rows.fit_intercept:
+            w[0] = 0.0
+        alpha = np.zeros(problem.rows.n_rows)
+        alpha[self.used] = np.minimum(run.pairs.alpha, run.pairs.costs)
+        return w, alpha
+
+    def take(self, run: Run) -> None:
+        """Keep what the run has found."""
+        w, alpha = self.of(run)
+        if np.isfinite(alpha).all():
+            self._dual(alpha)
+        if np.isfinite(w).all():
+            self._primal(w)
+
+    def polish(self) -> None:
+        """The steps have come to nothing: fit alpha to the best w, on the rows of its margin."""
+        state = self.state
+        if np.isfinite(state.primal):
+            state.passes += 1.0
+            for alpha in fitted_alphas(state.problem, state.w):
+                self._dual(alpha)
+
+    def _primal(self, w: FloatArray) -> None:
+        """Take w over if its value is the best so far; with the best bias if that is enough."""
+        state, problem = self.state, self.state.problem
+        scores = self.plain.dot(w[1:])
+        state.passes += 1.0
+        if problem.is_hard:
+            w = hard_claim(problem, w, scores)
+            value = problem.primal(w)
+        else:
+            bias = w[0] if problem.rows.fit_intercept else 0.0
+            value = problem.primal(w, problem.signs * (scores + bias))
+            if problem.has_free_bias and value - state.dual > state.tol * value:
+                bias = best_bias(scores, problem.signs, problem.costs)
+                w = with_bias(w, bias)
+                value = problem.primal(w, problem.signs * (scores + bias))
+        if value < state.primal:
+            state.w, state.primal = w, value
+
+    def _dual(self, alpha: FloatArray) -> None:
+        """Balance alpha, and take it over if its value is the best so far."""
+        state, problem = self.state, self.state.problem
+        if problem.has_free_bias:
+            alpha = evened(alpha, problem.signs, problem.costs)
+        u = self.plain.transposed_dot(problem.signs * alpha)
+        state.passes += 1.0
+        if problem.is_hard:
+            # Of all multiples of alpha the best is known.
+            square = float(u @ u)
+            if problem.rows.fit_intercept and problem.bias_penalty > 0.0:
+                balance = float(problem.signs @ alpha)
+                square += balance * balance / problem.bias_penalty
+            factor = float(alpha.sum()) / square if square > 0.0 else 0.0
+            if not np.isfinite(factor):
+                return
+            alpha, u = alpha * factor, u * factor
+        value = problem.dual(alpha, u)
+        if value > state.dual:
+            state.alpha, state.dual = alpha, value

@@ -1,4 +1,4 @@
-"""Newton's method for the smooth machines on narrow data.
+"""Newton's method for the smooth models on narrow data.
 
     minimise over w, b    r/2 |w|^2 + p/2 b^2 + sum_i c_i loss(y_i (w.x_i + b))
 
@@ -81,19 +81,10 @@ def advance(state: MachineState, budget: int) -> Status | None:
 def step(state: MachineState) -> None:
     """Make one update."""
     problem, point = state.problem, state.memory
-    centre, spread, _, constant = point.own
-    in_bias, in_w = smooth.gradient(state)
-    right = np.concatenate([[in_bias], (in_w - centre * in_bias) / spread])
-    # Known without summing the rows, whose rounding a column of 1e13 would make the larger part.
-    right[1:][constant] = problem.ridge * state.w[1:][constant] / spread[constant]
-    matrix = curvature_matrix(state)
-    begin = 0 if problem.rows.fit_intercept else 1
-    solution = np.zeros_like(right)
-    solution[begin:] = solve(matrix[begin:, begin:], -right[begin:])
-    decrement = -float(right @ solution)
-    direction = solution
-    direction[1:] /= spread
-    direction[0] -= float(centre @ direction[1:])
+    penalties = Penalties(problem.ridge, problem.bias_penalty, problem.rows.fit_intercept)
+    direction, decrement = solved_direction(
+        point.own, curvature_matrix(state), smooth.gradient(state), state.w, penalties
+    )
     state.passes += 2.0
     if problem.ridge <= 0.0:
         state.dual = state.primal - max(decrement, 0.0)
@@ -103,51 +94,84 @@ def step(state: MachineState) -> None:
     smooth.move(state, direction, gains, u_ahead)
 
 
-def curvature_matrix(state: MachineState) -> np.ndarray:
-    """Return the second derivatives in the inner coordinates; the upper triangle counts."""
-    problem, point = state.problem, state.memory
-    centre, spread, in_blocks, _ = point.own
-    size = centre.shape[0] + 1
-    if not in_blocks:
-        matrix = np.zeros((size, size))
-        base = point.base
-        sparse_squares(base.values, base.indices, base.starts, point.curvatures, matrix)
-        matrix[1:] /= spread[:, None]
-        matrix[:, 1:] /= spread
-    else:
-        matrix = blocked_squares(state)
+class Penalties(NamedTuple):
+    """What |w|^2 / 2 and b^2 / 2 cost, and whether there is a b."""
+
+    ridge: float
+    bias: float
+    intercept: bool
+
+
+def solved_direction(
+    columns: Coordinates,
+    matrix: np.ndarray,
+    slopes: tuple[float, np.ndarray],
+    w: np.ndarray,
+    penalties: Penalties,
+) -> tuple[np.ndarray, float]:
+    """Return Newton's step [b, w] and its decrement.
+
+    `matrix` holds the second derivatives of the losses in the inner coordinates, its upper triangle
+    alone; the penalties are added to it here.
+    """
+    centre, spread, _, constant = columns
+    in_bias, in_w = slopes
+    size = len(centre) + 1
+    right = np.concatenate([[in_bias], (in_w - centre * in_bias) / spread])
+    # Known without summing the rows, whose rounding a column of 1e13 would make the larger part.
+    right[1:][constant] = penalties.ridge * w[1:][constant] / spread[constant]
     place = np.arange(1, size)
-    matrix[place, place] += problem.ridge / spread**2
-    if problem.rows.fit_intercept and problem.bias_penalty > 0.0:
+    matrix[place, place] += penalties.ridge / spread**2
+    if penalties.intercept and penalties.bias > 0.0:
         bias = np.concatenate([[1.0], -centre / spread])
-        matrix += problem.bias_penalty * np.outer(bias, bias)
-    return matrix
+        matrix += penalties.bias * np.outer(bias, bias)
+    begin = 0 if penalties.intercept else 1
+    direction = np.zeros(size)
+    direction[begin:] = solve(matrix[begin:, begin:], -right[begin:])
+    decrement = -float(right @ direction)
+    direction[1:] /= spread
+    direction[0] -= float(centre @ direction[1:])
+    return direction, decrement
 
 
-def blocked_squares(state: MachineState) -> np.ndarray:
-    """Return V^T D V, block by block."""
-    problem, point = state.problem, state.memory
-    n, width = problem.X.shape
+def curvature_matrix(state: MachineState) -> np.ndarray:
+    """Return [1 V]^T D [1 V]; the upper triangle counts."""
+    point = state.memory
+    centre, spread, in_blocks, _ = point.own
+    if not in_blocks:
+        return scaled_squares(point.base, point.curvatures, spread)
+    n, width = state.problem.X.shape
     height = max(16, min(n, _BLOCK_BYTES // (8 * (width + 1))))
     block = np.empty((height, width + 1))
     matrix = np.zeros((width + 1, width + 1))
-    row = 0
+    row, inverse = 0, 1.0 / spread
     while row < n:
-        row, filled = fill(point, row, block)
+        row, filled = fill(point.base, point.curvatures, centre, inverse, row, block)
         # NumPy's product of a matrix with itself lets other threads work; SciPy's own does not.
         matrix += block[:filled].T @ block[:filled]
     return matrix
 
 
-def fill(point: smooth.Point, row: int, block: np.ndarray) -> tuple[int, int]:
+def scaled_squares(base: Any, curvatures: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Return the matrix of sparse rows that are not laid out, their columns not centred."""
+    matrix = np.zeros((len(spread) + 1, len(spread) + 1))
+    sparse_squares(base.values, base.indices, base.starts, curvatures, matrix)
+    matrix[1:] /= spread[:, None]
+    matrix[:, 1:] /= spread
+    return matrix
+
+
+def fill(
+    base: Any,
+    curvatures: np.ndarray,
+    centre: np.ndarray,
+    inverse: np.ndarray,
+    row: int,
+    block: np.ndarray,
+) -> tuple[int, int]:
     """Write the next rows that have curvature to the block; return where to go on and how many."""
-    centre, spread, *_ = point.own
-    base = point.base
-    if isinstance(base, DenseRows):
-        return fill_dense(base.values, point.curvatures, centre, 1.0 / spread, row, block)
-    return fill_sparse(
-        base.values, base.indices, base.starts, point.curvatures, centre, 1.0 / spread, row, block
-    )
+    loop: Any = fill_dense if isinstance(base, DenseRows) else fill_sparse
+    return loop(*base, curvatures, centre, inverse, row, block)
 
 
 def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -181,26 +205,34 @@ def shortest(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def coordinates(state: MachineState) -> Coordinates:
     """Return where to centre each column and what to divide it by; one pass over X."""
-    problem = state.problem
-    n, width = problem.X.shape
-    used = problem.costs > 0.0
-    base = state.memory.base
-    in_blocks = True
+    problem, X = state.problem, state.problem.X
+    found = column_spread(state.memory.base, problem.costs > 0.0, X.shape[1])
+    entries = X.shape[0] * X.shape[1] if isinstance(state.memory.base, DenseRows) else X.nnz
+    return coordinates_of(
+        found, X.shape, entries, problem.rows.fit_intercept, problem.has_free_bias
+    )
+
+
+def column_spread(base: Any, used: np.ndarray, width: int) -> tuple[Any, ...]:
+    """Return the rows used, and each column's mean, squares about it, largest, entries stored."""
     if isinstance(base, DenseRows):
-        count, centre, squares, largest = dense_spread(base.values, used)
-    else:
-        count, centre, squares, largest, stored = sparse_spread(
-            base.values, base.indices, base.starts, used, width
-        )
-        offset = (stored == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
-        in_blocks = (
-            problem.X.nnz > _FULL * n * width or n * width <= _FEW_ENTRIES or bool(offset.any())
-        )
-    centred = problem.rows.fit_intercept and in_blocks
-    if not centred:
+        found = dense_spread(base.values, used)
+        return (*found, np.full(width, float(found[0])))
+    return tuple(sparse_spread(base.values, base.indices, base.starts, used, width))
+
+
+def coordinates_of(
+    found: tuple[Any, ...], shape: tuple[int, int], entries: int, intercept: bool, free_bias: bool
+) -> Coordinates:
+    """Return the coordinates for columns measured by `column_spread`."""
+    count, centre, squares, largest, stored = found
+    n, width = shape
+    offset = (stored == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
+    in_blocks = entries > _FULL * n * width or n * width <= _FEW_ENTRIES or bool(offset.any())
+    if not (intercept and in_blocks):
         squares = squares + count * centre**2
         centre = np.zeros(width)
-    constant = (squares == 0.0) & (problem.has_free_bias and in_blocks)
+    constant = (squares == 0.0) & (free_bias and in_blocks)
     spread = np.sqrt(squares / max(count, 1))
     flat = ~(spread > _CONSTANT * largest)
     spread[flat] = largest[flat]

@@ -1,4 +1,4 @@
-"""Every iteration of a regularised machine, as frames: the duality gap closing.
+"""Every iteration of a regularised model, as frames: the duality gap closing.
 
 One update is one iteration of the interior point or of Newton's method, or one pass of coordinate
 descent, as `fit` makes them: an interior point is shown where it stands, the others at the best
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from separatrix.problem.device_rows import on_device
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear import interior_point
 from separatrix.solvers.linear.choose import MachineRun
-from separatrix.solvers.linear.claims import balanced
+from separatrix.solvers.linear.claims import evened
 from separatrix.solvers.running.drive import NO_LIMIT, Status
 from separatrix.solvers.running.threads import one_thread
 
@@ -78,10 +79,13 @@ def _advanced(run: MachineRun, budget: int) -> Status | None:
 
 def _standing(run: MachineRun) -> tuple[np.ndarray, np.ndarray]:
     """Return the iterate of an interior point, which moves at once; of the others their best."""
-    if run.method is not interior_point:
+    if run.method is not interior_point or on_device(run.problem.X):
         return run.as_given(run.state.w), run.state.alpha
     w, alpha = interior_point.iterate(run.state)
-    return run.as_given(w), balanced(run.state.problem, alpha)
+    problem = run.state.problem
+    if problem.has_free_bias:
+        alpha = evened(alpha, problem.signs, problem.costs)
+    return run.as_given(w), alpha
 
 
 def _frame(

@@ -7,36 +7,50 @@ objective stays the user's: |w|^2 = sum_j v_j^2 / scale_j^2. Dense entries are c
 they are read, so an offset costs no digits. Sparse entries are left where they are, but for
 columns without a single zero: those are centred in a copy of the values, and stay as sparse.
 Everything is summed in float64, and nothing of the size of X is made.
+
+The system of an interior point's step, (diag(q) + V^T D V) x = right, is solved by Cholesky of the
+matrix scaled to a unit diagonal, with one refinement against the matrix itself. Near the optimum
+the D of rows on the margin runs to infinity, and in the sum they drown q and the other rows. Where
+the factor shows it and the rows are few, the triangle comes from a QR of the stacked rows sqrt(D) V
+and sqrt(q), largest first, which squares nothing; the refinement then goes through the rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.blas import dsyrk
+from scipy.linalg import qr
+from scipy.linalg.blas import dsymv, dsyrk
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from separatrix._compiled import compiled
 from separatrix.problem.rows import rows_of
 from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
 
-__all__ = ["ScaledRows", "plain_rows", "scaled_rows"]
+__all__ = ["ScaledRows", "plain_rows", "powers_of_two", "scaled_rows"]
 
 _BLOCK = 1024
 # Sparse columns are centred where their mean is so many times their spread.
 _FAR_FROM_ZERO = 100.0
+# Tried in turn where the matrix is not positive in floating point.
+_ADDED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
+# A pivot below this has lost a third of its digits and more.
+_LOST = 1e-5
+_SMALL = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows:
-    """The rows `chosen` of V, and the three products an interior point asks for."""
+    """The rows `chosen` of V, and what an interior point asks of them."""
 
     base: Any
     mean: FloatArray
     scale: FloatArray
     chosen: np.ndarray
+    xp: ClassVar[Any] = np  # the array module
 
     @property
     def width(self) -> int:
@@ -103,6 +117,40 @@ class ScaledRows:
         matrix[:, :d] /= self.scale
         return matrix
 
+    def factored(
+        self, weights: FloatArray, quadratic: FloatArray, has_bias: bool, gap: float
+    ) -> Factor | None:
+        """Factor diag(q) + [V 1]^T D [V 1]; None where nothing finite comes of it.
+
+        How wide the gap is matters on a device alone.
+        """
+        matrix = self.normal_matrix(weights)
+        if not has_bias:
+            # The last unknown is held at 0 by a one of its own.
+            matrix[:, -1] = 0.0
+            matrix[-1, -1] = 1.0
+            quadratic = np.append(quadratic[:-1], 0.0)
+        places = np.arange(len(matrix))
+        matrix[places, places] += quadratic
+        scale = 1.0 / np.sqrt(matrix[places, places])
+        if not np.isfinite(scale).all():
+            return None
+        matrix *= scale
+        matrix *= scale[:, None]
+        rest = (self, weights, quadratic, has_bias)
+        for added in _ADDED:
+            matrix[places, places] = 1.0 + added
+            upper, failed = dpotrf(matrix, lower=0, clean=0)
+            if not failed:
+                break
+        matrix[places, places] = 1.0
+        if failed or np.diagonal(upper).min() < _LOST:
+            if len(weights) * len(scale) <= _SMALL:
+                return _by_rows(scale, *rest)
+            if failed:
+                return None
+        return Factor(upper, scale, places, matrix, *rest)
+
 
 def plain_rows(problem: SignedProblem) -> ScaledRows:
     """Return the rows as they are, for the same products."""
@@ -121,7 +169,7 @@ def scaled_rows(problem: SignedProblem, centre: bool) -> ScaledRows:
     if sp.issparse(X):
         return _sparse_scaled(plain, X, mean)
     _dense_squares(plain.base.values, mean, spread)
-    return replace(plain, mean=mean, scale=_powers_of_two(np.sqrt(spread / n)))
+    return replace(plain, mean=mean, scale=powers_of_two(np.sqrt(spread / n)))
 
 
 def _sparse_scaled(plain: ScaledRows, X: Matrix, mean: FloatArray) -> ScaledRows:
@@ -134,10 +182,10 @@ def _sparse_scaled(plain: ScaledRows, X: Matrix, mean: FloatArray) -> ScaledRows
     if mean.any():
         base = base._replace(values=X.data - mean[X.indices])
     _sparse_squares(base.values, base.indices, np.zeros(d), spread)
-    return replace(plain, base=base, mean=mean, scale=_powers_of_two(np.sqrt(spread / n)))
+    return replace(plain, base=base, mean=mean, scale=powers_of_two(np.sqrt(spread / n)))
 
 
-def _powers_of_two(spread: FloatArray) -> FloatArray:
+def powers_of_two(spread: FloatArray) -> FloatArray:
     """Round to powers of two, so that scaling rounds nothing; empty columns get 1."""
     usable = (spread > 0.0) & np.isfinite(spread)
     exponents = np.frexp(np.where(usable, spread, 0.5))[1]
@@ -229,3 +277,70 @@ def _sparse_normal(values, indices, starts, chosen, diagonal, places, entries, l
             row, product = lower[places[p]], weight * entries[p]
             for q in range(p + 1):
                 row[places[q]] += product * entries[q]
+
+
+# ---- the linear system of an interior point's step, factored once and solved with a few times
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """An upper triangle R with R^T R = S P^T M P S, and what a refinement needs."""
+
+    upper: FloatArray
+    scale: FloatArray  # S, in the order of the columns of M
+    order: np.ndarray  # P
+    matrix: FloatArray | None  # M scaled, its upper triangle; None: ask the rows
+    rows: ScaledRows
+    weights: FloatArray
+    quadratic: FloatArray
+    has_bias: bool
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """Solve, and refine once."""
+        if self.matrix is not None:
+            right = right * self.scale
+            x = self._solve(right)
+            x += self._solve(right - dsymv(1.0, self.matrix, x, lower=0))
+            return np.asarray(x * self.scale)
+        x = np.zeros(len(right))
+        rest = right
+        for _ in range(3):
+            x = x + self._solve(rest * self.scale) * self.scale
+            rest = right - self._times(x)
+        return x
+
+    def _solve(self, right: FloatArray) -> FloatArray:
+        x = np.empty(len(right))
+        x[self.order] = dpotrs(self.upper, right[self.order])[0]
+        return x
+
+    def _times(self, x: FloatArray) -> FloatArray:
+        """Return M x through the rows."""
+        bias = x[-1] if self.has_bias else 0.0
+        shares = self.weights * (self.rows.dot(x[:-1]) + bias)
+        last = shares.sum() if self.has_bias else x[-1]
+        return np.append(self.rows.transposed_dot(shares), last) + self.quadratic * x
+
+
+def _by_rows(
+    scale: FloatArray,
+    rows: ScaledRows,
+    weights: FloatArray,
+    quadratic: FloatArray,
+    has_bias: bool,
+) -> Factor | None:
+    n, d = len(weights), len(scale)
+    stacked = np.zeros((n + d, d))
+    order = np.argsort(-weights, kind="stable")
+    ones = np.ones(n) if has_bias else np.zeros(n)
+    stacked[:n] = np.column_stack([rows.dense(order), ones]) * np.sqrt(weights[order])[:, None]
+    own = quadratic if has_bias else np.append(quadratic[:-1], 1.0)
+    stacked[n:] = np.diag(np.sqrt(own))
+    stacked *= scale
+    if not np.isfinite(stacked).all():
+        return None
+    upper, pivots = qr(stacked, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
+    upper = upper[:d]
+    if not np.abs(np.diagonal(upper)).min() > 0.0:
+        return None
+    return Factor(upper, scale, pivots, None, rows, weights, quadratic, has_bias)

@@ -11,7 +11,7 @@ Margins are carried along from step to step. Before a run ends they are computed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,26 +20,30 @@ from separatrix.problem.losses import LOGISTIC, SQUARED_HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.products import MINUS, PLUS, Rows, combined, scores
 from separatrix.problem.rows import rows_of
-from separatrix.solvers.linear.contract import MachineState
-from separatrix.solvers.linear.line_search import best_step
+from separatrix.solvers.linear import interior_point
+from separatrix.solvers.linear.balance import balanced
+from separatrix.solvers.linear.contract import MachineState, is_solved_at_once
+from separatrix.solvers.linear.dual_polish import fitted_alphas
 from separatrix.solvers.linear.row_terms import (
+    best_step,
     derivatives,
+    gain_of,
     pull_of_all,
     scale_shares,
     shares_ahead,
+    write_alpha,
 )
-from separatrix.solvers.linear.smooth_claims import claim, dual_value, polish, scales
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, advanced
 
-__all__ = ["Point", "begin", "go", "move", "outcome"]
+__all__ = ["Point", "begin", "claim", "go", "move", "outcome", "scales"]
 
-# exp(-750) is 0 in float64, and so is the logistic loss: nothing lies beyond.
-_FAR = 750.0
 # So many updates without a better primal or dual: what is left is rounding.
 _PATIENCE = 4
 _BALANCED = 1e-14
 _EVEN = 1e-12
 _DIGIT = 1e-15
+# A hard margin is tried where each of its steps costs no more multiplications than this.
+_CHEAP_STEP, _HARD_STEPS = 50_000_000, 100
 
 
 @dataclass
@@ -92,7 +96,9 @@ def begin(
     )
     state = MachineState(problem, tol, np.zeros(width + 1), np.zeros(n), memory=point)
     state.dual = -np.inf
-    if _is_solved_at_once(state):
+    if is_solved_at_once(state):
+        point.margins[:] = problem.signs * state.w[0]
+        point.solved = True
         return state
     if w is not None:
         state.w[:] = w
@@ -107,22 +113,6 @@ def begin(
             centre_bias(state)
         evaluate(state)
     return state
-
-
-def _is_solved_at_once(state: MachineState) -> bool:
-    """Rows of one class need nothing but a bias that is free; no rows need nothing."""
-    problem, point = state.problem, state.memory
-    signs = problem.signs[problem.costs > 0.0]
-    alone = signs.size > 0 and bool((signs == signs[0]).all())
-    if signs.size and not (alone and problem.has_free_bias):
-        return False
-    if signs.size:
-        # The logistic loss has no minimum here, only the infimum 0: the nearest b that has it.
-        state.w[0] = signs[0] * (1.0 if problem.loss == SQUARED_HINGE else _FAR)
-    state.primal = state.dual = 0.0
-    point.margins[:] = problem.signs * state.w[0]
-    point.solved = True
-    return True
 
 
 def refresh(state: MachineState) -> None:
@@ -301,11 +291,84 @@ def outcome(state: MachineState) -> Status | None:
 
 def go(state: MachineState, budget: int, step: Any) -> Status | None:
     """Make at most `budget` steps."""
-    made = 0
+
+    def iterate(state: MachineState) -> None:
+        step(state)
+        if state.memory.stalled >= _PATIENCE and state.gap > state.tol:
+            polish(state)
+
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        while (status := outcome(state)) is None and made < budget:
-            step(state)
-            made += 1
-            if state.memory.stalled >= _PATIENCE and state.gap > state.tol:
-                polish(state)
-    return status
+        return advanced(state, budget, outcome, iterate)
+
+
+# ---- dual bounds for the smooth models: alpha made feasible, valued, and kept where it is better
+
+
+def claim(
+    state: MachineState, shares: np.ndarray, by_class: np.ndarray, plus: float, minus: float
+) -> bool:
+    """Balance alpha and keep it if its dual is the best so far."""
+    factors = scales(state.problem, plus, minus)
+    u = factors[0] * by_class[PLUS] + factors[1] * by_class[MINUS]
+    dual = dual_value(state.problem, shares, factors, u, plus - minus)
+    better = dual > state.dual + _DIGIT * abs(dual)
+    if dual >= state.dual:
+        state.dual = dual
+        write_alpha(shares, factors[0], factors[1], state.alpha)
+    return better
+
+
+def scales(problem: MachineProblem, plus: float, minus: float) -> tuple[float, float]:
+    """Return what brings the heavier class down to the lighter one."""
+    if not problem.has_free_bias or plus == minus:
+        return 1.0, 1.0
+    return (minus / plus, 1.0) if plus > minus else (1.0, plus / minus)
+
+
+def dual_value(
+    problem: MachineProblem,
+    shares: np.ndarray,
+    factors: tuple[float, float],
+    u: np.ndarray,
+    balance: float,
+) -> float:
+    """Return the dual objective of the shares, each class times its factor; u is their sum."""
+    penalty = 0.5 * float(u @ u) / problem.ridge
+    if problem.rows.fit_intercept and problem.bias_penalty > 0.0:
+        penalty += balance * balance / (2.0 * problem.bias_penalty)
+    gain = gain_of(problem.loss, shares, problem.costs, factors[0], factors[1])
+    return float(gain - penalty)
+
+
+def polish(state: MachineState) -> None:
+    """Steps have come to nothing. Where costs are so high that margins of 1 hide alpha, fit it.
+
+    Failing that, the model is as good as one of hard margin, whose claims are feasible here.
+    """
+    problem = state.problem
+    if problem.loss != SQUARED_HINGE:
+        return
+    for alpha in fitted_alphas(problem, state.w):
+        _offer(state, alpha)
+    slack = state.primal - 0.5 * problem.ridge * float(state.w[1:] @ state.w[1:])
+    n, d = problem.X.shape
+    if state.gap > state.tol and n * d * d <= _CHEAP_STEP and slack < 0.1 * state.primal:
+        hard = replace(problem, costs=np.where(problem.costs > 0.0, np.inf, 0.0))
+        inner = interior_point.start(hard, tol=state.tol)
+        interior_point.advance(inner, _HARD_STEPS)
+        state.passes += inner.passes
+        _offer(state, inner.alpha)
+        if problem.primal(inner.w) < state.primal:
+            state.w[:], state.primal = inner.w, problem.primal(inner.w)
+
+
+def _offer(state: MachineState, alpha: np.ndarray) -> None:
+    """Keep another alpha if its dual is better."""
+    problem = state.problem
+    if problem.has_free_bias:
+        alpha = balanced(alpha, problem.signs, problem.upper)
+    state.passes += 1.0
+    dual = problem.dual(alpha)
+    if dual > state.dual:
+        state.dual = dual
+        state.alpha[:] = alpha

@@ -98,8 +98,10 @@ def _eliminate(table):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def span_products(past_alpha, past_w, past_r, used, alpha, w, bias, bias_weight, diagonal):  # type: ignore[no-untyped-def]
+def span_products(memory, used, bias, bias_weight, diagonal):  # type: ignore[no-untyped-def]
     """Return the matrix of the small system and the slopes of the objective along each step."""
+    alpha, w = memory.alpha, memory.w
+    past_alpha, past_w, past_r = memory.past_alpha, memory.past_w, memory.past_balance
     products = np.zeros((used, used))
     slopes = np.zeros(used)
     for k in range(used):
@@ -133,7 +135,7 @@ def combine(past, t, direction):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def leave_bounds_alone(base, signs, upper, alpha, x, v):  # type: ignore[no-untyped-def]
+def leave_bounds_alone(dual, alpha, x, v):  # type: ignore[no-untyped-def]
     """Take coordinates that point out of the box out of x and v; return when the others meet it."""
     meets = np.empty(alpha.shape[0])
     found = 0
@@ -141,9 +143,9 @@ def leave_bounds_alone(base, signs, upper, alpha, x, v):  # type: ignore[no-unty
         meets[i] = np.inf
         if x[i] == 0.0:
             continue
-        bound = upper[i] if x[i] > 0.0 else 0.0
+        bound = dual.upper[i] if x[i] > 0.0 else 0.0
         if alpha[i] == bound:
-            add(base, i, -x[i] * signs[i], v)
+            add(dual.base, i, -x[i] * dual.signs[i], v)
             x[i] = 0.0
         else:
             meets[i] = (bound - alpha[i]) / x[i]
@@ -152,13 +154,14 @@ def leave_bounds_alone(base, signs, upper, alpha, x, v):  # type: ignore[no-unty
 
 
 @compiled
-def search(base, signs, squares, diagonal, upper, alpha, w, bias, bias_weight, x, v, meets, order):  # type: ignore[no-untyped-def]
+def search(dual, alpha, w, bias, bias_weight, x, v, meets, order):  # type: ignore[no-untyped-def]
     """Go along clip(alpha + t x) to its first minimum with t <= 1, changing alpha and w.
 
     `order` holds the rows that meet a bound before t = 1, the first to meet it first. w(t) is
     kept as w + t v, so that a row that stops changes w and v at its own entries only. Returns the
     change of r = y.a and the decrease of the objective.
     """
+    base, signs, squares, diagonal, upper = dual
     has_diagonal = diagonal.shape[0] > 0
     share, linear, quadratic = 0.0, 0.0, 0.0
     for i in range(alpha.shape[0]):
@@ -216,41 +219,24 @@ def search(base, signs, squares, diagonal, upper, alpha, w, bias, bias_weight, x
 
 
 @compiled
-def accelerate(  # type: ignore[no-untyped-def]
-    base,
-    signs,
-    squares,
-    diagonal,
-    upper,
-    alpha,
-    w,
-    alpha_before,
-    w_before,
-    past_alpha,
-    past_w,
-    past_balance,
-    counts,
-    numbers,
-    updates,
-    balance,
-):
+def accelerate(dual, memory, updates, balance):  # type: ignore[no-untyped-def]
     """Step to the best point in the span of this pass and the last steps; remember this step.
 
     `balance` is y.a before the pass. All in one loop: on small data calls would cost as much.
     """
+    alpha, w, counts, numbers = memory.alpha, memory.w, memory.counts, memory.numbers
+    past_alpha, past_w, past_balance = memory.past_alpha, memory.past_w, memory.past_balance
     slot = (updates - 1) % (HISTORY + 1)
     used = min(counts[KEPT] + 1, HISTORY + 1)
-    past_alpha[slot] = alpha - alpha_before
-    past_w[slot] = w - w_before
+    past_alpha[slot] = alpha - memory.alpha_before
+    past_w[slot] = w - memory.w_before
     past_balance[slot] = numbers[BALANCE] - balance
     counts[KEPT] = used
     if updates <= _UNACCELERATED:
         return
     weight = numbers[WEIGHT]
     bias = numbers[MULTIPLIER] + weight * numbers[BALANCE]
-    products, slopes = span_products(
-        past_alpha, past_w, past_balance, used, alpha, w, bias, weight, diagonal
-    )
+    products, slopes = span_products(memory, used, bias, weight, dual.diagonal)
     size = np.sqrt(inner(w, w, 1.0))
     t = coefficients(products, slopes, _NO_STEP * size)
     if t.shape[0] == 0:
@@ -260,15 +246,13 @@ def accelerate(  # type: ignore[no-untyped-def]
     combine(past_w, t, v)
     if 1e-16 * size * np.abs(t).sum() > _ROUNDING * np.sqrt(inner(v, v, 1.0)):
         # The steps carry the rounding of w, and t is large: w would no longer be that of alpha.
-        scatter(base, signs, x, v)
-    meets, found = leave_bounds_alone(base, signs, upper, alpha, x, v)
+        scatter(dual, x, v)
+    meets, found = leave_bounds_alone(dual, alpha, x, v)
     early = np.flatnonzero(meets < 1.0) if found else np.empty(0, dtype=np.int64)
     order = early[np.argsort(meets[early], kind="mergesort")]
-    moved, gained = search(
-        base, signs, squares, diagonal, upper, alpha, w, bias, weight, x, v, meets, order
-    )
+    moved, gained = search(dual, alpha, w, bias, weight, x, v, meets, order)
     numbers[BALANCE] += moved
     numbers[VALUE] += gained
-    past_alpha[slot] = alpha - alpha_before
-    past_w[slot] = w - w_before
+    past_alpha[slot] = alpha - memory.alpha_before
+    past_w[slot] = w - memory.w_before
     past_balance[slot] += moved

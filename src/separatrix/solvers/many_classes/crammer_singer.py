@@ -1,16 +1,16 @@
-"""Dual block descent: the direct machine of many classes.
+"""Dual block descent: the direct model of many classes.
 
     max over m    sum_i sum_(k != y_i) m_ik  -  1/2 sum_k |u_k|^2  [-  1/(2p) sum_k r_k^2]
     subject to    m_ik >= 0,   sum_k m_ik = c_i,    r_k = 0 for every k where the biases are free
 
 with u_k = sum_i (c_i 1[k = y_i] - m_ik) x_i and r_k the same sum without x_i
 (`problem/crammer_singer.py`). A pass visits the rows in a fully random order and gives each its
-best masses, the others held: an exact projection (`mass_pass`). To this are added, as in
+best masses, the others held: an exact projection (`class_pass`). To this are added, as in
 `dual_coordinate`:
 
 - a row is visited with the classes that have or want some of its mass, and a row with one such
   class is left out, until the next check looks at all of them;
-- after each pass an exact step in the span of the last steps (`mass_subspace`);
+- after each pass an exact step in the span of the last steps (`class_subspace`);
 - for free biases an augmented Lagrangian: r = 0 gets multipliers b_0 and a penalty s/2 |r|^2, and
   b = b_0 + s r. A penalised bias is the same with b_0 = 0 and s = 1/p for good.
 
@@ -23,11 +23,9 @@ import numpy as np
 
 from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.solvers.linear.subspace import HISTORY, coefficients, combine
-from separatrix.solvers.many_classes import mass_claims as claims
-from separatrix.solvers.many_classes.direct_contract import DirectState
-from separatrix.solvers.many_classes.mass_face import on_this_face
-from separatrix.solvers.many_classes.mass_memory import empty_memory, first_weight, laid_out
-from separatrix.solvers.many_classes.mass_pass import (
+from separatrix.solvers.many_classes import class_claims as claims
+from separatrix.solvers.many_classes.class_claims import DirectState, on_this_face
+from separatrix.solvers.many_classes.class_pass import (
     ACTIVE,
     BELOW,
     CHECKS,
@@ -43,8 +41,15 @@ from separatrix.solvers.many_classes.mass_pass import (
     sweep,
     total_of,
 )
-from separatrix.solvers.many_classes.mass_subspace import hold_back, search, span_of
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.many_classes.class_subspace import (
+    empty_memory,
+    first_weight,
+    hold_back,
+    laid_out,
+    search,
+    span_of,
+)
+from separatrix.solvers.running.drive import Status, advanced
 
 _CHECK_EVERY = 5
 _EARLY_CHECKS = (1, 2, 3)
@@ -82,14 +87,7 @@ def start(
 
 def advance(state: DirectState, budget: int) -> Status | None:
     """Make at most `budget` passes."""
-    for made in range(budget + 1):
-        if state.gap <= state.tol:
-            return Status.OPTIMAL
-        if state.passes >= state.max_passes:
-            return Status.BUDGET
-        if made < budget:
-            _iterate(state)
-    return None
+    return advanced(state, budget, DirectState.verdict, _iterate)
 
 
 def _iterate(state: DirectState) -> None:
@@ -123,22 +121,7 @@ def _visit_rows(state: DirectState) -> None:
     visited = 0
     while True:
         active = int(counts[ACTIVE])
-        sweep(
-            setup.base,
-            problem.codes,
-            problem.costs,
-            setup.squares,
-            memory.masses,
-            memory.W,
-            memory.multipliers,
-            memory.balance,
-            memory.order,
-            memory.listed,
-            memory.sizes,
-            counts,
-            numbers,
-            memory.dice,
-        )
+        sweep(setup, problem.codes, memory)
         visited += active
         numbers[BELOW] = numbers[WIDEST]
         state.passes += active / len(memory.masses)
@@ -172,23 +155,10 @@ def _accelerate(state: DirectState, slot: int) -> None:
     x, v = np.empty_like(memory.masses), np.empty_like(memory.W)
     combine(memory.past_masses, t, x.ravel())
     combine(memory.past_W, t, v.ravel())
-    meets = hold_back(setup.base, problem.codes, memory.masses, x, v)
+    meets = hold_back(setup.base, memory.masses, x, v)
     early = np.flatnonzero(meets < 1.0)
-    numbers[VALUE] += search(
-        setup.base,
-        problem.codes,
-        setup.squares,
-        memory.masses,
-        memory.W,
-        memory.balance,
-        bias,
-        weight,
-        memory.listed,
-        x,
-        v,
-        meets,
-        early[np.argsort(meets[early], kind="stable")],
-    )
+    order = early[np.argsort(meets[early], kind="stable")]
+    numbers[VALUE] += search(setup, problem.codes, memory, bias, weight, x, v, meets, order)
     _remember(state, slot)
 
 
@@ -223,9 +193,7 @@ def _check(state: DirectState) -> None:
     if problem.has_free_bias:
         _renew_multipliers(state)
         bias = memory.multipliers + numbers[WEIGHT] * memory.balance
-    counts[ACTIVE] = choose_lists(
-        memory.order, scores, bias, problem.codes, memory.masses, memory.listed, memory.sizes, 0.0
-    )
+    counts[ACTIVE] = choose_lists(memory, problem.codes, scores, bias)
     numbers[VALUE] = _dual_value(state)
     # Proving a dual value costs a walk over all rows: wait until it has come much nearer.
     if state.primal - numbers[VALUE] <= max(
@@ -253,9 +221,7 @@ def _finish(state: DirectState) -> None:
 def _make_totals(state: DirectState) -> None:
     """Compute W and the balance from the masses."""
     problem, memory = state.problem, state.memory
-    total_of(
-        state.setup.base, problem.codes, problem.costs, memory.masses, memory.W, memory.balance
-    )
+    total_of(state.setup.base, problem.codes, memory.masses, memory.W, memory.balance)
 
 
 def _dual_value(state: DirectState) -> float:

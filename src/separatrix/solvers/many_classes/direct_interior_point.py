@@ -1,4 +1,4 @@
-"""Primal-dual interior point for the direct machine on narrow data.
+"""Primal-dual interior point for the direct model on narrow data.
 
     min over w_k, b_k, xi   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i xi_i
     subject to              s_ik = xi_i + (f_y(x_i) - f_k(x_i)) - 1[k != y_i] >= 0   for all k
@@ -11,7 +11,7 @@ on m_ik s_ik = mu leaves, once the rows are eliminated, one system for the weigh
 with D_ik = m_ik / s_ik and K (d + 1) unknowns: 15 to 40 systems, whatever C and however the columns
 are scaled, where passes over the rows would be thousands. Mehrotra's predictor and corrector.
 Columns are scaled inside, and centred where the bias is free; the objective stays the user's. The
-last digits, and which masses are zero, come from `mass_face`.
+last digits, and which masses are zero, come from `on_this_face`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.solvers.many_classes.direct_contract import DirectState
-from separatrix.solvers.many_classes.mass_claims import all_at_home, rebalance
-from separatrix.solvers.many_classes.mass_face import on_this_face
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.many_classes.class_claims import (
+    DirectState,
+    all_at_home,
+    on_this_face,
+    rebalance,
+)
+from separatrix.solvers.running.drive import Status, advanced
 
 __all__ = ["advance", "start", "suits"]
 
@@ -110,22 +113,19 @@ def start(
 
 def advance(state: DirectState, budget: int) -> Status | None:
     """Make at most `budget` iterations."""
-    for made in range(budget + 1):
-        if state.gap <= state.tol:
-            return Status.OPTIMAL
-        if state.passes >= state.max_passes:
-            return Status.BUDGET
-        if state.updates >= _STALLED:
-            return Status.UNPROVED
-        if made < budget:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                if not _iterate(state.memory):
-                    state.updates = _STALLED
-                else:
-                    state.updates += 1
-                _claim(state)
-            state.passes += 1.0
-    return None
+    return advanced(state, budget, _verdict, _update)
+
+
+def _verdict(state: DirectState) -> Status | None:
+    status = state.verdict()
+    return Status.UNPROVED if status is None and state.updates >= _STALLED else status
+
+
+def _update(state: DirectState) -> None:
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        state.updates = state.updates + 1 if _iterate(state.memory) else _STALLED
+        _claim(state)
+    state.passes += 1.0
 
 
 def _iterate(it: Interior) -> bool:

@@ -1,9 +1,9 @@
-"""Newton's method for the multinomial machine, by conjugate gradients, on a processor or a device.
+"""Newton's method for the multinomial model, by conjugate gradients, on a processor or a device.
 
     min over w_k, b_k   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
                         + sum_i c_i (log sum_k exp z_ik - z_iy),     z_ik = w_k.x_i + b_k
 
-A step solves (curvature) s = -gradient roughly, whitened by the scatter of the rows (`whitening`).
+A step solves (curvature) s = -gradient roughly, whitened by the scatter of the rows (`Whitening`).
 The gradient is always that of all rows; the curvature, of which a rough idea is enough, may be that
 of a tenth of them: a million rows are then read about ten times, not sixty. When a step falls short
 of what it should bring, the sample grows until it is all of the rows.
@@ -22,11 +22,15 @@ import numpy as np
 
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers.many_classes.softmax_rows import SoftmaxRows
-from separatrix.solvers.many_classes.softmax_system import exact_step, is_small
-from separatrix.solvers.many_classes.whitening import Whitening, most_columns
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.many_classes.softmax_system import (
+    Whitening,
+    exact_step,
+    is_small,
+    most_columns,
+)
+from separatrix.solvers.running.drive import Status, advanced
 
-__all__ = ["MultinomialState", "advance", "start"]
+__all__ = ["advance", "start"]
 
 _SHARE = 0.2  # of the gradient's length that the solution of the system may leave
 _ROUNDS, _MANY_ROUNDS = 100, 20
@@ -153,11 +157,7 @@ def start(
 @np.errstate(all="ignore")
 def advance(state: MultinomialState, budget: int) -> Status | None:
     """Make at most `budget` updates."""
-    for _ in range(budget):
-        if (status := _ended(state)) is not None:
-            return status
-        _step(state)
-    return _ended(state)
+    return advanced(state, budget, _ended, _step)
 
 
 def _ended(state: MultinomialState) -> Status | None:

@@ -1,4 +1,4 @@
-"""Passes over the rows of a multinomial machine, a tile at a time, wherever the rows lie.
+"""Passes over the rows of a multinomial model, a tile at a time, wherever the rows lie.
 
     gradient    sum_i c_i (p_i - e_y) (x_i - m)      and the losses; the probabilities p are kept
     curved      sum_i c_i (diag p_i - p_i p_i^T) (V^T (x_i - m) + v)  (x_i - m)
@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix._device import torch_module
-from separatrix._device_precision import product_precision
+from separatrix._device import product_precision, torch_module
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
 

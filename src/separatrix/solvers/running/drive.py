@@ -126,6 +126,13 @@ class Status(StrEnum):
     )
 
 
+def relative_gap(primal: float, dual: float) -> float:
+    """Return (primal - dual) / primal: 1 at the start, 0 at the optimum."""
+    if primal == 0.0:
+        return 0.0
+    return (primal - dual) / primal if np.isfinite(primal) else np.inf
+
+
 def last_visit(max_passes: float, n_rows: int) -> int:
     """Return how many row visits make so many passes."""
     return int(min(max_passes * n_rows, float(NO_LIMIT // 2)))
@@ -182,9 +189,9 @@ class Frame:
     `margin` is ``min_j w.z_j / |w|``, `bound` an upper bound on the margin of any hyperplane: both
     computed in floating point; a certificate has them proved.
     `row` is the row of the data used; -1 before the first update, and where a block of rows was
-    used. Where one machine takes several classes, `rival` is the number of the class that this row
+    used. Where one model takes several classes, `rival` is the number of the class that this row
     was to beat, and -1 otherwise.
-    `machine` counts machines, where there is one a class or a pair.
+    `machine` counts models, where there is one a class or a pair.
     """
 
     update: int
@@ -196,6 +203,21 @@ class Frame:
     status: Status | None
     machine: int = 0
     rival: int = -1
+
+
+def advanced(
+    state: Any,
+    budget: int,
+    verdict: Callable[[Any], Status | None],
+    iterate: Callable[[Any], None],
+) -> Status | None:
+    """Make at most `budget` iterations, until the verdict says that the run is over."""
+    for made in range(budget + 1):
+        status = verdict(state)
+        if status is not None or made == budget:
+            return status
+        iterate(state)
+    return None
 
 
 def solve(
@@ -248,17 +270,26 @@ def replay(
 ) -> Iterator[Frame]:
     """Yield the start and then every update of the run that `solve` would make."""
     state = method.start(problem, **settings)
-    status = method.advance(state, 0)
-    yield _frame(state, status)
+    yield from frames(method.advance, state, budget, _frame)
+
+
+def frames(
+    advance: Callable[[Any, int], Status | None],
+    state: Any,
+    budget: int,
+    frame: Callable[[Any, Status | None], Any],
+) -> Iterator[Any]:
+    """Yield a frame of the start and one of every update."""
+    status = advance(state, 0)
+    yield frame(state, status)
     while status is None and state.updates < budget:
-        status = method.advance(state, 1)
+        status = advance(state, 1)
         if not np.isfinite(state.w).all():
             status = Status.OVERFLOW
-        if status is None:
-            status = method.advance(state, 0)
+        status = status or advance(state, 0)
         if status is None and state.updates >= budget:
             status = Status.BUDGET
-        yield _frame(state, status)
+        yield frame(state, status)
 
 
 def _frame(state: State, status: Status | None) -> Frame:

@@ -9,21 +9,29 @@ used only where the ball leaves no doubt, otherwise the run starts again with mo
 up. What comes out is made exact and verified in integers. Nearly all ratios tie; the largest pivot
 among them keeps the balls small (bits needed: a tenth), but might cycle, so its pivots are counted;
 the last attempt breaks ties lexicographically by the columns of the artificials, which cannot.
+
+`alternative` is the last resort for near-ties, Gordan's alternative in integers:
+
+    find  lambda >= 0,  sum_i lambda_i = 1,  sum_i lambda_i q_i = 0      (a witness)
+    or    u  with  q_i.u > 0  for all i                                  (a separator)
+
+Phase one on a full tableau over one common denominator (Edmonds 1967). The steepest column enters;
+after a run of pivots that move nothing, Bland's rule takes over, so that it cannot cycle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import flint
 import numpy as np
 
-from separatrix.solvers.separability.exact_simplex import Alternative
 from separatrix.solvers.separability.witness import exact_multipliers, primitive
 
-__all__ = ["LONG", "alternative_in_balls"]
+__all__ = ["LONG", "alternative", "alternative_in_balls"]
 
 LONG = 200  # bits of an integer beyond which balls are tried before the exact tableau
 ATTEMPTS = ((2048, True), (16384, True), (16384, False))  # bits, and whether by large pivots
@@ -193,3 +201,92 @@ def _least(rows: list[int], ratios: list[Any], compare: Callable[[Any, Any], int
 def _exponent(value: Any) -> int:
     mantissa, exponent = value.mid().man_exp()
     return int(exponent) + int(mantissa).bit_length() if mantissa else -(10**9)
+
+
+# ---- gordan's alternative by the simplex method in integers: the last resort for near-ties
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Exactly one of the two: multipliers (one a row, some 0) or a separating direction."""
+
+    multipliers: list[int] | None
+    direction: list[int] | None
+
+
+def alternative(rows: list[list[int]], seconds: float = 2.0) -> Alternative | None:
+    """Decide which holds for integer rows; None when the time ends first.
+
+    >>> alternative([[1], [-2]]).multipliers
+    [2, 1]
+    >>> alternative([[1, 5], [-1, 1]]).direction is not None
+    True
+    """
+    count, width = len(rows), len(rows[0])
+    height = width + 1
+    table = np.zeros((height + 1, count + height + 1), dtype=object)
+    for i, row in enumerate(rows):
+        table[:width, i] = row
+        table[width, i] = 1
+    for i in range(height):
+        table[i, count + i] = 1
+    table[width, -1] = 1
+    table[-1, :count] = -table[:height, :count].sum(axis=0)
+    table[-1, -1] = -1
+    basis = list(range(count, count + height))
+    scale, still, end = 1, 0, perf_counter() + seconds
+    while perf_counter() < end:
+        if table[-1, -1] == 0:
+            return Alternative(_read_multipliers(table, basis, count), None)
+        entering = _entering(table[-1, :count], steepest=still < 20 * height)
+        if entering is None:
+            direction = [int(table[-1, count + i]) - scale for i in range(width)]
+            return Alternative(None, primitive(direction))
+        leaving = _leaving_row(table, basis, entering)
+        still = still + 1 if table[leaving, -1] == 0 else 0
+        scale = _pivot(table, leaving, entering, scale)
+        basis[leaving] = entering
+    return None
+
+
+def _entering(costs: np.ndarray, steepest: bool) -> int | None:
+    if steepest:
+        best = int(np.argmin(costs))
+        return best if costs[best] < 0 else None
+    return next((j for j, cost in enumerate(costs) if cost < 0), None)
+
+
+def _leaving_row(table: np.ndarray, basis: list[int], entering: int) -> int:
+    """Return the row with the least ratio; among equals, the one whose variable comes first."""
+    best = -1
+    for i in range(len(basis)):
+        if table[i, entering] <= 0:
+            continue
+        if best < 0:
+            best = i
+            continue
+        left = table[i, -1] * table[best, entering]
+        right = table[best, -1] * table[i, entering]
+        if left < right or (left == right and basis[i] < basis[best]):
+            best = i
+    return best
+
+
+def _pivot(table: np.ndarray, at: int, entering: int, scale: int) -> int:
+    """Pivot in integers: every entry stays a determinant, so the divisions are exact."""
+    pivot = table[at, entering]
+    row = table[at].copy()
+    column = table[:, entering].copy()
+    table *= pivot
+    table -= np.outer(column, row)
+    table //= scale
+    table[at] = row
+    return int(pivot)
+
+
+def _read_multipliers(table: np.ndarray, basis: list[int], count: int) -> list[int]:
+    multipliers = [0] * count
+    for i, variable in enumerate(basis):
+        if variable < count:
+            multipliers[variable] = int(table[i, -1])
+    return primitive(multipliers)

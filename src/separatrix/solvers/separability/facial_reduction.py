@@ -17,12 +17,17 @@ import flint
 import numpy as np
 
 from separatrix.problem.exact import SignedRows
-from separatrix.solvers.separability.ball_simplex import LONG, alternative_in_balls
-from separatrix.solvers.separability.duplicates import opposite_duplicates
-from separatrix.solvers.separability.exact_simplex import alternative
-from separatrix.solvers.separability.row_generation import Proposal, QuotientView, RawView, propose
-from separatrix.solvers.separability.support import numerical_rank, spanning_set, vertex
-from separatrix.solvers.separability.tight import Tight, Undecided
+from separatrix.solvers.separability.ball_simplex import LONG, alternative, alternative_in_balls
+from separatrix.solvers.separability.row_generation import (
+    Proposal,
+    QuotientView,
+    RawView,
+    numerical_rank,
+    propose,
+    spanning_set,
+    vertex,
+)
+from separatrix.solvers.separability.tight import Tight, Undecided, opposite_duplicates
 from separatrix.solvers.separability.witness import exact_multipliers, primitive
 
 __all__ = ["Partition", "full_rank_overlap", "partition", "smaller_witness", "strictly_off"]

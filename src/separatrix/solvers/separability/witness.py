@@ -18,15 +18,7 @@ import numpy as np
 
 from separatrix.solvers.separability.dixon import DigitSolver
 
-__all__ = [
-    "PRIME",
-    "Basis",
-    "Exact",
-    "exact_multipliers",
-    "independent_rows",
-    "primitive",
-    "rounded",
-]
+__all__ = ["Basis", "exact_multipliers", "independent_rows", "primitive"]
 
 PRIME = 2**61 - 1
 SHORT_PRIME = 2**31 - 19  # three times as fast, for matrices where that is seconds

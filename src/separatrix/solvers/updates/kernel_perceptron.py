@@ -11,15 +11,17 @@ One update: the next row, in the order of the data, that is not strictly on its 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, frames
+from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["State", "advance", "start"]
+__all__ = ["KernelFrame", "State", "advance", "replay_rule", "start"]
 
 
 @dataclass
@@ -101,3 +103,44 @@ def next_mistake(scores, signs, cursor):  # type: ignore[no-untyped-def]
         if not signs[row] * scores[row] > 0.0:
             return row
     return -1
+
+
+# ---- every update of a rule in a kernel's space, as frames: one row each
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFrame:
+    """One update: the row used, all multipliers, the bias, and how many rows are wrong.
+
+    The score of x is ``sum_i y_i alpha_i K(x_i, x) + bias``.
+    """
+
+    update: int
+    row: int
+    alpha: np.ndarray
+    bias: float
+    errors: int
+    status: Status | None
+    machine: int = 0
+
+
+def replay_rule(method: Any, state: Any, budget: int) -> Iterator[KernelFrame]:
+    """Yield the start and then every update of the run that `fit` makes."""
+
+    def advance_once(state: Any, budget: int) -> Status | None:
+        with one_thread():  # as `fit` does, so that the bits are the same
+            status: Status | None = method.advance(state, budget)
+        return status
+
+    yield from frames(advance_once, state, budget, _frame)
+
+
+def _frame(state: Any, status: Status | None) -> KernelFrame:
+    return KernelFrame(
+        update=state.updates,
+        row=state.row,
+        alpha=state.alpha.copy(),
+        bias=float((state.signs * state.alpha).sum()),
+        errors=int((state.margins <= 0.0).sum()),
+        status=status,
+    )

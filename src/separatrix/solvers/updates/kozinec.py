@@ -132,7 +132,7 @@ def start(
     if settings.order == row_order.RANDOM:
         shuffle(memory.order, memory.dice)
         first = int(memory.order[0])
-    move_onto_row(rows, memory.direction, memory.shares, memory.counts, memory.sums, first)
+    move_onto_row(rows, memory, first)
     return State(rows, settings, memory)
 
 
@@ -184,16 +184,7 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
                 counts[VISITS] += visited
             return RUNNING
         else:
-            step_towards(
-                rows,
-                memory.direction,
-                memory.shares,
-                counts,
-                sums,
-                row,
-                sums[SCALE] * product,
-                memory.squares[row],
-            )
+            step_towards(rows, memory, row, sums[SCALE] * product)
             made += 1
             counts[CLEAN] = 0
             counts[VISITS] += visited
@@ -227,15 +218,16 @@ def next_violator(rows, direction, enough, order, begin, end):  # type: ignore[n
 
 
 @inlined
-def step_towards(rows, direction, shares, counts, sums, row, product, row_square):  # type: ignore[no-untyped-def]
+def step_towards(rows, memory, row, product):  # type: ignore[no-untyped-def]
     """Move w to the point of the segment [w, z] nearest the origin; `product` is w.z."""
-    square = sums[SQUARE]
+    direction, shares, counts, sums = memory.direction, memory.shares, memory.counts, memory.sums
+    square, row_square = sums[SQUARE], memory.squares[row]
     # |w + k (z - w)|^2 is least at k = w.(w - z) / |w - z|^2.
     distance = square - 2.0 * product + row_square
     step = (square - product) / distance if distance > 0.0 else 1.0
     if not step < 1.0:
         updates = counts[UPDATES]
-        move_onto_row(rows, direction, shares, counts, sums, row)
+        move_onto_row(rows, memory, row)
         counts[UPDATES] = updates + 1
         return
     scale = sums[SCALE] * (1.0 - step)
@@ -251,25 +243,27 @@ def step_towards(rows, direction, shares, counts, sums, row, product, row_square
     # The running |w|^2 loses digits as w shrinks and as updates add up.
     stale = counts[UPDATES] - counts[REFRESHED_AT] >= 256 + direction.shape[0] + shares.shape[0]
     if stale or sums[SQUARE] < 1e-3 * sums[REFRESHED_SQUARE] or scale < _SMALLEST_SCALE:
-        refresh(direction, shares, counts, sums)
+        refresh(memory)
 
 
 @compiled
-def move_onto_row(rows, direction, shares, counts, sums, row):  # type: ignore[no-untyped-def]
+def move_onto_row(rows, memory, row):  # type: ignore[no-untyped-def]
     """Set w = z."""
+    direction, shares, counts, sums = memory.direction, memory.shares, memory.counts, memory.sums
     direction[:] = 0.0
     shares[:] = 0.0
     sums[SCALE] = 1.0
     push(rows, row, 1.0, direction)
     shares[row] = 1.0
     counts[ROW] = row
-    refresh(direction, shares, counts, sums)
+    refresh(memory)
     sums[REACH] = math.sqrt(sums[SQUARE])
 
 
 @compiled
-def refresh(direction, shares, counts, sums):  # type: ignore[no-untyped-def]
+def refresh(memory):  # type: ignore[no-untyped-def]
     """Take the scale into the vectors and compute |w|^2 afresh."""
+    direction, shares, counts, sums = memory.direction, memory.shares, memory.counts, memory.sums
     square = 0.0
     for j in range(direction.shape[0]):
         direction[j] *= sums[SCALE]

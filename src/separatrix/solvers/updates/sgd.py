@@ -3,10 +3,10 @@
     min over w, b   1/2 sum_j (p_j w_j)^2 + C sum_i s_i loss(y_i (w.x_i + b))
 
 p_j is the least power of two that no entry of column j exceeds (1 where `scaled` is off, and the
-objective is that of the machines). Rows are learned one at a time, each against the weights that
+objective is that of the models). Rows are learned one at a time, each against the weights that
 the rows before it left, by the rule of `sgd_rows`; the answer is the last weights, or their mean
 over time, each moment counting by its time (Lacoste-Julien, Schmidt and Bach 2012), which
-approaches the optimum as passes go on. Many classes are one machine a class, against the rest.
+approaches the optimum as passes go on. Many classes are one model a class, against the rest.
 
 A stream is one pass in the order in which rows come. Passes over data in memory visit the rows in
 an order drawn from their contents and the seed, anew for each pass: so the answer does not depend
@@ -27,7 +27,6 @@ from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.rows import SparseRows, rows_of
 from separatrix.solvers.running import drive
 from separatrix.solvers.running.drive import CURSOR, NO_LIMIT, OWN, ROW, UPDATES, VISITS, Status
-from separatrix.solvers.updates.row_keys import row_keys, shuffled_by
 from separatrix.solvers.updates.sgd_rows import (
     FIELDS,
     REACH,
@@ -35,11 +34,14 @@ from separatrix.solvers.updates.sgd_rows import (
     STEEPEST,
     WEALTH,
     WEIGHT,
+    Data,
     Rule,
     averaged,
     first_steepest,
     learn_dense,
     learn_sparse,
+    row_keys,
+    shuffled_by,
 )
 
 __all__ = ["Memory", "State", "advance", "blank", "packed", "start", "unpacked", "widened"]
@@ -57,12 +59,12 @@ class Settings(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What a run remembers: a slot of eight numbers a feature (0 is the bias) and machine."""
+    """What a run remembers: a slot of eight numbers a feature (0 is the bias) and model."""
 
-    slots: np.ndarray  # features x machines x FIELDS: those of one feature side by side
-    sums: np.ndarray  # features x machines, of weights over time; empty without averaging
-    totals: np.ndarray  # machines x 2: time, and the steepest slope
-    shares: np.ndarray  # (machines + 1) x rows: what the multipliers are made of
+    slots: np.ndarray  # features x models x FIELDS: those of one feature side by side
+    sums: np.ndarray  # features x models, of weights over time; empty without averaging
+    totals: np.ndarray  # models x 2: time, and the steepest slope
+    shares: np.ndarray  # (models + 1) x rows: what the multipliers are made of
     order: np.ndarray
     counts: np.ndarray
 
@@ -77,7 +79,7 @@ class State(drive.State):
 
     @property
     def w(self) -> np.ndarray:
-        """The current weights, those of every machine one after another."""
+        """The current weights, those of every model one after another."""
         return np.asarray(self.memory.slots[:, :, WEIGHT].T.ravel())
 
     @property
@@ -94,7 +96,7 @@ class State(drive.State):
         return float(self.memory.counts[VISITS]) / len(self.codes)
 
     def multipliers(self) -> np.ndarray:
-        """Return minus the mean slope of the loss at every row, a row for each machine."""
+        """Return minus the mean slope of the loss at every row, a row for each model."""
         shares = self.memory.shares
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(shares[-1] > 0.0, shares[:-1] / shares[-1], 0.0)
@@ -157,7 +159,7 @@ def unpacked(parts: tuple[np.ndarray, ...]) -> Memory:
 
 
 def require_going_on(memory: Memory, machines: int, n_features: int, average: bool) -> None:
-    """Refuse a memory that is not of these machines and features: loops follow it unseen."""
+    """Refuse a memory that is not of these models and features: loops follow it unseen."""
     wide = len(memory.slots) if average else 0
     if bool(len(memory.sums)) != bool(average):
         raise ValueError(
@@ -256,16 +258,11 @@ def learn(state: State, begin: int, end: int, scores: np.ndarray | None = None) 
         rule = rule._replace(counting=False)
     if scores is None:
         scores = np.zeros((memory.slots.shape[1], 0))
-    common = (
-        state.codes, state.weights, memory.order, begin, end,
-        memory.slots, memory.sums, memory.totals, memory.shares, scores, rule,
-    )  # fmt: skip
     base = state.rows.base
+    loop: Any = learn_sparse if isinstance(base, SparseRows) else learn_dense
+    data = Data(state.codes, state.weights)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        if isinstance(base, SparseRows):
-            learn_sparse(_double(base.values), base.indices, base.starts, *common)
-        else:
-            learn_dense(_double(base.values), *common)
+        loop(base._replace(values=_double(base.values)), data, begin, end, memory, scores, rule)
 
 
 def _double(values: np.ndarray) -> np.ndarray:

@@ -26,33 +26,23 @@ A weight of k makes k such steps: k copies of the row, one after another, to the
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from separatrix._compiled import compiled, inlined
 from separatrix.problem.losses import PERCEPTRON, SQUARED_HINGE, slope
 
 __all__ = [
-    "FIELDS",
-    "REACH",
-    "SCALE",
-    "SINCE",
-    "STEEPEST",
-    "TIME",
-    "WEALTH",
-    "WEIGHT",
-    "Rule",
-    "averaged",
-    "first_steepest",
-    "learn_dense",
-    "learn_sparse",
-]
+    "Data", "FIELDS", "REACH", "Rule", "SCALE", "STEEPEST", "TIME", "WEALTH", "WEIGHT", "averaged",
+    "first_steepest", "learn_dense", "learn_sparse", "row_keys", "shuffled_by",
+]  # fmt: skip
 
 # What a feature holds: 64 bytes, one line of the cache. Feature 0 is the bias.
 WEIGHT, PULL, SQUARES, WEALTH, REACH, SCALE, COUNT, SINCE = range(8)
 FIELDS = 8
-# What a machine holds besides.
+# What a model holds besides.
 TIME, STEEPEST = range(2)
 
 _MOST_COPIES = 100
@@ -62,6 +52,9 @@ _LEAST_WEALTH = 1e-3
 _TINY = 1e-280
 # Unsigned places spare a test for negative ones at every entry.
 _NEXT = np.uint32(1)
+_BLOCK = 1 << 20
+_ODD = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
+_SHIFTS = np.array([30, 27, 31], dtype=np.uint64)
 
 
 class Rule(NamedTuple):
@@ -73,6 +66,13 @@ class Rule(NamedTuple):
     scaled: bool  # whether the penalty is on the weights of columns of largest entry 1
     counting: bool  # whether rows are met for the first time
     averaging: bool
+
+
+class Data(NamedTuple):
+    """The class number of every row, and its weight; none: all weights are 1."""
+
+    codes: np.ndarray
+    weights: np.ndarray
 
 
 def first_steepest(loss: int) -> float:
@@ -105,8 +105,9 @@ def _widen(slots, sums, j, k, size, steepest, phase, rule):  # type: ignore[no-u
 
 
 @inlined
-def _score(indices, values, begin, end, slots, sums, totals, row_scores, rule):  # type: ignore[no-untyped-def]
-    """Write what every machine makes of a row; the machines of a feature stand side by side."""
+def _score(indices, values, begin, end, memory, row_scores, rule):  # type: ignore[no-untyped-def]
+    """Write what every model makes of a row; the models of a feature stand side by side."""
+    slots, sums, totals = memory.slots, memory.sums, memory.totals
     machines = slots.shape[1]
     phase = 0.5 * totals[0, TIME] * totals[0, TIME]
     for k in range(machines):
@@ -173,8 +174,9 @@ def _pulls(unit, signs, steeps, totals, pulls):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule):  # type: ignore[no-untyped-def]
+def _step(indices, values, begin, end, unit, pulls, memory, rule):  # type: ignore[no-untyped-def]
     """Learn a row once, with weight `unit`."""
+    slots, sums, totals = memory.slots, memory.sums, memory.totals
     machines = slots.shape[1]
     penalised = rule.cost < np.inf
     phase = 0.5 * totals[0, TIME] * totals[0, TIME]
@@ -199,18 +201,18 @@ def _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule): 
 
 
 @inlined
-def _learn_row(  # type: ignore[no-untyped-def]
-    indices, values, begin, end, row, code, weight, slots, sums, totals, shares, scores, rule, work
-):
-    """Learn one row with every machine; write its scores before, and what makes its multipliers."""
-    machines = slots.shape[1]
+def _learn_row(indices, values, begin, end, row, data, memory, scores, rule, work):  # type: ignore[no-untyped-def]
+    """Learn one row with every model; write its scores before, and what makes its multipliers."""
+    totals, shares, code = memory.totals, memory.shares, data.codes[row]
+    weight = data.weights[row] if data.weights.shape[0] > 0 else 1.0
+    machines = memory.slots.shape[1]
     row_scores, signs, steeps, pulls = work[0], work[1], work[2], work[3]
     for k in range(machines):
         signs[k] = 1.0 if code == (1 if machines == 1 else k) else -1.0
     copies = math.ceil(weight) if weight <= _MOST_COPIES else _MOST_COPIES
     unit = weight / copies
     for copy in range(copies):
-        _score(indices, values, begin, end, slots, sums, totals, row_scores, rule)
+        _score(indices, values, begin, end, memory, row_scores, rule)
         for k in range(machines):
             if copy == 0 and scores.shape[1] > 0:
                 scores[k, row] = row_scores[k]
@@ -221,7 +223,7 @@ def _learn_row(  # type: ignore[no-untyped-def]
                 steeps[k] = slope(rule.loss, margin)
         some = _pulls(unit, signs, steeps, totals, pulls)
         if some or rule.cost < np.inf:
-            _step(indices, values, begin, end, unit, pulls, slots, sums, totals, rule)
+            _step(indices, values, begin, end, unit, pulls, memory, rule)
         if shares.shape[1] > 0:
             # A multiplier is a mean over all steps with this row, later ones counting for more.
             for k in range(machines):
@@ -230,28 +232,19 @@ def _learn_row(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def learn_sparse(  # type: ignore[no-untyped-def]
-    values, indices, starts, codes, weights, order, begin, end,
-    slots, sums, totals, shares, scores, rule,
-):  # fmt: skip
+def learn_sparse(rows, data, begin, end, memory, scores, rule):  # type: ignore[no-untyped-def]
     """Learn the rows at places `begin` to `end` of the order (as they stand, if it is empty)."""
-    work = np.empty((4, slots.shape[1]))
+    order, work = memory.order, np.empty((4, memory.slots.shape[1]))
     for place in range(begin, end):
         row = order[place] if order.shape[0] > 0 else place
-        first, last = int(starts[row]), int(starts[row + 1])
-        weight = weights[row] if weights.shape[0] > 0 else 1.0
-        _learn_row(
-            indices, values, first, last, row, codes[row], weight,
-            slots, sums, totals, shares, scores, rule, work,
-        )  # fmt: skip
+        first, last = int(rows.starts[row]), int(rows.starts[row + 1])
+        _learn_row(rows.indices, rows.values, first, last, row, data, memory, scores, rule, work)
 
 
 @compiled
-def learn_dense(  # type: ignore[no-untyped-def]
-    X, codes, weights, order, begin, end, slots, sums, totals, shares, scores, rule
-):
+def learn_dense(rows, data, begin, end, memory, scores, rule):  # type: ignore[no-untyped-def]
     """As `learn_sparse`; what is not zero in a row is gathered first."""
-    work = np.empty((4, slots.shape[1]))
+    X, order, work = rows.values, memory.order, np.empty((4, memory.slots.shape[1]))
     values = np.empty(X.shape[1])
     indices = np.empty(X.shape[1], dtype=np.uint32)
     for place in range(begin, end):
@@ -262,11 +255,7 @@ def learn_dense(  # type: ignore[no-untyped-def]
                 values[count] = X[row, j]
                 indices[count] = j
                 count += 1
-        weight = weights[row] if weights.shape[0] > 0 else 1.0
-        _learn_row(
-            indices, values, 0, count, row, codes[row], weight,
-            slots, sums, totals, shares, scores, rule, work,
-        )  # fmt: skip
+        _learn_row(indices, values, 0, count, row, data, memory, scores, rule, work)
 
 
 def averaged(slots: np.ndarray, sums: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -277,3 +266,49 @@ def averaged(slots: np.ndarray, sums: np.ndarray, totals: np.ndarray) -> np.ndar
     phase = 0.5 * time * time
     with np.errstate(all="ignore"):  # weights that overflowed are found by whoever asks for them
         return np.asarray((sums + slots[:, :, WEIGHT] * (phase - slots[:, :, SINCE])) / phase)
+
+
+# ---- an order of rows drawn from what they hold: however the rows stand, it is the same
+
+
+def _mixed(words: np.ndarray) -> np.ndarray:
+    """Mix the bits of 64-bit words (the finaliser of splitmix64)."""
+    words = (words ^ (words >> _SHIFTS[0])) * _ODD[1]
+    words = (words ^ (words >> _SHIFTS[1])) * _ODD[2]
+    return np.asarray(words ^ (words >> _SHIFTS[2]))
+
+
+def _entry_keys(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+    keys = _mixed(bits + _mixed(columns.astype(np.uint64) * _ODD[0] + _ODD[1]))
+    return np.where(values != 0.0, keys, np.uint64(0))
+
+
+def row_keys(X: Any, codes: np.ndarray) -> np.ndarray:
+    """Return a key for every row and its class; zeros count for nothing, stored or not.
+
+    >>> import scipy.sparse as sp
+    >>> X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0]])
+    >>> keys = row_keys(X, np.array([0, 0, 0]))
+    >>> len(set(keys.tolist())), np.array_equal(keys, row_keys(sp.csr_array(X), [0, 0, 0]))
+    (2, True)
+    """
+    n, d = X.shape
+    keys = np.zeros(n, dtype=np.uint64)
+    step = max(1, _BLOCK // max(1, d)) if not sp.issparse(X) else max(1, n)
+    for begin in range(0, n, step):
+        part = X[begin : begin + step]
+        if sp.issparse(X):
+            sums = np.zeros(len(X.data) + 1, dtype=np.uint64)
+            np.cumsum(_entry_keys(X.indices, X.data), out=sums[1:])
+            keys[:] = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+        else:
+            columns = np.broadcast_to(np.arange(d), part.shape)
+            keys[begin : begin + step] = _entry_keys(columns, part).sum(axis=1, dtype=np.uint64)
+    return _mixed(keys + np.asarray(codes).astype(np.uint64) * _ODD[0])
+
+
+def shuffled_by(keys: np.ndarray, seed: int, number: int) -> np.ndarray:
+    """Return the order of a pass: rows by their keys, mixed with the seed and the pass's number."""
+    salt = _mixed(np.array([seed, number], dtype=np.uint64) * _ODD[:2] + _ODD[2])
+    return np.argsort(_mixed(keys ^ salt[0] ^ (salt[1] >> _SHIFTS[2])), kind="stable")

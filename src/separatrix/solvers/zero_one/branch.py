@@ -7,22 +7,28 @@ set; witnesses that the relaxation violates are looked for among the rows that i
 tighten it. The node of least bound is divided next, at a row that the relaxation leaves undecided.
 Whatever the time allows, the tree as it stands proves the least bound of its leaves.
 (Parker and Ryan 1996; Amaldi, Pfetsch and Trotter 2003.)
+
+Witnesses that floats propose are made exact at once, in integers; where that fails, the slow and
+exact decision on all rows in question takes over.
 """
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from time import perf_counter
 
 import numpy as np
 
+from separatrix.problem.exact import SignedRows
+from separatrix.solvers.separability.decide import decide
+from separatrix.solvers.separability.witness import exact_multipliers
 from separatrix.solvers.zero_one.hitting_set import Pool, Relaxed, Rows, total_of
 from separatrix.solvers.zero_one.min_norm import SEPARATED, STALLED, WITNESS, nearest_point
-from separatrix.solvers.zero_one.no_fewer import ExactWitnesses
 from separatrix.solvers.zero_one.search import walk
 
-__all__ = ["Branching", "Node"]
+__all__ = ["Branching", "ExactWitnesses", "Node", "Witness"]
 
 _SURE = 1e-5
 _ROOT_ROUNDS = 60
@@ -31,6 +37,7 @@ _THRESHOLDS = (0.02, 0.15, 0.34, 0.55)
 _PACKINGS = 6
 _SOFT = 0.15
 _BRINK = 1e-5
+Witness = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(eq=False)
@@ -237,3 +244,59 @@ class Branching:
 def _whole(bound: float) -> int:
     """Return the least whole number that a bound proves, with room for rounding."""
     return int(np.ceil(bound - _SURE))
+
+
+# ---- witnesses that floats propose, made exact: ``sum lambda_i z_i = 0`` in integers
+
+
+class ExactWitnesses:
+    """Exact witnesses by their rows; `lengths` are those that float rows were divided by."""
+
+    def __init__(self, points: np.ndarray, signs: np.ndarray, lengths: np.ndarray) -> None:
+        self.rows = SignedRows(points, signs)
+        self.lengths = lengths
+        self.known: dict[tuple[int, ...], Witness | None] = {}
+        self.guesses: dict[tuple[int, ...], np.ndarray] = {}
+        self.separator: list[Fraction] | None = None
+
+    def propose(self, rows: tuple[int, ...], weights: np.ndarray) -> None:
+        """Remember multipliers of float rows of length one."""
+        self.guesses.setdefault(rows, weights)
+
+    def exact(self, rows: tuple[int, ...]) -> Witness | None:
+        """Return integer multipliers of the rows, or None if there are none near those proposed."""
+        if rows not in self.known:
+            chosen = np.array(rows)
+            # Shifting and scaling columns changes no multiplier: only the lengths of rows do.
+            guess = self.guesses[rows] / self.lengths[chosen]
+            part = self.rows.take(chosen)
+            found = exact_multipliers(part.integers.lists(np.arange(len(rows))), guess)
+            self.known[rows] = None if found is None else (rows, tuple(found.multipliers))
+        return self.known[rows]
+
+    def right_rows(self) -> np.ndarray:
+        """Return which rows the separator has strictly on their own side, in fractions."""
+        assert self.separator is not None
+        slopes, intercept = self.separator[1:], self.separator[0]
+        points = self.rows.X.tolist()
+        scores = [
+            intercept + sum(v * Fraction(x) for v, x in zip(slopes, point, strict=True))
+            for point in points
+        ]
+        signs = self.rows.signs
+        return np.array([score * int(s) > 0 for score, s in zip(scores, signs, strict=True)])
+
+    def among(self, alive: np.ndarray) -> tuple[int, ...] | None:
+        """Decide exactly whether the rows alive hold a witness; return its rows.
+
+        If they are separable instead, `separator` holds the direction.
+        """
+        numbers = np.flatnonzero(alive)
+        claim = decide(self.rows.take(numbers))
+        self.separator = claim.direction if claim.kind == "separable" else None
+        if claim.witness is None:
+            return None
+        pairs = sorted(zip(numbers[claim.witness[0]].tolist(), claim.witness[1], strict=True))
+        rows = tuple(row for row, _ in pairs)
+        self.known[rows] = (rows, tuple(m for _, m in pairs))
+        return rows

@@ -15,13 +15,12 @@ from time import perf_counter
 
 import numpy as np
 
-from separatrix.solvers.zero_one.branch import Branching, Node
+from separatrix.solvers.zero_one.branch import Branching, ExactWitnesses, Node, Witness
 from separatrix.solvers.zero_one.cells import best_sides, turns_needed
 from separatrix.solvers.zero_one.hitting_set import Dual
-from separatrix.solvers.zero_one.no_fewer import ExactWitnesses, Witness
 from separatrix.solvers.zero_one.search import few_errors
 
-__all__ = ["Case", "Found", "fewest_errors"]
+__all__ = ["Found", "fewest_errors"]
 
 _TURNS_A_SECOND = 2e6
 _MOST_IN_SPACE = 200  # points: so that the exact recount of a plane's turns stays within seconds

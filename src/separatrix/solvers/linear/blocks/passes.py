@@ -13,32 +13,27 @@ lost they are computed again from the w that every task carries, to the same bit
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from separatrix._compiled import compiled
-from separatrix.problem.blocks import Block, Posed, Sums
+from separatrix.problem.blocks import Block, Posed, Sums, joined
 from separatrix.problem.products import combined, moments, scores
 from separatrix.problem.rows import DenseRows, base_rows
-from separatrix.solvers.linear.blocks.row_terms import row_terms, values_along
-from separatrix.solvers.linear.newton import (
-    dense_spread,
-    fill_dense,
-    fill_sparse,
-    sparse_spread,
-    sparse_squares,
-)
+from separatrix.solvers.linear.blocks.smoothed_terms import row_terms, values_along
+from separatrix.solvers.linear.newton import column_spread, fill, scaled_squares
+from separatrix.solvers.running.threads import one_thread
 
 __all__ = [
-    "along",
-    "curved",
-    "gradient_and_diagonal",
-    "gradient_and_matrix",
-    "multipliers",
+    "LocalEngine", "along", "curved", "gradient_and_diagonal", "gradient_and_matrix", "multipliers",
     "spread_of",
-]
+]  # fmt: skip
 
 _BLOCK_BYTES = 1 << 20
 
@@ -107,16 +102,12 @@ def gradient_and_matrix(
     """
     sums, shares, bends = _terms(block, centre, posed, w, smoothing)
     base: Any = base_rows(block.X)
-    size = len(mean) + 1
     with np.errstate(all="ignore"):
-        by_class = combined(base, shares, size - 1)
+        by_class = combined(base, shares, len(mean))
         if in_blocks:
             matrix = _laid_out(base, bends, mean, spread)
         else:
-            matrix = np.zeros((size, size))
-            sparse_squares(base.values, base.indices, base.starts, bends, matrix)
-            matrix[1:] /= spread[:, None]
-            matrix[:, 1:] /= spread
+            matrix = scaled_squares(base, bends, spread)
     return sums, by_class, np.ascontiguousarray(matrix)
 
 
@@ -127,12 +118,7 @@ def _laid_out(base: Any, bends: np.ndarray, centre: np.ndarray, spread: np.ndarr
     piece = np.empty((max(16, min(n, _BLOCK_BYTES // (8 * size))), size))
     matrix = np.zeros((size, size), order="F")
     while row < n:
-        if isinstance(base, DenseRows):
-            row, filled = fill_dense(base.values, bends, centre, inverse, row, piece)
-        else:
-            row, filled = fill_sparse(
-                base.values, base.indices, base.starts, bends, centre, inverse, row, piece
-            )
+        row, filled = fill(base, bends, centre, inverse, row, piece)
         if filled:
             matrix = dsyrk(1.0, piece[:filled].T, 1.0, matrix, overwrite_c=1)
     return matrix
@@ -192,15 +178,10 @@ def multipliers(
 
 def spread_of(block: Block) -> Sums:
     """Return [count, mean, squares about it, largest, entries stored] of the columns, in a list."""
-    base, n = base_rows(block.X), block.X.shape[0]
+    n, width = block.X.shape
     used = np.ones(n, dtype=bool) if block.weights is None else block.weights > 0.0
     with np.errstate(all="ignore"):
-        if isinstance(base, DenseRows):
-            found = dense_spread(base.values, used)
-            found = (*found, np.full(block.X.shape[1], float(found[0])))
-        else:
-            found = sparse_spread(base.values, base.indices, base.starts, used, block.X.shape[1])
-    return ([found],)
+        return ([column_spread(base_rows(block.X), used, width)],)
 
 
 @compiled
@@ -231,3 +212,66 @@ def _sparse_curved(values, indices, starts, places, bends, v, result):  # type: 
         for p in range(starts[i], starts[i + 1]):
             result[indices[p]] += push * values[p]
     return pushes
+
+
+# ---- blocks visited on this machine, one after another or a few at a time
+
+
+class LocalEngine:
+    """Opens each block when it is visited and lets go of it after.
+
+    `openers` return the blocks; `threads` of them are open at the same time. Sums are joined in the
+    order of the blocks, so that the number of threads changes no bit.
+    """
+
+    def __init__(
+        self,
+        openers: Sequence[Callable[[], Block]],
+        counts: Sequence[int],
+        n_features: int,
+        n_entries: int,
+        threads: int = 1,
+    ) -> None:
+        self.openers, self.counts = list(openers), list(counts)
+        self.n_rows, self.n_features, self.n_entries = sum(counts), n_features, n_entries
+        self.threads = threads
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield every block in its turn."""
+        for opener in self.openers:
+            yield opener()
+
+    def reduce(self, function: Callable[..., Sums], *arguments: Any) -> Sums:
+        """Return the joined results of all blocks."""
+        return reduce(
+            joined, self._each(lambda number: function(self.openers[number](), *arguments))
+        )
+
+    def keep(self, values: np.ndarray) -> np.ndarray:
+        """Hold a vector of all rows for `reduce_each`."""
+        return values
+
+    def reduce_each(
+        self, function: Callable[..., Sums], pieces: np.ndarray | None, *arguments: Any
+    ) -> Sums:
+        """Do the same, each block with its own stretch of a vector of all rows."""
+        ends = np.cumsum([0, *self.counts])
+
+        def visit(number: int) -> Sums:
+            piece = None if pieces is None else pieces[ends[number] : ends[number + 1]]
+            return function(self.openers[number](), piece, *arguments)
+
+        return reduce(joined, self._each(visit))
+
+    def _each(self, visit: Callable[[int], Sums]) -> Iterator[Sums]:
+        numbers = iter(range(len(self.openers)))
+        if self.threads == 1 or len(self.openers) == 1:
+            yield from map(visit, numbers)
+            return
+        with one_thread(), ThreadPoolExecutor(self.threads) as pool:
+            # No more results wait to be joined than there are threads: each may be a matrix.
+            running = [pool.submit(visit, number) for number in islice(numbers, self.threads + 1)]
+            while running:
+                found = running.pop(0).result()
+                running += [pool.submit(visit, number) for number in islice(numbers, 1)]
+                yield found

@@ -16,16 +16,20 @@ import numpy as np
 from separatrix.problem.blocks import Engine, Posed
 from separatrix.problem.products import MINUS, PLUS, SPREAD, TILT
 from separatrix.solvers.linear.blocks import passes
-from separatrix.solvers.linear.blocks.row_terms import ALPHA, BEND
-from separatrix.solvers.linear.newton import Coordinates, solve
+from separatrix.solvers.linear.blocks.smoothed_terms import ALPHA, BEND
+from separatrix.solvers.linear.newton import (
+    Coordinates,
+    Penalties,
+    coordinates_of,
+    solved_direction,
+)
+from separatrix.solvers.linear.newton_cg import conjugate_gradients
 
-__all__ = ["ExactSystem", "Measured", "RoundsSystem", "system_for"]
+__all__ = ["Measured", "RoundsSystem", "system_for"]
 
-_SHARE, _ROUNDS, _OF_DIAGONAL = 0.15, 250, 0.2
+_SHARE, _OF_DIAGONAL = 0.15, 0.2
 _NARROW, _MODEST = 60, 2_000
 _PRODUCT, _ENTRY = 2.5e-10, 3e-9
-_FULL, _FEW_ENTRIES, _FAR_FROM_ZERO = 0.25, 1 << 17, 100.0
-_CONSTANT, _NOTHING = 1e-13, 1e-140
 
 
 class Measured(NamedTuple):
@@ -89,26 +93,11 @@ class ExactSystem(System):
 
     def direction(self, at: Measured) -> np.ndarray:
         """Return Newton's step [b, w]."""
-        centre, spread, _, constant = self.columns
-        posed, size = self.posed, len(centre) + 1
-        in_bias, in_w = self.slopes(at)
-        right = np.concatenate([[in_bias], (in_w - centre * in_bias) / spread])
-        # Known without summing the rows, whose rounding a column of 1e13 would make the larger.
-        right[1:][constant] = at.w[1:][constant] / spread[constant]
-        matrix = np.array(at.more)
-        place = np.arange(1, size)
-        matrix[place, place] += 1.0 / spread**2
-        if posed.intercept and posed.bias_penalty > 0.0:
-            bias = np.concatenate([[1.0], -centre / spread])
-            matrix += posed.bias_penalty * np.outer(bias, bias)
-        elif posed.intercept:
-            matrix[0, 0] += _least_weight(at, posed)
-        begin = 0 if posed.intercept else 1
-        direction = np.zeros(size)
-        direction[begin:] = solve(matrix[begin:, begin:], -right[begin:])
-        direction[1:] /= spread
-        direction[0] -= float(centre @ direction[1:]) if posed.intercept else 0.0
-        return direction
+        posed, matrix = self.posed, np.array(at.more)
+        if posed.intercept and not posed.bias_penalty > 0.0:
+            matrix[0, 0] += _least_weight(at)
+        penalties = Penalties(1.0, posed.bias_penalty, posed.intercept)
+        return solved_direction(self.columns, matrix, self.slopes(at), at.w, penalties)[0]
 
 
 class RoundsSystem(System):
@@ -126,43 +115,23 @@ class RoundsSystem(System):
         tilt, squares = at.more
         weight = np.inf
         if self.posed.intercept:
-            weight = self.posed.bias_penalty + float(at.sums[BEND]) + _least_weight(at, self.posed)
+            weight = self.posed.bias_penalty + float(at.sums[BEND]) + _least_weight(at)
         scale = 1.0 + _OF_DIAGONAL * np.maximum(squares - tilt**2 / weight, 0.0)
         in_bias, in_w = self.slopes(at)
         right = tilt * (in_bias / weight) - in_w
-        solution = self._rounds(at, right, tilt, weight, scale)
+
+        def times(towards: np.ndarray) -> np.ndarray:
+            arguments = self.posed, at.w, (at.width, at.band), towards
+            bent, pushes = self.reduce(passes.curved, *arguments)
+            self.passes += 1.0
+            return np.asarray(bent + towards - tilt * (pushes / weight))
+
+        solution, _ = conjugate_gradients(times, right, scale, _SHARE, 1.0)
         lift = -(in_bias + float(tilt @ solution)) / weight if self.posed.intercept else 0.0
         return np.concatenate([[lift], solution])
 
-    def _rounds(
-        self, at: Measured, right: np.ndarray, tilt: np.ndarray, weight: float, scale: np.ndarray
-    ) -> np.ndarray:
-        solution, residual = np.zeros_like(right), right.copy()
-        scaled = residual / scale
-        towards = scaled.copy()
-        size = first = float(residual @ scaled)
-        for _ in range(_ROUNDS):
-            if not size > _SHARE**2 * first:
-                break
-            bent, pushes = self.reduce(
-                passes.curved, self.posed, at.w, (at.width, at.band), towards
-            )
-            self.passes += 1.0
-            bent = bent + towards - tilt * (pushes / weight)
-            length = float(towards @ bent)
-            if not length > 0.5 * float(towards @ towards):
-                break
-            share = size / length
-            solution += share * towards
-            residual -= share * bent
-            np.divide(residual, scale, out=scaled)
-            following = float(residual @ scaled)
-            towards = scaled + (following / size) * towards
-            size = following
-        return solution
 
-
-def _least_weight(at: Measured, posed: Posed) -> float:
+def _least_weight(at: Measured) -> float:
     """Return a curvature for b where there is next to none: then only a step search is left."""
     if at.sums[BEND] > 0.0:
         return 0.0
@@ -190,14 +159,6 @@ def coordinates(engine: Engine, posed: Posed) -> Coordinates:
             squares = squares + about + off**2 * (count * more / both)
             centre = centre + off * (more / both)
             largest, stored, count = np.maximum(largest, most), stored + often, count + more
-        n, d = engine.n_rows, engine.n_features
-        offset = (stored == count) & (count * centre**2 > _FAR_FROM_ZERO**2 * squares)
-        in_blocks = engine.n_entries > _FULL * n * d or n * d <= _FEW_ENTRIES or bool(offset.any())
-        if not (posed.intercept and in_blocks):
-            squares, centre = squares + count * centre**2, np.zeros(d)
-        constant = (squares == 0.0) & (posed.has_free_bias and in_blocks)
-        spread = np.sqrt(squares / max(count, 1))
-    flat = ~(spread > _CONSTANT * largest)
-    spread[flat] = largest[flat]
-    spread[~(spread > _NOTHING)] = 1.0
-    return Coordinates(centre, spread, in_blocks, constant)
+        found = count, centre, squares, largest, stored
+        shape = engine.n_rows, engine.n_features
+        return coordinates_of(found, shape, engine.n_entries, posed.intercept, posed.has_free_bias)

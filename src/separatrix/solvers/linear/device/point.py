@@ -1,4 +1,4 @@
-"""Where smooth machines on a device stand, and what may be claimed there; a column a machine.
+"""Where smooth models on a device stand, and what may be claimed there; a column a model.
 
 At (w, b) with margins m every row has alpha_i = -c_i loss'(m_i). One product with the rows gives
 the slope of the objective and, with the same alpha, the dual bound. A free bias asks for a balanced
@@ -15,19 +15,95 @@ import numpy as np
 from separatrix._device import torch_module
 from separatrix.problem.losses import LOGISTIC
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.device.row_terms import best_step, derivatives, gain_of, loss_of
 from separatrix.solvers.linear.device.scaled import Scaled, scaled_on
 
-__all__ = ["PATIENCE", "Point", "centre_bias", "claim", "evaluate", "placed", "refresh"]
+__all__ = [
+    "PATIENCE", "Point", "best_step", "centre_bias", "claim", "evaluate", "placed", "refresh",
+]  # fmt: skip
 
 # So many updates without a better primal or dual: what is left is rounding.
 PATIENCE = 4
 _DIGIT, _BALANCED = 1e-15, 1e-14
+_ROUNDS = 200
+
+
+# ---- what each row adds to the smooth models, from margins alone; a column a model
+
+
+def loss_of(loss: int, margins: Any, costs: Any) -> Any:
+    """Return the sum of c_i loss(m_i), one a model."""
+    if loss == LOGISTIC:
+        return (costs * ((-margins.abs()).exp().log1p() + (-margins).clamp(min=0.0))).sum(dim=0)
+    return (costs * (1.0 - margins).clamp(min=0.0).square()).sum(dim=0)
+
+
+def derivatives(loss: int, margins: Any, costs: Any) -> tuple[Any, Any]:
+    """Return alpha = -c loss'(m) and c loss''(m)."""
+    torch = torch_module()
+    if loss == LOGISTIC:
+        small = (-margins.abs()).exp()
+        part = small / (1.0 + small)
+        rate = torch.where(margins > 0.0, part, 1.0 / (1.0 + small))
+        return costs * rate, costs * (part / (1.0 + small))
+    short = (1.0 - margins).clamp(min=0.0)
+    return 2.0 * costs * short, 2.0 * costs * (short > 0.0)
+
+
+def gain_of(loss: int, alpha: Any, costs: Any) -> Any:
+    """Return the sum of -c_i loss*(-alpha_i / c_i), one a model; rows of cost 0 add nothing."""
+    torch = torch_module()
+    share = torch.where(costs > 0.0, alpha / costs, torch.zeros_like(alpha))
+    if loss != LOGISTIC:
+        return (alpha * (1.0 - 0.25 * share)).sum(dim=0)
+    share = share.clamp(max=1.0)
+    terms = torch.xlogy(share, share) + torch.special.xlog1py(1.0 - share, -share)
+    return -(costs * terms).sum(dim=0)
+
+
+def best_step(
+    loss: int,
+    margins: Any,
+    gains: Any,
+    costs: Any,
+    first: Any,
+    second: Any,
+    guess: float,
+    enough: Any,
+) -> Any:
+    """Return the t of each model where the slope is at most `enough`, or that of least slope.
+
+    Newton's method in one variable inside a bracket, as in `row_terms`.
+    """
+    torch = torch_module()
+    t = torch.full_like(first, guess)
+    low, high = torch.full_like(t, -torch.inf), torch.full_like(t, torch.inf)
+    best, least = torch.zeros_like(t), torch.full_like(t, torch.inf)
+    going = torch.ones_like(t, dtype=torch.bool)
+    for _ in range(_ROUNDS):
+        alpha, bends = derivatives(loss, margins + t * gains, costs)
+        slope = first + second * t - (alpha * gains).sum(dim=0)
+        bend = second + (bends * gains * gains).sum(dim=0)
+        better = going & (slope.abs() < least)
+        best, least = torch.where(better, t, best), torch.where(better, slope.abs(), least)
+        going &= slope.abs() > enough
+        if not bool(going.any()):
+            break
+        low = torch.where(going & (slope < 0.0), t, low)
+        high = torch.where(going & (slope >= 0.0), t, high)
+        # Where the curvature is gone Newton leaps; from afar a few doublings come back sooner.
+        reach = 8.0 * (1.0 + t.abs())
+        leap = torch.where(slope > 0.0, -reach, reach)
+        step = torch.where(bend > 0.0, (-slope / bend).clamp(min=-reach, max=reach), leap)
+        ahead = t + step
+        ahead = torch.where((low < ahead) & (ahead < high), ahead, 0.5 * (low + high))
+        going &= (ahead != t) & (low < ahead) & (ahead < high)
+        t = torch.where(going, ahead, t)
+    return best
 
 
 @dataclass
 class Point:
-    """Where machines on the same rows stand, a column each: all of it on the device."""
+    """Where models on the same rows stand, a column each: all of it on the device."""
 
     scaled: Scaled
     signs: Any
@@ -60,7 +136,7 @@ class Point:
 
     @property
     def gap(self) -> Any:
-        """(primal - dual) / primal, one a machine."""
+        """(primal - dual) / primal, one a model."""
         return (self.primal - self.dual) / self.primal.clamp(min=1e-300)
 
     @property
@@ -70,12 +146,12 @@ class Point:
 
     @property
     def is_done(self) -> Any:
-        """Which machines are solved, or get no further."""
+        """Which models are solved, or get no further."""
         return (self.gap <= self.tol) | (self.stalled >= PATIENCE)
 
 
 def placed(problems: list[MachineProblem], tol: float, weights: Any) -> Point:
-    """Return the machines at these weights, [b, w] a column each, or at 0."""
+    """Return the models at these weights, [b, w] a column each, or at 0."""
     torch = torch_module()
     one = problems[0]
     rows, count = one.X, len(problems)

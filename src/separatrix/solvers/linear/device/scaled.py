@@ -12,20 +12,22 @@ early ones in float32.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from separatrix._device import torch_module
-from separatrix._device_precision import product_precision
+from separatrix._device import product_precision, torch_module
 from separatrix.problem.device_rows import DeviceRows
+from separatrix.solvers.linear.scaled_rows import powers_of_two
 
-__all__ = ["DOUBLE", "ROUGH", "SINGLE", "Scaled", "scaled_on"]
+__all__ = ["DOUBLE", "Factor", "ROUGH", "SINGLE", "Scaled", "factored", "scaled_on", "solved"]
 
 ROUGH, SINGLE, DOUBLE = "rough", "single", "double"
 
 # Rows without weight are left out of a product where at least this share of them have none.
 _WORTH_LEAVING_OUT = 0.1
+# Tried in turn where the matrix is not positive in floating point.
+_ADDED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
+_SINGULAR = 1e-14
 
 
 class Scaled:
@@ -45,7 +47,7 @@ class Scaled:
             yield start, stop, piece - self.mean
 
     def dots(self, v: Any) -> Any:
-        """Return V v; v has a column a machine."""
+        """Return V v; v has a column a model."""
         shrunk = v / self.scale[:, None]
         out = v.new_empty((self.rows.shape[0], v.shape[1]))
         for start, stop, block in self.blocks():
@@ -53,7 +55,7 @@ class Scaled:
         return out
 
     def sums(self, shares: Any) -> Any:
-        """Return V^T shares; shares have a column a machine."""
+        """Return V^T shares; shares have a column a model."""
         out = shares.new_zeros((self.width, shares.shape[1]))
         for start, stop, block in self.blocks():
             out += block.T @ shares[start:stop]
@@ -85,14 +87,14 @@ class Scaled:
         return out
 
     def column_squares(self, weights: Any) -> Any:
-        """Return the diagonal of V^T diag(weights) V, a column a machine."""
+        """Return the diagonal of V^T diag(weights) V, a column a model."""
         out = weights.new_zeros((self.width, weights.shape[1]))
         for start, stop, block in self.blocks():
             out += block.square_().T @ weights[start:stop]
         return out / self.scale[:, None] ** 2
 
     def plain(self, v: Any, bias: Any) -> tuple[Any, Any]:
-        """Return (w, b) for the columns as given; v has a column a machine."""
+        """Return (w, b) for the columns as given; v has a column a model."""
         w = v / self.scale[:, None]
         return w, bias - self.mean @ w
 
@@ -119,11 +121,59 @@ def _measured(rows: DeviceRows, centre: bool) -> tuple[Any, Any]:
         mean /= max(1, n)
     for _, _, piece in rows.pieces():
         squares += (piece - mean).square_().sum(dim=0)
-    return mean, rows.tensor(_powers_of_two((squares / max(1, n)).sqrt().cpu().numpy()))
+    return mean, rows.tensor(powers_of_two((squares / max(1, n)).sqrt().cpu().numpy()))
 
 
-def _powers_of_two(spread: np.ndarray) -> np.ndarray:
-    """Round to powers of two, so that scaling rounds nothing; empty columns get 1."""
-    usable = (spread > 0.0) & np.isfinite(spread)
-    exponents = np.frexp(np.where(usable, spread, 0.5))[1]
-    return np.ldexp(1.0, np.clip(exponents, -400, 400))
+# ---- a symmetric positive system, solved by Cholesky on a unit diagonal
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A lower triangle L with L L^T = S M S, and M scaled for a refinement."""
+
+    lower: Any
+    scale: Any
+    matrix: Any
+
+    def solve(self, right: Any) -> Any:
+        """Solve for one right-hand side, and refine once."""
+        right = (right * self.scale)[:, None]
+        x = self._solve(right)
+        x = x + self._solve(right - self.matrix @ x)
+        return x[:, 0] * self.scale
+
+    def _solve(self, right: Any) -> Any:
+        return torch_module().cholesky_solve(right, self.lower)
+
+
+def factored(matrix: Any) -> Factor | None:
+    """Factor M, with a little added to its diagonal if need be; None where nothing helps."""
+    torch = torch_module()
+    diagonal = matrix.diagonal()
+    scale = torch.where(diagonal > 0.0, diagonal, torch.ones_like(diagonal)).rsqrt()
+    scaled = matrix * scale * scale[:, None]
+    if not bool(scaled.isfinite().all()):
+        return None
+    for added in _ADDED:
+        raised = scaled + added * torch.eye(len(scaled), dtype=scaled.dtype, device=scaled.device)
+        lower, failed = torch.linalg.cholesky_ex(raised)
+        if not bool(failed):
+            return Factor(lower, scale, scaled)
+    return None
+
+
+def solved(matrix: Any, right: Any) -> Any:
+    """Solve M x = right; where M is singular, the shortest solution; NaN where M is not finite."""
+    torch = torch_module()
+    factor = factored(matrix)
+    if factor is not None:
+        least = factor.lower.diagonal().square().amin()
+        if float(least) > _SINGULAR * len(right):
+            return factor.solve(right)
+    if not bool(matrix.isfinite().all()):
+        return torch.full_like(right, torch.nan)
+    scale = torch.where(matrix.diagonal() > 0.0, matrix.diagonal(), 1.0).rsqrt()
+    values, vectors = torch.linalg.eigh(matrix * scale * scale[:, None])
+    known = values > _SINGULAR * len(values) * values[-1].clamp(min=0.0)
+    inner = torch.where(known, 1.0 / torch.where(known, values, 1.0), 0.0)
+    return scale * (vectors @ (inner * (vectors.T @ (scale * right))))

@@ -1,4 +1,4 @@
-"""Acceleration of the direct machine: the best point along its own last steps.
+"""Acceleration of the direct model: the best point along its own last steps.
 
     min over t   1/2 |W + sum_j t_j V_j|^2 + s/2 |r + sum_j t_j R_j|^2 + b_0.(sum_j t_j R_j)
                  - gain(m + sum_j t_j P_j)
@@ -11,12 +11,32 @@ used up; it stays there, and the search goes on without it as long as the object
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
+import scipy.sparse as sp
 
 from separatrix._compiled import compiled
-from separatrix.solvers.many_classes.mass_pass import class_scores, push_classes
+from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.problem.rows import base_rows
+from separatrix.solvers.linear.coordinate_pass import squares_of
+from separatrix.solvers.linear.subspace import HISTORY
+from separatrix.solvers.many_classes import class_claims as claims
+from separatrix.solvers.many_classes.class_pass import (
+    ACTIVE,
+    BELOW,
+    LAST_BALANCE,
+    NUMBERS,
+    class_scores,
+    push_classes,
+)
+from separatrix.solvers.running import row_order
 
-__all__ = ["hold_back", "search", "span_of"]
+__all__ = ["empty_memory", "first_weight", "hold_back", "laid_out", "search", "span_of"]
+
+# An update walks over at least so many entries for each entry of W and of the masses: it makes
+# several sweeps over few active rows, since accelerating costs the same for few rows as for all.
+_WORK = 2.0
 
 
 @compiled
@@ -39,7 +59,7 @@ def span_of(past_W, used, slot, last, W, products):  # type: ignore[no-untyped-d
 
 
 @compiled
-def hold_back(base, codes, masses, x, v):  # type: ignore[no-untyped-def]
+def hold_back(base, masses, x, v):  # type: ignore[no-untyped-def]
     """Make x point into the simplex of every row, v along with it; return when a row meets its end.
 
     A class without mass gives none: what it would have given comes from the row's other classes.
@@ -76,14 +96,14 @@ def hold_back(base, codes, masses, x, v):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def search(  # type: ignore[no-untyped-def]
-    base, codes, squares, masses, W, balance, bias, weight, listed, x, v, meets, order
-):
+def search(setup, codes, memory, bias, weight, x, v, meets, order):  # type: ignore[no-untyped-def]
     """Go along to the first minimum with t <= 1, changing masses, W and balance.
 
     `order` holds the rows that meet an end before t = 1, the first to meet it first. W(t) is kept
     as W + t v, so that a row that stops changes both at its own entries only. Returns the decrease.
     """
+    base, squares, listed = setup.base, setup.squares, memory.listed
+    masses, W, balance = memory.masses, memory.W, memory.balance
     n, n_classes = masses.shape
     share, gain = np.zeros(n_classes), 0.0  # what the direction does to r and to the first sum
     for i in range(n):
@@ -156,3 +176,87 @@ def search(  # type: ignore[no-untyped-def]
     for k in range(n_classes):
         balance[k] += settled[k] + t * share[k]
     return gained
+
+
+# ---- the arrays of a run of dual block descent, and what they hold at its start
+
+
+class Setup(NamedTuple):
+    """What does not change during a run."""
+
+    base: Any
+    squares: np.ndarray
+    quota: int  # entries to walk over in one update, at least
+
+
+class Memory(NamedTuple):
+    """What a run changes, all of it arrays."""
+
+    masses: np.ndarray  # n x K
+    W: np.ndarray  # d x K
+    balance: np.ndarray  # r
+    multipliers: np.ndarray  # b_0
+    order: np.ndarray  # the rows; the first counts[ACTIVE] of them are visited
+    listed: np.ndarray  # the classes of each row; the first sizes[i] of them are looked at
+    sizes: np.ndarray
+    masses_before: np.ndarray
+    W_before: np.ndarray
+    balance_before: np.ndarray
+    past_masses: np.ndarray
+    past_W: np.ndarray
+    past_r: np.ndarray
+    past_gain: np.ndarray
+    products: np.ndarray  # of the past_W with each other
+    scores: np.ndarray  # of the best primal point, biases included
+    counts: np.ndarray
+    numbers: np.ndarray
+    dice: np.ndarray
+
+
+def laid_out(problem: DirectProblem) -> Setup:
+    """Return what every pass reads: the rows, their squares, and how much work a pass may do."""
+    n, d = problem.X.shape
+    base = base_rows(problem.X)
+    stored = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    quota = int(_WORK * (n + d) * problem.n_classes / max(1.0, 2.0 * stored / n))
+    return Setup(base, squares_of(base, n), quota)
+
+
+def empty_memory(problem: DirectProblem, seed: int) -> Memory:
+    """Return the state before the first pass: every row's dual variable at its own class."""
+    (n, d), K = problem.X.shape, problem.n_classes
+    memory = Memory(
+        masses=claims.all_at_home(problem),
+        W=np.zeros((d, K)),
+        balance=np.zeros(K),
+        multipliers=np.zeros(K),
+        order=np.flatnonzero(problem.costs > 0.0).astype(np.uint32),
+        listed=np.tile(np.arange(K, dtype=np.uint32), (n, 1)),
+        sizes=np.full(n, K, dtype=np.int64),
+        masses_before=np.zeros((n, K)),
+        W_before=np.zeros((d, K)),
+        balance_before=np.zeros(K),
+        past_masses=np.zeros((HISTORY + 1, n * K)),
+        past_W=np.zeros((HISTORY + 1, d * K)),
+        past_r=np.zeros((HISTORY + 1, K)),
+        past_gain=np.zeros(HISTORY + 1),
+        products=np.zeros((HISTORY + 1, HISTORY + 1)),
+        scores=np.zeros((n, K)),
+        counts=np.zeros(4, dtype=np.int64),
+        numbers=np.zeros(NUMBERS),
+        dice=row_order.seeded_dice(seed),
+    )
+    memory.counts[ACTIVE] = len(memory.order)
+    memory.numbers[[BELOW, LAST_BALANCE]] = np.inf
+    return memory
+
+
+def first_weight(problem: DirectProblem, squares: np.ndarray) -> float:
+    """Return s: 1/p for a penalised bias, the mean |x_i|^2 for a free one, 0 for none."""
+    if not problem.fit_intercept:
+        return 0.0
+    if problem.bias_penalty > 0.0:
+        return 1.0 / problem.bias_penalty
+    used = problem.costs > 0.0
+    mean = float(squares[used].mean()) if used.any() else 0.0
+    return mean if mean > 0.0 else 1.0

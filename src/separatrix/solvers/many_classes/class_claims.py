@@ -1,26 +1,80 @@
-"""What a run of the direct machine claims: its best primal point and its best dual.
+"""What a run of the direct model claims: its best primal point and its best dual.
 
 Neither falls behind: a new claim replaces the last one only where it is better. Where the biases
 are free, the dual point must balance: sum_i a_ik = 0 for every class k (see
 `problem/crammer_singer.py`). `rebalance` repairs that on a copy, to rounding; `exactly_feasible`
 puts the masses on one grid, on which sums are exact, and settles what is left in integers.
+
+`on_this_face` computes the last digits. Given the classes that hold mass of each row, it finds
+masses and biases such that these classes have the same slope g_ik = w_k.x_i + b_k + 1[k != y_i].
+Every row with several such classes has one of them for reference r; one unknown t_p for each other
+class k moves mass from r to k. With e_p = unit vector k - unit vector r this is a linear system
+with the matrix (x_i.x_j)(e_p.e_q). The answer is taken if no mass is below zero.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
 
 from separatrix._compiled import compiled
-from separatrix.problem.crammer_singer import DirectProblem, KernelDirect
-from separatrix.solvers.many_classes.mass_pass import WEIGHT, all_scores, total_loss, total_of
+from separatrix.problem.crammer_singer import DirectProblem
+from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.solvers.many_classes.class_pass import WEIGHT, all_scores, total_loss, total_of
+from separatrix.solvers.running.drive import Status, relative_gap
 
-__all__ = ["all_at_home", "exactly_feasible", "take_dual", "take_primal", "transferred"]
+__all__ = [
+    "DirectState", "all_at_home", "exactly_feasible", "on_this_face", "take_dual", "take_primal",
+    "transferred",
+]  # fmt: skip
 
 _HALVINGS = 10
 _MOST_UNITS = 2.0**62
+
+_MOST_UNKNOWN = 400
+_MOST_PRODUCTS = 20_000_000
+
+
+@dataclass
+class DirectState:
+    """The best claims so far, the two objectives that bracket the optimum, and the run itself."""
+
+    problem: DirectProblem
+    tol: float
+    setup: Any  # the solver's own
+    memory: Any
+    max_passes: float
+    W: np.ndarray  # of the best primal point, and its biases
+    bias: np.ndarray
+    masses: np.ndarray  # the best dual point, balanced to rounding
+    primal: float = np.inf
+    dual: float = 0.0
+    updates: int = 0
+    passes: float = 0.0
+    row: int = -1
+    rows: Any = field(default=None, repr=False)
+    bound: float = np.inf
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights of the best point, class after class, each with its bias first."""
+        return np.column_stack([self.bias, self.W.T]).ravel()
+
+    @property
+    def gap(self) -> float:
+        """(primal - dual) / primal: 1 at the start, 0 at the optimum."""
+        return relative_gap(self.primal, self.dual)
+
+    def verdict(self) -> Status | None:
+        """Return why the run is over, if it is."""
+        if self.gap <= self.tol:
+            return Status.OPTIMAL
+        return Status.BUDGET if self.passes >= self.max_passes else None
 
 
 def all_at_home(problem: DirectProblem | KernelDirect) -> np.ndarray:
@@ -136,7 +190,7 @@ def take_dual(state: Any, masses: np.ndarray) -> None:
         masses = masses.copy()
         rebalance(masses, problem.shares(masses).sum(axis=0))
     u, balance = np.empty_like(memory.W), np.empty_like(memory.balance)
-    gain = total_of(setup.base, problem.codes, problem.costs, masses, u, balance)
+    gain = total_of(setup.base, problem.codes, masses, u, balance)
     dual = float(gain) - 0.5 * _inner(u, u)
     if problem.fit_intercept and not problem.has_free_bias:
         dual -= 0.5 * float(memory.numbers[WEIGHT]) * float(balance @ balance)
@@ -234,3 +288,78 @@ def _settled(units: np.ndarray, codes: np.ndarray, most: np.ndarray) -> bool:
             units[rows[row], low] -= step
         if codes[row] != high:
             units[rows[row], high] += step
+
+
+# ---- the exact optimum of the direct model on a face: what passes leave of the last digits
+
+
+def on_this_face(
+    problem: DirectProblem, masses: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return (W, biases, masses) of the optimum with the same classes in use; None if none is."""
+    held = masses > 0.0
+    shared = np.flatnonzero(held.sum(axis=1) > 1)
+    reference = np.where(
+        held[np.arange(len(held)), problem.codes], problem.codes, held.argmax(axis=1)
+    )
+    others = held[shared].copy()
+    others[np.arange(len(shared)), reference[shared]] = False
+    at, classes = np.nonzero(others)
+    rows, count = shared[at], len(at)
+    if not 0 < count <= _MOST_UNKNOWN or count**2 * problem.X.shape[1] > _MOST_PRODUCTS:
+        return None
+    start = np.zeros_like(masses)
+    start[np.arange(len(start)), reference] = problem.costs
+    moves = np.zeros((count, problem.n_classes))  # the vectors e_p
+    moves[np.arange(count), classes] = 1.0
+    moves[np.arange(count), reference[rows]] -= 1.0
+    found = _solved(problem, start, rows, moves)
+    if found is None:
+        return None
+    t, bias = found
+    result = start
+    np.add.at(result, (rows, classes), t)
+    np.add.at(result, (rows, reference[rows]), -t)
+    slack = 1e-9 * float(problem.costs[shared].min())
+    if (result < -slack).any():
+        return None
+    result = np.maximum(result, 0.0)
+    W = np.asarray(problem.X.T @ problem.shares(result))
+    if problem.fit_intercept and not problem.has_free_bias:
+        bias = problem.shares(result).sum(axis=0) / problem.bias_penalty
+    return W, bias, result
+
+
+def _solved(
+    problem: DirectProblem, start: np.ndarray, rows: np.ndarray, moves: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Solve for the masses moved and, where they are free, the biases."""
+    X = problem.X[rows]
+    X = (X.toarray() if sp.issparse(X) else X).astype(np.float64)
+    shares = problem.shares(start)
+    balance = shares.sum(axis=0)
+    slopes = X @ np.asarray(problem.X.T @ shares) + 1.0
+    slopes[np.arange(len(rows)), problem.codes[rows]] -= 1.0
+    across = moves @ moves.T
+    matrix = (X @ X.T) * across
+    if problem.fit_intercept and not problem.has_free_bias:
+        matrix = matrix + across / problem.bias_penalty
+        slopes = slopes + balance / problem.bias_penalty
+    right = (slopes * moves).sum(axis=1)
+    count, K = moves.shape
+    if problem.has_free_bias:
+        # The biases are K more unknowns, of the size of the others, and the balance K more rows.
+        size = float(np.sqrt(np.trace(matrix) / count)) or 1.0
+        matrix = np.block([[matrix, -size * moves], [-size * moves.T, np.zeros((K, K))]])
+        right = np.concatenate([right, -size * balance])
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1), np.finfo(float).tiny))
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            solution = scipy.linalg.lstsq(
+                matrix * np.outer(scale, scale), scale * right, lapack_driver="gelsy"
+            )[0]
+            solution = scale * solution
+    except (np.linalg.LinAlgError, ValueError):
+        return None
+    bias = size * solution[count:] if problem.has_free_bias else np.zeros(K)
+    return solution[:count], bias - bias.mean()

@@ -1,4 +1,4 @@
-"""The loops of the direct machine: one pass over the rows, and what a check needs of them.
+"""The loops of the direct model: one pass over the rows, and what a check needs of them.
 
 Row i is visited with a list of classes, ``listed[i, :sizes[i]]``: those that hold some of its mass
 and those that want some. Its best masses, all other rows held, are a projection onto a simplex:
@@ -125,29 +125,17 @@ def project(heights, count, mass):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sweep(  # type: ignore[no-untyped-def]
-    base,
-    codes,
-    costs,
-    squares,
-    masses,
-    W,
-    multipliers,
-    balance,
-    order,
-    listed,
-    sizes,
-    counts,
-    numbers,
-    dice,
-):
+def sweep(setup, codes, memory):  # type: ignore[no-untyped-def]
     """Visit the active rows in random order and lay each one's mass where it does best.
 
     Classes that have no mass and want none leave a row's list, and rows with one class left leave
     the active ones, until the next check.
     """
-    active = counts[ACTIVE]
-    shuffle(order[:active], dice)
+    base, squares = setup.base, setup.squares
+    masses, W, multipliers, balance = memory.masses, memory.W, memory.multipliers, memory.balance
+    order, listed, sizes, numbers = memory.order, memory.listed, memory.sizes, memory.numbers
+    active = memory.counts[ACTIVE]
+    shuffle(order[:active], memory.dice)
     n_classes = W.shape[1]
     weight = numbers[WEIGHT]
     below = numbers[BELOW]
@@ -212,7 +200,7 @@ def sweep(  # type: ignore[no-untyped-def]
                 classes[changed], steps[changed] = k, -step
                 changed += 1
         push_classes(base, i, W, classes, steps, changed)
-    counts[ACTIVE] = active
+    memory.counts[ACTIVE] = active
     numbers[VALUE] += gained
     numbers[SHORTFALL] = shortfall
     numbers[WIDEST] = widest
@@ -226,12 +214,14 @@ def all_scores(base, W, scores, listed):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def choose_lists(order, scores, bias, codes, masses, listed, sizes, near):  # type: ignore[no-untyped-def]
+def choose_lists(memory, codes, scores, bias):  # type: ignore[no-untyped-def]
     """List each row's classes in use and those that want its mass; return how many rows have two.
 
     Those rows come first in the order. A class wants mass if its slope lies above the lowest of
-    those in use, less `near`.
+    those in use.
     """
+    masses, order = memory.masses, memory.order
+    listed, sizes = memory.listed, memory.sizes
     n_classes = scores.shape[1]
     front = 0
     for place in range(order.shape[0]):
@@ -243,7 +233,7 @@ def choose_lists(order, scores, bias, codes, masses, listed, sizes, near):  # ty
         count = 0
         for k in range(n_classes):
             slope = scores[i, k] + bias[k] + (k != codes[i])
-            if masses[i, k] > 0.0 or slope > lowest - near:
+            if masses[i, k] > 0.0 or slope > lowest:
                 listed[i, count] = k
                 count += 1
         sizes[i] = count
@@ -254,7 +244,7 @@ def choose_lists(order, scores, bias, codes, masses, listed, sizes, near):  # ty
 
 
 @compiled
-def total_of(base, codes, costs, masses, W, balance):  # type: ignore[no-untyped-def]
+def total_of(base, codes, masses, W, balance):  # type: ignore[no-untyped-def]
     """Set W = sum_i x_i a_i and the balance sum_i a_i; return the mass off the own classes."""
     n_classes = masses.shape[1]
     W[:] = 0.0

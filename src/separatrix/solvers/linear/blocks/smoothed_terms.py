@@ -1,4 +1,4 @@
-"""What each row adds to a smooth machine, the smoothed hinge among them, from its margin alone.
+"""What each row adds to a smooth model, the smoothed hinge among them, from its margin alone.
 
 The hinge h(z) = max(0, z), z = 1 - m, is smoothed over a band of half-width t about a centre q:
 
@@ -20,16 +20,9 @@ from separatrix._compiled import compiled
 from separatrix.problem.losses import HINGE, LOGISTIC
 
 __all__ = [
-    "ALPHA",
-    "BEND",
-    "GAIN",
-    "GAIN_BEND",
-    "GAIN_SLOPE",
-    "LOSS",
-    "SMOOTHED",
-    "row_terms",
+    "ALPHA", "BEND", "GAIN", "GAIN_BEND", "GAIN_SLOPE", "LOSS", "SMOOTHED", "row_terms",
     "values_along",
-]
+]  # fmt: skip
 
 # Places of the sums: two of each that has one a class (positive first).
 LOSS, SMOOTHED, BEND, ALPHA, GAIN, GAIN_SLOPE, GAIN_BEND = 0, 1, 2, 3, 5, 7, 9

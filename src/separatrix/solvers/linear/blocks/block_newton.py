@@ -1,9 +1,9 @@
-"""The machines on rows in blocks, by Newton's method; the hinge by a smoothing driven to zero.
+"""The models on rows in blocks, by Newton's method; the hinge by a smoothing driven to zero.
 
     min over w, b   1/2 |w|^2 + 1/2 p b^2 + sum_i c_i loss(y_i (w.x_i + b))
 
 Squared hinge and logistic loss are smooth as they are. The hinge is smoothed over a band of
-half-width t about the margin (`row_terms`); its alpha is feasible for the hinge itself, so that
+half-width t about the margin (`smoothed_terms`); its alpha is feasible for the hinge, so that
 every point brackets the optimum of the problem as given:
 
     primal - dual  =  1/2 |w - u|^2  +  sum_i c_i (h(z_i) - p_i z_i)  +  what balancing costs
@@ -20,17 +20,23 @@ there is nothing to lose when a worker dies, and a checkpoint is these vectors.
 
 from __future__ import annotations
 
+import io
 import time
+import warnings
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.problem.blocks import Engine, Posed
-from separatrix.problem.losses import HINGE, LOGISTIC
+from separatrix._write_aside import write_whole
+from separatrix.problem.blocks import Block, Engine, Posed, Sums
+from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
+from separatrix.solvers.linear.balance import balanced
 from separatrix.solvers.linear.blocks import passes
-from separatrix.solvers.linear.blocks.row_terms import (
+from separatrix.solvers.linear.blocks.smoothed_terms import (
     ALPHA,
     GAIN,
     GAIN_BEND,
@@ -41,7 +47,7 @@ from separatrix.solvers.linear.blocks.row_terms import (
 from separatrix.solvers.linear.blocks.systems import Measured, RoundsSystem, system_for
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["Point", "Run"]
+__all__ = ["Checkpoint", "Point", "RowFacts", "Run", "claimed_alpha", "row_facts"]
 
 _FIRST_WIDTH, _LEAST_WIDTH = 2.0, 1e-12
 _SHRINK_MOST, _SHRINK_LEAST, _NO_SHRINKING = 0.1, 0.5, 0.97
@@ -53,6 +59,9 @@ _ENOUGH = 1e-4
 _NEAR_ONE = 0.01
 _STEPS = 0.5 ** np.arange(24.0)
 _PATIENCE = 3
+# The share of the time of a run that may go into writing.
+_SHARE = 0.05
+_KEPT = ("w", "width", "updates", "centre", "settled", "pace")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +87,7 @@ class Lower(NamedTuple):
 
 @dataclass
 class Run:
-    """One machine being solved on the blocks of an engine."""
+    """One model being solved on the blocks of an engine."""
 
     engine: Engine
     posed: Posed
@@ -304,3 +313,105 @@ class Run:
             dual -= at.balance * at.balance / (2.0 * posed.bias_penalty)
         primal = self._penalty(at.w) + float(sums[LOSS])
         return primal, dual if np.isfinite(dual) else -np.inf, factors
+
+
+# ---- what a run on blocks hands over for proof: w, and an alpha that is exactly feasible
+
+
+class RowFacts:
+    """The class number of every row, and its weight where rows have weights."""
+
+    def __init__(self, codes: np.ndarray, weights: np.ndarray | None) -> None:
+        self.codes, self.weights = codes, weights
+
+    def costs(self, posed: Posed) -> np.ndarray:
+        """Return c_i of every row; where all are alike, one number seen n times."""
+        if self.weights is None and (posed.costs == posed.costs[0]).all():
+            return np.broadcast_to(np.float64(posed.costs[0]), self.codes.shape)
+        costs = posed.costs[self.codes]
+        return np.asarray(costs if self.weights is None else costs * self.weights)
+
+    def signs(self, posed: Posed) -> np.ndarray:
+        """Return y_i of every row."""
+        return np.where(self.codes == posed.positive, 1.0, -1.0)
+
+
+def facts_of(block: Block, narrow: bool) -> Sums:
+    """Return the class numbers and weights of a block, in lists."""
+    codes = block.codes.astype(np.int8 if narrow else np.int32)
+    return [codes], [] if block.weights is None else [block.weights]
+
+
+def row_facts(engine: Engine, n_classes: int) -> RowFacts:
+    """Collect what is known of every row."""
+    codes, weights = engine.reduce(facts_of, n_classes < 128)
+    return RowFacts(np.concatenate(codes), np.concatenate(weights) if weights else None)
+
+
+def claimed_alpha(run: Run, facts: RowFacts) -> np.ndarray:
+    """Return the alpha of the best lower bound, exactly feasible."""
+    posed = run.posed
+    if run.lower is None:
+        return np.zeros(run.engine.n_rows)
+    alpha = run.lower_alpha(facts.costs(posed))
+    factors = run.lower.factors
+    if not posed.has_free_bias:
+        return alpha
+    positive = facts.codes == posed.positive
+    alpha[positive] *= factors[0]
+    alpha[~positive] *= factors[1]
+    upper = facts.costs(posed)
+    if posed.loss == SQUARED_HINGE:
+        upper = np.where(upper > 0.0, np.inf, 0.0)
+    return balanced(alpha, facts.signs(posed), upper)
+
+
+# ---- where a run stands, kept in a file: whole, or the one before
+
+
+class Checkpoint:
+    """The last point of a run; `key` says of which problem, so that no other goes on from it."""
+
+    def __init__(self, path: str | Path, key: str) -> None:
+        self.path, self.key = Path(path), key
+        self._written, self._cost, self._warned = 0.0, 0.0, False
+
+    def load(self) -> Point | None:
+        """Return the point to go on from, or None where there is none for this problem."""
+        try:
+            with np.load(self.path, allow_pickle=False) as held:
+                if str(held["key"]) != self.key:
+                    return None
+                more = {name: held[name] for name in ("centre", "settled") if name in held.files}
+                pace = float(held["pace"][0]), float(held["pace"][1])
+                width, updates = float(held["width"]), int(held["updates"])
+                return Point(held["w"], width, updates, pace=pace, **more)
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+
+    def save(self, point: Point) -> None:
+        """Keep a point, unless one was kept just now; a full disk leaves the one before."""
+        now = time.perf_counter()
+        if now - self._written < self._cost / _SHARE:
+            return
+        held = io.BytesIO()
+        arrays: dict[str, Any] = {name: getattr(point, name) for name in _KEPT}
+        arrays = {name: value for name, value in arrays.items() if value is not None}
+        np.savez(held, key=self.key, **arrays)
+        try:
+            write_whole(self.path, held.getvalue())
+        except OSError as error:
+            if not self._warned:
+                warnings.warn(
+                    f"the checkpoint could not be written ({error}); the one before stands, and "
+                    "the fit goes on. Free some space, or choose another place.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+                self._warned = True
+        self._written = time.perf_counter()
+        self._cost = self._written - now
+
+    def clear(self) -> None:
+        """Remove the file: the fit is done."""
+        self.path.unlink(missing_ok=True)

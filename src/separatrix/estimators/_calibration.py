@@ -12,13 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_softmax
-from sklearn.base import clone
-from sklearn.utils.validation import _check_sample_weight
 
 from separatrix._device import is_tensor, on_host
 from separatrix.core.probabilities import Calibration
-from separatrix.estimators._on_device import moved_once
-from separatrix.estimators._validate import training_data
 
 __all__ = ["fitted_slopes", "held_out_calibration"]
 
@@ -28,6 +24,11 @@ _FLATTEST, _STEEPEST = 1e-6, 1e6
 
 def held_out_calibration(machine: Any, X: Any, y: Any, sample_weight: Any) -> Calibration:
     """Fit on four fifths, score the fifth, five times over; then fit the slopes to all scores."""
+    from sklearn.utils.validation import _check_sample_weight
+
+    from separatrix.estimators._on_device import moved_once
+    from separatrix.estimators._validate import training_data
+
     X = moved_once(machine, X)
     if is_tensor(X):
         y, sample_weight = np.asarray(on_host(y)), on_host(sample_weight)
@@ -68,6 +69,7 @@ def _held_out_scores(
     scores, held_out = np.zeros((len(y), columns)), np.zeros(len(y), dtype=bool)
     if not len(spare):
         return scores, held_out
+    from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold  # slow to import, and seldom needed
 
     folds = StratifiedKFold(

@@ -6,7 +6,7 @@ Colours and shapes are distinct without colour, and to the colour-blind.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any

@@ -199,7 +199,7 @@ class Study:
         """Choose C and fit on all training rows; both are kept until the end."""
         kept = self.journal.mine / "machine.sx"
         try:
-            whole = from_bytes(kept.read_bytes())
+            whole = from_bytes(kept.read_bytes(), plain=self.settings.device == "cpu")
             header, arrays = self.journal.step("path", _gone)
             return whole.model, _path_of(header, arrays)
         except (OSError, ModelFileError, _Gone):

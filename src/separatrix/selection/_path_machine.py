@@ -12,15 +12,12 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import check_scoring
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.checks import one_of, positive, several_classes
+from separatrix.core.machine import Machine
 from separatrix.core.multinomial import SolvedSoftmax, solve_softmax
 from separatrix.core.proving import Effort, Fitted
 from separatrix.core.row_weights import costs_of, row_weights
-from separatrix.estimators._machine import Machine
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
@@ -66,7 +63,10 @@ class PathMachine(Machine):
     @property
     def C(self) -> float:
         """The C chosen."""
-        check_is_fitted(self, "C_")
+        if not hasattr(self, "C_"):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(self, "C_")
         return self.C_
 
     def _check_cost(self) -> None:
@@ -181,6 +181,8 @@ class PathMachine(Machine):
         """Return what scores the weights of a fold's machines, if not by errors."""
         if self.scoring is None:
             return None
+        from sklearn.metrics import check_scoring
+
         scorer = check_scoring(self._one(), scoring=self.scoring)
         score = getattr(scorer, "_score_func", scorer)
         weighed = sample_weight is not None and "sample_weight" in signature(score).parameters
@@ -216,9 +218,10 @@ class PathMachine(Machine):
                 f"{type(self).__name__}: {len(short)} of the {len(found.cells)} machines of the "
                 f"path ended with a larger gap than tol={self.tol:g}: up to {gap:.3g}, which is "
                 "proved. What to do: raise max_seconds or tol.",
-                ConvergenceWarning,
+                self._unfinished,
                 stacklevel=4,
             )
 
     def _facts(self) -> list[tuple[str, str]]:
-        return [("C", self.path_.reason), *super()._facts()]
+        facts: list[tuple[str, str]] = super()._facts()  # type: ignore[misc]
+        return [("C", self.path_.reason), *facts]

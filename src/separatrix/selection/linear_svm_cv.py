@@ -17,7 +17,7 @@ from separatrix.selection.path import Progress, Store
 __all__ = ["LinearSVMCV"]
 
 
-class LinearSVMCV(PathMachine, models.LinearSVMCV):
+class LinearSVMCV(PathMachine, Machine, models.LinearSVMCV):
     """The hyperplane of largest margin with the C that misjudges fewest held-out rows.
 
     Every C is tried on every fold, each machine started where its neighbour ended and proved as

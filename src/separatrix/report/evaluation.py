@@ -104,7 +104,7 @@ def _area(x: np.ndarray, y: np.ndarray) -> float:
 def recall_points(
     is_one: np.ndarray, scores: np.ndarray, every: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return recall, falling, and precision; of one recall only the ends, unless `every` is asked.
+    """Return recall, falling, and precision; of one recall only the ends, unless `every` is set.
 
     >>> [part.tolist() for part in recall_points(np.array([True, False]), np.array([2.0, 1.0]))]
     [[1.0, 1.0, 0.0], [0.5, 1.0, 1.0]]

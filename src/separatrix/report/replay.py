@@ -154,16 +154,10 @@ def _dense(X: Any) -> np.ndarray:
 
 
 def _run_facts(frames: list[Any], support: list[int]) -> f.ReplayRun:
-    return f.ReplayRun(
-        update=tuple(frame.update for frame in frames),
-        weights=tuple(tuple(frame.weights.tolist()) for frame in frames),
-        errors=tuple(frame.errors for frame in frames),
-        margin=tuple(frame.margin for frame in frames),
-        primal=tuple(frame.primal for frame in frames),
-        dual=tuple(frame.dual for frame in frames),
-        gap=tuple(frame.gap for frame in frames),
-        support=tuple(support),
-    )
+    figures = ("update", "errors", "margin", "primal", "dual", "gap")
+    columns = {name: tuple(getattr(frame, name) for frame in frames) for name in figures}
+    weights = tuple(tuple(frame.weights.tolist()) for frame in frames)
+    return f.ReplayRun(weights=weights, support=tuple(support), **columns)
 
 
 # ---- the page

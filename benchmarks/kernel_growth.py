@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 import separatrix as sx
 from benchmarks._report import header
 from benchmarks.kernels import synthetic
-from separatrix.plots._style import ACCENT, CLASS_COLOURS, INK, RC
+from separatrix.plots._drawing import ACCENT, CLASS_COLOURS, INK, RC
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "kernel_growth.svg"
 SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)

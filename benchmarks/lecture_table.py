@@ -97,9 +97,8 @@ def verdict(C: float, ours: np.ndarray) -> str:
 def draw(means: np.ndarray, spreads: np.ndarray, chosen: float, path: Path) -> None:
     import matplotlib.pyplot as plt
 
-    from separatrix.plots._save import written_aside
-    from separatrix.plots._style import CLASS_COLOURS as PALETTE
-    from separatrix.plots._style import RC
+    from separatrix.plots._drawing import CLASS_COLOURS as PALETTE
+    from separatrix.plots._drawing import RC, written_aside
 
     Cs = list(LECTURE)
     theirs = np.array(list(LECTURE.values()))

@@ -24,7 +24,7 @@ from benchmarks import _machine_peers as peers
 from benchmarks import _text_sets as text
 from benchmarks._report import header
 from benchmarks.machines import a9a, raw_dense
-from separatrix.plots._style import ACCENT, CLASS_COLOURS, INK, RC
+from separatrix.plots._drawing import ACCENT, CLASS_COLOURS, INK, RC
 from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem

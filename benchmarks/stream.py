@@ -188,7 +188,7 @@ def picture(curves, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    from separatrix.plots._style import CLASS_COLOURS, RC
+    from separatrix.plots._drawing import CLASS_COLOURS, RC
 
     plt.rcParams.update(RC)
     figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")

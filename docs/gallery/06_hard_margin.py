@@ -5,7 +5,7 @@ The hard margin: no flower on the street, three on its edges, and these alone ho
 
 import separatrix as sx
 from separatrix.data.embedded import iris_pair
-from separatrix.plots.machine import save_machine
+from separatrix.plots.linear_rules import save_machine
 
 
 def draw(path="hard_margin.svg"):

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import make_moons
 
 import separatrix as sx
-from separatrix.plots.kernel_regions import save_kernel_regions
+from separatrix.plots.regions import save_kernel_regions
 
 
 def draw(path="kernel_width.svg"):

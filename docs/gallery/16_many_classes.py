@@ -6,7 +6,7 @@ Each against the rest leaves the class in the middle short; pairs and the direct
 from sklearn.datasets import load_iris
 
 import separatrix as sx
-from separatrix.plots.lifted_regions import save_regions
+from separatrix.plots.regions import save_regions
 
 
 def draw(path="many_classes.svg"):

@@ -5,7 +5,7 @@ there is always one they cannot make.
 """
 
 import separatrix as sx
-from separatrix.plots.shatter import save_shattering
+from separatrix.plots.separability import save_shattering
 
 
 def draw(path="shatter.svg"):

@@ -10,8 +10,17 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from separatrix.plots._plane import draw_limits, draw_line, draw_points
-from separatrix.plots._style import ACCENT, CLASS_COLOURS, FAINT, INK, RC, SOFT
+from separatrix.plots._drawing import (
+    ACCENT,
+    CLASS_COLOURS,
+    FAINT,
+    INK,
+    RC,
+    SOFT,
+    draw_limits,
+    draw_line,
+    draw_points,
+)
 
 __all__ = ["ACCENT", "CLASS_COLOURS", "FAINT", "INK", "SOFT", "boundary", "picture", "scatter"]
 

@@ -9,11 +9,9 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_circles, make_m
 from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
-from separatrix.plots.kernel_regions import save_kernel_regions
-from separatrix.plots.lifted_regions import save_regions
-from separatrix.plots.linear_rules import save_linear_rules
-from separatrix.plots.machine import save_machine
+from separatrix.plots.linear_rules import save_linear_rules, save_machine
 from separatrix.plots.path import save_path
+from separatrix.plots.regions import save_kernel_regions, save_regions
 from separatrix.plots.separability import save_verdict
 
 

@@ -85,7 +85,7 @@ def test_models_that_cannot_be_used_say_why(tmp_path, texts):
 
 
 def test_surrogate_halves_in_a_class_are_printed_as_they_can_be(tmp_path):
-    from separatrix.cli._predictions import csv_lines
+    from separatrix.cli.predict import csv_lines
 
     columns = {"class": np.array(["\ud800x", "b"]), "score": np.array([0.5, -1.0])}
     assert csv_lines(columns) == "\ud800x,0.5\nb,-1.0\n".encode("utf-8", "surrogatepass")

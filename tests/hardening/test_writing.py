@@ -17,7 +17,7 @@ from tests.cli.command import separatrix
 import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix._write_aside import create_whole, write_whole
-from separatrix.plots._save import written_aside
+from separatrix.plots._drawing import written_aside
 
 X, Y = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
 KERNEL, LINEAR = sx.KernelSVM().fit(X, Y), sx.LinearSVM().fit(X, Y)

@@ -8,11 +8,10 @@ from sklearn.base import BaseEstimator
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
-from separatrix.lab.lifts import LIFTS
+from separatrix.lab.answering import run
 from separatrix.lab.methods import METHODS
-from separatrix.lab.parameters import BadRequest
+from separatrix.lab.parameters import LIFTS, BadRequest
 from separatrix.lab.presets import preset_catalogue
-from separatrix.lab.running import run
 
 PRESETS = {preset["name"]: preset for preset in preset_catalogue()}
 BUDGETS = "the lab has its own bounds on time and updates"

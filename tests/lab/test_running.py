@@ -7,12 +7,10 @@ import pytest
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
-from separatrix.lab.lifts import LIFTS
+from separatrix.lab.answering import prove, run
 from separatrix.lab.methods import METHODS
-from separatrix.lab.parameters import BadRequest
+from separatrix.lab.parameters import LIFTS, BadRequest
 from separatrix.lab.presets import preset_catalogue
-from separatrix.lab.proving import prove
-from separatrix.lab.running import run
 
 PRESETS = {preset["name"]: preset for preset in preset_catalogue()}
 QUICK = ["perceptron", "kozinec", "soft_margin", "least_squares", "gaussian"]

@@ -3,8 +3,7 @@ import pytest
 from matplotlib.image import imread
 
 import separatrix as sx
-from separatrix.plots.fisher import save_projections
-from separatrix.plots.linear_rules import save_linear_rules
+from separatrix.plots.linear_rules import save_linear_rules, save_projections
 
 
 def clouds():

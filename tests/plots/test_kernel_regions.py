@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 
 import separatrix as sx
-from separatrix.plots.kernel_regions import save_kernel_regions
+from separatrix.plots.regions import save_kernel_regions
 
 
 def test_two_and_three_classes_are_drawn(tmp_path):

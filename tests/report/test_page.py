@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from separatrix.plots._svg import THEME
+from separatrix.plots._svg import COLOURS
 from separatrix.plots.player.page import placed_script
 from separatrix.report.facts import Data, Facts, Verdict
 from separatrix.report.page import SECTIONS, render_report, write_report
@@ -248,7 +248,7 @@ def test_colours_can_be_read_in_light_and_dark():
     themes = [dict(re.findall(r"(--[a-z0-9-]+): (#[0-9a-f]{6})", text)) for text in schemes[:2]]
     assert luminance(themes[0]["--paper"]) > 0.8 > 0.1 > luminance(themes[1]["--paper"])
     for theme in themes:
-        assert set(THEME.values()) <= set(theme)
+        assert {f"--{name}" for name in COLOURS} <= set(theme)
         grounds = [theme[name] for name in ("--paper", "--wash", "--accent-wash")]
         for name in ("--ink", "--soft", "--accent"):
             assert min(contrast(theme[name], ground) for ground in grounds) >= 4.5

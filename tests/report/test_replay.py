@@ -10,8 +10,7 @@ import separatrix as sx
 from separatrix.data.embedded import iris
 from separatrix.report.facts import Facts
 from separatrix.report.page import write_report
-from separatrix.report.replay_page import replay_sentence
-from separatrix.report.study_replay import MOST_POINTS, replay_facts
+from separatrix.report.replay import MOST_POINTS, replay_facts, replay_sentence
 from tests.lab.browsing import PATIENCE, real_browser
 
 

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 import separatrix as sx
 from separatrix.data.embedded import iris
-from separatrix.report import bounded_verdict
+from separatrix.report import verdict as bounded
 from separatrix.report.conclusions import headings
 from separatrix.report.facts import Facts
 from separatrix.report.journal import Busy, Journal, alone_in
@@ -151,7 +151,7 @@ def test_every_later_step_is_kept_too(calm_study, tmp_path, monkeypatch):
     def fails(*arguments, **settings):
         raise Interrupted
 
-    monkeypatch.setattr("separatrix.report.study.margins_of", fails)
+    monkeypatch.setattr("separatrix.report.study_facts.margins_of", fails)
     with pytest.raises(Interrupted):
         study(two_irises(), tmp_path, QUICK)
     monkeypatch.undo()
@@ -238,11 +238,11 @@ def test_a_verdict_that_takes_too_long_is_bounded(monkeypatch):
     X, codes = load_iris(return_X_y=True)
     X, y = X[50:], codes[50:]
     whole = sx.separability(X, y)
-    monkeypatch.setattr(bounded_verdict, "_QUICK_ENTRIES", 10)
-    told = bounded_verdict.verdict_within(X, y, 300.0)
+    monkeypatch.setattr(bounded, "_QUICK_ENTRIES", 10)
+    told = bounded.verdict_within(X, y, 300.0)
     assert told.kind == whole.kind == "overlapping"
     assert told.check(X, y)
-    short = bounded_verdict.verdict_within(X, y, 0.01)
+    short = bounded.verdict_within(X, y, 0.01)
     assert short.kind == "undecided"
     assert short.witness is not None
     assert "ended when its time was over" in str(short)
@@ -253,7 +253,7 @@ def test_a_verdict_out_of_time_is_told_as_far_as_it_is_proved(tmp_path, monkeypa
     whole = iris()
     rows = np.flatnonzero(whole.y != "setosa")
     table = dataclasses.replace(whole, X=whole.X[rows][:, :2], y=whole.y[rows])
-    monkeypatch.setattr(bounded_verdict, "_QUICK_ENTRIES", 10)
+    monkeypatch.setattr(bounded, "_QUICK_ENTRIES", 10)
     facts = study(table, tmp_path, dataclasses.replace(QUICK, verdict_seconds=0.0))
     assert facts.verdict.kind == "undecided"
     assert facts.verdict.checked is None

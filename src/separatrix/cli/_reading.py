@@ -1,13 +1,17 @@
-"""The options that every command which reads data has in common."""
+"""What the commands that read data have in common: one bundle of options, read as one table."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from separatrix.cli._say import say
+from separatrix.cli._output import say
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
@@ -19,69 +23,136 @@ Data = Annotated[
 Target = Annotated[
     str | None, typer.Option("--target", "-t", help="The column of labels: its name or number.")
 ]
-Kind = Annotated[
-    str | None,
-    typer.Option(
-        help="What the file is: libsvm, csv, text, parquet, arrow, idx, npy, npz or safetensors."
-    ),
-]
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        "--labels", help="The file of labels of an array of rows: .npy, or a label on each line."
-    ),
-]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The first line of the table holds values, not names.")
-]
-Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out (repeatable).")]
-Encoding = Annotated[
-    str | None, typer.Option("--encoding", help="How characters are encoded, for example latin-1.")
-]
-MaxBytes = Annotated[
-    int | None, typer.Option("--max-bytes", help="The most bytes to accept, decompressed.")
-]
-Option = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option",
-        "-O",
-        help="Any other option of sx.read as name=value, for example ngrams=1,2 or "
-        "weighting=tfidf (repeatable).",
-    ),
+Positive = Annotated[
+    str | None, typer.Option(help="This class against all others, where there are several.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the same as JSON.")]
-
+Quiet = Annotated[bool, typer.Option("-q", help="Print nothing but errors.")]
 
 PICTURES = (".svg", ".png", ".pdf")
+# The options of most commands, and of those that also take a limit, in the order of their help.
+READ_LIMITED = (
+    "data", "target", "kind", "no_header", "drop", "encoding", "max_bytes", "option", "labels",
+)  # fmt: skip
+READ = tuple(name for name in READ_LIMITED if name != "max_bytes")
 
 
-def check_ending(out: Path, *endings: str) -> None:
-    """Refuse, before any work is done, a file that could not be written by its name."""
-    if out.suffix.lower() not in endings or out.is_dir():
-        *most, last = endings
-        known = f"{', '.join(most)} or {last}"
-        raise typer.BadParameter(f"--out must be a file that ends in {known}. Got {out}.")
+@dataclass(frozen=True)
+class Source:
+    """The data that the command line names, and how to read them."""
+
+    data: Data
+    target: Target = None
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="What the file is: libsvm, csv, text, parquet, arrow, idx, npy, npz or "
+            "safetensors."
+        ),
+    ] = None
+    no_header: Annotated[
+        bool,
+        typer.Option("--no-header", help="The first line of the table holds values, not names."),
+    ] = False
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out (repeatable).")] = (
+        None
+    )
+    encoding: Annotated[
+        str | None,
+        typer.Option("--encoding", help="How characters are encoded, for example latin-1."),
+    ] = None
+    max_bytes: Annotated[
+        int | None, typer.Option("--max-bytes", help="The most bytes to accept, decompressed.")
+    ] = None
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-O",
+            help="Any other option of sx.read as name=value, for example ngrams=1,2 or "
+            "weighting=tfidf (repeatable).",
+        ),
+    ] = None
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels",
+            help="The file of labels of an array of rows: .npy, or a label on each line.",
+        ),
+    ] = None
+
+    @property
+    def place(self) -> Any:
+        """The file or folder, or the files of the classes."""
+        return self.data[0] if len(self.data) == 1 else [Path(each) for each in self.data]
+
+    @property
+    def header(self) -> bool | None:
+        """False where there is none; None where the reader must see for itself."""
+        return False if self.no_header else None
+
+    def read(self) -> Table:
+        """Read the data."""
+        from separatrix.data.table import read
+
+        options: dict[str, Any] = {
+            "kind": self.kind,
+            "header": self.header,
+            "drop": tuple(self.drop or ()),
+            "encoding": self.encoding,
+            "max_bytes": self.max_bytes,
+            "labels": self.labels,
+            **dict(_parsed(each) for each in self.option or ()),
+        }
+        return read(self.place, self.target, **options)
+
+    def read_to_train(self, quiet: bool = False) -> Table:
+        """Read data with labels of classes, and say what the reader had to decide."""
+        table = self.read()
+        check_labels(table)
+        if not quiet:
+            tell_notes(table)
+        return table
 
 
-def check_labels(table: Table) -> None:
-    """Refuse to train on LIBSVM files of regression, which can be read and converted."""
-    if table.kind == "libsvm":
-        from separatrix.data.encodings.labels import check_codes
+def with_source(*names: str, after: str = "") -> Callable[[Callable[..., None]], Any]:
+    """Give a command its `source`: these options of `Source`, in this order in its help.
 
-        check_codes(table.y, table.source)
+    They stand first, or after another option. One that the command declares itself is its own,
+    and goes into the source too.
+    """
 
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        own = dict(inspect.signature(command, eval_str=True).parameters)
+        del own["source"]
+        hints = get_type_hints(Source, include_extras=True)
+        defaults = {part.name: part.default for part in fields(Source) if part.name != "data"}
+        options = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=defaults.get(name, inspect.Parameter.empty),
+                annotation=hints[name],
+            )
+            for name in names
+        ]
+        place = 1 + list(own).index(after) if after else 0
+        parameters = list(own.values())
+        signature = inspect.Signature([*parameters[:place], *options, *parameters[place:]])
 
-def tell_notes(table: Table) -> None:
-    """Say what the reader had to decide, apart from what was found."""
-    for note in table.notes:
-        say(f"note: {note}", err=True)
+        @wraps(command)
+        def run(*given: Any, **named: Any) -> None:
+            bound = signature.bind(*given, **named)
+            bound.apply_defaults()
+            known = {key: value for key, value in bound.arguments.items() if key in hints}
+            kept = {key: value for key, value in bound.arguments.items() if key in own}
+            command(Source(**{"data": [], **known}), **kept)
 
+        run.__signature__ = signature  # type: ignore[attr-defined]
+        run.__annotations__ = {key: part.annotation for key, part in signature.parameters.items()}
+        return run
 
-def tell_written(out: Path | None) -> None:
-    """Say where the model or the picture is."""
-    if out is not None:
-        say(f"{'Model' if out.suffix == '.sx' else 'Picture'}: {out}")
+    return decorated
 
 
 def _parsed(option: str) -> tuple[str, Any]:
@@ -108,27 +179,36 @@ def _parsed(option: str) -> tuple[str, Any]:
     return name, written
 
 
-def read_data(
-    data: list[str],
-    target: str | None,
-    kind: str | None,
-    no_header: bool,
-    drop: list[str] | None,
-    encoding: str | None,
-    max_bytes: int | None,
-    option: list[str] | None,
-    labels: str | None = None,
-) -> Table:
-    """Read what the command line names."""
-    from separatrix.data.table import read
+def check_ending(out: Path | None, *endings: str) -> None:
+    """Refuse, before any work is done, a file that could not be written by its name."""
+    if out is not None and (out.suffix.lower() not in endings or out.is_dir()):
+        *most, last = endings
+        known = f"{', '.join(most)} or {last}"
+        raise typer.BadParameter(f"--out must be a file that ends in {known}. Got {out}.")
 
-    options: dict[str, Any] = {
-        "kind": kind,
-        "header": False if no_header else None,
-        "drop": tuple(drop or ()),
-        "encoding": encoding,
-        "max_bytes": max_bytes,
-        "labels": labels,
-        **dict(_parsed(each) for each in option or ()),
-    }
-    return read(data[0] if len(data) == 1 else [Path(each) for each in data], target, **options)
+
+def check_labels(table: Table) -> None:
+    """Refuse to train on LIBSVM files of regression, which can be read and converted."""
+    if table.kind == "libsvm":
+        from separatrix.data.encodings.target import check_codes
+
+        check_codes(table.y, table.source)
+
+
+def tell_notes(table: Table) -> None:
+    """Say what the reader had to decide, apart from what was found."""
+    for note in table.notes:
+        say(f"note: {note}", err=True)
+
+
+def two_labels(table: Table, positive: str | None) -> Any:
+    """Return the labels; with a positive class named, 1 for it and 0 for all others."""
+    import numpy as np
+
+    if positive is None:
+        return table.y
+    chosen = np.array([str(label) == positive for label in table.y.tolist()])
+    if not chosen.any():
+        known = ", ".join(str(name) for name in list(table.classes)[:12])
+        raise typer.BadParameter(f"no class {positive!r}; the classes are {known}.")
+    return np.where(chosen, 1, 0)

@@ -5,48 +5,48 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from separatrix.cli._stream_parts import first_lines, part, readable, span_of, without
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from separatrix.cli._stream_telling import Teller
+    from separatrix.cli.stream import Teller
     from separatrix.data.sources.line_feed import Chunk, LineFeed
+    from separatrix.data.stream_rows import Batch, Parser
     from separatrix.storage.stream_checkpoint import Checkpoint
 
 _WARM_UP_LINES = 1000
 
 
+@dataclass(frozen=True)
+class Plan:
+    """How lines are read, what learns from them, and what is kept and reported."""
+
+    reading: dict[str, Any]
+    machine: dict[str, Any]
+    declared: list[str] | None  # the classes, where they are named
+    max_features: int
+    skip_bad: int
+    seconds: float  # between two checkpoints
+    window: int
+
+
 class StreamRun:
     """The loop: read, score and learn, count, tell, and now and then write the model."""
 
-    settings: dict[str, Any]
-    machine: dict[str, Any]
-    declared: list[str] | None
-    max_features: int
-
     def __init__(
-        self,
-        path: Path,
-        state: Checkpoint | None,
-        feed: LineFeed,
-        teller: Teller,
-        skip_bad: int,
-        seconds: float,
-        window: int,
+        self, path: Path, state: Checkpoint | None, feed: LineFeed, teller: Teller, plan: Plan
     ) -> None:
-        self.path, self.feed, self.teller = path, feed, teller
+        self.path, self.feed, self.teller, self.plan = path, feed, teller, plan
         self.state: Any = state
-        self.skip_bad, self.seconds, self.window = skip_bad, seconds, window
         self.skipped, self.waiting, self.stopped = 0, False, False
-        self.due, self.saved = time.monotonic() + seconds, -1
+        self.due, self.saved = time.monotonic() + plan.seconds, -1
 
     def go(self) -> None:
         """Run to the end of the feed; however it ends, what was learned is on the disk."""
-        with self._signals():
+        with _Signals(self):
             try:
                 for chunk in self._chunks():
                     self._digest(chunk)
@@ -97,9 +97,7 @@ class StreamRun:
 
     def _warmed_up(self, chunk: Chunk, chunks: Iterator[Chunk]) -> tuple[Chunk, Chunk | None]:
         """Gather the lines on which columns and classes are settled."""
-        from dataclasses import replace
-
-        settled = self.declared is not None and self.settings["kind"] in ("libsvm", "text")
+        settled = self.plan.declared is not None and self.plan.reading["kind"] in ("libsvm", "text")
         while not settled and chunk.data.count(b"\n") < _WARM_UP_LINES:
             more = next(chunks, None)
             if more is None or not more.data:
@@ -120,13 +118,13 @@ class StreamRun:
         from separatrix.estimators.stream_learner import Progressive, StreamLearner
         from separatrix.storage.stream_checkpoint import Checkpoint
 
-        parser, header = parser_for(chunk, **self.settings)
+        parser, header = parser_for(chunk, **self.plan.reading)
         chunk = without(chunk, header)
         sample = None
-        if self.declared is None or parser.kind == "csv":
+        if self.plan.declared is None or parser.kind == "csv":
             sample = readable(parser, first_lines(chunk, _WARM_UP_LINES))
-        if self.declared is not None:
-            labels = tidy_labels(self.declared)
+        if self.plan.declared is not None:
+            labels = tidy_labels(self.plan.declared)
         else:
             labels = np.zeros(0) if sample is None else np.unique(sample.labels)
             if sample is not None and parser.kind == "csv":
@@ -134,10 +132,10 @@ class StreamRun:
                 refuse_amounts(
                     parser.encoding.target, sample.labels, chunk.name, rows_of_a_class=1.1
                 )
-        learner = StreamLearner.fresh(SGD(**self.machine), labels, self.max_features)
+        learner = StreamLearner.fresh(SGD(**self.plan.machine), labels, self.plan.max_features)
         if sample is not None and parser.kind == "csv":
             learner.centre_on(sample.X)
-        self.state = Checkpoint(learner, parser, Progressive(self.window), self.feed.places)
+        self.state = Checkpoint(learner, parser, Progressive(self.plan.window), self.feed.places)
         passed(chunk, 0)
         return chunk
 
@@ -157,7 +155,7 @@ class StreamRun:
                     raise
                 if begin:
                     self._digest(part(chunk, 0, begin))
-                if self.skipped >= self.skip_bad:
+                if self.skipped >= self.plan.skip_bad:
                     raise
                 self.skipped += 1
                 self.teller.say(f"left out: {error}")
@@ -209,7 +207,7 @@ class StreamRun:
         from separatrix.errors import DataError
         from separatrix.storage.stream_checkpoint import write_checkpoint
 
-        self.due = time.monotonic() + self.seconds
+        self.due = time.monotonic() + self.plan.seconds
         if self.state is None or self.state.progress.rows == self.saved:
             return
         try:
@@ -233,9 +231,6 @@ class StreamRun:
         left_out = f" {self.skipped} bad lines left out." if self.skipped else ""
         self.teller.say(f"Model: {self.path}, learned up to {places}.{left_out}")
 
-    def _signals(self) -> Any:
-        return _Signals(self)
-
 
 class _Signals:
     """Ctrl-C and SIGTERM end a run between two chunks, so that model and places agree."""
@@ -258,3 +253,60 @@ class _Signals:
     def __exit__(self, *_: object) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)
+
+
+# ---- parts of a chunk of lines, as bytes with their place in the file
+
+
+def readable(parser: Parser, chunk: Chunk) -> Batch | None:
+    """Return the rows of the lines that can be read; those that cannot are dealt with later."""
+    from separatrix.errors import DataError
+
+    while True:
+        try:
+            return parser.parse(chunk)
+        except DataError as error:
+            begin, end = span_of(chunk, error.line or 0)
+            if begin < 0 or end - begin == len(chunk.data):
+                raise
+            chunk = replace(chunk, data=chunk.data[:begin] + chunk.data[end:])
+
+
+def part(chunk: Chunk, begin: int, end: int) -> Chunk:
+    """Return the lines between two bytes of the chunk."""
+    return replace(
+        chunk,
+        offset=chunk.offset + begin,
+        line=chunk.line + chunk.data.count(b"\n", 0, begin),
+        data=chunk.data[begin:end],
+    )
+
+
+def without(chunk: Chunk, header: int) -> Chunk:
+    """Return the chunk without so many bytes at its beginning."""
+    return part(chunk, header, len(chunk.data)) if header else chunk
+
+
+def first_lines(chunk: Chunk, count: int) -> Chunk:
+    """Return the first so many lines."""
+    end = 0
+    for _ in range(count):
+        after = chunk.data.find(b"\n", end)
+        if after < 0:
+            return chunk
+        end = after + 1
+    return part(chunk, 0, end)
+
+
+def span_of(chunk: Chunk, line: int) -> tuple[int, int]:
+    """Return the bytes of a line of the chunk; -1 where it is not there."""
+    begin = 0
+    for _ in range(line - chunk.line):
+        after = chunk.data.find(b"\n", begin)
+        if after < 0:
+            return -1, -1
+        begin = after + 1
+    if line < chunk.line or begin >= len(chunk.data):
+        return -1, -1
+    after = chunk.data.find(b"\n", begin)
+    return begin, len(chunk.data) if after < 0 else after + 1

@@ -9,32 +9,28 @@ from typing import Annotated
 import typer
 
 from separatrix.cli import _reading as reading
-from separatrix.cli._say import say
+from separatrix.cli._output import say
 
 
+@reading.with_source(
+    "target", "kind", "no_header", "drop", "encoding", "max_bytes", "option", after="to"
+)
 def convert(
+    source: reading.Source,
     data: reading.Data,
     out: Annotated[str, typer.Option("--out", "-o", help="Where to write; '-' with --to.")],
     to: Annotated[
         str | None, typer.Option(help="libsvm, csv, tsv or parquet; by the ending of OUT if absent")
     ] = None,
-    target: reading.Target = None,
-    kind: reading.Kind = None,
-    no_header: reading.NoHeader = False,
-    drop: reading.Drop = None,
-    encoding: reading.Encoding = None,
-    max_bytes: reading.MaxBytes = None,
-    option: reading.Option = None,
     as_json: reading.AsJson = False,
 ) -> None:
     """Read data of any kind and write features and labels as LIBSVM, CSV, TSV or Parquet."""
     from separatrix.data.table import write_table
 
-    table = reading.read_data(data, target, kind, no_header, drop, encoding, max_bytes, option)
+    table = source.read()
     file_format = to or Path(out).suffix.lstrip(".").lower()
     write_table(table, out, file_format)
-    for note in table.notes:
-        say(f"note: {note}", err=True)
+    reading.tell_notes(table)
     rows, features = table.X.shape
     if as_json and out != "-":
         say(json.dumps({"out": out, "to": file_format, "rows": rows, "features": features}))

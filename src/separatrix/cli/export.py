@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli import _reading as reading
-from separatrix.cli._say import say
+from separatrix.cli._output import say
 
 _ENDINGS = {".sx": "sx", ".onnx": "onnx", ".csv": "csv"}
 

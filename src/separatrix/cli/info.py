@@ -7,39 +7,24 @@ import shlex
 from typing import Any
 
 from separatrix.cli import _reading as reading
-from separatrix.cli._say import say
+from separatrix.cli._output import say
 
 
-def info(
-    data: reading.Data,
-    target: reading.Target = None,
-    kind: reading.Kind = None,
-    no_header: reading.NoHeader = False,
-    drop: reading.Drop = None,
-    encoding: reading.Encoding = None,
-    max_bytes: reading.MaxBytes = None,
-    option: reading.Option = None,
-    labels: reading.Labels = None,
-    as_json: reading.AsJson = False,
-) -> None:
+@reading.with_source(*reading.READ_LIMITED)
+def info(source: reading.Source, as_json: reading.AsJson = False) -> None:
     """Say what a data file, or a model file (.sx), holds, and which command to try next."""
     from separatrix.data.summary import summarise
 
-    if len(data) == 1 and data[0].endswith(".sx"):
-        _tell_model(data[0], as_json)
+    if len(source.data) == 1 and source.data[0].endswith(".sx"):
+        _tell_model(source.data[0], as_json)
         return
-
-    options = (kind, no_header, drop, encoding, max_bytes, option, labels)
-    table = reading.read_data(data, target, *options)
+    table = source.read()
     found = summarise(table)
-    given = {"--kind": kind, "--encoding": encoding, "--labels": labels}
-    lists = {"--drop": drop, "-O": option}
-    found["next"] = _next_command(found, data, target, given, lists, no_header)
+    found["next"] = _next_command(found, source)
     if as_json:
         say(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
-    names = table.feature_names
-    for line in _lines(found, names):
+    for line in _lines(found, table.feature_names):
         say(line)
 
 
@@ -55,22 +40,20 @@ def _tell_model(path: str, as_json: bool) -> None:
         say(line)
 
 
-def _next_command(
-    found: dict[str, Any],
-    data: list[str],
-    target: str | None,
-    given: dict[str, str | None],
-    lists: dict[str, list[str] | None],
-    no_header: bool,
-) -> str:
+def _next_command(found: dict[str, Any], source: reading.Source) -> str:
     """Return the command to try next, which reads the data as they were read here."""
-    chosen = found["target"] if target is None else target
-    words = ["separatrix", "separable" if len(found["classes"]) == 2 else "study", *data]
-    words += ["--target", chosen] if chosen else []
-    words += [word for name, value in given.items() if value for word in (name, value)]
-    for name, values in lists.items():
-        words += [word for each in values or () for word in (name, each)]
-    return shlex.join([*words, *(["--no-header"] if no_header else [])])
+    chosen = found["target"] if source.target is None else source.target
+    words = ["separatrix", "separable" if len(found["classes"]) == 2 else "study", *source.data]
+    given: dict[str, Any] = {
+        "--target": [chosen],
+        "--kind": [source.kind],
+        "--encoding": [source.encoding],
+    }
+    given |= {"--labels": [source.labels], "--drop": source.drop or [], "-O": source.option or []}
+    words += [
+        word for name, all_ in given.items() for each in all_ if each for word in (name, each)
+    ]
+    return shlex.join([*words, *(["--no-header"] if source.no_header else [])])
 
 
 def _lines(found: dict[str, Any], names: Any) -> list[str]:

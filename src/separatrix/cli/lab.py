@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli._say import say
+from separatrix.cli._output import say
+from separatrix.cli._reading import Target
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
@@ -20,9 +21,7 @@ def lab(
     data: Annotated[
         Path | None, typer.Argument(help="A table to begin with; two of its columns are drawn.")
     ] = None,
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", help="The column of labels: its name or number.")
-    ] = None,
+    target: Target = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes any free one.")
     ] = 8757,
@@ -66,7 +65,7 @@ def table_for_page(table: Table) -> dict[str, Any]:
     """Return the first columns and rows of a table for the page, which asks for two of them."""
     from scipy.sparse import issparse
 
-    from separatrix.lab.request import MOST_POINTS
+    from separatrix.lab.building import MOST_POINTS
 
     X = table.X[:MOST_POINTS, :_MOST_COLUMNS]
     rows = X.toarray() if issparse(X) else X

@@ -5,17 +5,25 @@ from __future__ import annotations
 import atexit
 import errno
 import gc
+import importlib.util
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import BadParameter
+from typer.core import TyperCommand, TyperGroup
 
 from separatrix import __version__
-from separatrix.cli._flags import PlainCommand, PlainGroup
-from separatrix.cli._say import say
+from separatrix._terminal import cleansed
+from separatrix.cli._output import say
+
+__all__ = ["PlainCommand", "PlainGroup", "light_imports"]
 
 # Python would look for garbage once more at the end, among all that was ever imported.
 atexit.register(gc.freeze)
@@ -41,6 +49,96 @@ _PANELS = {
     "Watch a method work": ("trace", "lab"),
     "Rows that keep coming, other formats": ("stream", "convert"),
 }
+_POSTPONED = ("ctypeslib", "f2py", "testing")
+
+
+class _PlainFlags:
+    """Gives every flag an empty metavar: Typer 0.29 shows ``--json <bool>`` in place of ``--json``.
+
+    Typer makes some flags itself (``--help``, those of the shell's completion), so that no
+    declaration of ours could give it them.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in parameters:
+            if getattr(each, "is_flag", False) and each.metavar is None:
+                each.metavar = ""
+            if getattr(each, "_runtime_param", ...) is None:
+                each._runtime_param = _AsGiven()
+        return parameters
+
+
+class _AsGiven:
+    """Takes values that need no conversion as they are: defaults, texts and paths.
+
+    Typer 0.29 has pydantic convert all, defaults too, and to load it takes a fifth of a second.
+    """
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value in the type of the option."""
+        kind, several = param.type_descriptor.annotation, param.multiple or param.nargs == -1
+        if not several:
+            if value is None or (isinstance(kind, type) and isinstance(value, kind)):
+                return value
+            if kind is Path and isinstance(value, str):
+                return Path(value)
+        elif value is None:
+            return ()
+        elif kind == list[str] and isinstance(value, list | tuple):
+            return list(value)
+        from typer._coercion import build_runtime_param
+
+        return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
+
+
+class PlainCommand(_PlainFlags, TyperCommand):
+    """A command whose flags take no value, and show none; its errors steer no terminal."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; names from data may stand in what it refuses."""
+        try:
+            with light_imports():
+                return super().invoke(ctx)
+        except BadParameter as error:
+            vars(error)["message"] = cleansed(error.message)
+            raise
+
+
+class PlainGroup(_PlainFlags, TyperGroup):
+    """The commands together, likewise."""
+
+
+@contextmanager
+def light_imports() -> Iterator[None]:
+    """Keep modules that a command does not use out of its process.
+
+    SciPy loads all of NumPy's packages, among them the interface to Fortran compilers and the
+    tests. numba loads coverage.py where it is installed. Together they take a fifth of a second. A
+    postponed module loads when something in it is used.
+    """
+    import numpy
+
+    for name in _POSTPONED:
+        if f"numpy.{name}" not in sys.modules:
+            _postpone(numpy, name)
+    absent = sys.modules.setdefault("coverage", None) is None  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        if absent:
+            sys.modules.pop("coverage", None)
+
+
+def _postpone(package: object, name: str) -> None:
+    spec = importlib.util.find_spec(f"numpy.{name}")
+    if spec is None or spec.loader is None:
+        return
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    setattr(package, name, module)
 
 
 def _print_version(requested: bool) -> None:

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli import _preparing as preparing
+from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
-from separatrix.cli._say import say
-from separatrix.cli.fit import Loss
+from separatrix.cli._fitting import Loss, Rule
+from separatrix.cli._output import progress_bar, say, tell_warnings
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
 
 
-class Rule(StrEnum):
-    """How C is chosen from the path."""
-
-    BEST = "best"
-    ONE_STANDARD_ERROR = "one_standard_error"
-
-
+@reading.with_source(*reading.READ)
 def path(
-    data: reading.Data,
-    target: reading.Target = None,
-    kind: reading.Kind = None,
-    no_header: reading.NoHeader = False,
-    drop: reading.Drop = None,
-    encoding: reading.Encoding = None,
-    option: reading.Option = None,
-    labels: reading.Labels = None,
+    source: reading.Source,
     Cs: Annotated[
         str | None,
         typer.Option(
@@ -41,9 +29,7 @@ def path(
         ),
     ] = None,
     folds: Annotated[int, typer.Option("--folds", "-v", help="How many folds.")] = 5,
-    loss: Annotated[
-        Loss | None, typer.Option(help="The loss; hinge, but logistic on large narrow data.")
-    ] = None,
+    loss: fitting.ChosenLoss = None,
     rule: Annotated[
         Rule, typer.Option(help="The best C, or the smallest within one standard error of it.")
     ] = Rule.BEST,
@@ -53,50 +39,39 @@ def path(
     groups: Annotated[
         str | None, typer.Option(help="A column whose rows of one value stay in one fold.")
     ] = None,
-    tol: Annotated[float, typer.Option("--tol", "-e", help="The relative gap to prove.")] = 1e-4,
-    balanced: Annotated[
-        bool, typer.Option("--balanced", help="Weigh the classes alike, however many rows.")
-    ] = False,
+    tol: fitting.Tolerance = 1e-4,
+    balanced: fitting.Balanced = False,
     seed: Annotated[int, typer.Option(help="For the folds.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores if not said.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Stop after so long.")] = None,
-    device: preparing.Device = "cpu",
+    max_seconds: fitting.MaxSeconds = None,
+    device: fitting.Device = "cpu",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Draw it: .svg, .png, .pdf; or .csv.")
     ] = None,
     as_json: reading.AsJson = False,
 ) -> None:
     """Try many values of C on every fold, each machine proved, and say which to take."""
-    import warnings
-
-    if out is not None:
-        reading.check_ending(out, *reading.PICTURES, ".csv")
+    reading.check_ending(out, *reading.PICTURES, ".csv")
     if scoring is not None:
         _check_scoring(scoring)
-    left_out = [*(drop or ()), *([groups] if groups else ())]
-    read = (kind, no_header)
-    table = reading.read_data(data, target, *read, left_out, encoding, None, option, labels)
-    reading.check_labels(table)
-    reading.tell_notes(table)
-    grouped = None
-    if groups is not None:
-        grouped = reading.read_data(data, groups, *read, drop, encoding, None, option).y
-    if loss is None:
-        from separatrix.selection.refinement import fitting_loss
-
-        settled, remark = fitting_loss(table.X)
-        loss = Loss(settled)
-        if remark:
-            say(f"separatrix: {remark}", err=True)
-    settings = (rule, scoring, tol, balanced, seed, threads, device)
-    machine = _chooser(loss, _values(Cs), folds, *settings)
-    machine.max_seconds = max_seconds
-    with warnings.catch_warnings(record=True) as caught:
+    table, grouped = _read(source, groups)
+    loss = loss or _fitting_loss(table)
+    settings = {
+        "cv": folds,
+        "scoring": scoring,
+        "rule": rule.value,
+        "tol": tol,
+        "class_weight": "balanced" if balanced else None,
+        "random_state": seed,
+        "n_jobs": threads,
+        "device": device,
+        "max_seconds": max_seconds,
+    }
+    machine = _chooser(loss, _values(Cs), settings, is_plain=scoring is None and device == "cpu")
+    with warnings.catch_warnings(record=True) as caught, progress_bar("path") as tick:
         warnings.simplefilter("always")
-        machine.fit(table.X, table.y, groups=grouped)
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            say(f"separatrix: {warning.message}", err=True)
+        machine.fit(table.X, table.y, groups=grouped, progress=tick)
+    tell_warnings(caught)
     if out is not None:
         _write(machine, out)
     if as_json:
@@ -105,6 +80,24 @@ def path(
         _tell(machine, out)
     if machine.status_ in ("budget", "unproved") or (machine.path_["gap"] > tol).any():
         raise typer.Exit(4)
+
+
+def _read(source: reading.Source, groups: str | None) -> tuple[Table, Any]:
+    """Return the table without the column of groups, and that column."""
+    left_out = [*(source.drop or ()), *([groups] if groups else ())]
+    table = replace(source, drop=left_out).read_to_train()
+    if groups is None:
+        return table, None
+    return table, replace(source, target=groups, labels=None).read().y
+
+
+def _fitting_loss(table: Table) -> Loss:
+    from separatrix.selection.fitting_loss import fitting_loss
+
+    settled, remark = fitting_loss(table.X)
+    if remark:
+        say(f"separatrix: {remark}", err=True)
+    return Loss(settled)
 
 
 def _check_scoring(name: str) -> None:
@@ -129,37 +122,15 @@ def _values(written: str | None) -> Any:
         ) from None
 
 
-def _chooser(
-    loss: Loss,
-    Cs: Any,
-    folds: int,
-    rule: Rule,
-    scoring: str | None,
-    tol: float,
-    balanced: bool,
-    seed: int,
-    threads: int | None,
-    device: str = "cpu",
-) -> Any:
-    import sys
+def _chooser(loss: Loss, Cs: Any, settings: dict[str, Any], is_plain: bool) -> Any:
+    """Return what chooses C: the plain one, or the estimator, which scorers and devices need."""
+    import separatrix as sx
+    from separatrix.selection import plain_path
 
-    from separatrix.selection.linear_svm_cv import LinearSVMCV
-    from separatrix.selection.logistic_regression_cv import LogisticRegressionCV
-
-    settings: dict[str, Any] = {
-        "cv": folds,
-        "scoring": scoring,
-        "rule": rule.value,
-        "tol": tol,
-        "class_weight": "balanced" if balanced else None,
-        "random_state": seed,
-        "n_jobs": threads,
-        "verbose": sys.stderr.isatty(),
-        "device": device,
-    }
+    kinds = plain_path if is_plain else sx
     if loss is Loss.LOGISTIC:
-        return LogisticRegressionCV(Cs, **settings)
-    return LinearSVMCV(Cs, loss=loss.value, **settings)
+        return kinds.LogisticRegressionCV(Cs, **settings)
+    return kinds.LinearSVMCV(Cs, loss=loss.value, **settings)
 
 
 def _write(machine: Any, out: Path) -> None:
@@ -172,6 +143,8 @@ def _write(machine: Any, out: Path) -> None:
 
 
 def _facts(machine: Any, table: Table) -> dict[str, Any]:
+    import numpy as np
+
     facts: dict[str, Any] = json.loads(machine.path_.to_json())
     return facts | {
         "machine": type(machine).__name__,
@@ -181,7 +154,7 @@ def _facts(machine: Any, table: Table) -> dict[str, Any]:
         "rows": facts["rows"],
         "n_rows": int(table.X.shape[0]),
         "classes": [str(name) for name in machine.classes_],
-        "training_error": float(1.0 - machine.score(table.X, table.y)),
+        "training_error": float(1.0 - np.mean(machine.predict(table.X) == table.y)),
     }
 
 

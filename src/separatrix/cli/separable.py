@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix.cli import _reading as reading
-from separatrix.cli._say import say
+from separatrix.cli._output import say, write_certificate
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
@@ -26,18 +25,10 @@ class Answer(StrEnum):
     OVERLAPPING = "overlapping"
 
 
+@reading.with_source(*reading.READ)
 def separable(
-    data: reading.Data,
-    target: reading.Target = None,
-    kind: reading.Kind = None,
-    no_header: reading.NoHeader = False,
-    drop: reading.Drop = None,
-    encoding: reading.Encoding = None,
-    option: reading.Option = None,
-    labels: reading.Labels = None,
-    positive: Annotated[
-        str | None, typer.Option(help="This class against all others, where there are several.")
-    ] = None,
+    source: reading.Source,
+    positive: reading.Positive = None,
     no_intercept: Annotated[
         bool, typer.Option("--no-intercept", help="The hyperplane must pass through 0.")
     ] = False,
@@ -56,28 +47,18 @@ def separable(
     as_json: reading.AsJson = False,
 ) -> None:
     """Say whether a hyperplane separates two classes, and prove it."""
-    from separatrix.cli._certificate import certificate_of_file, write_aside
-    from separatrix.core.verdict import separability_of
+    from separatrix.core.separability import separability_of
 
-    if out is not None:
-        reading.check_ending(out, *reading.PICTURES)
-    options = (kind, no_header, drop, encoding, None, option, labels)
-    table = reading.read_data(data, target, *options)
+    reading.check_ending(out, *reading.PICTURES)
+    table = source.read()
     reading.tell_notes(table)
-    y = two_labels(table, positive)
-    if len(table.classes) > 2 and positive is None:
-        known = ", ".join(str(name) for name in list(table.classes)[:8])
-        raise typer.BadParameter(
-            f"there are {len(table.classes)} classes ({known}): say which of them is to be "
-            "separated from all others, with --positive NAME."
-        )
+    y = _two_classes(table, positive)
     verdict = separability_of(table.X, y, fit_intercept=not no_intercept, decimal=decimal)
     if certificate is not None:
         if verdict.certificate is None:
             say("There is no certificate to write: the verdict is undecided.", err=True)
             raise typer.Exit(4)
-        proof = certificate_of_file(verdict.certificate, table, data)
-        write_aside(certificate, json.dumps(proof, indent=1))
+        write_certificate(certificate, verdict.certificate, table, source.data)
     if out is not None:
         from separatrix.plots.separability import save_verdict
 
@@ -96,17 +77,15 @@ def separable(
         raise typer.Exit(1)
 
 
-def two_labels(table: Table, positive: str | None) -> Any:
-    """Return the labels; with a positive class named, 1 for it and 0 for all others."""
-    import numpy as np
-
-    if positive is None:
-        return table.y
-    chosen = np.array([str(label) == positive for label in table.y.tolist()])
-    if not chosen.any():
-        known = ", ".join(str(name) for name in list(table.classes)[:12])
-        raise typer.BadParameter(f"no class {positive!r}; the classes are {known}.")
-    return np.where(chosen, 1, 0)
+def _two_classes(table: Table, positive: str | None) -> Any:
+    y = reading.two_labels(table, positive)
+    if len(table.classes) > 2 and positive is None:
+        known = ", ".join(str(name) for name in list(table.classes)[:8])
+        raise typer.BadParameter(
+            f"there are {len(table.classes)} classes ({known}): say which of them is to be "
+            "separated from all others, with --positive NAME."
+        )
+    return y
 
 
 def _coefficients(verdict: Any, names: list[str]) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,9 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from separatrix.cli import _reading as reading
+from separatrix.cli._fitting import cost_of
+from separatrix.cli._output import say
 
 if TYPE_CHECKING:
+    from separatrix.data.sources.line_feed import Place
     from separatrix.storage.stream_checkpoint import Checkpoint
+
+_FIRST_REPORT = 1000
 
 
 class Loss(StrEnum):
@@ -24,7 +31,9 @@ class Loss(StrEnum):
     PERCEPTRON = "perceptron"
 
 
+@reading.with_source("no_header", "encoding", after="zero_based")
 def stream(
+    source: reading.Source,
     model: Annotated[Path, typer.Option("--model", "-m", help="The model file: made, or gone on.")],
     data: Annotated[
         list[str] | None,
@@ -67,43 +76,42 @@ def stream(
     zero_based: Annotated[
         bool, typer.Option("--zero-based", help="LIBSVM: features are counted from 0.")
     ] = False,
-    no_header: reading.NoHeader = False,
-    encoding: reading.Encoding = None,
     max_features: Annotated[
         int, typer.Option("--max-features", help="The most features; each takes 64 bytes.")
     ] = 1 << 22,
-    quiet: Annotated[bool, typer.Option("-q", help="Print nothing but errors.")] = False,
+    quiet: reading.Quiet = False,
     as_json: reading.AsJson = False,
 ) -> None:
     """Learn from lines as they come; every row is predicted first, so the error shown is honest."""
-    from separatrix.cli._stream_run import StreamRun
-    from separatrix.cli._stream_telling import Teller
-    from separatrix.data.sources.line_feed import LineFeed, Place
+    from separatrix.cli._stream_run import Plan, StreamRun
+    from separatrix.data.sources.line_feed import LineFeed
 
     _require_sensible(kind, window, every, checkpoint, skip_bad, bits, ngrams)
-    paths = data or ["-"]
-    state = None if fresh or not model.exists() else _resumed(model, max_features)
-    known = {} if state is None else {place.path: place for place in state.places}
-    places = [known.get(path) or Place(path) for path in paths]
-    for place in places:
-        if os.path.exists(place.path):
-            place.require_unchanged()
+    state, places = _resumed(model, source.data or ["-"], fresh, max_features)
     teller = Teller(quiet, as_json, every)
     declared = None if classes is None else [name.strip() for name in classes.split(",")]
     if state is not None:
-        state.places = places
         teller.resumed(state)
         if declared is not None:
             _declare(state, declared)
-    run = StreamRun(model, state, LineFeed(places, follow), teller, skip_bad, checkpoint, window)
-    run.settings = {
-        "kind": kind, "target": target, "no_header": no_header, "zero_based": zero_based,
-        "characters": encoding, "bits": bits, "ngrams": ngrams,
-    }  # fmt: skip
-    run.machine = {"loss": loss.value, "C": _cost(cost), "average": average}
-    run.declared = declared
-    run.max_features = max_features
-    run.go()
+    plan = Plan(
+        reading={
+            "kind": kind,
+            "target": target,
+            "no_header": source.no_header,
+            "zero_based": zero_based,
+            "characters": source.encoding,
+            "bits": bits,
+            "ngrams": ngrams,
+        },
+        machine={"loss": loss.value, "C": cost_of(cost, "."), "average": average},
+        declared=declared,
+        max_features=max_features,
+        skip_bad=skip_bad,
+        seconds=checkpoint,
+        window=window,
+    )
+    StreamRun(model, state, LineFeed(places, follow), teller, plan).go()
 
 
 def _require_sensible(
@@ -125,17 +133,22 @@ def _require_sensible(
         raise typer.BadParameter("--bits must be from 1 to 30, and --ngrams from 1 to 9.")
 
 
-def _cost(written: str) -> float:
-    try:
-        return float(written)
-    except ValueError:
-        raise typer.BadParameter(f"--cost must be a number or inf. Got {written!r}.") from None
-
-
-def _resumed(model: Path, max_features: int) -> Checkpoint:
+def _resumed(
+    model: Path, paths: list[str], fresh: bool, max_features: int
+) -> tuple[Checkpoint | None, list[Place]]:
+    """Return what the model file holds, and where its reading of the files goes on."""
+    from separatrix.data.sources.line_feed import Place
     from separatrix.storage.stream_checkpoint import read_checkpoint
 
-    return read_checkpoint(model, max_features)
+    state = None if fresh or not model.exists() else read_checkpoint(model, max_features)
+    known = {} if state is None else {place.path: place for place in state.places}
+    places = [known.get(path) or Place(path) for path in paths]
+    for place in places:
+        if os.path.exists(place.path):
+            place.require_unchanged()
+    if state is not None:
+        state.places = places
+    return state, places
 
 
 def _declare(state: Checkpoint, declared: list[str]) -> None:
@@ -146,3 +159,84 @@ def _declare(state: Checkpoint, declared: list[str]) -> None:
         names = ", ".join(str(name) for name in state.learner.classes.tolist()[:8])
         raise typer.BadParameter(f"--classes are not of the kind of the model's: {names}.")
     state.learner.declare(labels)
+
+
+class Teller:
+    """Prints what a run has come to: lines for people, or one JSON object a line."""
+
+    def __init__(self, quiet: bool, as_json: bool, every: int | None) -> None:
+        self.quiet, self.as_json, self.every = quiet, as_json, every
+        self.begun = time.monotonic()
+        self.gone = False  # whether nobody reads any more
+
+    def _print(self, line: str) -> None:
+        """Print a line; where the reader has gone, remember it: rows are being counted now."""
+        if self.gone:
+            return
+        try:
+            say(line)
+        except BrokenPipeError:
+            self.gone = True
+
+    def next_report(self, rows: int) -> int:
+        """Return after which row the next report is due."""
+        if self.every is not None:
+            return (rows // self.every + 1) * self.every
+        due = _FIRST_REPORT
+        while due <= rows:
+            due *= 2
+        return due
+
+    def say(self, sentence: str) -> None:
+        """Say a sentence beside the report."""
+        if not self.quiet:
+            say(sentence, err=True)
+
+    def resumed(self, state: Checkpoint) -> None:
+        """Say where reading goes on."""
+        for place in state.places:
+            if place.offset:
+                where = "standard input" if place.path == "-" else place.path
+                self.say(
+                    f"Going on in {where} after line {place.lines:,} (byte {place.offset:,})"
+                    + (f": feed it line {place.lines + 1} on." if place.path == "-" else ".")
+                )
+
+    def report(self, state: Checkpoint, event: str = "rows") -> None:
+        """Tell the error so far, and of the recent rows."""
+        if self.quiet:
+            return
+        progress = state.progress
+        recent = len(progress.recent)
+        if self.as_json:
+            facts = {
+                "event": event,
+                "rows": progress.rows,
+                "errors": progress.errors,
+                "error": progress.error,
+                "recent_rows": recent,
+                "recent_error": progress.recent_error,
+                "features": state.width,
+                "seconds": round(time.monotonic() - self.begun, 3),
+            }
+            self._print(json.dumps(facts))
+            return
+        self._print(
+            f"{progress.rows:>12,} rows  error {100 * progress.error:6.2f} %  "
+            f"last {recent:,}: {100 * progress.recent_error:6.2f} %"
+        )
+
+    def drift(self, state: Checkpoint, row: int) -> None:
+        """Tell that the error has gone up."""
+        if self.quiet:
+            return
+        progress = state.progress
+        if self.as_json:
+            facts = {"event": "drift", "row": row, "test": "Page-Hinkley"}
+            facts |= {"error": progress.error, "recent_error": progress.recent_error}
+            self._print(json.dumps(facts))
+            return
+        self._print(
+            f"{row:>12,} drift: the error has gone up (Page-Hinkley); last {len(progress.recent):,}"
+            f": {100 * progress.recent_error:.2f} %, all: {100 * progress.error:.2f} %"
+        )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from enum import StrEnum
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from separatrix.cli import _preparing as preparing
+from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
-from separatrix.cli._say import say
-from separatrix.cli.fit import Loss
+from separatrix.cli._fitting import Rule
+from separatrix.cli._output import progress_bar, say
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
@@ -24,14 +22,9 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
-class Rule(StrEnum):
-    """How C is chosen on the path."""
-
-    BEST = "best"
-    ONE_STANDARD_ERROR = "one_standard_error"
-
-
+@reading.with_source(*reading.READ[2:], after="out")
 def study(
+    source: reading.Source,
     data: Annotated[
         list[str] | None,
         typer.Argument(
@@ -42,18 +35,8 @@ def study(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The folder for the report and all else.")
     ] = Path("study"),
-    kind: reading.Kind = None,
-    no_header: reading.NoHeader = False,
-    drop: reading.Drop = None,
-    encoding: reading.Encoding = None,
-    option: reading.Option = None,
-    labels: reading.Labels = None,
-    positive: Annotated[
-        str | None, typer.Option(help="This class against all others, where there are several.")
-    ] = None,
-    loss: Annotated[
-        Loss | None, typer.Option(help="The loss; hinge, but logistic on large narrow data.")
-    ] = None,
+    positive: reading.Positive = None,
+    loss: fitting.ChosenLoss = None,
     costs: Annotated[
         str | None,
         typer.Option("--Cs", help="Values of C with commas between, or how many; 0.01 to 1000."),
@@ -67,17 +50,15 @@ def study(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="For the split and the folds.")] = 0,
     rule: Annotated[Rule, typer.Option(help="How C is chosen.")] = Rule.BEST,
-    balanced: Annotated[
-        bool, typer.Option("--balanced", help="Weigh the classes alike, however many rows.")
-    ] = False,
-    tol: Annotated[float, typer.Option("--tol", "-e", help="The relative gap to prove.")] = 1e-4,
+    balanced: fitting.Balanced = False,
+    tol: fitting.Tolerance = 1e-4,
     max_seconds: Annotated[
         float | None, typer.Option(help="The most seconds for the path and the last fit.")
     ] = None,
     verdict_seconds: Annotated[
         float, typer.Option(help="The most seconds for the verdict on large data.")
     ] = 60.0,
-    device: preparing.Device = "cpu",
+    device: fitting.Device = "cpu",
     title: Annotated[str, typer.Option(help="The title of the report.")] = "",
     no_times: Annotated[
         bool, typer.Option("--no-times", help="Leave times out: same data, same bytes.")
@@ -104,11 +85,10 @@ def study(
         title=title,
         times=not no_times,
     )
-    if data:
-        options = (kind, no_header, drop, encoding, None, option, labels)
-        table = reading.read_data(data, target, *options)
+    if source.data:
+        table = source.read()
         reading.check_labels(table)
-        _one(table, out, settings, data, as_json)
+        _one(table, out, settings, source.data, as_json)
         return
     if target is not None:
         raise typer.BadParameter("--target needs DATA: the embedded sets have their labels.")
@@ -124,7 +104,8 @@ def _one(table: Table, out: Path, settings: Any, data: list[str], as_json: bool)
 
     work = Study(table, out, settings, _commands(table, out, data), None)
     try:
-        with _shown(work):
+        with progress_bar("reading") as tick:
+            work.progress = lambda what, done, total: tick(done, total, what)
             facts = work.run()
     except KeyboardInterrupt:
         kept = work.journal.kept if hasattr(work, "journal") else 0
@@ -217,24 +198,3 @@ def _share(share: float) -> float | int:
     if share >= 2 and share == int(share):
         return int(share)
     raise typer.BadParameter(f"--test-share must lie between 0 and 1, or be a count. Got {share}.")
-
-
-@contextlib.contextmanager
-def _shown(work: Any) -> Iterator[None]:
-    """Show how far the study is, on a terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
-        console=Console(stderr=True), transient=True,
-    )  # fmt: skip
-    task = bar.add_task("reading", total=1)
-    with bar:
-        work.progress = lambda what, done, total: bar.update(
-            task, description=what, completed=done, total=total
-        )
-        yield

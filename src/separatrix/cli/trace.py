@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix._terminal import cleansed
-from separatrix.cli._say import say
+from separatrix.cli._output import certificate_of_file, progress_bar, say
 
 if TYPE_CHECKING:
     from separatrix.data.table import Table
@@ -84,8 +84,6 @@ def trace(
         "learning_rate": rate,
         "epsilon": epsilon,
     }
-    from separatrix.cli._certificate import certificate_of_file
-
     machine = _machine(method, options, max_updates, seed)
     table = _chosen(_read(data, target), features)
     frames, machine = _watch(machine, table)
@@ -153,7 +151,6 @@ def _watch(machine: Any, table: Table) -> tuple[list[Any], Any]:
     import numpy as np
 
     import separatrix as sx
-    from separatrix.cli._progress import progress_bar
 
     frames = []
     with progress_bar("updates", total=machine.max_updates) as tick:
@@ -194,7 +191,6 @@ def _draw(frames: list[Any], machine: Any, table: Table, method: Method, out: Pa
     import numpy as np
     import scipy.sparse as sp
 
-    from separatrix.cli._progress import progress_bar
     from separatrix.plots.trace import save_trace
 
     X = table.X.toarray() if sp.issparse(table.X) and table.X.shape[1] == 2 else table.X

@@ -9,21 +9,14 @@ What comes out is a plain local estimator. Needs ``pip install separatrix[dask]`
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
-
-_HOME = {
-    "LinearSVM": "separatrix.distributed.machines",
-    "LinearSVMCV": "separatrix.distributed.chosen",
-    "LogisticRegression": "separatrix.distributed.machines",
-    "LogisticRegressionCV": "separatrix.distributed.chosen",
-    "separability": "separatrix.distributed.verdict",
-}
 
 __all__ = ["LinearSVM", "LinearSVMCV", "LogisticRegression", "LogisticRegressionCV", "separability"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'separatrix.distributed' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    from separatrix.distributed import machines
+
+    return getattr(machines, name)

@@ -1,11 +1,24 @@
-"""One parameter of a method as a form can show it: its control, and what it accepts."""
+"""Parameters of methods and lifts as a form can show them: the control, and what it accepts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["BadRequest", "Parameter", "choice", "switch"]
+import numpy as np
+
+import separatrix as sx
+
+__all__ = [
+    "BadRequest",
+    "LIFTS",
+    "Parameter",
+    "choice",
+    "lift_catalogue",
+    "lift_formula",
+    "lift_of",
+    "switch",
+]
 
 MOST_CLASSES = 6
 
@@ -71,18 +84,7 @@ class Parameter:
 
     def as_plain(self) -> dict[str, Any]:
         """Return what the page needs to draw the control."""
-        return {
-            "name": self.name,
-            "label": self.label,
-            "kind": self.kind,
-            "default": self.default,
-            "choices": [list(pair) for pair in self.choices],
-            "low": self.low,
-            "high": self.high,
-            "absent": self.absent,
-            "when": None if self.when is None else [self.when[0], list(self.when[1])],
-            "more": self.more,
-        }
+        return asdict(self)
 
 
 def choice(
@@ -95,3 +97,105 @@ def choice(
 def switch(name: str, label: str, default: bool, *, more: bool = False) -> Parameter:
     """Return a parameter that is on or off."""
     return Parameter(name, label, "switch", default, more=more)
+
+
+# ---- lifts: basis functions before a linear method
+
+
+def _by_spread(name: str, label: str, low: float, high: float) -> Parameter:
+    return Parameter(name, label, "log", None, low=low, high=high, absent="by the data's spread")
+
+
+_CENTRES = Parameter("centres", "Centres", "whole", 8, low=1, high=60)
+_COUNT = Parameter("n_components", "Columns", "whole", 40, low=1, high=200)
+_GAMMA = _by_spread("gamma", "Gamma", 1e-3, 1e3)
+
+# Name -> (label, class of sx.lift, parameters)
+LIFTS: dict[str, tuple[str, str, tuple[Parameter, ...]]] = {
+    "none": ("none: straight lines", "", ()),
+    "polynomial": (
+        "polynomial",
+        "Polynomial",
+        (Parameter("degree", "Degree", "whole", 2, low=1, high=8),),
+    ),
+    "radial": (
+        "radial basis functions",
+        "RadialBasis",
+        (_CENTRES, _by_spread("width", "Width", 1e-2, 1e2)),
+    ),
+    "sigmoid": (
+        "sigmoids",
+        "Sigmoid",
+        (_CENTRES, _by_spread("slope", "Slope", 1e-3, 1e3)),
+    ),
+    "fourier": ("random cosines", "RandomFourier", (_COUNT, _GAMMA)),
+    "nystrom": ("Nystrom", "Nystrom", (_COUNT, _GAMMA)),
+}
+_RANDOM = ("fourier", "nystrom", "radial", "sigmoid")
+
+
+def lift_catalogue() -> list[dict[str, Any]]:
+    """Return all lifts for the page."""
+    return [
+        {"name": name, "label": label, "parameters": [p.as_plain() for p in parameters]}
+        for name, (label, _, parameters) in LIFTS.items()
+    ]
+
+
+def lift_of(name: Any, given: dict[str, Any], n_rows: int) -> tuple[Any, dict[str, Any]]:
+    """Return the transformer of this name, None for none, and its arguments."""
+    if name not in LIFTS:
+        raise BadRequest(f"There is no lift {str(name)[:40]!r}.")
+    label, kind, parameters = LIFTS[name]
+    if not kind:
+        return None, {}
+    known = {parameter.name for parameter in parameters}
+    if not known.issuperset(given):
+        raise BadRequest(f"The lift {label!r} has no such parameter.")
+    settings = {p.name: p.read(given.get(p.name, p.default)) for p in parameters}
+    settings = {key: value for key, value in settings.items() if value is not None}
+    for count in ("centres", "n_components"):
+        if count in settings and name != "fourier":
+            settings[count] = min(settings[count], n_rows)
+    if name in _RANDOM:
+        settings["random_state"] = 0
+    return getattr(sx.lift, kind)(**settings), settings
+
+
+def lift_formula(name: str, lift: Any) -> dict[str, Any] | None:
+    """Return the numbers of a fitted lift that its formula needs."""
+    if lift is None:
+        return None
+    if name == "polynomial":
+        names = lift.get_feature_names_out(["x", "y"])
+        return {"kind": name, "powers": [_powers(str(word)) for word in names]}
+    if name == "radial":
+        return {"kind": name, "centres": lift.centres_.tolist(), "width": lift.width_}
+    if name == "sigmoid":
+        return {
+            "kind": name,
+            "centres": lift.centres_.tolist(),
+            "slope": lift.slope_,
+            "offset": float(lift.offset),
+        }
+    if name == "fourier":
+        return {
+            "kind": name,
+            "directions": lift.directions_.T.tolist(),
+            "offsets": lift.offsets_.tolist(),
+        }
+    return {
+        "kind": name,
+        "centres": np.asarray(lift.components_).tolist(),
+        "gamma": lift.gamma_,
+        "columns": lift.normalization_.T.tolist(),
+    }
+
+
+def _powers(word: str) -> list[int]:
+    """Return the powers of x and y in a name such as ``x^2 y``."""
+    powers = [0, 0]
+    for part in word.split():
+        base, _, power = part.partition("^")
+        powers["xy".index(base)] = int(power or 1)
+    return powers

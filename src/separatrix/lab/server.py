@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from separatrix import __version__
+from separatrix.lab.building import MOST_POINTS
 from separatrix.lab.guard import Guard
-from separatrix.lab.lifts import lift_catalogue
 from separatrix.lab.methods import METHODS, catalogue
+from separatrix.lab.parameters import lift_catalogue
 from separatrix.lab.presets import preset_catalogue
-from separatrix.lab.request import MOST_POINTS
 from separatrix.lab.workers import Busy, TooLong, Workers
 from separatrix.plots.player.page import STATIC as PLAYER
 from separatrix.plots.player.page import player_page
@@ -195,7 +195,7 @@ def serve(lab: Lab, socket: Any = None) -> None:
     try:
         import uvicorn
 
-        from separatrix.lab.stalled import protocol
+        from separatrix.lab.guard import protocol
     except ImportError:
         raise ValueError(_MISSING) from None
     config = uvicorn.Config(

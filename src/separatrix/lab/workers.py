@@ -9,11 +9,9 @@ import os
 import sys
 from typing import Any
 
-from separatrix.lab.worker import LENGTH_BYTES
-
 __all__ = ["Busy", "TooLong", "Workers"]
 
-
+LENGTH_BYTES = 4  # before every question and answer, how long it is
 _QUIET_SECONDS = 2.0
 _MOST_TOPICS = 500
 
@@ -69,7 +67,7 @@ class _Worker:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "separatrix.lab.worker",
+                "separatrix.lab.answering",
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 env={**os.environ, **threads},

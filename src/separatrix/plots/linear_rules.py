@@ -1,9 +1,4 @@
-"""Several fitted linear classifiers on two features: where their boundaries lie.
-
-Made for the lecture's warning about least squares, which a few rows far on their own side can pull
-into a class while the logistic machine and the SVM stay: draw the same machines without those rows
-on the left and with them on the right.
-"""
+"""Linear classifiers on two features: one with its margin, several side by side, projections."""
 
 from __future__ import annotations
 
@@ -11,18 +6,80 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from separatrix.plots._plane import draw_limits, draw_line, draw_points
-from separatrix.plots._save import written_aside
-from separatrix.plots._style import ACCENT, CLASS_COLOURS, INK, RC, plain
+from separatrix.plots._drawing import (
+    ACCENT,
+    CLASS_COLOURS,
+    FAINT,
+    INK,
+    SOFT,
+    dense,
+    draw_band,
+    draw_limits,
+    draw_line,
+    draw_points,
+    picture,
+    plain,
+    plane_data,
+    shared_legend,
+)
 
-__all__ = ["save_linear_rules"]
+__all__ = ["save_linear_rules", "save_machine", "save_projections"]
 
 _LINES = ((ACCENT, "-"), (INK, "--"), (CLASS_COLOURS[2], "-."), (CLASS_COLOURS[3], ":"))
+_BINS = 24
+
+
+def _rule(machine: Any) -> tuple[np.ndarray, float]:
+    return np.ravel(machine.coef_).astype(float), float(np.ravel(machine.intercept_)[0])
+
+
+# ---- one machine
+
+
+def save_machine(
+    machine: Any, X: Any, y: Any, path: Path | str, names: list[str] | None = None
+) -> None:
+    """Draw a fitted LinearSVM of two classes on two features: hyperplane, margin and support."""
+    X = dense(X)
+    if X.shape[1] != 2 or len(machine.coef_) != 1:
+        raise ValueError("a picture of a machine needs two features and two classes.")
+    codes = np.searchsorted(machine.classes_, np.asarray(y))
+    w, b = _rule(machine)
+    with picture(path, 6.4, 4.8, bbox_inches="tight") as figure:
+        axes = figure.add_subplot()
+        limits = draw_limits(X)
+        draw_points(axes, X, codes, machine.classes_)
+        if w.any():
+            ends = draw_line(axes, w, b, limits, color=INK, linewidth=1.6, label="hyperplane")
+            draw_band(axes, ends, w / float(w @ w), 0.9)
+            _draw_slacks(axes, X, codes, w, b)
+        support, ring = X[machine.support_], {"facecolor": "none", "edgecolor": INK, "zorder": 5}
+        label = f"{len(support)} support vectors"
+        axes.scatter(*support.T, s=95, linewidth=1.1, label=label, **ring)
+        hard = "Hard margin" if np.isinf(machine.C) else f"Soft margin, C = {machine.C:g}"
+        axes.set(xlim=limits[0], ylim=limits[1], aspect="equal")
+        axes.set_title(f"{hard}: margin {machine.margin_:.4g}, gap {machine.gap_:.1g}")
+        axes.set_xlabel(plain(names[0]) if names else "x0")
+        axes.set_ylabel(plain(names[1]) if names else "x1")
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def _draw_slacks(axes: Any, X: np.ndarray, codes: np.ndarray, w: np.ndarray, b: float) -> None:
+    """Join every row that falls short to the edge of its margin."""
+    signs = np.where(codes == 1, 1.0, -1.0)
+    short = 1.0 - signs * (X @ w + b)
+    rows = np.flatnonzero(short > 1e-3)
+    steps = (signs * short)[rows, None] * w / float(w @ w)
+    for k, (begin, step) in enumerate(zip(X[rows], steps, strict=True)):
+        line = np.vstack([begin, begin + step])
+        label = "slack" if k == 0 else None
+        axes.plot(*line.T, color=SOFT, linewidth=0.6, alpha=0.7, zorder=2, label=label)
+
+
+# ---- several machines
 
 
 def save_linear_rules(
@@ -32,43 +89,87 @@ def save_linear_rules(
 ) -> None:
     """Draw panels of (title, X, y, {name: fitted two-class machine}) side by side into a file.
 
-    A machine is anything with ``coef_`` (1 x 2) and ``intercept_``.
+    A machine is anything with ``coef_`` (1 x 2) and ``intercept_``. Made for the lecture's warning
+    about least squares: a few rows far on their own side pull it into a class, while the logistic
+    machine and the SVM stay. Draw the machines without those rows on the left, with them on the
+    right.
     """
-    prepared = [_prepared(*panel) for panel in panels]
-    points = np.vstack([X for _, X, _, _, _ in prepared])
-    limits = draw_limits(points)
-    with matplotlib.rc_context(RC):
-        figure = Figure(figsize=(1.2 + 4.6 * len(prepared), 4.6), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots(1, len(prepared), sharex=True, sharey=True, squeeze=False)[0]
-        for one, (title, X, codes, classes, machines) in zip(axes, prepared, strict=True):
-            draw_points(one, X, codes, classes)
+    shown = [plane_data(X, y) for _, X, y, _ in panels]
+    for _, _, _, machines in panels:
+        if len(machines) > len(_LINES):
+            raise ValueError(
+                f"a picture shows at most {len(_LINES)} machines. Got {len(machines)}."
+            )
+    limits = draw_limits(np.vstack([X for X, _, _ in shown]))
+    with picture(path, 1.2 + 4.6 * len(panels), 4.6) as figure:
+        axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+        for one, (title, _, _, machines), points in zip(axes, panels, shown, strict=True):
+            draw_points(one, *points)
             for (colour, dashes), (name, machine) in zip(_LINES, machines.items(), strict=False):
-                _boundary(one, machine, limits, colour, dashes, name)
+                w, b = _rule(machine)
+                if w.any():
+                    style = {"color": colour, "linewidth": 1.8, "linestyle": dashes}
+                    draw_line(one, w, b, limits, label=plain(name), **style)
             one.set(xlim=limits[0], ylim=limits[1], title=plain(title), xlabel=plain(names[0]))
         axes[0].set_ylabel(plain(names[1]))
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False)
-        with written_aside(path) as aside:
-            figure.savefig(aside, dpi=150)
+        shared_legend(figure, axes[0])
 
 
-def _prepared(title: str, X: Any, y: Any, machines: Mapping[str, Any]) -> tuple[Any, ...]:
-    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    if X.shape[1] != 2 or len(classes) != 2:
-        raise ValueError(
-            f"a picture needs two features and two classes. Got {X.shape[1]} features and "
-            f"{len(classes)} classes."
-        )
-    if len(machines) > len(_LINES):
-        raise ValueError(f"a picture shows at most {len(_LINES)} machines. Got {len(machines)}.")
-    return title, X, codes, classes, machines
+# ---- projections
 
 
-def _boundary(axes: Any, machine: Any, limits: Any, colour: str, dashes: str, name: str) -> None:
-    """Draw where w.x + b = 0, as far as the picture goes."""
-    w, b = np.ravel(machine.coef_).astype(float), float(np.ravel(machine.intercept_)[0])
-    if w.any():
-        style = {"color": colour, "linewidth": 1.8, "linestyle": dashes, "label": plain(name)}
-        draw_line(axes, w, b, limits, **style)
+def save_projections(
+    machines: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    path: Path | str,
+    names: Sequence[str] = ("x0", "x1"),
+) -> None:
+    """Draw for each fitted two-class machine its direction, threshold and histograms along it.
+
+    A machine is anything with ``coef_`` (1 x 2) and ``intercept_``: Fisher, or Fisher with
+    ``direction="means"``, along which the same classes overlap more.
+    """
+    X, codes, classes = plane_data(X, y)
+    with picture(path, 1.0 + 4.6 * len(machines), 6.6) as figure:
+        grid = figure.subplots(2, len(machines), height_ratios=(1.7, 1.0), squeeze=False)
+        for (above, below), (name, machine) in zip(grid.T, machines.items(), strict=True):
+            w, b = _rule(machine)
+            length = float(np.hypot(*w)) or 1.0
+            _draw_direction(above, (X, codes, classes), w / length, b / length)
+            _draw_histograms(below, X @ w / length, codes, -b / length)
+            above.set(xlabel=plain(names[0]), ylabel=plain(names[1]))
+            above.set_title(plain(name))
+        shared_legend(figure, grid[0, 0])
+
+
+def _draw_direction(axes: Any, points: tuple[Any, Any, Any], w: np.ndarray, b: float) -> None:
+    X, codes, classes = points
+    draw_points(axes, X, codes, classes, s=20, linewidth=0.4)
+    for code, colour in enumerate(CLASS_COLOURS[: len(classes)]):
+        mean = X[codes == code].mean(axis=0)
+        axes.scatter(*mean, s=110, marker="X", color=colour, edgecolor=INK, zorder=5)
+    axes.margins(0.1)
+    # Along w and across it look perpendicular only where both axes have one scale.
+    axes.set_aspect("equal", adjustable="datalim")
+    middle, step = X.mean(axis=0), 0.01 * float(np.ptp(X, axis=0).max() or 1.0)
+    style = {"color": SOFT, "linewidth": 1.2, "linestyle": "--", "label": "direction w"}
+    axes.axline(middle, middle + step * w, **style)
+    foot = middle - (w @ middle + b) * w
+    across = step * np.array([-w[1], w[0]])
+    axes.axline(foot, foot + across, color=INK, linewidth=1.8, label="threshold", zorder=4)
+
+
+def _draw_histograms(axes: Any, along: np.ndarray, codes: np.ndarray, threshold: float) -> None:
+    edges = np.linspace(along.min(), along.max(), _BINS + 1)
+    style = {"alpha": 0.55, "edgecolor": "white", "linewidth": 0.5}
+    for code, hatch in enumerate(("", "///")):
+        part = along[codes == code]
+        axes.hist(part, bins=edges, color=CLASS_COLOURS[code], hatch=hatch, **style)
+    axes.axvline(threshold, color=INK, linewidth=1.8)
+    axes.set_xlabel("w.x / |w|")
+    axes.set_ylabel("rows")
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", color=FAINT, alpha=0.3, linewidth=0.6)
+    axes.set_axisbelow(True)

@@ -18,16 +18,17 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-from separatrix.plots._save import written_aside
-from separatrix.plots._style import (
+from separatrix.plots._drawing import (
     ACCENT,
     CLASS_COLOURS,
-    CLASS_MARKERS,
     FAINT,
     INK,
     RC,
     SOFT,
+    draw_points,
+    line_ends,
     plain,
+    written_aside,
 )
 
 STILL = (".svg", ".png", ".pdf")
@@ -107,29 +108,11 @@ class _Picture:
         low, high = X.min(axis=0), X.max(axis=0)
         room = 0.12 * np.where(high > low, high - low, 1.0)
         self.low, self.high = low - room, high + room
-        for code, name in enumerate(class_names):
-            points = X[self.codes == code]
-            axes.scatter(
-                points[:, 0],
-                points[:, 1],
-                s=34,
-                color=CLASS_COLOURS[code],
-                marker=CLASS_MARKERS[code],
-                edgecolor="white",
-                linewidth=0.7,
-                label=plain(str(name)),
-                zorder=3,
-            )
+        self.limits = (self.low[0], self.high[0]), (self.low[1], self.high[1])
+        draw_points(axes, X, self.codes, class_names, s=34, linewidth=0.7, alpha=None)
+        ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": ACCENT}
         (self.ring,) = axes.plot(
-            [],
-            [],
-            "o",
-            markersize=13,
-            markerfacecolor="none",
-            markeredgecolor=ACCENT,
-            markeredgewidth=1.8,
-            label="row last used",
-            zorder=4,
+            [], [], "o", markersize=13, markeredgewidth=1.8, label="row last used", zorder=4, **ring
         )
         (self.boundary,) = axes.plot([], [], color=INK, linewidth=2.0, zorder=2)
         self.street = [
@@ -218,16 +201,9 @@ class _Picture:
 
     def _line(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return two points of the line b + w.x = 0 beyond the window, whatever its slope."""
-        b, normal = w[0], w[1:]
-        length = float(np.hypot(*normal))
-        if not (np.isfinite(w).all() and length > 0.0):
+        if not (np.isfinite(w).all() and np.hypot(*w[1:]) > 0.0):
             return np.empty(0), np.empty(0)
-        normal, b = normal / length, b / length
-        middle = 0.5 * (self.low + self.high)
-        foot = middle - (b + normal @ middle) * normal
-        along = np.array([-normal[1], normal[0]])
-        reach = 2.0 * float(np.linalg.norm(self.high - self.low))
-        ends = np.array([foot - reach * along, foot + reach * along])
+        ends = line_ends(w[1:], w[0], self.limits)
         return ends[:, 0], ends[:, 1]
 
     def play(self, path: Path, progress: Callable[[float], None] | None) -> None:

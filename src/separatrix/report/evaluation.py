@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import (
-    average_precision_score,
-    precision_recall_curve,
-    roc_auc_score,
-    roc_curve,
-)
+from scipy import sparse
 
 from separatrix.report import facts as f
-from separatrix.report.excerpts import Excerpts
 from separatrix.selection import bounds
 
-__all__ = ["calibration_of", "curves_of", "margins_of", "mistakes_of", "own_margins"]
+__all__ = ["Excerpts", "calibration_of", "curves_of", "margins_of", "mistakes_of", "own_margins"]
 
+_LONGEST = 240
+_NAMED = 8
+_FEW_COLUMNS = 10
 _POINTS = 300
 _CLASSES = 8
 _BINS = 10
@@ -58,22 +56,72 @@ def curves_of(scores: np.ndarray, codes: np.ndarray, names: list[str]) -> tuple[
     for name, values, is_one in _targets(scores, codes, names):
         if is_one.all() or not is_one.any():
             continue
-        false, true, _ = roc_curve(is_one, values)
-        precision, recall, _ = precision_recall_curve(is_one, values, drop_intermediate=True)
+        false, true = roc_points(is_one, values)
+        recall, precision = recall_points(is_one, values)
         at, where = _thinned(len(false)), _thinned(len(recall))
         found.append(
             f.Curve(
                 name=name,
                 false_positive_rate=_floats(false[at]),
                 true_positive_rate=_floats(true[at]),
-                auc=float(roc_auc_score(is_one, values)),
+                auc=_area(false, true),
                 recall=_floats(recall[where]),
                 precision=_floats(precision[where]),
-                average_precision=float(average_precision_score(is_one, values)),
+                average_precision=average_precision(is_one, values),
                 prevalence=float(is_one.mean()),
             )
         )
     return tuple(found)
+
+
+def _counts(is_one: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return false and true positives at every threshold, the largest first."""
+    order = np.argsort(scores, kind="stable")[::-1]
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
+    true = np.cumsum(is_one[order], dtype=np.float64)[last]
+    return 1.0 + last - true, true
+
+
+def roc_points(is_one: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of the ROC curve: false and true positive rates, as scikit-learn does.
+
+    >>> [rates.tolist() for rates in roc_points(np.array([True, False]), np.array([2.0, 1.0]))]
+    [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
+    """
+    false, true = _counts(is_one, scores)
+    if len(false) > 2:
+        turns = (np.diff(false, 2) != 0.0) | (np.diff(true, 2) != 0.0)
+        kept = np.concatenate([[True], turns, [True]])
+        false, true = false[kept], true[kept]
+    return np.append(0.0, false) / false[-1], np.append(0.0, true) / true[-1]
+
+
+def _area(x: np.ndarray, y: np.ndarray) -> float:
+    """Return the area under straight lines between points."""
+    return float((np.diff(x) * (y[1:] + y[:-1]) / 2.0).sum())
+
+
+def recall_points(
+    is_one: np.ndarray, scores: np.ndarray, every: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return recall, falling, and precision; of one recall only the ends, unless `every` is set.
+
+    >>> [part.tolist() for part in recall_points(np.array([True, False]), np.array([2.0, 1.0]))]
+    [[1.0, 1.0, 0.0], [0.5, 1.0, 1.0]]
+    """
+    false, true = _counts(is_one, scores)
+    if len(false) > 2 and not every:
+        turns = (np.diff(true[:-1]) != 0.0) | (np.diff(true[1:]) != 0.0)
+        kept = np.concatenate([[True], turns, [True]])
+        false, true = false[kept], true[kept]
+    recall, precision = true / true[-1], true / (true + false)
+    return np.append(recall[::-1], 0.0), np.append(precision[::-1], 1.0)
+
+
+def average_precision(is_one: np.ndarray, scores: np.ndarray) -> float:
+    """Return the mean precision, weighed by the steps of recall."""
+    recall, precision = recall_points(is_one, scores, every=True)
+    return float(max(0.0, -np.sum(np.diff(recall) * precision[:-1])))
 
 
 def _thinned(count: int) -> np.ndarray:
@@ -89,19 +137,19 @@ def _floats(values: np.ndarray) -> tuple[float, ...]:
 def calibration_of(
     probabilities: np.ndarray, codes: np.ndarray, names: list[str], how: str
 ) -> tuple[f.Calibration, ...]:
-    """Compare what was foretold with what came true, in bins of equal numbers of rows."""
+    """Compare predicted probabilities with observed frequencies, in bins of equally many rows."""
     numbers = [1] if len(names) == 2 else list(range(min(len(names), _CLASSES)))
     found = []
     for k in numbers:
-        foretold, came = probabilities[:, k], (codes == k).astype(float)
-        order = np.argsort(foretold, kind="stable")
+        predicted, observed = probabilities[:, k], (codes == k).astype(float)
+        order = np.argsort(predicted, kind="stable")
         bins = []
         for rows in np.array_split(order, min(_BINS, max(1, len(order) // 5))):
-            hits = int(came[rows].sum())
+            hits = int(observed[rows].sum())
             around = bounds.binomial(hits, len(rows))
             bins.append(
                 f.Bin(
-                    predicted=float(foretold[rows].mean()),
+                    predicted=float(predicted[rows].mean()),
                     observed=hits / len(rows),
                     count=len(rows),
                     low=around.lower,
@@ -109,7 +157,7 @@ def calibration_of(
                 )
             )
         error = sum(one.count * abs(one.predicted - one.observed) for one in bins) / len(order)
-        brier = float(np.mean((foretold - came) ** 2))
+        brier = float(np.mean((predicted - observed) ** 2))
         found.append(f.Calibration(names[k], tuple(bins), how, brier, float(error)))
     return tuple(found)
 
@@ -156,3 +204,59 @@ def mistakes_of(
         )
         for at in hardest
     )
+
+
+# ---- one row in a few words
+
+
+class Excerpts:
+    """Tells rows of a table; where columns are many, those of most weight first."""
+
+    def __init__(self, X: Any, names: Sequence[str], texts: Sequence[str] | None = None) -> None:
+        self.X, self.names, self.texts = X, names, texts
+        self.importance: np.ndarray | None = None
+
+    def of(self, row: int) -> str:
+        """Return the text of a row, or its values by name.
+
+        >>> Excerpts(np.array([[1.5, 1.0]]), ["age", "job=clerk"]).of(0)
+        'age 1.5, job=clerk'
+        """
+        if self.texts is not None:
+            return _shortened(" ".join(str(self.texts[row]).split()))
+        columns, values = self._entries(row)
+        parts = [_named(self.names[int(j)], float(v)) for j, v in zip(columns, values, strict=True)]
+        more = len(parts) - _NAMED
+        if more > 2:
+            order = self._order(columns, values)[:_NAMED]
+            kept = [parts[k] for k in sorted(order.tolist())]
+            return _shortened(f"{', '.join(kept)} and {more} more")
+        return _shortened(", ".join(parts) or "all values are zero")
+
+    def _entries(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        if sparse.issparse(self.X):
+            part = slice(self.X.indptr[row], self.X.indptr[row + 1])
+            columns, values = self.X.indices[part], self.X.data[part]
+            kept = values != 0.0
+            return columns[kept], values[kept]
+        values = np.asarray(self.X[row])
+        columns = np.arange(len(values))
+        if len(values) > _FEW_COLUMNS:
+            columns = np.flatnonzero(values)
+        return columns, values[columns]
+
+    def _order(self, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+        if self.importance is None:
+            return np.arange(len(columns))
+        return np.argsort(-abs(self.importance[columns] * values), kind="stable")
+
+
+def _named(name: str, value: float) -> str:
+    # A category or a word is said by its name alone.
+    if value == 1.0 and "=" in str(name):
+        return str(name)
+    return f"{name} {value:.6g}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"

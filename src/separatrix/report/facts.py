@@ -16,34 +16,6 @@ from dataclasses import dataclass
 
 from separatrix.report.plain import from_plain, to_plain
 
-__all__ = [
-    "Bin",
-    "Bound",
-    "Calibration",
-    "ClassCount",
-    "Command",
-    "Curve",
-    "Data",
-    "Facts",
-    "Feature",
-    "Features",
-    "Machine",
-    "MadeWith",
-    "Margins",
-    "MarginsOf",
-    "Mistake",
-    "OpenedTest",
-    "Path",
-    "PathRow",
-    "Reading",
-    "Replay",
-    "ReplayRun",
-    "Split",
-    "Support",
-    "Verdict",
-    "WitnessRow",
-]
-
 FORMAT = "separatrix-facts-1"
 
 
@@ -250,7 +222,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Bin:
-    """Test rows of like score: what was foretold, what came true, and its interval."""
+    """Test rows of like score: predicted probability, observed frequency, and its interval."""
 
     predicted: float
     observed: float

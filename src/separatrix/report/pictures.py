@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from separatrix.plots.calibration import draw_calibration
-from separatrix.plots.error_rates import Rate, draw_error_rates
-from separatrix.plots.margin_histogram import draw_margin_histogram
-from separatrix.plots.path_panels import draw_path_errors, draw_path_support
-from separatrix.plots.precision_recall import draw_precision_recall
-from separatrix.plots.roc import draw_roc
+from separatrix.plots._svg import Words
+from separatrix.plots.panels import (
+    Rate,
+    draw_calibration,
+    draw_error_rates,
+    draw_margin_histogram,
+    draw_path_errors,
+    draw_path_support,
+    draw_precision_recall,
+    draw_roc,
+)
 from separatrix.report.facts import Facts, Path
 from separatrix.report.words import clean, cut, number, percent, plural, whole
 
@@ -61,9 +66,7 @@ def _path(path: Path) -> list[Picture]:
         [row.validation_spread for row in rows],
         training if len(training) == len(rows) else None,
         path.chosen,
-        "path-errors",
-        title,
-        description,
+        Words("path-errors", title, description),
     )
     found = [Picture(drawn, title, f"Band: {path.spread}. Ring: the C chosen.")]
     support = [row.n_support for row in rows if row.n_support is not None]
@@ -71,7 +74,8 @@ def _path(path: Path) -> list[Picture]:
         title = "Support vectors against C"
         first, last = whole(support[0]), whole(support[-1])
         description = f"{first} at C = {number(at[0])}, {last} at the end."
-        drawn = draw_path_support(at, support, path.chosen, "path-support", title, description)
+        words = Words("path-support", title, description)
+        drawn = draw_path_support(at, support, path.chosen, words)
         found.append(Picture(drawn, title, "The rows that hold the hyperplane."))
     return found
 
@@ -101,12 +105,13 @@ def _rates(facts: Facts) -> list[Picture]:
         + (f" ({percent(rate.low)} to {percent(rate.high)})" if rate.low is not None else "")
         for rate in rates
     )
-    title = "Share of rows judged wrongly"
+    title = "Share of misclassified rows"
     note = f"The bar of the test is its exact {percent(test.confidence)} interval."
     if test.baseline is not None:
         always = "Always naming the largest class would err on"
         note += f" {always} {percent(test.baseline)}{'' if near else ', far to the right'}."
-    return [Picture(draw_error_rates(rates, "test-rates", title, description), title, note)]
+    drawn = draw_error_rates(rates, Words("test-rates", title, description))
+    return [Picture(drawn, title, note)]
 
 
 def _curves(facts: Facts) -> list[Picture]:
@@ -115,12 +120,11 @@ def _curves(facts: Facts) -> list[Picture]:
     first = 1 if len(facts.curves) == 1 else 0
     roc = [c for c in facts.curves if len(c.false_positive_rate) > 1]
     if roc:
-        title = "ROC: found against false alarms"
+        title = "ROC: true against false positive rate"
         description = "; ".join(f"{cut(c.name, 60)}: area {number(c.auc)}" for c in roc)
         points = [(c.false_positive_rate, c.true_positive_rate) for c in roc]
-        found.append(
-            Picture(draw_roc(points, "curves-roc", title, clean(description), first), title)
-        )
+        words = Words("curves-roc", title, clean(description))
+        found.append(Picture(draw_roc(points, words, first), title))
     recall = [c for c in facts.curves if len(c.recall) > 1]
     if recall:
         title = "Precision against recall"
@@ -129,9 +133,8 @@ def _curves(facts: Facts) -> list[Picture]:
         )
         pairs = [_rising(c.recall, c.precision) for c in recall]
         guess = recall[0].prevalence if len(recall) == 1 else None
-        drawn = draw_precision_recall(
-            pairs, "curves-recall", title, clean(description), guess, first
-        )
+        words = Words("curves-recall", title, clean(description))
+        drawn = draw_precision_recall(pairs, words, guess, first)
         found.append(Picture(drawn, title))
     return found
 
@@ -154,7 +157,7 @@ def _calibration(facts: Facts) -> list[Picture]:
         ]
         name = cut(part.name, 60)
         description = "; ".join(
-            f"foretold {percent(one.predicted)}, observed {percent(one.observed)} in "
+            f"predicted {percent(one.predicted)}, observed {percent(one.observed)} in "
             f"{plural(one.count, 'row')}"
             for one in bins
         )
@@ -164,9 +167,7 @@ def _calibration(facts: Facts) -> list[Picture]:
             [one.count for one in bins],
             intervals if len(intervals) == len(bins) else None,
             1 if len(facts.calibration) == 1 else number_of,
-            f"calibration-{number_of}",
-            f"Calibration of {name}",
-            description,
+            Words(f"calibration-{number_of}", f"Calibration of {name}", description),
         )
         found.append(Picture(drawn, name))
     return found
@@ -183,13 +184,7 @@ def _margins(facts: Facts) -> list[Picture]:
         total = sum(sum(group) for group in counts)
         ends = number(margins.edges[0]), number(margins.edges[-1])
         description = f"{plural(total, 'row')}, margins from {ends[0]} to {ends[1]}."
-        drawn = draw_margin_histogram(
-            margins.edges,
-            counts,
-            f"margins-{part}",
-            f"Margins: {title.lower()}",
-            description,
-            margins.unit,
-        )
+        words = Words(f"margins-{part}", f"Margins: {title.lower()}", description)
+        drawn = draw_margin_histogram(margins.edges, counts, words, clean(margins.unit))
         found.append(Picture(drawn, title))
     return found

@@ -10,37 +10,32 @@ was, and ends with the same bytes, apart from times.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from separatrix import __version__
 from separatrix._write_aside import write_whole
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.core.verdict import Verdict
-from separatrix.data.summary import summarise
 from separatrix.data.table import Table
 from separatrix.errors import ContaminatedTestError, ModelFileError
 from separatrix.report import facts as f
-from separatrix.report import study_facts
-from separatrix.report.advice import next_steps, reading_of
-from separatrix.report.bounded_verdict import verdict_within
-from separatrix.report.conclusions import answer
-from separatrix.report.evaluation import calibration_of, curves_of, margins_of, mistakes_of
-from separatrix.report.excerpts import Excerpts
+from separatrix.report.evaluation import Excerpts
 from separatrix.report.journal import Journal, alone_in, key_of
-from separatrix.report.study_proof import STUDY_FORMAT
-from separatrix.report.study_replay import replay_facts
-from separatrix.report.study_settings import Settings, labels_of, with_loss
+from separatrix.report.study_facts import facts_of
+from separatrix.report.study_proof import STUDY_FORMAT, labels_of
+from separatrix.report.verdict import verdict_within
 from separatrix.selection.chosen_machine import chosen_machine
-from separatrix.selection.opening import TestResult
+from separatrix.selection.fitting_loss import fitting_loss
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.sealed_test import SealedTest
 from separatrix.selection.split import Parts, split
@@ -49,8 +44,36 @@ from separatrix.storage.model_file import from_bytes, to_bytes
 __all__ = ["OUTPUTS", "Settings", "Study", "study"]
 
 OUTPUTS = ("report.html", "model.sx", "certificate.json", "path.csv", "study.json")
-_CHECKED_ENTRIES = 20_000_000
 Progress = Callable[[str, float, float], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a study."""
+
+    loss: str = "auto"
+    Cs: tuple[float, ...] | int | None = None
+    folds: int = 5
+    test_share: float = 0.2
+    seed: int = 0
+    rule: str = "best"
+    tol: float = 1e-4
+    balanced: bool = False
+    by_time: bool = False
+    positive: str | None = None
+    max_seconds: float | None = None
+    verdict_seconds: float = 60.0
+    device: str = "cpu"
+    title: str = ""
+    times: bool = True
+
+
+def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ...]]:
+    """Settle the loss: the hinge, or on large narrow data the one that is ten times faster."""
+    if settings.loss != "auto":
+        return settings, ()
+    loss, remark = fitting_loss(table.X)
+    return dataclasses.replace(settings, loss=loss), (remark,) if remark else ()
 
 
 def study(
@@ -120,7 +143,7 @@ class Study:
                 machine, self.X_train, self.y_train, name=self._name_of(machine)
             )
             self._say("report", 0, 1)
-            facts = self._facts(verdicts, machine, path, result)
+            facts = facts_of(self, verdicts, machine, path, result)
             self._write(facts, verdicts, machine, path)
             self.journal.close()
         return facts
@@ -175,13 +198,11 @@ class Study:
 
     def _machine(self) -> tuple[Any, PathTable]:
         """Choose C and fit on all training rows; both are kept until the end."""
-        kept = self.journal.mine / "machine.sx"
-        try:
-            whole = from_bytes(kept.read_bytes())
-            header, arrays = self.journal.step("path", _gone)
-            return whole.model, _path_of(header, arrays)
-        except (OSError, ModelFileError, _Gone):
-            pass
+        kept, step = self.journal.mine / "machine.sx", self.journal.kept_step("path")
+        if step is not None:
+            with contextlib.suppress(OSError, ModelFileError):
+                whole = from_bytes(kept.read_bytes(), plain=self.settings.device == "cpu")
+                return whole.model, _path_of(*step)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             machine, path = self._chosen()
@@ -211,89 +232,6 @@ class Study:
             store=self.journal,
             progress=lambda done, total, text: self._say(f"path: {text}", done, total),
         )
-
-    # ---- facts
-
-    def _facts(
-        self, verdicts: list[Verdict], machine: Any, path: PathTable, result: TestResult
-    ) -> f.Facts:
-        table, parts, names = self.table, self.parts, self.names
-        self.excerpts.importance = abs(machine.coef_).max(axis=0)
-        train_scores = machine.decision_function(self.X_train)
-        test_scores = machine.decision_function(self.X_test)
-        entries = getattr(table.X, "nnz", table.X.size)
-        small = entries <= _CHECKED_ENTRIES
-        facts = f.Facts(
-            title=self.settings.title or study_facts.source_of(table),
-            question=_question(names, table),
-            made_with=f.MadeWith(__version__),
-            data=study_facts.data_facts(table, summarise(table), names, self.codes, parts),
-            split=f.Split(
-                len(parts.train), len(parts.test), f"The test holds {parts.how}.",
-                None if self.settings.by_time else self.settings.seed,
-            ),
-            verdict=self._verdict_facts(verdicts, small),
-            path=study_facts.path_facts(
-                path, self.settings.folds, self.settings.times, self.remarks
-            ),
-            machine=study_facts.machine_facts(
-                machine, self.X_train, self.y_train,
-                machine.certificate_.check(self.X_train, self.y_train) if small else None,
-            ),
-            replay=replay_facts(
-                machine, self.X_train, self.codes_train, table.feature_names, self.settings.seed
-            ),
-            test=study_facts.test_facts(result, parts.test, self.y_train),
-            bounds=tuple(
-                f.Bound(bound.name, bound.value, bound.assumptions, bound.confidence, str(bound))
-                for bound in result.bounds
-            ),
-            features=study_facts.feature_facts(machine, self.X_train, table.feature_names, names),
-            support=study_facts.support_facts(
-                machine, self.X_train, self.codes_train, parts.train, names, self.excerpts
-            ),
-            curves=curves_of(test_scores, self.codes_test, names),
-            calibration=calibration_of(
-                machine.predict_proba(self.X_test), self.codes_test, names,
-                "The machine's own probabilities." if self.settings.loss == "logistic" else
-                "Slopes fitted to the scores of held-out folds.",
-            ),
-            margins=margins_of(
-                {
-                    "train": (train_scores, self.codes_train),
-                    "test": (test_scores, self.codes_test),
-                },
-                names,
-            ),
-            mistakes=mistakes_of(test_scores, self.codes_test, parts.test, names, self.excerpts),
-            commands=self.commands,
-        )  # fmt: skip
-        assert facts.path is not None, "it was given above"
-        facts = dataclasses.replace(facts, reading=reading_of(facts.path))
-        steps = next_steps(facts, table.kind, self.settings)
-        facts = dataclasses.replace(facts, next_steps=steps)
-        return dataclasses.replace(facts, answer=answer(facts))
-
-    def _verdict_facts(self, verdicts: list[Verdict], check: bool) -> f.Verdict:
-        rows, labels = self.parts.train, self.y
-        each = []
-        for k, verdict in enumerate(verdicts):
-            number = 1 if len(verdicts) == 1 else k
-            signs = np.where(self.codes_train == number, 1, 0)
-            has_proof = check and verdict.certificate is not None
-            checked = verdict.check(self.X_train, signs) if has_proof else None
-            one = study_facts.verdict_facts(verdict, rows, labels, self.excerpts, checked)
-            each.append(dataclasses.replace(one, name=self.names[number]))
-        if len(each) == 1:
-            return dataclasses.replace(each[0], name="")
-        kinds = [one.kind for one in each]
-        alone = [one.name for one in each if one.kind == "separable"]
-        worst = next(kind for kind in _WORST_FIRST if kind in kinds)
-        sentence = (
-            f"{len(alone)} of {len(each)} classes can be separated from all others"
-            + (f": {', '.join(alone)}." if alone else ".")
-        )  # fmt: skip
-        return f.Verdict(kind=worst, sentence=sentence, each=tuple(each))
 
     # ---- files
 
@@ -328,14 +266,6 @@ class Study:
         write_whole(self.folder / "study.json", (facts.to_json() + "\n").encode())
 
 
-class _Gone(Exception):
-    """A step was not kept."""
-
-
-def _gone() -> Any:
-    raise _Gone
-
-
 def _path_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathTable:
     columns = {name: arrays[name] for name in header["columns"]}
     notes = tuple(header["notes"])
@@ -348,11 +278,3 @@ def _csv_of(path: PathTable, times: bool) -> str:
     for number, row in enumerate(path):
         lines.append(",".join([*(repr(row[name]) for name in names), f"{number == path.chosen:d}"]))
     return "\n".join(lines) + "\n"
-
-
-_WORST_FIRST = ("overlapping", "undecided", "quasi-separable", "separable")
-
-
-def _question(names: list[str], table: Table) -> str:
-    who = f"{names[0]} from {names[1]}" if len(names) == 2 else f"{len(names)} classes apart"
-    return f"Can a hyperplane in {table.X.shape[1]:,} features tell {who}?"

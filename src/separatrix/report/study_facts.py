@@ -2,34 +2,121 @@
 
 from __future__ import annotations
 
-import hashlib
+import dataclasses
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from separatrix import __version__
 from separatrix.core.explanation import weights_by_name
+from separatrix.core.verdict import Verdict
 from separatrix.data.scaling import deviations
+from separatrix.data.summary import summarise
 from separatrix.data.table import Table
 from separatrix.report import facts as f
-from separatrix.report.evaluation import own_margins
-from separatrix.report.excerpts import Excerpts
+from separatrix.report.conclusions import answer, next_steps, reading_of
+from separatrix.report.evaluation import (
+    Excerpts,
+    calibration_of,
+    curves_of,
+    margins_of,
+    mistakes_of,
+    own_margins,
+)
+from separatrix.report.replay import replay_facts
+from separatrix.report.verdict import digest, joined_verdicts, verdict_facts
 from separatrix.selection.opening import TestResult
+from separatrix.selection.path_table import PathTable
 
-__all__ = [
-    "data_facts",
-    "feature_facts",
-    "machine_facts",
-    "path_facts",
-    "support_facts",
-    "test_facts",
-    "verdict_facts",
-]
+if TYPE_CHECKING:
+    from separatrix.report.study import Study
 
-_WITNESS_ROWS = 8
+__all__ = ["facts_of"]
+
 _FEATURES = 20
+_CHECKED_ENTRIES = 20_000_000  # above, proofs are not checked once more
 _SUPPORT = 10
 _HUGE_SPREAD = 1000.0
+
+
+def facts_of(
+    work: Study, verdicts: list[Verdict], machine: Any, path: PathTable, result: TestResult
+) -> f.Facts:
+    """Return all that a study found."""
+    table, parts, names = work.table, work.parts, work.names
+    work.excerpts.importance = abs(machine.coef_).max(axis=0)
+    train_scores = machine.decision_function(work.X_train)
+    test_scores = machine.decision_function(work.X_test)
+    entries = getattr(table.X, "nnz", table.X.size)
+    small = entries <= _CHECKED_ENTRIES
+    facts = f.Facts(
+        title=work.settings.title or source_of(table),
+        question=_question(names, table),
+        made_with=f.MadeWith(__version__),
+        data=data_facts(table, summarise(table), names, work.codes, parts),
+        split=f.Split(
+            len(parts.train), len(parts.test), f"The test holds {parts.how}.",
+            None if work.settings.by_time else work.settings.seed,
+        ),
+        verdict=_verdicts(work, verdicts, small),
+        path=path_facts(
+            path, work.settings.folds, work.settings.times, work.remarks
+        ),
+        machine=machine_facts(
+            machine, work.X_train, work.y_train,
+            machine.certificate_.check(work.X_train, work.y_train) if small else None,
+        ),
+        replay=replay_facts(
+            machine, work.X_train, work.codes_train, table.feature_names, work.settings.seed
+        ),
+        test=test_facts(result, parts.test, work.y_train),
+        bounds=tuple(
+            f.Bound(bound.name, bound.value, bound.assumptions, bound.confidence, str(bound))
+            for bound in result.bounds
+        ),
+        features=feature_facts(machine, work.X_train, table.feature_names, names),
+        support=support_facts(
+            machine, work.X_train, work.codes_train, parts.train, names, work.excerpts
+        ),
+        curves=curves_of(test_scores, work.codes_test, names),
+        calibration=calibration_of(
+            machine.predict_proba(work.X_test), work.codes_test, names,
+            "The machine's own probabilities." if work.settings.loss == "logistic" else
+            "Slopes fitted to the scores of held-out folds.",
+        ),
+        margins=margins_of(
+            {
+                "train": (train_scores, work.codes_train),
+                "test": (test_scores, work.codes_test),
+            },
+            names,
+        ),
+        mistakes=mistakes_of(test_scores, work.codes_test, parts.test, names, work.excerpts),
+        commands=work.commands,
+    )  # fmt: skip
+    assert facts.path is not None, "it was given above"
+    facts = dataclasses.replace(facts, reading=reading_of(facts.path))
+    steps = next_steps(facts, table.kind, work.settings)
+    facts = dataclasses.replace(facts, next_steps=steps)
+    return dataclasses.replace(facts, answer=answer(facts))
+
+
+def _verdicts(work: Study, verdicts: list[Verdict], check: bool) -> f.Verdict:
+    each = []
+    for k, verdict in enumerate(verdicts):
+        number = 1 if len(verdicts) == 1 else k
+        signs = np.where(work.codes_train == number, 1, 0)
+        has_proof = check and verdict.certificate is not None
+        checked = verdict.check(work.X_train, signs) if has_proof else None
+        one = verdict_facts(verdict, work.parts.train, work.y, work.excerpts, checked)
+        each.append(dataclasses.replace(one, name=work.names[number]))
+    return joined_verdicts(each)
+
+
+def _question(names: list[str], table: Table) -> str:
+    who = f"{names[0]} from {names[1]}" if len(names) == 2 else f"{len(names)} classes apart"
+    return f"Can a hyperplane in {table.X.shape[1]:,} features tell {who}?"
 
 
 def source_of(table: Table) -> str:
@@ -95,42 +182,6 @@ def _oddities(found: dict[str, Any], table: Table) -> list[str]:
     return notes
 
 
-# ---- the verdict
-
-
-def verdict_facts(
-    verdict: Any, rows: np.ndarray, labels: np.ndarray, excerpts: Excerpts, checked: bool | None
-) -> f.Verdict:
-    """Tell a verdict on training rows by their numbers in the table."""
-    witness = verdict.witness
-    listed: list[f.WitnessRow] = []
-    sentence = str(verdict)
-    if witness is not None:
-        numbers = tuple(int(rows[row]) for row in witness.rows)
-        sentence = sentence.replace(str(witness), str(type(witness)(numbers, witness.multipliers)))
-        for row, multiplier in list(zip(numbers, witness.multipliers, strict=True))[:_WITNESS_ROWS]:
-            listed.append(f.WitnessRow(row, _short(multiplier), str(labels[row]), excerpts.of(row)))
-    proof = verdict.certificate
-    return f.Verdict(
-        kind=verdict.kind,
-        sentence=sentence,
-        margin=verdict.margin,
-        witness=tuple(listed),
-        witness_rows=0 if witness is None else len(witness.rows),
-        checked=checked,
-        certificate="" if proof is None else _digest(proof.to_json()),
-    )
-
-
-def _short(number: int) -> str:
-    text = str(number) if number.bit_length() <= 64 else ""
-    return text if text and len(text) <= 12 else f"about 1e{round(number.bit_length() * 0.30103)}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 # ---- path and machine
 
 
@@ -179,7 +230,7 @@ def machine_facts(machine: Any, X: Any, y: np.ndarray, checked: bool | None) -> 
         margin=float(margin) if isinstance(margin, float) else None,
         training_errors=int(np.count_nonzero(machine.predict(X) != y)),
         n_machines=len(proofs),
-        certificate=_digest("\n".join(one.to_json() for one in proofs)),
+        certificate=digest("\n".join(one.to_json() for one in proofs)),
         proof=str(proof),
         checked=checked,
     )

@@ -10,11 +10,22 @@ import numpy as np
 from separatrix.certificates.reading import NOT_THESE, prove_again
 from separatrix.checker import Refused
 from separatrix.core.verdict import Verdict
-from separatrix.report.study_settings import labels_of
+from separatrix.errors import DataError
 
-__all__ = ["STUDY_FORMAT", "prove_study", "prove_verdict"]
+__all__ = ["STUDY_FORMAT", "labels_of", "prove_study", "prove_verdict"]
 
 STUDY_FORMAT = "separatrix-study-certificates-1"
+
+
+def labels_of(y: np.ndarray, positive: str | None) -> np.ndarray:
+    """Return the labels; with a positive class, that against all others."""
+    if positive is None:
+        return y
+    chosen = np.array([str(label) == positive for label in y.tolist()])
+    if not chosen.any():
+        known = ", ".join(str(name) for name in np.unique(y)[:12])
+        raise DataError(f"there is no class {positive!r}; the classes are {known}.")
+    return np.where(chosen, positive, f"not {positive}")
 
 
 def prove_study(whole: dict[str, Any], X: Any, y: Any) -> str:

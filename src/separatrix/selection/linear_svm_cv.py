@@ -11,7 +11,7 @@ from separatrix.selection._path_machine import PathMachine
 __all__ = ["LinearSVMCV"]
 
 
-class LinearSVMCV(PathMachine, models.LinearSVMCV):
+class LinearSVMCV(PathMachine, Machine, models.LinearSVMCV):
     """The hyperplane of largest margin with the C that misjudges fewest held-out rows.
 
     Every C is tried on every fold, each machine started where its neighbour ended and proved as

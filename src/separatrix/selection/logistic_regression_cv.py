@@ -11,7 +11,7 @@ from separatrix.selection._path_machine import PathMachine
 __all__ = ["LogisticRegressionCV"]
 
 
-class LogisticRegressionCV(PathMachine, models.LogisticRegressionCV):
+class LogisticRegressionCV(PathMachine, Machine, models.LogisticRegressionCV):
     """Class probabilities from a hyperplane, with the C that misjudges fewest held-out rows.
 
     Every C is tried on every fold, each machine started where its neighbour ended and proved as

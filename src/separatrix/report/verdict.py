@@ -6,6 +6,8 @@ are a proof for the whole set too; which kind of overlap it is stays open, and i
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import multiprocessing
 import os
 import threading
@@ -15,13 +17,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from separatrix.core.separability import separability_of
 from separatrix.core.verdict import Verdict, Witness
-from separatrix.estimators.separability import separability
+from separatrix.report import facts as f
+from separatrix.report.evaluation import Excerpts
 
-__all__ = ["verdict_within"]
+__all__ = ["joined_verdicts", "verdict_facts", "verdict_within"]
 
 _QUICK_ENTRIES = 3_000_000
 _SAMPLE = 4000
+_WITNESS_ROWS = 8
+_WORST_FIRST = ("overlapping", "undecided", "quasi-separable", "separable")
 
 
 def verdict_within(X: Any, y: Any, seconds: float, problems: int = 1) -> Verdict:
@@ -31,7 +37,7 @@ def verdict_within(X: Any, y: Any, seconds: float, problems: int = 1) -> Verdict
     """
     entries = problems * (X.nnz if sparse.issparse(X) else X.size)
     if entries <= _QUICK_ENTRIES:
-        verdict = separability(X, y)
+        verdict = separability_of(X, y)
     else:
         text = _judged_apart(X, y, seconds)
         verdict = _of_sample(X, y) if text is None else Verdict.from_json(text)
@@ -71,14 +77,14 @@ def _judge(sender: Any, X: Any, y: Any, parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-    verdict = separability(X, y)
+    verdict = separability_of(X, y)
     verdict.infinite = None
     sender.send(verdict.to_json())
 
 
 def _of_sample(X: Any, y: Any) -> Verdict:
     rows = np.sort(np.random.default_rng(0).choice(len(y), min(_SAMPLE, len(y)), replace=False))
-    found = separability(X[rows], y[rows])
+    found = separability_of(X[rows], y[rows])
     witness = None
     if found.witness is not None:
         witness = Witness(
@@ -92,3 +98,52 @@ def _of_sample(X: Any, y: Any) -> Verdict:
         n_rows=len(y),
         note="The search for more was ended when its time was over.",
     )
+
+
+# ---- what is reported
+
+
+def verdict_facts(
+    verdict: Any, rows: np.ndarray, labels: np.ndarray, excerpts: Excerpts, checked: bool | None
+) -> f.Verdict:
+    """Tell a verdict on training rows by their numbers in the table."""
+    witness = verdict.witness
+    listed: list[f.WitnessRow] = []
+    sentence = str(verdict)
+    if witness is not None:
+        numbers = tuple(int(rows[row]) for row in witness.rows)
+        sentence = sentence.replace(str(witness), str(type(witness)(numbers, witness.multipliers)))
+        for row, multiplier in list(zip(numbers, witness.multipliers, strict=True))[:_WITNESS_ROWS]:
+            listed.append(f.WitnessRow(row, _short(multiplier), str(labels[row]), excerpts.of(row)))
+    proof = verdict.certificate
+    return f.Verdict(
+        kind=verdict.kind,
+        sentence=sentence,
+        margin=verdict.margin,
+        witness=tuple(listed),
+        witness_rows=0 if witness is None else len(witness.rows),
+        checked=checked,
+        certificate="" if proof is None else digest(proof.to_json()),
+    )
+
+
+def _short(number: int) -> str:
+    text = str(number) if number.bit_length() <= 64 else ""
+    return text if text and len(text) <= 12 else f"about 1e{round(number.bit_length() * 0.30103)}"
+
+
+def joined_verdicts(each: list[f.Verdict]) -> f.Verdict:
+    """Tell the verdicts of all classes, each against all others, as one; of two there is one."""
+    if len(each) == 1:
+        return dataclasses.replace(each[0], name="")
+    kinds = [one.kind for one in each]
+    alone = [one.name for one in each if one.kind == "separable"]
+    worst = next(kind for kind in _WORST_FIRST if kind in kinds)
+    sentence = f"{len(alone)} of {len(each)} classes can be separated from all others"
+    sentence += f": {', '.join(alone)}." if alone else "."
+    return f.Verdict(kind=worst, sentence=sentence, each=tuple(each))
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()

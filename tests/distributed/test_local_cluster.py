@@ -27,7 +27,7 @@ def listening():
 
 
 def test_it_listens_on_this_machine_alone(tmp_path, monkeypatch):
-    from separatrix.distributed import LinearSVM
+    from separatrix.distributed.machines import LinearSVM
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))

@@ -11,8 +11,7 @@ import separatrix as sx
 from separatrix.errors import DeviceError
 from separatrix.problem.centred import within_rows
 from separatrix.problem.device_rows import DeviceRows
-from separatrix.solvers.closed_forms.device_least_squares import least_squares_on
-from separatrix.solvers.closed_forms.device_within import within_rows_on
+from separatrix.solvers.closed_forms.device_sums import least_squares_on, within_rows_on
 from separatrix.solvers.closed_forms.least_squares import solve_least_squares
 
 

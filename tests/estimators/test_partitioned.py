@@ -17,7 +17,7 @@ import separatrix as sx
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.core.partitioned import fingerprint_of
 from separatrix.data.readers.libsvm import write_libsvm
-from separatrix.solvers.linear.blocks import newton
+from separatrix.solvers.linear import newton
 
 
 def rows_of(seed, n=120, d=6, classes=2, sparse=False):

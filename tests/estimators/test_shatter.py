@@ -10,7 +10,7 @@ from tests.naive.separability import kind
 import separatrix as sx
 from separatrix.core.verdict import Witness
 from separatrix.estimators.shatter import cover_count
-from separatrix.plots.shatter import save_shattering
+from separatrix.plots.separability import save_shattering
 
 
 def points_of(seed):

@@ -11,7 +11,7 @@ from scipy.stats import beta, binom
 
 import separatrix as sx
 from separatrix.estimators.shatter import cover_count
-from separatrix.plots.bounds import save_structural_risk
+from separatrix.plots.path import save_structural_risk
 
 COUNTS = st.integers(1, 10**6)
 

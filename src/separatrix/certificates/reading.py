@@ -29,7 +29,7 @@ from separatrix.certificates.two_bounds import TwoBounds, require
 from separatrix.checker import Refused
 from separatrix.checker.codec import Claim, parsed, refusing
 from separatrix.checker.kinds import opened
-from separatrix.problem.decimals import times_powers_of_ten
+from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.kernels import Kernel
 
 VERDICTS = ("separation", "quasi", "overlap")

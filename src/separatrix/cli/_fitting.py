@@ -319,7 +319,7 @@ class InPartitions(Rows):
 
     def write(self, machine: Any, certificate: Path | None, out: Path | None) -> None:
         from separatrix._write_aside import write_whole
-        from separatrix.certificates.json_form import json_pieces
+        from separatrix.certificates.about_data import json_pieces
 
         if certificate is not None:
             extra = {"zero_based": True} if self.handle.zero_based else {}
@@ -353,7 +353,7 @@ class _Described:
     """What a model file says about its data."""
 
     def __init__(self, handle: Any) -> None:
-        from separatrix.data.readers.by_kind import IndexEncoding
+        from separatrix.data.encodings.index_encoding import IndexEncoding
 
         classes, first = tuple(handle.classes.tolist()), 0 if handle.zero_based else 1
         indexed = handle.kind == "libsvm"

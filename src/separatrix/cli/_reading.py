@@ -190,7 +190,7 @@ def check_ending(out: Path | None, *endings: str) -> None:
 def check_labels(table: Table) -> None:
     """Refuse to train on LIBSVM files of regression, which can be read and converted."""
     if table.kind == "libsvm":
-        from separatrix.data.encodings.target import check_codes
+        from separatrix.data.encodings.labels import check_codes
 
         check_codes(table.y, table.source)
 

@@ -123,7 +123,7 @@ def _refuse_together(
 def _machine(loss: Loss, settings: dict[str, Any], is_plain: bool) -> Any:
     """Return the machine to fit: the plain one, or the estimator where more than rows is needed."""
     import separatrix as sx
-    from separatrix.core import linear_svm, logistic_regression
+    from separatrix.estimators import linear_svm, logistic_regression
 
     if loss is Loss.LOGISTIC:
         return (logistic_regression if is_plain else sx).LogisticRegression(**settings)

@@ -92,7 +92,7 @@ def _read(source: reading.Source, groups: str | None) -> tuple[Table, Any]:
 
 
 def _fitting_loss(table: Table) -> Loss:
-    from separatrix.selection.fitting_loss import fitting_loss
+    from separatrix.selection.refinement import fitting_loss
 
     settled, remark = fitting_loss(table.X)
     if remark:

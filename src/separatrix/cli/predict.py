@@ -176,7 +176,7 @@ def _decided(model: Any, X: Any, scores: np.ndarray) -> np.ndarray:
 
 def csv_head(columns: Columns) -> bytes:
     """Return the line of names."""
-    from separatrix.storage.spreadsheet import defused
+    from separatrix.storage.coefficients_csv import defused
 
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow([defused(name) for name in columns])
@@ -189,7 +189,7 @@ def csv_lines(columns: Columns) -> bytes:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from separatrix.data.readers.arrow import from_numpy, text_scalar
+    from separatrix.data.arrow import from_numpy, text_scalar
 
     try:
         cells = [_arrow(values) for values in columns.values()]
@@ -205,7 +205,7 @@ def _arrow(values: Any) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    from separatrix.data.readers.arrow import from_numpy, from_texts
+    from separatrix.data.arrow import from_numpy, from_texts
 
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         return from_numpy(values).cast(pa.string())
@@ -215,7 +215,7 @@ def _arrow(values: Any) -> Any:
 
 
 def _cell(text: str) -> str:
-    from separatrix.storage.spreadsheet import defused
+    from separatrix.storage.coefficients_csv import defused
 
     safe = defused(text)
     quoted = any(letter in safe for letter in ',"\n\r')
@@ -223,7 +223,7 @@ def _cell(text: str) -> str:
 
 
 def _slow_lines(columns: Columns) -> bytes:
-    from separatrix.storage.spreadsheet import defused
+    from separatrix.storage.coefficients_csv import defused
 
     text = io.StringIO()
     rows = zip(*(_plain(values) for values in columns.values()), strict=True)

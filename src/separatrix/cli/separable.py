@@ -47,7 +47,7 @@ def separable(
     as_json: reading.AsJson = False,
 ) -> None:
     """Say whether a hyperplane separates two classes, and prove it."""
-    from separatrix.core.separability import separability_of
+    from separatrix.core.verdict import separability_of
 
     reading.check_ending(out, *reading.PICTURES)
     table = source.read()

@@ -59,7 +59,7 @@ def _read(certificate: Path) -> Any:
 
 def _proved(whole: Any, source: reading.Source, positive: str | None) -> tuple[bool, str]:
     """Prove a certificate of any kind from the data in memory."""
-    from separatrix.certificates.any_kind import prove_again
+    from separatrix.certificates.reading import prove_again
     from separatrix.checker import Refused
     from separatrix.core.verdict import FORMAT as VERDICT_FORMAT
     from separatrix.report.study_proof import STUDY_FORMAT, prove_study, prove_verdict
@@ -77,8 +77,7 @@ def _proved(whole: Any, source: reading.Source, positive: str | None) -> tuple[b
 
 def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tuple[bool, str]:
     """Prove the certificate of a machine block by block."""
-    from separatrix.certificates.any_kind import NOT_THESE
-    from separatrix.certificates.reading import from_json
+    from separatrix.certificates.reading import NOT_THESE, from_json
     from separatrix.checker import Refused
 
     if not isinstance(whole, dict) or whole.get("kind") != "duality-gap":
@@ -95,8 +94,7 @@ def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tu
 
 def _examined_on_partitions(path: Path, rows: Any) -> Any:
     """Prove the machine of a model file again from partitions, block by block."""
-    from separatrix.storage.kept_proof import has_proof
-    from separatrix.storage.model_file import read_model
+    from separatrix.storage.model_file import has_proof, read_model
     from separatrix.storage.model_proof import examine
 
     model = read_model(path).model
@@ -108,9 +106,8 @@ def _examined_on_partitions(path: Path, rows: Any) -> Any:
 def _examined_model(path: Path, source: reading.Source, positive: str | None) -> Any:
     """Prove the machine of a model file again, on the rows it says it was trained on."""
     from separatrix.report.study_proof import labels_of
-    from separatrix.storage.file_proof import examine_file
-    from separatrix.storage.kept_proof import has_proof, needs_estimator
-    from separatrix.storage.model_file import read_model
+    from separatrix.storage.model_file import has_proof, needs_estimator, read_model
+    from separatrix.storage.model_proof import examine_file
 
     whole = read_model(path, plain=True)
     if needs_estimator(whole.model):

@@ -21,8 +21,8 @@ from separatrix.problem.crammer_singer import DirectProblem
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers.many_classes import crammer_singer, direct_interior_point, multinomial
-from separatrix.solvers.many_classes.mass_claims import exactly_feasible
-from separatrix.solvers.many_classes.whitening import most_columns
+from separatrix.solvers.many_classes.class_claims import exactly_feasible
+from separatrix.solvers.many_classes.softmax_system import most_columns
 from separatrix.solvers.running.drive import NO_LIMIT, Status
 from separatrix.solvers.running.threads import one_thread
 

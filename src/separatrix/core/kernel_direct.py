@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.kernel_claims import least_eigenvalue
-from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap, shares_of
+from separatrix.certificates.kernel_gap import KernelMulticlassGap, least_eigenvalue
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
+from separatrix.certificates.multiclass_gap import shares_of
 from separatrix.core.keeping import two_as_one
 from separatrix.core.kernel_machines import (
     LEAST_FACTORED_TOL,
@@ -20,12 +20,11 @@ from separatrix.core.kernel_machines import (
 )
 from separatrix.core.proving import About, Effort, Fitted
 from separatrix.errors import DataError, DeviceError
-from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.solvers.kernels import kernel_direct
-from separatrix.solvers.kernels.centred_rows import centred_rows
-from separatrix.solvers.kernels.factored_direct import solve_factored_direct
-from separatrix.solvers.kernels.kernel_rows import kernel_rows
-from separatrix.solvers.many_classes.mass_claims import all_at_home, exactly_feasible
+from separatrix.solvers.kernels.factored_kernel import solve_factored_direct
+from separatrix.solvers.kernels.kernel_rows import centred_rows, kernel_rows
+from separatrix.solvers.many_classes.class_claims import all_at_home, exactly_feasible
 from separatrix.solvers.running.drive import Status
 
 __all__ = ["KernelCrammerSinger", "keep_direct", "refuse_direct"]

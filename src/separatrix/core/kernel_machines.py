@@ -15,28 +15,26 @@ from typing import Any
 import numpy as np
 
 from separatrix._device import torch_module
-from separatrix.certificates.device_scores import device_scores
-from separatrix.certificates.kernel_claims import smallest_eigenvalue
-from separatrix.certificates.kernel_gap import KernelGap, signs_of
-from separatrix.certificates.kernel_overlap import KernelOverlap, equal_pair
+from separatrix.certificates.kernel_gap import KernelGap, signs_of, smallest_eigenvalue
 from separatrix.certificates.kernel_scores import (
     Expected,
     KernelRowsInProof,
     Scores,
+    device_scores,
     kernel_scores,
 )
+from separatrix.certificates.kernel_separation import KernelOverlap, equal_pair
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.errors import DataError, NotSeparableError
-from separatrix.problem.kernel_machine import KernelMachine
 from separatrix.problem.kernels import Kernel
+from separatrix.problem.machine import KernelMachine
 from separatrix.solvers.kernels import chunking, factored_kernel
 from separatrix.solvers.kernels.device_kernel import device_kernel_rows
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
-from separatrix.solvers.kernels.smo import pair_steps
-from separatrix.solvers.kernels.working_set import CHUNK
+from separatrix.solvers.kernels.smo import CHUNK, pair_steps
 from separatrix.solvers.linear.balance import balanced
-from separatrix.solvers.linear.bias import hinge_bias_interval
-from separatrix.solvers.linear.device.balance import balanced as balanced_on_device
+from separatrix.solvers.linear.claims import hinge_bias_interval
+from separatrix.solvers.linear.device.device_claims import balanced as balanced_on_device
 from separatrix.solvers.running.drive import Status
 
 __all__ = [

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from separatrix._device import on_host
-from separatrix.certificates.canonical import data_of, sha256
+from separatrix.certificates.canonical import LaterName, data_of, sha256
 from separatrix.certificates.duality_gap import DualityGap
-from separatrix.certificates.later_name import LaterName
 from separatrix.core import models
 from separatrix.core.checks import (
     costs_of,

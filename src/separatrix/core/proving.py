@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from separatrix.certificates.canonical import LaterName
 from separatrix.certificates.duality_gap import DualityGap
-from separatrix.certificates.later_name import LaterName
 from separatrix.core.verdict import Verdict, separability_of
 from separatrix.errors import NotSeparableError
 from separatrix.problem.losses import HINGE, NAMES

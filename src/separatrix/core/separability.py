@@ -20,8 +20,7 @@ from separatrix.certificates.partition import (
 )
 from separatrix.certificates.separation import Separation, check_separation, margin_range
 from separatrix.core.checks import two_classes
-from separatrix.problem.decimals import decimal_places, times_powers_of_ten
-from separatrix.problem.exact import SignedRows
+from separatrix.problem.exact import SignedRows, decimal_places, times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 
 # Solvers are loaded when rows are decided: to read a verdict needs none of them.
@@ -199,7 +198,7 @@ def _infinite(rows: SignedRows, claim: Claim) -> Callable[[], np.ndarray]:
     overlapping = claim.kind == "overlapping"
 
     def work_out() -> np.ndarray:
-        from separatrix.solvers.separability.infinite import infinite_coefficients
+        from separatrix.solvers.separability.decide import infinite_coefficients
 
         found = infinite_coefficients(rows, claim.direction, claim.basis, overlapping)
         return found if rows.fit_intercept else np.concatenate([[0.0], found])
@@ -208,7 +207,7 @@ def _infinite(rows: SignedRows, claim: Claim) -> Callable[[], np.ndarray]:
 
 
 def _separable(about: _About, rows: SignedRows, claim: Claim) -> Decision | None:
-    from separatrix.solvers.separability.larger_margin import MOST_ENTRIES
+    from separatrix.solvers.separability.decide import MOST_ENTRIES
 
     problem = about.problem
     weights = as_integers(claim.direction, problem.fit_intercept)
@@ -245,7 +244,7 @@ def _widened(
     rows: SignedRows, problem: SignedProblem, w: np.ndarray, least: Fraction
 ) -> tuple[np.ndarray, Fraction]:
     """Look for a larger margin, and take it if it is proved to separate."""
-    from separatrix.solvers.separability.larger_margin import larger_margin
+    from separatrix.solvers.separability.decide import larger_margin
 
     start = 0 if rows.fit_intercept else 1
     found = np.concatenate([np.zeros(start), larger_margin(rows, w[start:])])

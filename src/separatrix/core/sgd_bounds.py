@@ -14,8 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.certificates.canonical import data_of, sha256
-from separatrix.certificates.duality_gap import DualityGap, DualityGaps
-from separatrix.certificates.scaled_gap import ScaledGap
+from separatrix.certificates.duality_gap import DualityGap, DualityGaps, ScaledGap
 from separatrix.core.proving import About, proved_gap
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.losses import CODES, LOGISTIC

@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.cells import cheapest_sides
-from separatrix.certificates.error_tree import Leaf, Split, Tree
-from separatrix.certificates.errors import LowerBound, errors_of
-from separatrix.certificates.row_weights import equal_rows
+from separatrix.certificates.errors import Leaf, LowerBound, Split, Tree, equal_rows, errors_of
 from separatrix.core.separability import as_integers
 from separatrix.core.verdict import verdict_on
 from separatrix.problem.exact import SignedRows

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.core.checks import one_of
+from separatrix.core.partitioned import Rows, fit_rows
+from separatrix.core.partitioned_verdict import verdict_on_rows
 from separatrix.core.verdict import Verdict
 from separatrix.distributed.engine import client_or_current
 from separatrix.distributed.placing import placed
 from separatrix.estimators import linear_svm, logistic_regression
-from separatrix.estimators._partitioned import Rows, fit_rows
-from separatrix.estimators._partitioned_verdict import verdict_on_rows
 from separatrix.selection import linear_svm_cv, logistic_regression_cv
 from separatrix.selection.partitioned_path import fit_path_on_rows
 

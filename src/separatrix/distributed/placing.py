@@ -15,8 +15,13 @@ from dask.distributed import Client
 
 from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.core.partitioned import Rows, fingerprint_of
-from separatrix.data.block_store import StoredBlock, open_block, verify_block
-from separatrix.data.partitions import Partitions, open_partitions
+from separatrix.data.partitions import (
+    Partitions,
+    StoredBlock,
+    open_block,
+    open_partitions,
+    verify_block,
+)
 from separatrix.distributed.engine import DaskEngine
 from separatrix.errors import DataError
 from separatrix.problem.blocks import Block

@@ -9,8 +9,13 @@ import numpy as np
 
 from separatrix.core.checks import positive
 from separatrix.errors import DataError
-from separatrix.problem.equilibrate import weights_of_undivided
-from separatrix.problem.packing import packed, packed_weights, packing_order, unpacked_weights
+from separatrix.problem.equilibrate import (
+    packed,
+    packed_weights,
+    packing_order,
+    unpacked_weights,
+    weights_of_undivided,
+)
 from separatrix.solvers.running.drive import NO_LIMIT
 
 _SINGLE_UPDATES = 1_000_000

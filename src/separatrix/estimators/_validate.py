@@ -33,7 +33,7 @@ from separatrix._device import (
     refuse_infinite as refuse_infinite_on_device,
 )
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.later_name import LaterName, fingerprint_of
+from separatrix.certificates.canonical import LaterName, fingerprint_of
 from separatrix.core import checks as core
 from separatrix.core.checks import are_plainly_classes, refuse_infinite
 from separatrix.errors import DataError, DeviceError

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.certificates.fisher import check_fisher
-from separatrix.certificates.fisher_classes import prove_fisher_directions
+from separatrix.certificates.fisher import check_fisher, prove_fisher_directions
 from separatrix.core.checks import one_of, positive, several_classes, share_or_name
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier

@@ -30,7 +30,7 @@ from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
 from separatrix.estimators._validate import row_weights, worked_on
 from separatrix.estimators.replay import numbered
-from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.solvers.kernels import chunking
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
 from separatrix.solvers.running.drive import Status

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from separatrix.certificates.parts import PartProofs
+from separatrix.certificates.two_bounds import PartProofs
 from separatrix.core.checks import several_classes
 from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
 from separatrix.estimators._validate import new_data, training_data

@@ -27,7 +27,7 @@ from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run
 from separatrix.estimators._validate import row_weights, training_data
-from separatrix.problem.medians import medians
+from separatrix.problem.equilibrate import medians
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.core.linear_svm import LinearSVM
-from separatrix.core.logistic_regression import LogisticRegression
+from separatrix.core.machine import LinearSVM, LogisticRegression
+from separatrix.core.models import settings_of
 from separatrix.core.proving import first_tolerance
-from separatrix.core.settings import settings_of
 from separatrix.data.scaling import fit_scaling
 from separatrix.errors import SeparationWarning, UnfinishedWarning
 from separatrix.plots._drawing import CLASS_COLOURS

@@ -35,8 +35,8 @@ from separatrix.report.study_facts import facts_of
 from separatrix.report.study_proof import STUDY_FORMAT, labels_of
 from separatrix.report.verdict import verdict_within
 from separatrix.selection.chosen_machine import chosen_machine
-from separatrix.selection.fitting_loss import fitting_loss
 from separatrix.selection.path_table import PathTable
+from separatrix.selection.refinement import fitting_loss
 from separatrix.selection.sealed_test import SealedTest
 from separatrix.selection.split import Parts, split
 from separatrix.storage.model_file import from_bytes, to_bytes

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from separatrix.core.separability import separability_of
-from separatrix.core.verdict import Verdict, Witness
+from separatrix.core.verdict import Verdict, Witness, separability_of
 from separatrix.report import facts as f
 from separatrix.report.evaluation import Excerpts
 

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.certificates.fisher import FisherDirection
-from separatrix.certificates.fisher_classes import FisherDirections
+from separatrix.certificates.fisher import FisherDirection, FisherDirections
 from separatrix.certificates.gaussian_estimates import GaussianEstimates
 from separatrix.certificates.least_squares import LeastSquaresOptimality, targets_of
-from separatrix.core.settings import fresh
+from separatrix.core.models import fresh
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.claims_of_halfspaces import require_same_weights

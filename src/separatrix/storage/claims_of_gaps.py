@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.duality_gap import DualityGap, DualityGaps, PairGaps
-from separatrix.certificates.kernel_gap import KernelGap, KernelGaps
-from separatrix.certificates.kernel_multiclass_gap import KernelMulticlassGap
+from separatrix.certificates.duality_gap import DualityGap, DualityGaps, PairGaps, ScaledGap
+from separatrix.certificates.kernel_gap import KernelGap, KernelGaps, KernelMulticlassGap
 from separatrix.certificates.kernel_separation import KernelSeparation
 from separatrix.certificates.multiclass_gap import MulticlassGap
-from separatrix.certificates.scaled_gap import ScaledGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.core.keeping import (
     keep_direct,
@@ -25,8 +23,8 @@ from separatrix.core.keeping import (
     keep_support_of_pairs,
 )
 from separatrix.core.linear_model import VotingModel
-from separatrix.core.pairs import machine_of_a_pair
-from separatrix.core.settings import fresh
+from separatrix.core.machine import machine_of_a_pair
+from separatrix.core.models import fresh
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.kernels import kernel_of
 from separatrix.solvers.running.drive import Status
@@ -262,7 +260,7 @@ def _require_calibration(values: Values, data: TrainingRows) -> None:
     sound = all(type(slope) is float and 0.0 < slope < math.inf for slope in slopes)
     values.require(sound, "_calibration")
     if found.held_out == "fit" and ROW_WEIGHTS not in values.not_proved:
-        from separatrix.estimators._calibration import held_out_calibration
+        from separatrix.estimators.linear_svm import held_out_calibration
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -380,7 +378,7 @@ def _adopted_kernel(model: Any, proof: Any, gaps: Any, data: TrainingRows) -> An
     again.classes_, again.kernel_ = data.classes, model.kernel_
     run = {"status": Status.OPTIMAL, "updates": 0, "rounds": 0}
     if isinstance(proof, KernelMulticlassGap):
-        from separatrix.estimators._kernel_direct import keep_direct
+        from separatrix.core.kernel_direct import keep_direct
 
         keep_direct(again, data.X, data.codes, SimpleNamespace(proof=proof, **run))  # type: ignore[arg-type]
     else:

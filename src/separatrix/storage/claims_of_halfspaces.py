@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.canonical import problem_from
-from separatrix.certificates.errors import FewestErrors, errors_of
-from separatrix.certificates.margin_bounds import MarginBounds
-from separatrix.certificates.novikoff import check_novikoff
+from separatrix.certificates.errors import FewestErrors, errors_of, whole_weights
 from separatrix.certificates.partition import Partition
-from separatrix.certificates.row_weights import whole_weights
 from separatrix.certificates.separation import (
+    MarginBounds,
     Separation,
+    check_novikoff,
     check_separation,
     codes_of,
     exact_margin,
     exact_vectors,
 )
-from separatrix.core.settings import fresh
+from separatrix.core.models import fresh
 from separatrix.problem.equilibrate import packed_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.core.row_weights import class_factors
-from separatrix.core.settings import settings_of
+from separatrix.core.checks import class_factors
+from separatrix.core.models import settings_of
 from separatrix.problem.signed import as_matrix
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix import _HOME
-from separatrix.core.settings import settings_of
+from separatrix.core.models import settings_of
 from separatrix.errors import ModelFileError
 from separatrix.storage.model_checks import require_learned
 
@@ -46,8 +46,8 @@ PLAIN = {
     **dict.fromkeys((*_SCALERS, "Pipeline"), "separatrix.core.pipeline"),
 }
 _FITTED = {
-    "LinearSVM": "separatrix.core.linear_svm",
-    "LogisticRegression": "separatrix.core.logistic_regression",
+    "LinearSVM": "separatrix.core.machine",
+    "LogisticRegression": "separatrix.core.machine",
 }
 REMADE = {"Polynomial": ("_tree",)}
 # The most that a parameter of this name may be: each is a number of rounds in a loop.

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.any_kind import NOT_THESE
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.partition import Partition
+from separatrix.certificates.reading import NOT_THESE
 from separatrix.certificates.separation import Separation
-from separatrix.core.settings import fresh
+from separatrix.core.models import fresh
 from separatrix.data.scaling import deviations
 from separatrix.errors import DataError
 from separatrix.storage import claims_of_closed_forms, claims_of_gaps, claims_of_halfspaces

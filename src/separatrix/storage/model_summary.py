@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.core.explanation import weights_by_name
 from separatrix.core.linear_form import linear_form
-from separatrix.core.settings import shown
+from separatrix.core.models import shown
 from separatrix.storage.model_file import ModelFile, has_proof
 
 _SHOWN = 10

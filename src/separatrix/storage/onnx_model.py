@@ -18,7 +18,7 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix._write_aside import write_whole
 from separatrix.core.linear_form import linear_form
-from separatrix.core.votes import pairs_of
+from separatrix.core.linear_model import pairs_of
 
 _NAMES_KEPT = 100_000
 

@@ -20,9 +20,9 @@ import numpy as np
 import scipy.linalg as sl
 
 from separatrix._device import torch_module
+from separatrix.problem.centred import NO_SPREAD, WithinRows
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.problem.signed import FloatArray
-from separatrix.problem.within import NO_SPREAD, WithinRows
 from separatrix.solvers.closed_forms.least_squares import REFINEMENTS, Solution, well_factored
 
 __all__ = ["least_squares_on", "within_rows_on"]

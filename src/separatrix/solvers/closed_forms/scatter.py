@@ -20,8 +20,8 @@ import scipy.linalg as sl
 from scipy.sparse.linalg import LinearOperator, cg
 
 from separatrix.errors import DataError
+from separatrix.problem.centred import WithinRows
 from separatrix.problem.signed import FloatArray
-from separatrix.problem.within import WithinRows
 from separatrix.solvers.closed_forms.least_squares import well_factored
 
 __all__ = ["FORMED", "Division", "divide_by_covariance", "ledoit_wolf"]

@@ -14,11 +14,9 @@ import time
 import numpy as np
 from scipy.linalg import eigh
 
-from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.problem.kernel_direct import KernelDirect
-from separatrix.problem.kernel_machine import KernelMachine
+from separatrix.problem.crammer_singer import DirectProblem, KernelDirect
 from separatrix.problem.losses import HINGE
-from separatrix.problem.machine import MachineProblem
+from separatrix.problem.machine import KernelMachine, MachineProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.choose import MachineRun
 from separatrix.solvers.many_classes import crammer_singer, direct_interior_point

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.solvers.kernels.kernel_rows import CentredRows
 from separatrix.solvers.kernels.smo import CHUNK, choose_worst
 from separatrix.solvers.many_classes.class_claims import all_at_home, rebalance

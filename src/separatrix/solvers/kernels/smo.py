@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix._compiled import compiled
-from separatrix.problem.kernel_machine import KernelMachine
+from separatrix.problem.machine import KernelMachine
 
 __all__ = [
     "CHUNK", "CURVED", "STEPS", "Part", "array_steps", "choose_rows", "choose_worst", "pair_steps",

@@ -23,8 +23,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from separatrix._compiled import compiled
-from separatrix.problem.crammer_singer import DirectProblem
-from separatrix.problem.kernel_direct import KernelDirect
+from separatrix.problem.crammer_singer import DirectProblem, KernelDirect
 from separatrix.solvers.many_classes.class_pass import WEIGHT, all_scores, total_loss, total_of
 from separatrix.solvers.running.drive import Status, relative_gap
 

@@ -77,6 +77,16 @@ def test_fit(table, tmp_path, loss):
     assert loaded(*words) <= {"numba"}
 
 
+def test_path(table):
+    words = ["path", table, "--target", "class", "--folds", 2, "--Cs", "1,10"]
+    assert loaded(*words) <= {"numba"}
+
+
+def test_study(table, tmp_path):
+    words = ["study", table, "--target", "class", "--folds", 2, "--Cs", "1,10", "-o", tmp_path]
+    assert loaded(*words) <= {"numba"}
+
+
 OTHERS = ("logistic", "scaled", "liblinear")
 
 

@@ -53,7 +53,7 @@ def progress_bar(what: str, total: float = 1.0) -> Iterator[Tick]:
     shown.
     """
     if not is_terminal(sys.stderr):
-        yield lambda *told: None
+        yield lambda *_: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

@@ -22,7 +22,7 @@ _WARM_UP_LINES = 1000
 
 @dataclass(frozen=True)
 class Plan:
-    """How lines are read, what learns from them, and what is kept and told."""
+    """How lines are read, what learns from them, and what is kept and reported."""
 
     reading: dict[str, Any]
     machine: dict[str, Any]

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -63,7 +64,32 @@ class _PlainFlags:
         for each in parameters:
             if getattr(each, "is_flag", False) and each.metavar is None:
                 each.metavar = ""
+            if getattr(each, "_runtime_param", ...) is None:
+                each._runtime_param = _AsGiven()
         return parameters
+
+
+class _AsGiven:
+    """Takes values that need no conversion as they are: defaults, texts and paths.
+
+    Typer 0.29 has pydantic convert all, defaults too, and to load it takes a fifth of a second.
+    """
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value in the type of the option."""
+        kind, several = param.type_descriptor.annotation, param.multiple or param.nargs == -1
+        if not several:
+            if value is None or (isinstance(kind, type) and isinstance(value, kind)):
+                return value
+            if kind is Path and isinstance(value, str):
+                return Path(value)
+        elif value is None:
+            return ()
+        elif kind == list[str] and isinstance(value, list | tuple):
+            return list(value)
+        from typer._coercion import build_runtime_param
+
+        return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
 
 
 class PlainCommand(_PlainFlags, TyperCommand):

@@ -126,7 +126,10 @@ def keep_support_of_pairs(
 
 def keep_direct(machine: Any, proof: MulticlassGap, status: Status, codes: np.ndarray) -> None:
     """Keep a machine of all classes at once, and its support vectors."""
-    weights, shown = proof.weights, _keep_classes(machine, proof, status)
+    weights, shown = proof.weights, _keep_classes(machine, proof)
+    machine.status_ = status
+    machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
+    machine.intercept_interval_ = None
     shares = np.zeros((len(codes), len(weights)))
     np.add.at(shares, (proof.rows, codes[proof.rows]), proof.multipliers)
     shares[proof.rows, proof.rivals] -= proof.multipliers
@@ -153,17 +156,20 @@ def margin_of(w: np.ndarray) -> float:
 
 def keep_softmax(machine: Any, proof: SoftmaxGap, status: Status) -> None:
     """Keep a multinomial machine."""
-    machine.verdict_ = None
-    _keep_classes(machine, proof, status)
+    _keep_classes(machine, proof)
+    machine.verdict_, machine.intercept_interval_, machine.status_ = None, None, status
+    machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
 
 
-def _keep_classes(machine: Any, proof: MulticlassGap | SoftmaxGap, status: Status) -> np.ndarray:
-    """Keep the weights of all classes, and return them as they are shown."""
+def _keep_classes(machine: Any, proof: MulticlassGap | SoftmaxGap) -> np.ndarray:
+    """Keep the weights of all classes, and return them as they are shown.
+
+    Model files hold attributes in the order in which they were set.
+    """
     shown = two_as_one(proof.weights)
     machine.coef_ = shown[:, 1:].copy()
     machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
-    machine.certificate_, machine.status_, machine.intercept_interval_ = proof, status, None
-    machine.objective_, machine.dual_objective_, machine.gap_ = proof.primal, proof.dual, proof.gap
+    machine.certificate_ = proof
     return shown
 
 

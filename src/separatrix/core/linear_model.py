@@ -29,10 +29,12 @@ __all__ = [
     "VotingModel",
     "available_unless",
     "decided",
+    "fitted_slopes",
     "pairs_of",
     "tally",
 ]
 
+_FLATTEST, _STEEPEST = 1e-6, 1e6
 SCORES_ONLY = (
     "it has scores only, from decision_function. LogisticRegression() and LinearSVM("
     "probability=True) have probabilities, and scikit-learn's CalibratedClassifierCV makes them "
@@ -282,3 +284,33 @@ class CalibratedProbabilities(LinearModel):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of every probability."""
         return np.log(self.predict_proba(X))
+
+
+def fitted_slopes(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Calibration:
+    """Fit the slopes to scores, a column a machine, of rows that the machines had not seen."""
+    from scipy.special import log_expit, log_softmax
+
+    if not len(scores):
+        return Calibration(1.0, 1.0)
+    if scores.shape[1] > 1:
+        at = np.arange(len(codes))
+        slope = _slope(lambda a: -weights @ log_softmax(a * scores, axis=1)[at, codes])
+        return Calibration(slope, slope)
+    signed = np.where(codes == 1, 1.0, -1.0) * scores[:, 0]
+    below, above = (
+        _slope(lambda a, s=side: -weights[s] @ log_expit(a * signed[s])) if side.any() else 1.0
+        for side in (scores[:, 0] < 0.0, scores[:, 0] > 0.0)
+    )
+    return Calibration(below, above)
+
+
+def _slope(cost: Any) -> float:
+    """Return the slope of least cost, on a logarithmic scale."""
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(
+        lambda t: float(cost(np.exp(t))),
+        bounds=(np.log(_FLATTEST), np.log(_STEEPEST)),
+        method="bounded",
+    )
+    return float(np.exp(found.x))

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import log_expit, log_softmax
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _check_sample_weight
@@ -21,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight
 from separatrix._device import is_tensor, on_host
 from separatrix.core import machine as core
 from separatrix.core.checks import one_of
-from separatrix.core.linear_model import Calibration
+from separatrix.core.linear_model import Calibration, fitted_slopes
 from separatrix.data.partitions import Partitions
 from separatrix.estimators._machine import Machine, with_callbacks
 from separatrix.estimators._validate import moved_once, training_data, worked_on
@@ -31,7 +29,6 @@ from separatrix.solvers.linear.replay import MachineFrame
 __all__ = ["LinearSVM", "fitted_slopes", "held_out_calibration"]
 
 _FOLDS = 5
-_FLATTEST, _STEEPEST = 1e-6, 1e6
 
 
 class LinearSVM(Machine, core.LinearSVM):
@@ -155,22 +152,6 @@ def held_out_calibration(machine: Any, X: Any, y: Any, sample_weight: Any) -> Ca
     return fitted_slopes(scores[held_out], codes[held_out], weights[held_out])
 
 
-def fitted_slopes(scores: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> Calibration:
-    """Fit the slopes to scores, a column a machine, of rows that the machines had not seen."""
-    if not len(scores):
-        return Calibration(1.0, 1.0)
-    if scores.shape[1] > 1:
-        at = np.arange(len(codes))
-        slope = _slope(lambda a: -weights @ log_softmax(a * scores, axis=1)[at, codes])
-        return Calibration(slope, slope)
-    signed = np.where(codes == 1, 1.0, -1.0) * scores[:, 0]
-    below, above = (
-        _slope(lambda a, s=side: -weights[s] @ log_expit(a * signed[s])) if side.any() else 1.0
-        for side in (scores[:, 0] < 0.0, scores[:, 0] > 0.0)
-    )
-    return Calibration(below, above)
-
-
 def _held_out_scores(
     machine: Any, X: Any, y: np.ndarray, codes: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -197,13 +178,3 @@ def _held_out_scores(
         scores[rows] = one.decision_function(X[rows]).reshape(len(rows), -1)
         held_out[rows] = True
     return scores, held_out
-
-
-def _slope(cost: Any) -> float:
-    """Return the slope of least cost, on a logarithmic scale."""
-    found = minimize_scalar(
-        lambda t: float(cost(np.exp(t))),
-        bounds=(np.log(_FLATTEST), np.log(_STEEPEST)),
-        method="bounded",
-    )
-    return float(np.exp(found.x))

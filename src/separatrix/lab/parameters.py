@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -84,18 +84,7 @@ class Parameter:
 
     def as_plain(self) -> dict[str, Any]:
         """Return what the page needs to draw the control."""
-        return {
-            "name": self.name,
-            "label": self.label,
-            "kind": self.kind,
-            "default": self.default,
-            "choices": [list(pair) for pair in self.choices],
-            "low": self.low,
-            "high": self.high,
-            "absent": self.absent,
-            "when": None if self.when is None else [self.when[0], list(self.when[1])],
-            "more": self.more,
-        }
+        return asdict(self)
 
 
 def choice(
@@ -113,9 +102,13 @@ def switch(name: str, label: str, default: bool, *, more: bool = False) -> Param
 # ---- lifts: basis functions before a linear method
 
 
+def _by_spread(name: str, label: str, low: float, high: float) -> Parameter:
+    return Parameter(name, label, "log", None, low=low, high=high, absent="by the data's spread")
+
+
 _CENTRES = Parameter("centres", "Centres", "whole", 8, low=1, high=60)
 _COUNT = Parameter("n_components", "Columns", "whole", 40, low=1, high=200)
-_GAMMA = Parameter("gamma", "Gamma", "log", None, low=1e-3, high=1e3, absent="by the data's spread")
+_GAMMA = _by_spread("gamma", "Gamma", 1e-3, 1e3)
 
 # Name -> (label, class of sx.lift, parameters)
 LIFTS: dict[str, tuple[str, str, tuple[Parameter, ...]]] = {
@@ -128,22 +121,12 @@ LIFTS: dict[str, tuple[str, str, tuple[Parameter, ...]]] = {
     "radial": (
         "radial basis functions",
         "RadialBasis",
-        (
-            _CENTRES,
-            Parameter(
-                "width", "Width", "log", None, low=1e-2, high=1e2, absent="by the data's spread"
-            ),
-        ),
+        (_CENTRES, _by_spread("width", "Width", 1e-2, 1e2)),
     ),
     "sigmoid": (
         "sigmoids",
         "Sigmoid",
-        (
-            _CENTRES,
-            Parameter(
-                "slope", "Slope", "log", None, low=1e-3, high=1e3, absent="by the data's spread"
-            ),
-        ),
+        (_CENTRES, _by_spread("slope", "Slope", 1e-3, 1e3)),
     ),
     "fourier": ("random cosines", "RandomFourier", (_COUNT, _GAMMA)),
     "nystrom": ("Nystrom", "Nystrom", (_COUNT, _GAMMA)),

@@ -80,9 +80,9 @@ def plane_data(X: Any, y: Any, most: int = 2) -> tuple[np.ndarray, np.ndarray, n
     X = dense(X)
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     if X.shape[1] != 2 or len(classes) > most or (most == 2 and len(classes) != 2):
-        wanted = "two classes" if most == 2 else f"at most {most} classes"
+        classes_shown = "two classes" if most == 2 else f"at most {most} classes"
         raise ValueError(
-            f"a picture needs two features and {wanted}. Got {X.shape[1]} features and "
+            f"a picture needs two features and {classes_shown}. Got {X.shape[1]} features and "
             f"{len(classes)} classes."
         )
     return X, codes, classes

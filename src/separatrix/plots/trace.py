@@ -108,10 +108,11 @@ class _Picture:
         low, high = X.min(axis=0), X.max(axis=0)
         room = 0.12 * np.where(high > low, high - low, 1.0)
         self.low, self.high = low - room, high + room
+        self.limits = (self.low[0], self.high[0]), (self.low[1], self.high[1])
         draw_points(axes, X, self.codes, class_names, s=34, linewidth=0.7, alpha=None)
-        ring = {"markerfacecolor": "none", "markeredgecolor": ACCENT, "markeredgewidth": 1.8}
+        ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": ACCENT}
         (self.ring,) = axes.plot(
-            [], [], "o", markersize=13, label="row last used", zorder=4, **ring
+            [], [], "o", markersize=13, markeredgewidth=1.8, label="row last used", zorder=4, **ring
         )
         (self.boundary,) = axes.plot([], [], color=INK, linewidth=2.0, zorder=2)
         self.street = [
@@ -202,7 +203,7 @@ class _Picture:
         """Return two points of the line b + w.x = 0 beyond the window, whatever its slope."""
         if not (np.isfinite(w).all() and np.hypot(*w[1:]) > 0.0):
             return np.empty(0), np.empty(0)
-        ends = line_ends(w[1:], w[0], tuple(zip(self.low, self.high, strict=True)))
+        ends = line_ends(w[1:], w[0], self.limits)
         return ends[:, 0], ends[:, 1]
 
     def play(self, path: Path, progress: Callable[[float], None] | None) -> None:

@@ -16,34 +16,6 @@ from dataclasses import dataclass
 
 from separatrix.report.plain import from_plain, to_plain
 
-__all__ = [
-    "Bin",
-    "Bound",
-    "Calibration",
-    "ClassCount",
-    "Command",
-    "Curve",
-    "Data",
-    "Facts",
-    "Feature",
-    "Features",
-    "Machine",
-    "MadeWith",
-    "Margins",
-    "MarginsOf",
-    "Mistake",
-    "OpenedTest",
-    "Path",
-    "PathRow",
-    "Reading",
-    "Replay",
-    "ReplayRun",
-    "Split",
-    "Support",
-    "Verdict",
-    "WitnessRow",
-]
-
 FORMAT = "separatrix-facts-1"
 
 

@@ -96,13 +96,15 @@ class Journal:
         self, name: str, work: Callable[[], tuple[dict[str, Any], dict[str, np.ndarray]]]
     ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a step gave before, or do it now and keep it."""
-        path = self.mine / f"step_{name}"
-        found = _read(path, _STEP)
-        if found is not None:
-            return found
-        header, arrays = work()
-        write_whole(path, seal(_STEP, header, arrays))
-        return header, arrays
+        found = self.kept_step(name)
+        if found is None:
+            found = work()
+            write_whole(self.mine / f"step_{name}", seal(_STEP, *found))
+        return found
+
+    def kept_step(self, name: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+        """Return what a step gave before, or None."""
+        return _read(self.mine / f"step_{name}", _STEP)
 
     def close(self) -> None:
         """The study is finished: only the openings of test sets stay."""

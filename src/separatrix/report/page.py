@@ -114,19 +114,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    engine.filters.update(
-        number=words.number,
-        percent=words.percent,
-        whole=words.whole,
-        plural=words.plural,
-        seconds=words.seconds,
-        spelled=words.spelled,
-        listed=words.listed,
-        cut=words.cut,
-        fixed=words.fixed,
-        opened=words.opened,
-        rate=words.rate,
-    )
+    engine.filters.update({name: getattr(words, name) for name in words.__all__})
     return engine
 
 

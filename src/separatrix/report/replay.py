@@ -12,18 +12,16 @@ import json
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
+from separatrix.core.machine import LinearSVM, LogisticRegression
+from separatrix.core.models import settings_of
+from separatrix.core.proving import first_tolerance
 from separatrix.data.scaling import fit_scaling
-from separatrix.errors import SeparationWarning
-from separatrix.estimators.replay import replay
+from separatrix.errors import SeparationWarning, UnfinishedWarning
 from separatrix.plots._drawing import CLASS_COLOURS
 from separatrix.plots._svg import Words
 from separatrix.plots.panels import draw_plane_panel
@@ -33,6 +31,8 @@ from separatrix.plots.player.rules import sides_of, support_of
 from separatrix.report import facts as f
 from separatrix.report.facts import Facts, Replay, ReplayRun
 from separatrix.report.words import clean, cut, number, plural, spelled
+from separatrix.solvers.linear.choose import choose
+from separatrix.solvers.linear.replay import replay_machine
 
 __all__ = [
     "draw_still",
@@ -67,31 +67,47 @@ def replay_facts(
     if columns is None:
         return None
     plane = _dense(X[rows][:, columns])
-    own = clone(machine).set_params(n_jobs=1, random_state=seed)
-    if "probability" in own.get_params():
-        own.set_params(probability=False)
+    loss = getattr(machine, "loss", "logistic")
+    settings = settings_of(machine) | {"n_jobs": 1, "random_state": seed, "device": "cpu"}
+    own: Any
+    if loss == "logistic":
+        own = LogisticRegression(**settings)
+    else:
+        own = LinearSVM(**settings | {"probability": False})
     with warnings.catch_warnings():
         # Of the study's machine it was said; this one is a picture.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UnfinishedWarning)
         warnings.simplefilter("ignore", SeparationWarning)
-        frames = list(replay(own, plane, codes[rows]))
+        runs = _runs(own, plane, codes[rows], loss)
         own.fit(plane, codes[rows])
     return f.Replay(
         features=tuple(str(names[j]) for j in columns),
         points=tuple(tuple(point) for point in plane.tolist()),
         classes=tuple(codes[rows].tolist()),
-        runs=tuple(
-            _run_facts(list(part), support_of(own, number))
-            for number, part in groupby(frames, attrgetter("machine"))
-        ),
+        runs=tuple(_run_facts(run, support_of(own, k)) for k, run in enumerate(runs)),
         weights=tuple(tuple(row) for row in np.column_stack([own.intercept_, own.coef_]).tolist()),
         errors=int(np.count_nonzero(own.predict(plane) != codes[rows])),
-        loss=getattr(own, "loss", "logistic"),
+        loss=loss,
         C=float(own.C),
         n_rows=len(codes),
         n_features=X.shape[1],
         seed=seed,
     )
+
+
+def _runs(machine: Any, X: np.ndarray, codes: np.ndarray, loss: str) -> list[list[Any]]:
+    """Return every iteration that the fit of each machine makes until it looks for a proof."""
+    _, _, problems = machine._pose(X, codes, None, loss)
+    effort = machine._effort()
+    settings = {"tol": effort.tol, "seed": effort.seed, "max_passes": effort.max_passes}
+    return [
+        list(
+            replay_machine(
+                problem, choose(problem), aim=first_tolerance(problem, effort), **settings
+            )
+        )
+        for problem in problems
+    ]
 
 
 def _sample(codes: np.ndarray, seed: int) -> np.ndarray:
@@ -137,16 +153,10 @@ def _dense(X: Any) -> np.ndarray:
 
 
 def _run_facts(frames: list[Any], support: list[int]) -> f.ReplayRun:
-    return f.ReplayRun(
-        update=tuple(frame.update for frame in frames),
-        weights=tuple(tuple(frame.weights.tolist()) for frame in frames),
-        errors=tuple(frame.errors for frame in frames),
-        margin=tuple(frame.margin for frame in frames),
-        primal=tuple(frame.primal for frame in frames),
-        dual=tuple(frame.dual for frame in frames),
-        gap=tuple(frame.gap for frame in frames),
-        support=tuple(support),
-    )
+    figures = ("update", "errors", "margin", "primal", "dual", "gap")
+    columns = {name: tuple(getattr(frame, name) for frame in frames) for name in figures}
+    weights = tuple(tuple(frame.weights.tolist()) for frame in frames)
+    return f.ReplayRun(weights=weights, support=tuple(support), **columns)
 
 
 # ---- the page

@@ -10,6 +10,7 @@ was, and ends with the same bytes, apart from times.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import time
@@ -197,13 +198,11 @@ class Study:
 
     def _machine(self) -> tuple[Any, PathTable]:
         """Choose C and fit on all training rows; both are kept until the end."""
-        kept = self.journal.mine / "machine.sx"
-        try:
-            whole = from_bytes(kept.read_bytes())
-            header, arrays = self.journal.step("path", _gone)
-            return whole.model, _path_of(header, arrays)
-        except (OSError, ModelFileError, _Gone):
-            pass
+        kept, step = self.journal.mine / "machine.sx", self.journal.kept_step("path")
+        if step is not None:
+            with contextlib.suppress(OSError, ModelFileError):
+                whole = from_bytes(kept.read_bytes(), plain=self.settings.device == "cpu")
+                return whole.model, _path_of(*step)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             machine, path = self._chosen()
@@ -265,14 +264,6 @@ class Study:
         write_whole(self.folder / "report.html", render_report(facts).encode())
         # Last of all: where it is, the study is whole.
         write_whole(self.folder / "study.json", (facts.to_json() + "\n").encode())
-
-
-class _Gone(Exception):
-    """A step was not kept."""
-
-
-def _gone() -> Any:
-    raise _Gone
 
 
 def _path_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathTable:

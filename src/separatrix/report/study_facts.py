@@ -25,7 +25,7 @@ from separatrix.report.evaluation import (
     own_margins,
 )
 from separatrix.report.replay import replay_facts
-from separatrix.report.verdict import digest, told_together, verdict_facts
+from separatrix.report.verdict import digest, joined_verdicts, verdict_facts
 from separatrix.selection.opening import TestResult
 from separatrix.selection.path_table import PathTable
 
@@ -111,7 +111,7 @@ def _verdicts(work: Study, verdicts: list[Verdict], check: bool) -> f.Verdict:
         checked = verdict.check(work.X_train, signs) if has_proof else None
         one = verdict_facts(verdict, work.parts.train, work.y, work.excerpts, checked)
         each.append(dataclasses.replace(one, name=work.names[number]))
-    return told_together(each)
+    return joined_verdicts(each)
 
 
 def _question(names: list[str], table: Table) -> str:

@@ -21,7 +21,7 @@ from separatrix.core.verdict import Verdict, Witness, separability_of
 from separatrix.report import facts as f
 from separatrix.report.evaluation import Excerpts
 
-__all__ = ["told_together", "verdict_facts", "verdict_within"]
+__all__ = ["joined_verdicts", "verdict_facts", "verdict_within"]
 
 _QUICK_ENTRIES = 3_000_000
 _SAMPLE = 4000
@@ -99,7 +99,7 @@ def _of_sample(X: Any, y: Any) -> Verdict:
     )
 
 
-# ---- what is told
+# ---- what is reported
 
 
 def verdict_facts(
@@ -131,7 +131,7 @@ def _short(number: int) -> str:
     return text if text and len(text) <= 12 else f"about 1e{round(number.bit_length() * 0.30103)}"
 
 
-def told_together(each: list[f.Verdict]) -> f.Verdict:
+def joined_verdicts(each: list[f.Verdict]) -> f.Verdict:
     """Tell the verdicts of all classes, each against all others, as one; of two there is one."""
     if len(each) == 1:
         return dataclasses.replace(each[0], name="")

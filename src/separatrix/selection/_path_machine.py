@@ -14,16 +14,12 @@ from inspect import signature
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import check_scoring
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.all_classes import Multinomial, keep_multinomial
 from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
 from separatrix.core.keeping import keep_support
+from separatrix.core.machine import Machine
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
-from separatrix.estimators._machine import Machine, with_callbacks
-from separatrix.estimators._validate import worked_on
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
@@ -64,7 +60,7 @@ class _Walked(NamedTuple):
 
 
 class PathMachine(Machine):
-    """A machine whose C is chosen by cross-validation, and which is then fitted on all the rows."""
+    """A model whose C is chosen by cross-validation, and which is then fitted on all the rows."""
 
     Cs: Any
     cv: Any
@@ -80,7 +76,10 @@ class PathMachine(Machine):
     @property
     def C(self) -> float:
         """The C chosen."""
-        check_is_fitted(self, "C_")
+        if not hasattr(self, "C_"):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(self, "C_")
         return self.C_
 
     def _check_cost(self) -> None:
@@ -100,7 +99,6 @@ class PathMachine(Machine):
     def _searched_loss(self) -> str:
         return str(getattr(self, "loss", "logistic"))
 
-    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -117,8 +115,7 @@ class PathMachine(Machine):
         `selection.path`); `progress` is called with what is done, of how much, and where.
         """
         self._check_kind()
-        with worked_on(self, X):
-            self._fit_path(_Request(X, y, sample_weight, groups, store, progress))
+        self._fit_path(_Request(X, y, sample_weight, groups, store, progress))
         return self
 
     def _fit_path(self, request: _Request) -> None:
@@ -207,6 +204,8 @@ class PathMachine(Machine):
         """Return what scores the weights of a fold's machines, if not by errors."""
         if self.scoring is None:
             return None
+        from sklearn.metrics import check_scoring
+
         scorer = check_scoring(self._one(), scoring=self.scoring)
         score = getattr(scorer, "_score_func", scorer)
         weighed = sample_weight is not None and "sample_weight" in signature(score).parameters
@@ -242,12 +241,13 @@ class PathMachine(Machine):
                 f"{type(self).__name__}: {len(short)} of the {len(found.cells)} machines of the "
                 f"path ended with a larger gap than tol={self.tol:g}: up to {gap:.3g}, which is "
                 "proved. What to do: raise max_seconds or tol.",
-                ConvergenceWarning,
+                self._unfinished,
                 stacklevel=4,
             )
 
     def _facts(self) -> list[tuple[str, str]]:
-        return [("C", self.path_.reason), *super()._facts()]
+        facts: list[tuple[str, str]] = super()._facts()  # type: ignore[misc]
+        return [("C", self.path_.reason), *facts]
 
 
 @contextmanager

@@ -7,17 +7,15 @@ at the chosen C give the slopes of the probabilities, and no further fit is need
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from separatrix.core.linear_model import Calibration
-from separatrix.estimators.linear_svm import LinearSVM, fitted_slopes
-from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.core.linear_model import Calibration, fitted_slopes
+from separatrix.core.models import settings_of
 from separatrix.problem.signed import as_matrix
 from separatrix.selection.folds import folds_of
-from separatrix.selection.linear_svm_cv import LinearSVMCV
-from separatrix.selection.logistic_regression_cv import LogisticRegressionCV
 from separatrix.selection.path import Progress, Store
 from separatrix.selection.path_table import PathTable
 
@@ -48,22 +46,36 @@ def chosen_machine(
         "device": device,
     }
     choosing: dict[str, Any] = {"cv": folds, "rule": rule, "max_seconds": max_seconds, **common}
+    kinds = _kinds(plain=device == "cpu")
     if loss == "logistic":
-        searched: Any = LogisticRegressionCV(Cs, **choosing)
+        searched: Any = kinds.LogisticRegressionCV(Cs, **choosing)
     else:
-        searched = LinearSVMCV(Cs, loss=loss, **choosing)
+        searched = kinds.LinearSVMCV(Cs, loss=loss, **choosing)
     searched.fit(X, y, store=store, progress=progress)
     C, path = searched.C_, searched.path_
     if loss == "logistic":
-        machine: Any = LogisticRegression(C, **common)
+        machine: Any = kinds.LogisticRegression(C, **common)
     else:
-        machine = LinearSVM(C, loss=loss, probability=True, **common)
+        machine = kinds.LinearSVM(C, loss=loss, probability=True, **common)
         machine._calibration = _calibration(X, y, C, folds, seed, store)
-    own = {*searched.get_params(deep=False), "C_", "path_"}
+    own = {*settings_of(searched), "C_", "path_"}
     for name, value in vars(searched).items():
         if name not in own:
             setattr(machine, name, value)
     return machine, path
+
+
+def _kinds(plain: bool) -> Any:
+    """Return the classes to use: those of `core`, or the estimators where a device is needed."""
+    if not plain:
+        import separatrix
+
+        return separatrix
+    from separatrix.core.machine import LinearSVM, LogisticRegression
+    from separatrix.selection.plain_path import LinearSVMCV, LogisticRegressionCV
+
+    classes = LinearSVM, LogisticRegression, LinearSVMCV, LogisticRegressionCV
+    return SimpleNamespace(**{kind.__name__: kind for kind in classes})
 
 
 def _calibration(

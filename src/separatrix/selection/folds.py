@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from separatrix.errors import DataError
 
@@ -93,25 +92,46 @@ def _stratified(
     used = weights > 0.0
     counts = np.bincount(codes[used], minlength=len(classes))
     _refuse_more_folds_than_rows(k, counts, classes)
-    splitter: Any = StratifiedKFold
     # With groups no row may train while its group is held out: that fold is refused later.
     only = used & (counts[codes] == 1) if groups is None else np.zeros(len(codes), dtype=bool)
     rows, always = np.flatnonzero(used & ~only), np.flatnonzero(only)
-    grouped = None
-    if groups is not None:
-        from sklearn.model_selection import StratifiedGroupKFold
+    if groups is None:
+        held_out = _fold_numbers(k, codes[rows], seed)
+        pairs = [(np.flatnonzero(held_out != f), np.flatnonzero(held_out == f)) for f in range(k)]
+    else:
+        pairs = _grouped(k, codes[rows], _as_groups(groups, len(codes))[rows], seed)
+    return ((np.append(rows[train], always), rows[held]) for train, held in pairs)
 
-        splitter, grouped = StratifiedGroupKFold, _as_groups(groups, len(codes))[rows]
-        if len(np.unique(grouped)) < k:
-            raise DataError(
-                f"cv={k} folds need {k} groups, and there are {len(np.unique(grouped))}. "
-                "Use fewer folds."
-            )
-    found = splitter(n_splits=k, shuffle=seed is not None, random_state=seed)
+
+def _fold_numbers(k: int, codes: np.ndarray, seed: int | None) -> np.ndarray:
+    """Return the fold in which each row judges, as scikit-learn's `StratifiedKFold` deals them."""
+    classes, first = np.unique(codes, return_index=True)
+    dealt = np.repeat(np.arange(len(classes)), np.bincount(codes)[codes[np.sort(first)]])
+    dice = None if seed is None else np.random.RandomState(seed)
+    numbers = np.empty(len(codes), dtype=np.int64)
+    for place, row in enumerate(np.sort(first)):
+        share = [np.count_nonzero(dealt[fold::k] == place) for fold in range(k)]
+        own = np.repeat(np.arange(k), share)
+        if dice is not None:
+            dice.shuffle(own)
+        numbers[codes == codes[row]] = own
+    return numbers
+
+
+def _grouped(
+    k: int, codes: np.ndarray, groups: np.ndarray, seed: int | None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    if len(np.unique(groups)) < k:
+        raise DataError(
+            f"cv={k} folds need {k} groups, and there are {len(np.unique(groups))}. "
+            "Use fewer folds."
+        )
+    found = StratifiedGroupKFold(n_splits=k, shuffle=seed is not None, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # `_warn_of_few_rows` names the classes
-        pairs = list(found.split(np.zeros(len(rows)), codes[rows], grouped))
-    return ((np.append(rows[train], always), rows[held]) for train, held in pairs)
+        return list(found.split(np.zeros(len(codes)), codes, groups))
 
 
 def _refuse_more_folds_than_rows(k: int, counts: np.ndarray, classes: np.ndarray) -> None:

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
-from separatrix.core import models
-from separatrix.core.checks import one_of
-from separatrix.estimators._machine import Machine
+from typing import Any, Self
+
+from separatrix.estimators._machine import Machine, with_callbacks
+from separatrix.estimators._validate import worked_on
 from separatrix.estimators.linear_svm import LinearSVM
+from separatrix.selection import plain_path
 from separatrix.selection._path_machine import PathMachine
+from separatrix.selection.path import Progress, Store
 
-__all__ = ["LinearSVMCV"]
+__all__ = ["LinearSVMCV", "PathEstimator"]
 
 
-class LinearSVMCV(PathMachine, models.LinearSVMCV):
+class PathEstimator(PathMachine, Machine):
+    """What the estimators add: callbacks, and data on a device."""
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        store: Store | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Choose C over the folds, fit on all the rows, and prove how close to the best that is.
+
+        `store` keeps finished models, so that an interrupted fit can be resumed (see
+        `selection.path`); `progress` is called with what is done, of how much, and where.
+        """
+        with worked_on(self, X):
+            return super().fit(X, y, sample_weight, groups, store=store, progress=progress)
+
+
+class LinearSVMCV(PathEstimator, plain_path.LinearSVMCV):
     """The hyperplane of largest margin with the C that misjudges fewest held-out rows.
 
     Every C is tried on every fold, each machine started where its neighbour ended and proved as
@@ -60,9 +86,6 @@ class LinearSVMCV(PathMachine, models.LinearSVMCV):
     >>> machine.C_, float(machine.path_["validation_error"].min().round(4)), machine.gap_ <= 1e-4
     (0.1, 0.03, True)
     """
-
-    def _check_kind(self) -> None:
-        one_of("loss", self.loss, ("hinge", "squared_hinge"))
 
     def _one(self) -> Machine:
         return LinearSVM(loss=self.loss)

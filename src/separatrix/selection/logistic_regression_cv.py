@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from separatrix.core import models
-from separatrix.core.checks import one_of
 from separatrix.estimators._machine import Machine
 from separatrix.estimators.logistic_regression import LogisticRegression
-from separatrix.selection._path_machine import PathMachine
+from separatrix.selection import plain_path
+from separatrix.selection.linear_svm_cv import PathEstimator
 
 __all__ = ["LogisticRegressionCV"]
 
 
-class LogisticRegressionCV(PathMachine, models.LogisticRegressionCV):
+class LogisticRegressionCV(PathEstimator, plain_path.LogisticRegressionCV):
     """Class probabilities from a hyperplane, with the C that misjudges fewest held-out rows.
 
     Every C is tried on every fold, each machine started where its neighbour ended and proved as
@@ -46,9 +45,6 @@ class LogisticRegressionCV(PathMachine, models.LogisticRegressionCV):
     >>> round(machine.C_, 2), machine.predict_proba(X[70:71]).round(2).tolist()
     (31.62, [[0.47, 0.53]])
     """
-
-    def _check_kind(self) -> None:
-        one_of("multi_class", self.multi_class, ("ovr", "multinomial"))
 
     def _one(self) -> Machine:
         return LogisticRegression(multi_class=self.multi_class)

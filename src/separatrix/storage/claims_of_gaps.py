@@ -376,7 +376,7 @@ def _adopted_kernel(model: Any, proof: Any, gaps: Any, data: TrainingRows) -> An
     """Return a model of the same parameters that holds what a fit with this proof keeps."""
     again = fresh(model)
     again.classes_, again.kernel_ = data.classes, model.kernel_
-    run = {"status": Status.OPTIMAL, "updates": 0, "rounds": 0}
+    run = {"status": Status.OPTIMAL, "updates": 0, "passes": 0}
     if isinstance(proof, KernelMulticlassGap):
         from separatrix.core.kernel_direct import keep_direct
 

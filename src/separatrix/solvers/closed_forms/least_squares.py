@@ -170,11 +170,11 @@ def _by_cholesky(unit: FloatArray, B: FloatArray, penalty: FloatArray) -> FloatA
     return np.asarray(V)
 
 
-def well_factored(gram: FloatArray) -> FloatArray | None:
-    """Return Cholesky's factor; None where too few digits would be left to refine."""
+def well_factored(gram: FloatArray, least: float = WELL_CONDITIONED) -> FloatArray | None:
+    """Return Cholesky's factor; None where the reciprocal condition is not above `least`."""
     size = float(np.abs(gram).sum(axis=0).max())
     factor, failed = lapack.dpotrf(gram, lower=1)
-    if failed or not lapack.dpocon(factor, size, uplo="L")[0] > WELL_CONDITIONED:
+    if failed or not lapack.dpocon(factor, size, uplo="L")[0] > least:
         return None
     return np.asarray(factor)
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as sl
-from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from separatrix.errors import DataError
 from separatrix.problem.centred import WithinRows
 from separatrix.problem.signed import FloatArray
+from separatrix.solvers.closed_forms.least_squares import well_factored
 
 __all__ = ["FORMED", "Division", "divide_by_covariance", "ledoit_wolf"]
 
@@ -73,9 +73,8 @@ def _plain(A: WithinRows, M: FloatArray) -> Division | None:
 
 
 def _by_cholesky(C: FloatArray, M: FloatArray) -> FloatArray | None:
-    size = float(np.abs(C).sum(axis=0).max())
-    factor, failed = lapack.dpotrf(C, lower=1)
-    if failed or not lapack.dpocon(factor, size, uplo="L")[0] > _SINGULAR:
+    factor = well_factored(C, _SINGULAR)
+    if factor is None:
         return None
     Z = sl.cho_solve((factor, True), M, check_finite=False)
     return np.asarray(Z + sl.cho_solve((factor, True), M - C @ Z, check_finite=False))

@@ -20,7 +20,7 @@ import numpy as np
 from separatrix._device import free_bytes, product_precision, rows_on, torch_module
 from separatrix.errors import DeviceError
 from separatrix.problem.kernels import Kernel
-from separatrix.solvers.kernels.kernel_rows import Span
+from separatrix.solvers.kernels.kernel_rows import Recent, Span
 from separatrix.solvers.kernels.kernel_sources import LARGEST, LARGEST_EXPONENT, LEAST
 
 __all__ = ["KERNELS_ON_DEVICE", "DeviceKernelRows", "device_kernel_rows", "device_kernel_scores"]
@@ -91,10 +91,7 @@ class DeviceKernelRows:
         self.capacity = max(2, min(n, cache_bytes // (size * max(1, n))))
         self.store = torch.empty((self.capacity, n), dtype=rows.dtype, device=self.device)
         self._kernel, self._rows, self._squares = kernel, rows, squares.to(rows.dtype)
-        self._slot_of = np.full(n, -1, dtype=np.int64)
-        self._row_in = np.full(self.capacity, -1, dtype=np.int64)
-        self._used_at = np.zeros(self.capacity, dtype=np.int64)
-        self._clock = 0
+        self._recent = Recent(n, self.capacity)
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         """Return the values between the given rows, on the processor."""
@@ -104,25 +101,7 @@ class DeviceKernelRows:
 
     def fetch(self, rows: np.ndarray) -> np.ndarray:
         """Return where the rows stand in `store`, after computing those that are missing."""
-        assert len(rows) <= self.capacity
-        self._clock += 1
-        known = self._slot_of[rows] >= 0
-        self._used_at[self._slot_of[rows[known]]] = self._clock
-        missing = rows[~known]
-        if len(missing):
-            slots = self._free_slots(len(missing))
-            self._row_in[slots], self._slot_of[missing] = missing, slots
-            self._used_at[slots] = self._clock
-            self._fill(missing, slots)
-        return self._slot_of[rows]
-
-    def _free_slots(self, count: int) -> np.ndarray:
-        """Return the slots least recently used, and forget what they hold."""
-        order = np.argpartition(self._used_at, count - 1) if count < self.capacity else None
-        slots = np.arange(self.capacity) if order is None else np.sort(order[:count])
-        held = self._row_in[slots]
-        self._slot_of[held[held >= 0]] = -1
-        return slots
+        return self._recent.fetch(rows, self._fill)
 
     def _fill(self, rows: np.ndarray, slots: np.ndarray) -> None:
         n = len(self.diagonal)

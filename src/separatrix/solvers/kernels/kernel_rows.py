@@ -93,6 +93,39 @@ class WholeRows:
                 pass
 
 
+class Recent:
+    """Which rows a store of some capacity holds: those used last."""
+
+    def __init__(self, n: int, capacity: int) -> None:
+        self.slots = np.full(n, -1, dtype=np.int64)  # where each row stands; -1: nowhere
+        self._row_in = np.full(capacity, -1, dtype=np.int64)
+        self._used_at = np.zeros(capacity, dtype=np.int64)
+        self._clock = 0
+
+    def fetch(self, rows: np.ndarray, fill: Callable[[np.ndarray, np.ndarray], None]) -> np.ndarray:
+        """Return the slots of the rows, after `fill` has computed the missing ones in theirs."""
+        assert len(rows) <= len(self._row_in)
+        self._clock += 1
+        known = self.slots[rows] >= 0
+        self._used_at[self.slots[rows[known]]] = self._clock
+        missing = rows[~known]
+        if len(missing):
+            slots = self._free_slots(len(missing))
+            self._row_in[slots], self.slots[missing] = missing, slots
+            self._used_at[slots] = self._clock
+            fill(missing, slots)
+        return self.slots[rows]
+
+    def _free_slots(self, count: int) -> np.ndarray:
+        """Return the slots least recently used, and forget what they hold."""
+        capacity = len(self._row_in)
+        order = np.argpartition(self._used_at, count - 1) if count < capacity else None
+        slots = np.arange(capacity) if order is None else np.sort(order[:count])
+        held = self._row_in[slots]
+        self.slots[held[held >= 0]] = -1
+        return slots
+
+
 class CachedRows(WholeRows):
     """The rows used last; others are computed when they are needed."""
 
@@ -110,37 +143,21 @@ class CachedRows(WholeRows):
         self.diagonal = diagonal
         self.computed = 0
         self._source, self._pool = source, pool
-        self.slots = np.full(n, -1, dtype=np.int64)
-        self._row_in = np.full(self.capacity, -1, dtype=np.int64)
-        self._used_at = np.zeros(self.capacity, dtype=np.int64)
-        self._clock = 0
+        self._recent = Recent(n, self.capacity)
+        self.slots = self._recent.slots
 
     def fetch(self, rows: np.ndarray) -> np.ndarray:
         """Return where the rows stand in `store`, after computing those that are missing."""
-        assert len(rows) <= self.capacity
-        self._clock += 1
-        missing = rows[self.slots[rows] < 0]
-        self._used_at[self.slots[rows[self.slots[rows] >= 0]]] = self._clock
-        if len(missing):
-            slots = self._free_slots(len(missing))
-            self._row_in[slots], self.slots[missing] = missing, slots
-            self._used_at[slots] = self._clock
-            n = self.store.shape[1]
-            self._each(
-                lambda part: self._source.fill(missing, part[0], part[1], slots, self.store),
-                stretches([(0, n, 0)], _STRETCH),
-                len(missing) * n,
-            )
-            self.computed += len(missing) * n
-        return self.slots[rows]
+        return self._recent.fetch(rows, self._fill)
 
-    def _free_slots(self, count: int) -> np.ndarray:
-        """Return the slots least recently used, and forget what they hold."""
-        order = np.argpartition(self._used_at, count - 1) if count < self.capacity else None
-        slots = np.arange(self.capacity) if order is None else np.sort(order[:count])
-        held = self._row_in[slots]
-        self.slots[held[held >= 0]] = -1
-        return slots
+    def _fill(self, rows: np.ndarray, slots: np.ndarray) -> None:
+        n = self.store.shape[1]
+        self._each(
+            lambda part: self._source.fill(rows, part[0], part[1], slots, self.store),
+            stretches([(0, n, 0)], _STRETCH),
+            len(rows) * n,
+        )
+        self.computed += len(rows) * n
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         """Return the values between the given rows: from the cache where they are there."""

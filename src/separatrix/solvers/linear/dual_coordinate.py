@@ -70,7 +70,7 @@ from separatrix.solvers.linear.dual_claims import (
 from separatrix.solvers.linear.primal_point import dual_value, inner
 from separatrix.solvers.linear.subspace import HISTORY, accelerate
 from separatrix.solvers.running import row_order
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, advanced
 
 _CHECK_EVERY = 5  # updates; more often, and rows come back too early to be left out
 _REFRESH_EVERY = 20  # checks, after which w is computed from alpha afresh
@@ -212,15 +212,13 @@ def _transferred(alpha: np.ndarray, problem: MachineProblem) -> np.ndarray:
 
 def advance(state: MachineState, budget: int) -> Status | None:
     """Make at most `budget` passes."""
-    run: Run = state.memory
-    for made in range(budget + 1):
-        if state.gap <= state.tol:
-            return Status.OPTIMAL
-        if state.passes >= run.max_passes:
-            return Status.BUDGET
-        if made < budget:
-            _iterate(state)
-    return None
+    return advanced(state, budget, _verdict, _iterate)
+
+
+def _verdict(state: MachineState) -> Status | None:
+    if state.gap <= state.tol:
+        return Status.OPTIMAL
+    return Status.BUDGET if state.passes >= state.memory.max_passes else None
 
 
 def _iterate(state: MachineState) -> None:

@@ -34,7 +34,7 @@ from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.linear.dual_polish import fitted_alphas
 from separatrix.solvers.linear.predictor_corrector import Run, centred_run, hard_run, step
 from separatrix.solvers.linear.scaled_rows import plain_rows, scaled_rows
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, advanced
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["advance", "iterate", "start"]
@@ -78,6 +78,8 @@ def start(
         claims.begin(w, alpha)
         if state.gap <= tol or not len(claims.used):
             return state
+        if problem.is_hard and on_device(problem.X):
+            return state  # no steps are made there: nothing is claimed, and nothing proved
         rows, pairs, quadratic = claims.laid_out()
         begin = hard_run if problem.is_hard else centred_run
         state.memory.run = begin(rows, pairs, quadratic, problem.rows.fit_intercept)
@@ -101,12 +103,7 @@ def _claims_of(state: MachineState) -> Any:
 def advance(state: MachineState, budget: int) -> Status | None:
     """Make at most `budget` iterations."""
     with np.errstate(all="ignore"), one_thread():
-        for _ in range(budget):
-            status = _verdict(state)
-            if status is not None:
-                return status
-            _iterate(state)
-        return _verdict(state)
+        return advanced(state, budget, _verdict, _iterate)
 
 
 def _verdict(state: MachineState) -> Status | None:

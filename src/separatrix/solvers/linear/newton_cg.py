@@ -16,6 +16,7 @@ With ridge r = 0 the gap is an estimate and no proof: see `newton`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from separatrix.solvers.linear import smooth
 from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.running.drive import Status
 
-__all__ = ["advance", "start"]
+__all__ = ["advance", "conjugate_gradients", "start"]
 
 # The system is solved until its residual is this share of the gradient; far from the optimum, with
 # a gap beyond _FAR, a rougher step serves as well.
@@ -103,7 +104,7 @@ def step(state: MachineState) -> None:
     system: System = point.own
     in_bias, in_w = smooth.gradient(state)
     right = system.tilt * (in_bias / system.weight) + system.centre * in_bias - in_w
-    solution, gains, residual = conjugate_gradients(state, right)
+    solution, gains, residual = solved(state, right)
     lift = -(in_bias + float(system.tilt @ solution)) / system.weight
     direction = np.concatenate([[lift - float(system.centre @ solution)], solution])
     gains += lift
@@ -114,37 +115,59 @@ def step(state: MachineState) -> None:
     smooth.move(state, direction, gains, u_ahead)
 
 
-def conjugate_gradients(
-    state: MachineState, right: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def solved(state: MachineState, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Solve the system roughly; return the solution, its scores (centred) and the residual."""
     problem, point = state.problem, state.memory
     tilt, scale, weight, centre, _ = point.own
-    solution, gains = np.zeros_like(right), np.zeros(problem.X.shape[0])
-    products = np.empty_like(gains)
-    residual = right.copy()
-    scaled = residual / scale
-    towards = scaled.copy()
-    size = first = float(residual @ scaled)
-    target = _ROUGH_SHARE if state.gap > _FAR else _SHARE
-    for _ in range(_ROUNDS):
-        if not size > target**2 * first:
-            break
+    gains, products = np.zeros(problem.X.shape[0]), np.empty(problem.X.shape[0])
+
+    def times(towards: np.ndarray) -> np.ndarray:
         offset = float(centre @ towards)
         bent, pushes = curved(point.base, point.curvatures, towards, offset, products)
         state.passes += 1.0
         bent += problem.ridge * towards - tilt * (pushes / weight) - centre * pushes
+        return bent
+
+    def taken(share: float) -> None:
+        np.add(gains, share * products, out=gains)
+
+    target = _ROUGH_SHARE if state.gap > _FAR else _SHARE
+    found = conjugate_gradients(times, right, scale, target, problem.ridge, taken)
+    return found[0], gains, found[1]
+
+
+def conjugate_gradients(
+    times: Callable[[np.ndarray], np.ndarray],
+    right: np.ndarray,
+    scale: np.ndarray,
+    target: float,
+    ridge: float,
+    taken: Callable[[float], None] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve times(x) = right until the residual has fallen to the share `target`; return it too.
+
+    The system is scaled by `scale`. `taken` hears what share of the last product a round takes.
+    """
+    solution, residual = np.zeros_like(right), right.copy()
+    scaled = residual / scale
+    towards = scaled.copy()
+    size = first = float(residual @ scaled)
+    for _ in range(_ROUNDS):
+        if not size > target**2 * first:
+            break
+        bent = times(towards)
         length = float(towards @ bent)
         # What the ridge alone gives is missed only where rounding has taken over.
-        if not length > 0.5 * problem.ridge * float(towards @ towards):
+        if not length > 0.5 * ridge * float(towards @ towards):
             break
         share = size / length
         solution += share * towards
-        gains += share * products
+        if taken is not None:
+            taken(share)
         residual -= share * bent
         np.divide(residual, scale, out=scaled)
         following = float(residual @ scaled)
         towards *= following / size
         towards += scaled
         size = following
-    return solution, gains, residual
+    return solution, residual

@@ -30,7 +30,7 @@ from separatrix._compiled import compiled
 from separatrix.problem.rows import rows_of
 from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
 
-__all__ = ["ScaledRows", "plain_rows", "scaled_rows"]
+__all__ = ["ScaledRows", "plain_rows", "powers_of_two", "scaled_rows"]
 
 _BLOCK = 1024
 # Sparse columns are centred where their mean is so many times their spread.
@@ -169,7 +169,7 @@ def scaled_rows(problem: SignedProblem, centre: bool) -> ScaledRows:
     if sp.issparse(X):
         return _sparse_scaled(plain, X, mean)
     _dense_squares(plain.base.values, mean, spread)
-    return replace(plain, mean=mean, scale=_powers_of_two(np.sqrt(spread / n)))
+    return replace(plain, mean=mean, scale=powers_of_two(np.sqrt(spread / n)))
 
 
 def _sparse_scaled(plain: ScaledRows, X: Matrix, mean: FloatArray) -> ScaledRows:
@@ -182,10 +182,10 @@ def _sparse_scaled(plain: ScaledRows, X: Matrix, mean: FloatArray) -> ScaledRows
     if mean.any():
         base = base._replace(values=X.data - mean[X.indices])
     _sparse_squares(base.values, base.indices, np.zeros(d), spread)
-    return replace(plain, base=base, mean=mean, scale=_powers_of_two(np.sqrt(spread / n)))
+    return replace(plain, base=base, mean=mean, scale=powers_of_two(np.sqrt(spread / n)))
 
 
-def _powers_of_two(spread: FloatArray) -> FloatArray:
+def powers_of_two(spread: FloatArray) -> FloatArray:
     """Round to powers of two, so that scaling rounds nothing; empty columns get 1."""
     usable = (spread > 0.0) & np.isfinite(spread)
     exponents = np.frexp(np.where(usable, spread, 0.5))[1]

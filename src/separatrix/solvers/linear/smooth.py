@@ -33,7 +33,7 @@ from separatrix.solvers.linear.row_terms import (
     shares_ahead,
     write_alpha,
 )
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, advanced
 
 __all__ = ["Point", "begin", "claim", "go", "move", "outcome", "scales"]
 
@@ -291,14 +291,14 @@ def outcome(state: MachineState) -> Status | None:
 
 def go(state: MachineState, budget: int, step: Any) -> Status | None:
     """Make at most `budget` steps."""
-    made = 0
+
+    def iterate(state: MachineState) -> None:
+        step(state)
+        if state.memory.stalled >= _PATIENCE and state.gap > state.tol:
+            polish(state)
+
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        while (status := outcome(state)) is None and made < budget:
-            step(state)
-            made += 1
-            if state.memory.stalled >= _PATIENCE and state.gap > state.tol:
-                polish(state)
-    return status
+        return advanced(state, budget, outcome, iterate)
 
 
 # ---- dual bounds for the smooth models: alpha made feasible, valued, and kept where it is better

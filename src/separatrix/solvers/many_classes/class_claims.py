@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from separatrix._compiled import compiled
 from separatrix.problem.crammer_singer import DirectProblem, KernelDirect
 from separatrix.solvers.many_classes.class_pass import WEIGHT, all_scores, total_loss, total_of
-from separatrix.solvers.running.drive import relative_gap
+from separatrix.solvers.running.drive import Status, relative_gap
 
 __all__ = [
     "DirectState", "all_at_home", "exactly_feasible", "on_this_face", "take_dual", "take_primal",
@@ -68,6 +68,12 @@ class DirectState:
     def gap(self) -> float:
         """(primal - dual) / primal: 1 at the start, 0 at the optimum."""
         return relative_gap(self.primal, self.dual)
+
+    def verdict(self) -> Status | None:
+        """Return why the run is over, if it is."""
+        if self.gap <= self.tol:
+            return Status.OPTIMAL
+        return Status.BUDGET if self.passes >= self.max_passes else None
 
 
 def all_at_home(problem: DirectProblem | KernelDirect) -> np.ndarray:

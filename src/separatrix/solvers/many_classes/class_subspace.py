@@ -59,7 +59,7 @@ def span_of(past_W, used, slot, last, W, products):  # type: ignore[no-untyped-d
 
 
 @compiled
-def hold_back(base, codes, masses, x, v):  # type: ignore[no-untyped-def]
+def hold_back(base, masses, x, v):  # type: ignore[no-untyped-def]
     """Make x point into the simplex of every row, v along with it; return when a row meets its end.
 
     A class without mass gives none: what it would have given comes from the row's other classes.

@@ -49,7 +49,7 @@ from separatrix.solvers.many_classes.class_subspace import (
     search,
     span_of,
 )
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, advanced
 
 _CHECK_EVERY = 5
 _EARLY_CHECKS = (1, 2, 3)
@@ -87,14 +87,7 @@ def start(
 
 def advance(state: DirectState, budget: int) -> Status | None:
     """Make at most `budget` passes."""
-    for made in range(budget + 1):
-        if state.gap <= state.tol:
-            return Status.OPTIMAL
-        if state.passes >= state.max_passes:
-            return Status.BUDGET
-        if made < budget:
-            _iterate(state)
-    return None
+    return advanced(state, budget, DirectState.verdict, _iterate)
 
 
 def _iterate(state: DirectState) -> None:
@@ -162,7 +155,7 @@ def _accelerate(state: DirectState, slot: int) -> None:
     x, v = np.empty_like(memory.masses), np.empty_like(memory.W)
     combine(memory.past_masses, t, x.ravel())
     combine(memory.past_W, t, v.ravel())
-    meets = hold_back(setup.base, problem.codes, memory.masses, x, v)
+    meets = hold_back(setup.base, memory.masses, x, v)
     early = np.flatnonzero(meets < 1.0)
     order = early[np.argsort(meets[early], kind="stable")]
     numbers[VALUE] += search(setup, problem.codes, memory, bias, weight, x, v, meets, order)

@@ -29,7 +29,7 @@ from separatrix.solvers.many_classes.class_claims import (
     on_this_face,
     rebalance,
 )
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, advanced
 
 __all__ = ["advance", "start", "suits"]
 
@@ -113,22 +113,19 @@ def start(
 
 def advance(state: DirectState, budget: int) -> Status | None:
     """Make at most `budget` iterations."""
-    for made in range(budget + 1):
-        if state.gap <= state.tol:
-            return Status.OPTIMAL
-        if state.passes >= state.max_passes:
-            return Status.BUDGET
-        if state.updates >= _STALLED:
-            return Status.UNPROVED
-        if made < budget:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                if not _iterate(state.memory):
-                    state.updates = _STALLED
-                else:
-                    state.updates += 1
-                _claim(state)
-            state.passes += 1.0
-    return None
+    return advanced(state, budget, _verdict, _update)
+
+
+def _verdict(state: DirectState) -> Status | None:
+    status = state.verdict()
+    return Status.UNPROVED if status is None and state.updates >= _STALLED else status
+
+
+def _update(state: DirectState) -> None:
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        state.updates = state.updates + 1 if _iterate(state.memory) else _STALLED
+        _claim(state)
+    state.passes += 1.0
 
 
 def _iterate(it: Interior) -> bool:

@@ -28,7 +28,7 @@ from separatrix.solvers.many_classes.softmax_system import (
     is_small,
     most_columns,
 )
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, advanced
 
 __all__ = ["advance", "start"]
 
@@ -157,11 +157,7 @@ def start(
 @np.errstate(all="ignore")
 def advance(state: MultinomialState, budget: int) -> Status | None:
     """Make at most `budget` updates."""
-    for _ in range(budget):
-        if (status := _ended(state)) is not None:
-            return status
-        _step(state)
-    return _ended(state)
+    return advanced(state, budget, _ended, _step)
 
 
 def _ended(state: MultinomialState) -> Status | None:

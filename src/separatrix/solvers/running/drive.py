@@ -205,6 +205,21 @@ class Frame:
     rival: int = -1
 
 
+def advanced(
+    state: Any,
+    budget: int,
+    verdict: Callable[[Any], Status | None],
+    iterate: Callable[[Any], None],
+) -> Status | None:
+    """Make at most `budget` iterations, until the verdict says that the run is over."""
+    for made in range(budget + 1):
+        status = verdict(state)
+        if status is not None or made == budget:
+            return status
+        iterate(state)
+    return None
+
+
 def solve(
     method: Any,
     problem: Problem,

@@ -123,7 +123,7 @@ def minimise(rows: np.ndarray, w: np.ndarray | None = None, iterations: int = 10
 def _newton(rows: np.ndarray, w: np.ndarray, margins: np.ndarray, iterations: int) -> Minimum:
     best, stalled, gram = np.inf, 0, _Gram(rows)
     for done in range(iterations):
-        if _is_separated(rows, w, margins):
+        if _is_separated(w, margins):
             return Minimum(w, margins, np.zeros(len(rows)), True, done)
         slack = 1.0 - margins
         active = slack > 0.0
@@ -142,6 +142,6 @@ def _newton(rows: np.ndarray, w: np.ndarray, margins: np.ndarray, iterations: in
     return Minimum(w, margins, np.maximum(0.0, 1.0 - margins), False, done + 1)
 
 
-def _is_separated(rows: np.ndarray, w: np.ndarray, margins: np.ndarray) -> bool:
+def _is_separated(w: np.ndarray, margins: np.ndarray) -> bool:
     low = margins.min()
     return bool(low > 0.0 and low > SEPARATED_BY * min(1.0, np.abs(w).max()))

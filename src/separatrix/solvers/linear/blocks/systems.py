@@ -23,10 +23,11 @@ from separatrix.solvers.linear.newton import (
     coordinates_of,
     solved_direction,
 )
+from separatrix.solvers.linear.newton_cg import conjugate_gradients
 
 __all__ = ["Measured", "RoundsSystem", "system_for"]
 
-_SHARE, _ROUNDS, _OF_DIAGONAL = 0.15, 250, 0.2
+_SHARE, _OF_DIAGONAL = 0.15, 0.2
 _NARROW, _MODEST = 60, 2_000
 _PRODUCT, _ENTRY = 2.5e-10, 3e-9
 
@@ -94,7 +95,7 @@ class ExactSystem(System):
         """Return Newton's step [b, w]."""
         posed, matrix = self.posed, np.array(at.more)
         if posed.intercept and not posed.bias_penalty > 0.0:
-            matrix[0, 0] += _least_weight(at, posed)
+            matrix[0, 0] += _least_weight(at)
         penalties = Penalties(1.0, posed.bias_penalty, posed.intercept)
         return solved_direction(self.columns, matrix, self.slopes(at), at.w, penalties)[0]
 
@@ -114,43 +115,23 @@ class RoundsSystem(System):
         tilt, squares = at.more
         weight = np.inf
         if self.posed.intercept:
-            weight = self.posed.bias_penalty + float(at.sums[BEND]) + _least_weight(at, self.posed)
+            weight = self.posed.bias_penalty + float(at.sums[BEND]) + _least_weight(at)
         scale = 1.0 + _OF_DIAGONAL * np.maximum(squares - tilt**2 / weight, 0.0)
         in_bias, in_w = self.slopes(at)
         right = tilt * (in_bias / weight) - in_w
-        solution = self._rounds(at, right, tilt, weight, scale)
+
+        def times(towards: np.ndarray) -> np.ndarray:
+            arguments = self.posed, at.w, (at.width, at.band), towards
+            bent, pushes = self.reduce(passes.curved, *arguments)
+            self.passes += 1.0
+            return np.asarray(bent + towards - tilt * (pushes / weight))
+
+        solution, _ = conjugate_gradients(times, right, scale, _SHARE, 1.0)
         lift = -(in_bias + float(tilt @ solution)) / weight if self.posed.intercept else 0.0
         return np.concatenate([[lift], solution])
 
-    def _rounds(
-        self, at: Measured, right: np.ndarray, tilt: np.ndarray, weight: float, scale: np.ndarray
-    ) -> np.ndarray:
-        solution, residual = np.zeros_like(right), right.copy()
-        scaled = residual / scale
-        towards = scaled.copy()
-        size = first = float(residual @ scaled)
-        for _ in range(_ROUNDS):
-            if not size > _SHARE**2 * first:
-                break
-            bent, pushes = self.reduce(
-                passes.curved, self.posed, at.w, (at.width, at.band), towards
-            )
-            self.passes += 1.0
-            bent = bent + towards - tilt * (pushes / weight)
-            length = float(towards @ bent)
-            if not length > 0.5 * float(towards @ towards):
-                break
-            share = size / length
-            solution += share * towards
-            residual -= share * bent
-            np.divide(residual, scale, out=scaled)
-            following = float(residual @ scaled)
-            towards = scaled + (following / size) * towards
-            size = following
-        return solution
 
-
-def _least_weight(at: Measured, posed: Posed) -> float:
+def _least_weight(at: Measured) -> float:
     """Return a curvature for b where there is next to none: then only a step search is left."""
     if at.sums[BEND] > 0.0:
         return 0.0

@@ -36,8 +36,8 @@ Claim = tuple[np.ndarray, np.ndarray, tuple[float, float], bool]
 def claimed(state: MachineState) -> Claim:
     """Return [b, w], alpha, the interval of best biases, and whether the faces are settled."""
     w = state.w
-    if state.primal == 0.0 or not state.dual >= 0.0:
-        # Nothing was to be done; or alpha = 0 is the best known, always feasible.
+    if not (0.0 < state.primal < np.inf and state.dual >= 0.0):
+        # Nothing was to be done, or nothing found; alpha = 0 is always feasible.
         return w, state.alpha, (float(w[0]), float(w[0])), True
     if state.problem.loss == HINGE:
         claims: HingeClaims = state.memory.claims

@@ -44,7 +44,7 @@ from separatrix.solvers.linear.device.point import (
     refresh,
 )
 from separatrix.solvers.linear.device.scaled import DOUBLE, ROUGH, SINGLE, Scaled, solved
-from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.drive import Status, advanced
 
 if TYPE_CHECKING:
     from separatrix.solvers.linear.device.point import Point
@@ -211,17 +211,20 @@ def advance(state: MachineState, budget: int) -> Status | None:
     """Make at most `budget` updates."""
     if state.memory is None:
         return Status.OPTIMAL
+    state.memory[0].tol = state.tol
+    return advanced(state, budget, _verdict, _iterate)
+
+
+def _verdict(state: MachineState) -> Status | None:
     point, max_passes = state.memory
-    point.tol = state.tol
-    for made in range(budget + 1):
-        if bool(point.is_done.all()):
-            return Status.OPTIMAL if state.gap <= state.tol else Status.UNPROVED
-        if point.passes >= max_passes:
-            return Status.BUDGET
-        if made < budget:
-            update(point)
-            _report(state)
-    return None
+    if bool(point.is_done.all()):
+        return Status.OPTIMAL if state.gap <= state.tol else Status.UNPROVED
+    return Status.BUDGET if point.passes >= max_passes else None
+
+
+def _iterate(state: MachineState) -> None:
+    update(state.memory[0])
+    _report(state)
 
 
 def _report(state: MachineState) -> None:

@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from separatrix._device import product_precision, torch_module
 from separatrix.problem.device_rows import DeviceRows
+from separatrix.solvers.linear.scaled_rows import powers_of_two
 
 __all__ = ["DOUBLE", "Factor", "ROUGH", "SINGLE", "Scaled", "factored", "scaled_on", "solved"]
 
@@ -122,17 +121,10 @@ def _measured(rows: DeviceRows, centre: bool) -> tuple[Any, Any]:
         mean /= max(1, n)
     for _, _, piece in rows.pieces():
         squares += (piece - mean).square_().sum(dim=0)
-    return mean, rows.tensor(_powers_of_two((squares / max(1, n)).sqrt().cpu().numpy()))
+    return mean, rows.tensor(powers_of_two((squares / max(1, n)).sqrt().cpu().numpy()))
 
 
-def _powers_of_two(spread: np.ndarray) -> np.ndarray:
-    """Round to powers of two, so that scaling rounds nothing; empty columns get 1."""
-    usable = (spread > 0.0) & np.isfinite(spread)
-    exponents = np.frexp(np.where(usable, spread, 0.5))[1]
-    return np.ldexp(1.0, np.clip(exponents, -400, 400))
-
-
-# ---- a symmetric positive system on a device, solved by Cholesky on a unit diagonal
+# ---- a symmetric positive system, solved by Cholesky on a unit diagonal
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
+class Features(StrEnum):
+    """What the columns, or the texts, become before a model is fitted."""
+
+    RAW = "raw"
+    AUTO = "auto"
+    STANDARD = "standard"
+    RANKS = "ranks"
+    WORDS = "words"
+    RATIOS = "ratios"
+    CHARACTERS = "characters"
+
+
 @reading.with_source(*reading.READ[2:], after="out")
 def study(
     source: reading.Source,
@@ -37,6 +50,10 @@ def study(
     ] = Path("study"),
     positive: reading.Positive = None,
     loss: fitting.ChosenLoss = None,
+    features: Annotated[
+        Features,
+        typer.Option(help="Columns or words as they are, or what they become; auto tries."),
+    ] = Features.RAW,
     costs: Annotated[
         str | None,
         typer.Option("--Cs", help="Values of C with commas between, or how many; 0.01 to 1000."),
@@ -70,6 +87,7 @@ def study(
 
     settings = Settings(
         loss="auto" if loss is None else loss.value,
+        features=features.value,
         Cs=_values(costs),
         folds=folds,
         test_share=_share(test_share),

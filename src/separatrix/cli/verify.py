@@ -68,11 +68,27 @@ def _proved(whole: Any, source: reading.Source, positive: str | None) -> tuple[b
     form = whole.get("format") if isinstance(whole, dict) else None
     try:
         if form == STUDY_FORMAT:
-            return True, prove_study(whole, table.X, table.y)
+            return True, prove_study(whole, table.X, table.y, _features(whole, source))
         prove = prove_verdict if form == VERDICT_FORMAT else prove_again
         return True, prove(whole, table.X, reading.two_labels(table, positive))
     except Refused as reason:
         return False, str(reason)
+
+
+def _features(whole: Any, source: reading.Source) -> Any:
+    """Return the rows in the features that a study learned; None where it took them as read."""
+    from separatrix.checker import Refused
+    from separatrix.data.table import encoding_from_dict, read_as
+    from separatrix.errors import DataError
+
+    if "encoding" not in whole:
+        return None
+    try:
+        encoding = encoding_from_dict(whole["encoding"])
+    except (LookupError, TypeError, AttributeError, DataError) as error:
+        raise Refused(f"not a well-formed certificate: {error}") from error
+    options = {"encoding": source.encoding, "header": source.header, "labels": source.labels}
+    return read_as(source.place, encoding, **options).X
 
 
 def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tuple[bool, str]:

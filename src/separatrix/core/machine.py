@@ -6,7 +6,6 @@ One machine, one for each class against the rest, or one for each pair of classe
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -55,7 +54,7 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers.linear.choose import SOLVERS
 from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.threads import cores, one_thread
 
 __all__ = ["LinearSVM", "LogisticRegression", "NEARLY_FREE", "fit_pairs", "machine_of_a_pair"]
 
@@ -213,9 +212,8 @@ class Machine(VotingModel):
         """Return how many threads may work."""
         if self.n_jobs == 0:
             raise ValueError("n_jobs must not be 0. Use None for every core.")
-        all_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
         jobs = self.n_jobs or -1
-        return jobs if jobs > 0 else max(1, all_cores + 1 + jobs)
+        return jobs if jobs > 0 else max(1, cores() + 1 + jobs)
 
     def _effort(self) -> Effort:
         """Return how far to go, the clock running from now."""

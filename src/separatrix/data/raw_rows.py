@@ -32,6 +32,7 @@ from separatrix.data.encodings.grams import (
     learn_weights,
     weighed,
 )
+from separatrix.data.encodings.index_encoding import IndexEncoding
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.table import Table
 
@@ -132,6 +133,9 @@ class RawRows:
     def _encoded(self, rows: NDArray[np.int64]) -> tuple[Any, Any]:
         """Return the encoding that some rows teach, and all rows in it."""
         encoding, raw = self.table.encoding, self.table.raw
+        if encoding is None:
+            classes = tuple(self.table.classes.tolist())
+            encoding = IndexEncoding(self.table.X.shape[1], 0, "x", classes)
         if raw is None or not isinstance(encoding, TableEncoding):
             return encoding, self.table.X
         columns, options = raw

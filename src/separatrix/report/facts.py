@@ -120,6 +120,24 @@ class Path:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """Features and a loss that were tried, with the C that was best for them.
+
+    `error` is the mean over the folds, `standard_error` its standard error.
+    """
+
+    features: str
+    loss: str
+    C: float
+    error: float
+    standard_error: float
+    n_features: int
+    n_rows: int
+    chosen: bool = False
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
 class Machine:
     """The machine fitted at the end. `certificate` is its SHA-256, `proof` its one sentence.
 
@@ -345,6 +363,7 @@ class Facts:
     data: Data | None = None
     split: Split | None = None
     verdict: Verdict | None = None
+    candidates: tuple[Candidate, ...] = ()
     path: Path | None = None
     reading: Reading | None = None
     machine: Machine | None = None

@@ -26,6 +26,7 @@ import numpy as np
 from separatrix._write_aside import write_whole
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.core.verdict import Verdict
+from separatrix.data.raw_rows import AS_READ, Learned, RawRows
 from separatrix.data.table import Table
 from separatrix.errors import ContaminatedTestError, ModelFileError
 from separatrix.report import facts as f
@@ -34,11 +35,13 @@ from separatrix.report.journal import Journal, alone_in, key_of
 from separatrix.report.study_facts import facts_of
 from separatrix.report.study_proof import STUDY_FORMAT, labels_of
 from separatrix.report.verdict import verdict_within
-from separatrix.selection.chosen_machine import chosen_machine
+from separatrix.selection.candidates import LOSSES, Search
+from separatrix.selection.chosen_machine import chosen_machine, fitted_on
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import fitting_loss
 from separatrix.selection.sealed_test import SealedTest
 from separatrix.selection.split import Parts, split
+from separatrix.solvers.running.threads import cores
 from separatrix.storage.model_file import from_bytes, to_bytes
 
 __all__ = ["OUTPUTS", "Settings", "Study", "study"]
@@ -52,6 +55,7 @@ class Settings:
     """The settings of a study."""
 
     loss: str = "auto"
+    features: str = AS_READ
     Cs: tuple[float, ...] | int | None = None
     folds: int = 5
     test_share: float = 0.2
@@ -70,7 +74,7 @@ class Settings:
 
 def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ...]]:
     """Settle the loss: the hinge, or on large narrow data the one that is ten times faster."""
-    if settings.loss != "auto":
+    if settings.loss != "auto" or settings.features != AS_READ:
         return settings, ()
     loss, remark = fitting_loss(table.X)
     return dataclasses.replace(settings, loss=loss), (remark,) if remark else ()
@@ -114,8 +118,20 @@ class Study:
         X, train, test = table.X, self.parts.train, self.parts.test
         self.X_train, self.y_train, self.codes_train = X[train], self.y[train], self.codes[train]
         self.X_test, self.y_test, self.codes_test = X[test], self.y[test], self.codes[test]
-        self.excerpts = Excerpts(X, table.feature_names, table.texts)
+        self.raw = RawRows(table)
+        self.candidates: tuple[f.Candidate, ...] = ()
+        self._use(Learned(X, lambda: table.encoding))
         self.journal: Journal
+
+    def _use(self, learned: Learned) -> None:
+        """Take the features that the model was fitted on."""
+        names = getattr(learned.encoding, "feature_names", self.table.feature_names)
+        self.encoded = dataclasses.replace(
+            self.table, X=learned.X, encoding=learned.encoding, feature_names=names
+        )
+        self.model_train = learned.X[self.parts.train]
+        self.model_test = learned.X[self.parts.test]
+        self.excerpts = Excerpts(learned.X, names, self.table.texts)
 
     @property
     def key(self) -> str:
@@ -125,7 +141,8 @@ class Study:
             name: value
             for name, value in dataclasses.asdict(self.settings).items()
             if name not in ("title", "times", "verdict_seconds")
-            and not (name == "device" and value == "cpu")  # older work goes on under its name
+            # Older work is resumed under its name.
+            and (name, value) not in (("device", "cpu"), ("features", AS_READ))
         }
         return key_of({"data": sha256(data), "classes": self.names, "settings": chosen})
 
@@ -140,8 +157,9 @@ class Study:
             machine, path = self._machine()
             self._say("test", 0, 1)
             result = seal.result or seal.open(
-                machine, self.X_train, self.y_train, name=self._name_of(machine)
-            )
+                machine, self.model_train, self.y_train, name=self._name_of(machine),
+                rows=self.model_test, overlap=seal.overlap(self.X_train),
+            )  # fmt: skip
             self._say("report", 0, 1)
             facts = facts_of(self, verdicts, machine, path, result)
             self._write(facts, verdicts, machine, path)
@@ -202,6 +220,8 @@ class Study:
         if step is not None:
             with contextlib.suppress(OSError, ModelFileError):
                 whole = from_bytes(kept.read_bytes(), plain=self.settings.device == "cpu")
+                self._learn(step[0]["features"])
+                self.candidates = tuple(f.Candidate(**each) for each in step[0]["candidates"])
                 return whole.model, _path_of(*step)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
@@ -211,12 +231,51 @@ class Study:
         arrays = {name: path[name] for name in path.columns}
         record = {"chosen": path.chosen, "reason": path.reason, "notes": list(path.notes)}
         record["columns"] = list(path.columns)
+        record["features"] = next(
+            (each.features for each in self.candidates if each.chosen), AS_READ
+        )
+        record["candidates"] = [dataclasses.asdict(each) for each in self.candidates]
         self.journal.step("path", lambda: (record, arrays | {"folds": path.fold_errors}))
         write_whole(kept, to_bytes(machine))
         return machine, path
 
+    def _learn(self, features: str) -> None:
+        """Learn the features of the model from the training rows alone."""
+        if self.settings.features != AS_READ:
+            self._use(self.raw.learn(features, self.parts.train, self.codes))
+
+    def _searched(self) -> tuple[Any, PathTable]:
+        """Compare features and losses, and fit the best on all training rows."""
+        settings, raw = self.settings, self.raw
+        balanced = "balanced" if settings.balanced else None
+        search = Search(
+            raw, self.parts.train, self.codes, np.arange(len(self.names)), folds=settings.folds,
+            seed=settings.seed, workers=cores(), class_weight=balanced, store=self.journal,
+            progress=self._say,
+        )  # fmt: skip
+        features = raw.candidates if settings.features == "auto" else (settings.features,)
+        losses = LOSSES if settings.loss == "auto" else (settings.loss,)
+        best = search.best(features, losses)
+        self._learn(best.candidate.features)
+        self.candidates = tuple(
+            f.Candidate(
+                each.candidate.features, each.candidate.loss, each.C, each.error,
+                each.standard_error, each.n_features, each.n_rows, each is best,
+                each.seconds if settings.times else None,
+            )
+            for each in search.compared
+        )  # fmt: skip
+        model = fitted_on(
+            best, self.model_train, self.y_train, self.codes_train,
+            tol=settings.tol, class_weight=balanced, random_state=settings.seed,
+            device=settings.device,
+        )  # fmt: skip
+        return model, best.path
+
     def _chosen(self) -> tuple[Any, PathTable]:
         settings = self.settings
+        if settings.features != AS_READ:
+            return self._searched()
         return chosen_machine(
             self.X_train,
             self.y_train,
@@ -256,7 +315,9 @@ class Study:
             "test_rows": facts.test.n,
             "positive": self.settings.positive,
         }
-        model = to_bytes(machine, table=self.table, rows=self.parts.train, about=summary)
+        if self.settings.features != AS_READ:
+            certificate["encoding"] = self.encoded.encoding.to_dict()
+        model = to_bytes(machine, table=self.encoded, rows=self.parts.train, about=summary)
         times = self.settings.times
         write_whole(self.folder / "model.sx", model)
         write_whole(self.folder / "certificate.json", (json.dumps(certificate) + "\n").encode())

@@ -46,44 +46,48 @@ def facts_of(
     """Return all that a study found."""
     table, parts, names = work.table, work.parts, work.names
     work.excerpts.importance = abs(machine.coef_).max(axis=0)
-    train_scores = machine.decision_function(work.X_train)
-    test_scores = machine.decision_function(work.X_test)
+    train_scores = machine.decision_function(work.model_train)
+    test_scores = machine.decision_function(work.model_test)
     entries = getattr(table.X, "nnz", table.X.size)
     small = entries <= _CHECKED_ENTRIES
     facts = f.Facts(
         title=work.settings.title or source_of(table),
         question=_question(names, table),
         made_with=f.MadeWith(__version__),
-        data=data_facts(table, summarise(table), names, work.codes, parts),
+        data=data_facts(
+            table, summarise(table), names, work.codes, parts, work.settings.features == "raw"
+        ),
         split=f.Split(
             len(parts.train), len(parts.test), f"The test holds {parts.how}.",
             None if work.settings.by_time else work.settings.seed,
         ),
         verdict=_verdicts(work, verdicts, small),
+        candidates=work.candidates,
         path=path_facts(
             path, work.settings.folds, work.settings.times, work.remarks
         ),
         machine=machine_facts(
-            machine, work.X_train, work.y_train,
-            machine.certificate_.check(work.X_train, work.y_train) if small else None,
+            machine, work.model_train, work.y_train,
+            machine.certificate_.check(work.model_train, work.y_train) if small else None,
         ),
         replay=replay_facts(
-            machine, work.X_train, work.codes_train, table.feature_names, work.settings.seed
+            machine, work.model_train, work.codes_train, work.encoded.feature_names,
+            work.settings.seed,
         ),
         test=test_facts(result, parts.test, work.y_train),
         bounds=tuple(
             f.Bound(bound.name, bound.value, bound.assumptions, bound.confidence, str(bound))
             for bound in result.bounds
         ),
-        features=feature_facts(machine, work.X_train, table.feature_names, names),
+        features=feature_facts(machine, work.model_train, work.encoded.feature_names, names),
         support=support_facts(
-            machine, work.X_train, work.codes_train, parts.train, names, work.excerpts
+            machine, work.model_train, work.codes_train, parts.train, names, work.excerpts
         ),
         curves=curves_of(test_scores, work.codes_test, names),
         calibration=calibration_of(
-            machine.predict_proba(work.X_test), work.codes_test, names,
-            "The machine's own probabilities." if work.settings.loss == "logistic" else
-            "Slopes fitted to the scores of held-out folds.",
+            machine.predict_proba(work.model_test), work.codes_test, names,
+            "Slopes fitted to the scores of held-out folds." if hasattr(machine, "probability") else
+            "The machine's own probabilities.",
         ),
         margins=margins_of(
             {
@@ -125,7 +129,12 @@ def source_of(table: Table) -> str:
 
 
 def data_facts(
-    table: Table, summary: dict[str, Any], names: list[str], codes: np.ndarray, parts: Any
+    table: Table,
+    summary: dict[str, Any],
+    names: list[str],
+    codes: np.ndarray,
+    parts: Any,
+    from_all_rows: bool,
 ) -> f.Data:
     """Tell what was read."""
     counts = [np.bincount(codes[rows], minlength=len(names)) for rows in (parts.train, parts.test)]
@@ -143,7 +152,7 @@ def data_facts(
         target=table.target,
         notes=(
             *(_without_folders(note, table) for note in table.notes),
-            *_oddities(summary, table),
+            *_oddities(summary, table, from_all_rows),
         ),
     )
 
@@ -156,7 +165,7 @@ def _without_folders(note: str, table: Table) -> str:
     return note
 
 
-def _oddities(found: dict[str, Any], table: Table) -> list[str]:
+def _oddities(found: dict[str, Any], table: Table, from_all_rows: bool) -> list[str]:
     notes = []
     if found["constant_columns"]:
         notes.append(f"{found['constant_columns']:,} columns hold one value only")
@@ -173,7 +182,7 @@ def _oddities(found: dict[str, Any], table: Table) -> list[str]:
         notes.append(
             f"the largest values of the columns differ by a factor of {found['scale_spread']:,.0f}"
         )
-    if table.encoding is not None and table.kind not in ("libsvm", "idx"):
+    if from_all_rows and table.encoding is not None and table.kind not in ("libsvm", "idx"):
         notes.append(
             "how raw values become features was learned on all rows, those of the test included, "
             "but without their labels"

@@ -28,8 +28,10 @@ def labels_of(y: np.ndarray, positive: str | None) -> np.ndarray:
     return np.where(chosen, positive, f"not {positive}")
 
 
-def prove_study(whole: dict[str, Any], X: Any, y: Any) -> str:
+def prove_study(whole: dict[str, Any], X: Any, y: Any, features: Any = None) -> str:
     """Return what is proved, in a sentence; raise `Refused` where any part is not.
+
+    `features` are the rows as the model takes them, where it learned its own (`encoding`).
 
     The verdict and the machine speak of the rows that were trained on; of more than two classes
     there is a verdict for each, against all others.
@@ -45,6 +47,7 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any) -> str:
         raise Refused("these data have fewer rows than the study was made of")
     labels = labels_of(np.asarray(y), positive)
     classes, codes = np.unique(labels, return_inverse=True)
+    learned = X[rows] if features is None else features[rows]
     X, labels, codes = X[rows], labels[rows], codes[rows]
     if len(claims) != (1 if len(classes) == 2 else len(classes)):
         raise Refused("there must be a verdict for each class, and one for two")
@@ -60,7 +63,7 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any) -> str:
         said += 1
     if not machines:
         raise Refused("there is no certificate of the machine")
-    sentences = [prove_again(machine, X, labels) for machine in machines]
+    sentences = [prove_again(machine, learned, labels) for machine in machines]
     verdict = f"{said} of {len(claims)} verdicts" if len(claims) > 1 else "the verdict"
     verdict = verdict if said else "no verdict (it was undecided)"
     last = sentences[0] if len(sentences) == 1 else f"{len(sentences)} machines, as: {sentences[0]}"

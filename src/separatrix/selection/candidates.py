@@ -27,6 +27,7 @@ from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, signed_problems
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import FoundPath, Store, cross_validate
+from separatrix.selection.path_table import PathTable
 
 __all__ = ["Candidate", "Compared", "Search", "mean_square"]
 
@@ -63,6 +64,17 @@ class Compared:
     n_features: int
     n_rows: int
     seconds: float
+
+    @property
+    def path(self) -> PathTable:
+        """Its path over C, with the reason for the choice of all three."""
+        table = self.found.table
+        others = {name: table[name] for name in table.columns}
+        reason = (
+            f"Of the candidates, {self.candidate} at C = {self.C:.4g} has the error "
+            f"{100.0 * self.error:.2f} % on held-out rows."
+        )
+        return PathTable(others, self.chosen, reason, table.fold_errors, table.notes, table.loss)
 
     @property
     def C(self) -> float:

@@ -15,11 +15,12 @@ import numpy as np
 from separatrix.core.linear_model import Calibration, fitted_slopes
 from separatrix.core.models import settings_of
 from separatrix.problem.signed import as_matrix
+from separatrix.selection.candidates import Compared
 from separatrix.selection.folds import folds_of
 from separatrix.selection.path import Progress, Store
 from separatrix.selection.path_table import PathTable
 
-__all__ = ["chosen_machine"]
+__all__ = ["chosen_machine", "fitted_on"]
 
 
 def chosen_machine(
@@ -63,6 +64,22 @@ def chosen_machine(
         if name not in own:
             setattr(machine, name, value)
     return machine, path
+
+
+def fitted_on(
+    best: Compared, X: Any, y: np.ndarray, codes: np.ndarray, *, device: str, **common: Any
+) -> Any:
+    """Fit the candidate chosen on all rows; held-out scores give its probabilities."""
+    kinds = _kinds(plain=device == "cpu")
+    if best.candidate.loss == "logistic":
+        way = "multinomial" if best.scores.shape[1] > 1 else "ovr"
+        return kinds.LogisticRegression(best.C, multi_class=way, device=device, **common).fit(X, y)
+    model = kinds.LinearSVM(best.C, loss=best.candidate.loss, device=device, **common).fit(X, y)
+    known = np.isfinite(best.scores).all(axis=1) if len(best.scores) == len(codes) else None
+    if known is not None:
+        slopes = fitted_slopes(best.scores[known], codes[known], np.ones(int(known.sum())))
+        model.probability, model._calibration = True, replace(slopes, held_out="path")
+    return model
 
 
 def _kinds(plain: bool) -> Any:

@@ -121,10 +121,14 @@ class SealedTest:
         *,
         confidence: float = 0.95,
         name: str | None = None,
+        rows: Any = None,
+        overlap: Overlap | None = None,
     ) -> TestResult:
         """Let the model meet the rows, once, and return what came of it.
 
-        `name` is what the seal remembers the model by; its class's name if None.
+        `name` is what the seal remembers the model by; its class's name if None. Where the model
+        learned features of its own, `rows` are these rows in them, as X_train is, and `overlap` is
+        that of the rows before.
 
         With the training data, rows that stand in both are counted, and a linear machine of two
         classes has its VC and margin bounds put beside the estimate.
@@ -137,10 +141,12 @@ class SealedTest:
                 raise ContaminatedTestError(
                     "the rows of this test set were changed after it was sealed."
                 )
-            overlap = None if X_train is None else self.overlap(X_train)
+            if overlap is None and X_train is not None:
+                overlap = self.overlap(X_train)
+            rows = self._X if rows is None else rows
             options: dict[str, Any] = {"confidence": confidence, "name": name}
             with self._columns_known_to(model):
-                result = result_of(model, self._X, self._y, overlap, X_train, y_train, **options)
+                result = result_of(model, rows, self._y, overlap, X_train, y_train, **options)
             self._keep(result)
         return result
 

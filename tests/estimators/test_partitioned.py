@@ -17,7 +17,7 @@ import separatrix as sx
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.core.partitioned import fingerprint_of
 from separatrix.data.readers.libsvm import write_libsvm
-from separatrix.solvers.linear import newton
+from separatrix.solvers.linear.blocks import block_newton
 
 
 def rows_of(seed, n=120, d=6, classes=2, sparse=False):
@@ -86,7 +86,7 @@ def test_a_class_of_few_rows_is_solved_to_the_tolerance(tmp_path, few, C):
 def test_what_is_not_proved_is_not_called_optimal(tmp_path, monkeypatch):
     X, y = rows_of(0)
     handle = sx.open_partitions(written(tmp_path / "data", X, y))
-    monkeypatch.setattr(newton.Run, "gap", property(lambda run: 0.0))
+    monkeypatch.setattr(block_newton.Run, "gap", property(lambda run: 0.0))
     with pytest.warns(ConvergenceWarning, match="gap"):
         here = sx.LogisticRegression().fit(handle)
     assert here.status_ == "unproved"

@@ -50,8 +50,8 @@ def test_the_library_of_linear_algebra_is_the_one_of_all_scipy():
     """What is limited once scipy.linalg is loaded holds for every solver of SciPy's."""
     code = """
 import numpy, scipy.linalg, threadpoolctl
-first = [library["filepath"] for library in threadpoolctl.threadpool_info()]
+first = {library["filepath"] for library in threadpoolctl.threadpool_info()}
 import scipy.optimize, scipy.sparse.linalg
-assert [library["filepath"] for library in threadpoolctl.threadpool_info()] == first
+assert {library["filepath"] for library in threadpoolctl.threadpool_info()} == first
 """
     subprocess.run([sys.executable, "-c", code], check=True)

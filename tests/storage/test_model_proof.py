@@ -3,7 +3,7 @@ from copy import copy
 
 import numpy as np
 import pytest
-import separatrix.estimators._on_device as placing
+import separatrix.estimators._validate as placing
 from tests import optional
 from tests.kernel_direct import solved
 from tests.storage.test_model_file import IRIS, X, fitted

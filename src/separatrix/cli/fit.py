@@ -123,8 +123,9 @@ def _refuse_together(
 def _machine(loss: Loss, settings: dict[str, Any], is_plain: bool) -> Any:
     """Return the machine to fit: the plain one, or the estimator where more than rows is needed."""
     import separatrix as sx
-    from separatrix.estimators import linear_svm, logistic_regression
+    from separatrix.core import machine as plain
 
+    kinds: Any = plain if is_plain else sx
     if loss is Loss.LOGISTIC:
-        return (logistic_regression if is_plain else sx).LogisticRegression(**settings)
-    return (linear_svm if is_plain else sx).LinearSVM(loss=loss.value, **settings)
+        return kinds.LogisticRegression(**settings)
+    return kinds.LinearSVM(loss=loss.value, **settings)

@@ -120,6 +120,7 @@ def headings(facts: Facts) -> dict[str, str]:
     makers = {
         "data": _data,
         "separation": _separation,
+        "candidates": _candidates,
         "path": _path,
         "machine": _machine,
         "replay": lambda f: "The method at work, step by step" if f.replay else "",
@@ -156,6 +157,15 @@ def _separation(facts: Facts) -> str:
     if _is_refuted(verdict):
         return _KINDS["overlapping"]
     return _KINDS.get(verdict.kind, verdict.kind)
+
+
+def _candidates(facts: Facts) -> str:
+    chosen = [each for each in facts.candidates if each.chosen]
+    if not chosen:
+        return ""
+    tried = plural(len(facts.candidates), "candidate")
+    loss = chosen[0].loss.replace("_", " ")
+    return f"Of {tried}: {chosen[0].features}, {loss}"
 
 
 def _path(facts: Facts) -> str:
@@ -325,7 +335,7 @@ def reading_of(path: f.Path) -> f.Reading:
     return f.Reading(kind, sentence, low_end, high_end)
 
 
-def next_steps(facts: f.Facts, kind: str, settings: Any) -> tuple[str, ...]:
+def next_steps(facts: f.Facts, settings: Any) -> tuple[str, ...]:
     """Return what to try next, the most promising first."""
     path, verdict, data, test = facts.path, facts.verdict, facts.data, facts.test
     if path is None or verdict is None or data is None or test is None:
@@ -343,18 +353,16 @@ def next_steps(facts: f.Facts, kind: str, settings: Any) -> tuple[str, ...]:
             f"Only {_percent(rare.count / sum(counts))} of the rows are {rare.name}: with "
             "--balanced both classes weigh alike."
         )
+    other = "" if facts.candidates else " Let the study look for better ones: --features auto."
     if validation - training > max(0.05, 4.0 * chosen.validation_spread):
-        more = "tf-idf (-O weighting=tfidf) or fewer words (-O max_features=...)"
         steps.append(
             f"Validation error exceeds training error by {_percent(validation - training)}: more "
-            f"rows would help most; else {more if kind == 'text' else 'fewer features'}."
+            f"rows would help most, or other features.{other}"
         )
     elif validation > 0.02:
-        more = "pairs of words (-O ngrams=1,2)" if kind == "text" else "products of features"
         steps.append(
             f"Training and validation error are close ({_percent(training)} and "
-            f"{_percent(validation)}): a hyperplane in these features can do little more. "
-            f"Give it more to see: {more}."
+            f"{_percent(validation)}): a hyperplane in these features can do little more.{other}"
         )
     if test.duplicates and test.duplicates > _MANY_TWINS * test.n:
         steps.append(

@@ -41,10 +41,21 @@ _GROUPS_SHOWN = 20
 _PAIRS_SHOWN = 8
 _MATRIX_SHOWN = 26
 
+# Features of a candidate -> what they are.
+_FEATURES = {
+    "raw": "as read",
+    "standard": "standardised columns",
+    "ranks": "standardised columns and their ranks",
+    "words": "tf-idf of words and pairs of words",
+    "characters": "tf-idf of words, pairs and characters",
+    "ratios": "words and pairs by log-count ratio",
+}
+
 # Section -> the few words that name it in the contents.
 SECTIONS = {
     "data": "The data",
     "separation": "Separation",
+    "candidates": "Candidates",
     "path": "The path over C",
     "machine": "The machine",
     "replay": "Replay",
@@ -84,6 +95,7 @@ def render_report(facts: Facts) -> str:
             sections={name: words_ for name, words_ in SECTIONS.items() if name in conclusions},
             pictures=pictures,
             tables=tables_of(facts),
+            candidate_words=_FEATURES,
             style=_style(),
             replay=_replay(facts),
         )

@@ -101,7 +101,7 @@ def facts_of(
     )  # fmt: skip
     assert facts.path is not None, "it was given above"
     facts = dataclasses.replace(facts, reading=reading_of(facts.path))
-    steps = next_steps(facts, table.kind, work.settings)
+    steps = next_steps(facts, work.settings)
     facts = dataclasses.replace(facts, next_steps=steps)
     return dataclasses.replace(facts, answer=answer(facts))
 

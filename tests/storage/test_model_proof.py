@@ -3,12 +3,12 @@ from copy import copy
 
 import numpy as np
 import pytest
-import separatrix.estimators._validate as placing
 from tests import optional
 from tests.kernel_direct import solved
 from tests.storage.test_model_file import IRIS, X, fitted
 
 import separatrix as sx
+import separatrix.estimators._validate as placing
 from separatrix.storage.model_file import has_proof
 from separatrix.storage.model_proof import prove_model
 from separatrix.storage.model_values import Packer, Unpacker

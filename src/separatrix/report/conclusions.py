@@ -115,6 +115,17 @@ def _proof(verdict: Verdict) -> str:
     return "proved exactly" if verdict.kind != "undecided" else "no proof either way"
 
 
+# Features of a candidate -> what they are.
+FEATURES = {
+    "raw": "as read",
+    "standard": "standardised columns",
+    "ranks": "standardised columns and their ranks",
+    "words": "tf-idf of words and pairs of words",
+    "characters": "tf-idf of words, pairs and characters",
+    "ratios": "words and pairs by log-count ratio",
+}
+
+
 def headings(facts: Facts) -> dict[str, str]:
     """Return the conclusion of every section that has something to tell."""
     makers = {
@@ -165,7 +176,8 @@ def _candidates(facts: Facts) -> str:
         return ""
     tried = plural(len(facts.candidates), "candidate")
     loss = chosen[0].loss.replace("_", " ")
-    return f"Of {tried}: {chosen[0].features}, {loss}"
+    features = FEATURES.get(chosen[0].features, chosen[0].features)
+    return f"Of {tried}: {features}, {loss}"
 
 
 def _path(facts: Facts) -> str:

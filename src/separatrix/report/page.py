@@ -21,7 +21,7 @@ from separatrix._write_aside import write_whole
 from separatrix.plots._drawing import CLASS_COLOURS
 from separatrix.plots.player.page import theme
 from separatrix.report import words
-from separatrix.report.conclusions import answer, headings, key_figures, strength
+from separatrix.report.conclusions import FEATURES, answer, headings, key_figures, strength
 from separatrix.report.facts import Facts, Feature, Features
 from separatrix.report.pictures import draw_pictures
 from separatrix.report.replay import (
@@ -40,16 +40,6 @@ _TWO_SIDED, _FEW_CLASSES, _MANY_CLASSES = 12, 10, 5
 _GROUPS_SHOWN = 20
 _PAIRS_SHOWN = 8
 _MATRIX_SHOWN = 26
-
-# Features of a candidate -> what they are.
-_FEATURES = {
-    "raw": "as read",
-    "standard": "standardised columns",
-    "ranks": "standardised columns and their ranks",
-    "words": "tf-idf of words and pairs of words",
-    "characters": "tf-idf of words, pairs and characters",
-    "ratios": "words and pairs by log-count ratio",
-}
 
 # Section -> the few words that name it in the contents.
 SECTIONS = {
@@ -95,7 +85,7 @@ def render_report(facts: Facts) -> str:
             sections={name: words_ for name, words_ in SECTIONS.items() if name in conclusions},
             pictures=pictures,
             tables=tables_of(facts),
-            candidate_words=_FEATURES,
+            candidate_words=FEATURES,
             style=_style(),
             replay=_replay(facts),
         )

@@ -227,7 +227,7 @@ def machine_facts(machine: Any, X: Any, y: np.ndarray, checked: bool | None) -> 
     margin = getattr(machine, "margin_", None)
     return f.Machine(
         name=type(machine).__name__,
-        loss=proofs[0].loss,
+        loss=getattr(proofs[0], "loss", "logistic"),  # a multinomial proof names none
         C=float(machine.C),
         objective=float(np.sum(machine.objective_)),
         dual_objective=float(np.sum(machine.dual_objective_)),
@@ -298,6 +298,8 @@ def support_facts(
     """Name the training rows of most influence; of equals, those most on the wrong side."""
     proof = machine.certificate_
     proofs = getattr(proof, "machines", (proof,))
+    if not hasattr(proofs[0], "multipliers"):
+        return ()  # of a multinomial model every row has a share
     alpha = np.max([one.multipliers for one in proofs], axis=0)
     margins = own_margins(machine.decision_function(X), codes)
     order = np.lexsort((margins, -alpha.round(12)))[:_SUPPORT]

@@ -1,0 +1,134 @@
+"""A study that learns features: proved, applied later, resumed, and refused when altered."""
+
+import json
+
+import numpy as np
+import pytest
+
+import separatrix as sx
+from separatrix.data.row_blocks import row_blocks
+from separatrix.report.facts import Facts
+from separatrix.report.study import Settings, Study, study
+from separatrix.storage.model_file import read_model
+from tests.cli.command import separatrix as run
+
+AUTO = Settings(features="auto", folds=3, times=False)
+
+
+@pytest.fixture(autouse=True)
+def plain_page(monkeypatch):
+    """Draw the page in one test; in all others its facts stand for it."""
+    monkeypatch.setattr("separatrix.report.page.render_report", Facts.to_json)
+
+
+@pytest.fixture(scope="module")
+def table_file(tmp_path_factory):
+    """Skewed numbers, gaps, and a category that only a few rows have."""
+    rng = np.random.default_rng(5)
+    path = tmp_path_factory.mktemp("data") / "t.csv"
+    lines = ["x,y,kind,class"]
+    for k in range(150):
+        z = rng.normal(size=2)
+        y = "" if k % 11 == 0 else f"{z[1]:.4f}"
+        kind = "rare" if k % 50 == 3 else "uv"[k % 2]
+        label = "yes" if z[0] - z[1] + 0.3 * rng.normal() > 0 else "no"
+        lines.append(f"{np.exp(3 * z[0]):.6g},{y},{kind},{label}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def text_file(tmp_path_factory):
+    rng = np.random.default_rng(6)
+    path = tmp_path_factory.mktemp("data") / "t.tsv"
+    words = {"good": ["fine", "great", "!"], "bad": ["poor", "dull", "?"]}
+    lines = []
+    for k in range(80):
+        label = ("good", "bad")[k % 2]
+        own = rng.choice(words[label], 2)
+        lines.append(f"{' '.join([*own, *rng.choice(['the', 'film', 'was', 'a'], 4)])}\t{label}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["table", "text"])
+def test_model_and_certificate_are_proved_from_the_file(kind, table_file, text_file, tmp_path):
+    file = table_file if kind == "table" else text_file
+    facts = study(sx.read(file), tmp_path, AUTO)
+    assert sum(each.chosen for each in facts.candidates) == 1
+    assert {each.features for each in facts.candidates} == (
+        {"standard", "raw", "ranks"} if kind == "table" else {"words", "ratios", "characters"}
+    )
+    assert facts.machine.checked
+    for name in ("model.sx", "certificate.json"):
+        done = run("verify", tmp_path / name, file)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("proved")
+
+
+def test_later_data_get_the_features_of_training(table_file, tmp_path):
+    facts = study(sx.read(table_file), tmp_path, AUTO)
+    whole = read_model(tmp_path / "model.sx")
+    table = sx.read(table_file)
+    parts = sx.split(table.y, test=0.2, seed=0)
+    predicted = np.concatenate(
+        [whole.model.predict(block.X) for block in row_blocks(table_file, whole.encoding, size=500)]
+    )
+    assert (predicted != table.y)[parts.test].sum() == facts.test.errors
+    done = run("predict", "-m", tmp_path / "model.sx", table_file)
+    lines = [line.split(",")[0] for line in done.stdout.splitlines()[1:]]
+    assert lines == predicted.tolist()
+
+
+def test_an_altered_scale_is_refused(table_file, tmp_path):
+    study(sx.read(table_file), tmp_path, Settings(features="standard", folds=3))
+    whole = json.loads((tmp_path / "certificate.json").read_text())
+    whole["encoding"]["scale"][0] *= 1.5
+    (tmp_path / "other.json").write_text(json.dumps(whole))
+    done = run("verify", tmp_path / "other.json", table_file)
+    assert done.returncode == 1
+    assert done.stdout.startswith("refused")
+
+
+def test_no_note_says_that_test_rows_taught_the_encoding(table_file, tmp_path):
+    notes = study(sx.read(table_file), tmp_path, AUTO).data.notes
+    assert not any("learned on all rows" in note for note in notes)
+
+
+def test_interrupted_anywhere_it_ends_with_the_same_bytes(table_file, tmp_path):
+    study(sx.read(table_file), tmp_path / "whole", AUTO)
+
+    class Ended(Exception):
+        pass
+
+    def end_after(cells):
+        seen = []
+
+        def progress(what, done, total):
+            seen.append(what)
+            if len(seen) > cells:
+                raise Ended
+
+        return progress
+
+    for cells in (10, 40, 70):
+        with pytest.raises(Ended):
+            Study(sx.read(table_file), tmp_path / "cut", AUTO, (), end_after(cells)).run()
+    study(sx.read(table_file), tmp_path / "cut", AUTO)
+    for name in ("study.json", "model.sx", "certificate.json", "path.csv"):
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_three_classes_take_the_multinomial_model_where_it_is_better(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3
+    X = rng.normal(size=(120, 3)) + 1.2 * np.eye(3)[y]
+    rows = [",".join([*map(repr, row), f"c{k}"]) for row, k in zip(X.tolist(), y, strict=True)]
+    path = tmp_path / "three.csv"
+    path.write_text("a,b,c,class\n" + "\n".join(rows) + "\n")
+    facts = study(sx.read(path), tmp_path / "auto", AUTO)
+    assert {each.loss for each in facts.candidates} == {"squared_hinge", "hinge", "logistic"}
+    logistic = Settings(features="standard", loss="logistic", folds=3)
+    assert study(sx.read(path), tmp_path / "log", logistic).machine.name == "LogisticRegression"
+    done = run("verify", tmp_path / "log" / "model.sx", path)
+    assert done.returncode == 0, done.stderr

@@ -7,6 +7,7 @@ from separatrix.report.facts import (
     Bin,
     Bound,
     Calibration,
+    Candidate,
     ClassCount,
     Command,
     Curve,
@@ -108,6 +109,10 @@ def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm")
         ),
         split=Split(40 * K, 10 * K, "Drawn class by class.", 7),
         verdict=verdict(names),
+        candidates=(
+            Candidate("standard", "squared_hinge", 0.1, 0.12, 0.01, 4, 40 * K, False, 0.4),
+            Candidate("ranks", "hinge", 1.0, 0.1, 0.01, 8, 40 * K, True, 0.9),
+        ),
         path=path(),
         reading=Reading("balanced", "In between.", "Underfits.", "Overfits."),
         machine=Machine(

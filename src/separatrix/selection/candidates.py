@@ -263,7 +263,7 @@ class _FoldRows:
         )
 
     def setting(self, fold: int) -> Setting:
-        """Return the problems of a fold, made when first asked for."""
+        """Return the problems of a fold, made when first needed."""
         if fold not in self.known:
             self.known[fold] = self.posed(self.matrix(fold))
         return self.known[fold]

@@ -52,7 +52,7 @@ class GramTable(NamedTuple):
 
 
 def count_grams(documents: Sequence[str], features: str) -> tuple[GramTable, ...]:
-    """Count words and pairs of words and, where asked for, the characters of words."""
+    """Count words and pairs of words and, where needed, the characters of words."""
     found = (_word_grams(documents),)
     return (*found, _character_grams(documents)) if features == "characters" else found
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix.data.embedded import iris
 from separatrix.data.row_blocks import row_blocks
 from separatrix.report.facts import Facts
 from separatrix.report.study import Settings, Study, study
@@ -117,6 +118,13 @@ def test_interrupted_anywhere_it_ends_with_the_same_bytes(table_file, tmp_path):
     study(sx.read(table_file), tmp_path / "cut", AUTO)
     for name in ("study.json", "model.sx", "certificate.json", "path.csv"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_columns_without_an_encoding_keep_their_names(tmp_path):
+    facts = study(iris(), tmp_path, Settings(features="ranks", folds=3))
+    names = {feature.name for part in facts.features for feature in part.features}
+    assert "petal width, cm" in names
+    assert "rank of petal width, cm" in names
 
 
 def test_three_classes_take_the_multinomial_model_where_it_is_better(tmp_path):

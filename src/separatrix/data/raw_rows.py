@@ -48,11 +48,17 @@ class Learned:
 
     X: Any
     _encoding: Callable[[], Any]
+    _names: Sequence[str] | None = None
 
     @cached_property
     def encoding(self) -> Any:
         """What makes the same features of later data."""
         return self._encoding()
+
+    @property
+    def feature_names(self) -> Sequence[str]:
+        """The names of the columns of X."""
+        return self.encoding.feature_names if self._names is None else self._names
 
 
 class RawRows:
@@ -81,9 +87,12 @@ class RawRows:
             return self._texts(rows) if features == AS_READ else self._learn(features, rows, codes)
         inner, X = self._encoded(rows)
         columns = learn_columns(X[rows], features)
+        # Arrays have names of their own, which no encoding keeps.
+        given = self.table.feature_names if self.table.encoding is None else None
         if columns is None:
-            return Learned(X, lambda: inner)
-        return Learned(columns.apply(X), lambda: FeatureEncoding(inner, columns))
+            return Learned(X, lambda: inner, given)
+        names = None if given is None else columns.names(given)
+        return Learned(columns.apply(X), lambda: FeatureEncoding(inner, columns), names)
 
     # ---- texts
 

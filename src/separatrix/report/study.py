@@ -120,12 +120,12 @@ class Study:
         self.X_test, self.y_test, self.codes_test = X[test], self.y[test], self.codes[test]
         self.raw = RawRows(table)
         self.candidates: tuple[f.Candidate, ...] = ()
-        self._use(Learned(X, lambda: table.encoding))
+        self._use(Learned(X, lambda: table.encoding, table.feature_names))
         self.journal: Journal
 
     def _use(self, learned: Learned) -> None:
         """Take the features that the model was fitted on."""
-        names = getattr(learned.encoding, "feature_names", self.table.feature_names)
+        names = learned.feature_names
         self.encoded = dataclasses.replace(
             self.table, X=learned.X, encoding=learned.encoding, feature_names=names
         )

@@ -147,9 +147,10 @@ def study_error(table: Any, seed: int) -> tuple[float, float, str]:
     begun = time.process_time()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        facts = study(table, folder, Settings(seed=seed))
-    chosen = facts.model.features if hasattr(facts, "model") else facts.machine.scaling
-    return facts.test.rate, time.process_time() - begun, str(chosen)
+        facts = study(table, folder, Settings(seed=seed, features="auto"))
+    chosen = next(each for each in facts.candidates if each.chosen)
+    assert facts.test is not None, "the test was opened"
+    return facts.test.rate, time.process_time() - begun, f"{chosen.features}, {chosen.loss}"
 
 
 def peers(table: Any) -> Iterator[tuple[str, Any, Any]]:

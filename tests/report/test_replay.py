@@ -76,7 +76,7 @@ def test_what_is_no_picture_is_left_out():
 def test_the_machine_itself_is_said_to_be_it():
     X, codes = clouds(60, 2)
     told = replay_facts(sx.LinearSVM().fit(X, codes), X, codes, "xy", 0)
-    assert replay_sentence(told).startswith("The machine of this study")
+    assert replay_sentence(told).startswith("The model of this study")
 
 
 @pytest.fixture(scope="module")

@@ -193,7 +193,7 @@ def _machine(facts: Facts) -> str:
     if not _has_gap(machine):
         return f"{machine.name}, without a proof"
     if machine.checked is False:
-        return "The certificate of the machine did not hold"
+        return "The certificate of the model did not hold"
     return f"No hyperplane does better by more than {number(machine.gap, 2)} of the objective"
 
 
@@ -333,10 +333,10 @@ def reading_of(path: f.Path) -> f.Reading:
         sentence = "C hardly matters here: every value tried is as good as the best, within spread."
     elif chosen.C == last.C and low_worse:
         kind = "underfitting"
-        sentence = "The error still falls at the largest C: the machine may be too stiff yet."
+        sentence = "The error still falls at the largest C: C may be too small still."
     elif chosen.C == first.C and high_worse:
         kind = "overfitting"
-        sentence = "The error grows from the smallest C on: the machine may be too free yet."
+        sentence = "The error grows from the smallest C on: C may be too large still."
     else:
         kind = "balanced"
         sentence = (

@@ -47,7 +47,7 @@ SECTIONS = {
     "separation": "Separation",
     "candidates": "Candidates",
     "path": "The path over C",
-    "machine": "The machine",
+    "machine": "The model",
     "replay": "Replay",
     "test": "The sealed test",
     "features": "Weights",

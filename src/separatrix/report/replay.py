@@ -211,13 +211,13 @@ def replay_sentence(replay: Replay) -> str:
     rows, points = plural(replay.n_rows, "training row"), len(replay.points)
     all_rows = points == replay.n_rows
     if replay.n_features == 2 and all_rows:
-        return "The machine of this study, iteration by iteration, on all its training rows."
+        return "The model of this study, iteration by iteration, on all its training rows."
     sample = f"all {rows}" if all_rows else f"{points:,} of {rows}, drawn with seed {replay.seed}"
     if replay.n_features == 2:
         return f"The same method and C, iteration by iteration, on {sample}."
     return (
         f"The same method and C, iteration by iteration, in the two features of most weight that "
-        f"spread over a plane, on {sample}. The machine of this study weighs all "
+        f"spread over a plane, on {sample}. The model of this study weighs all "
         f"{plural(replay.n_features, 'feature')}: here the method is seen at work."
     )
 

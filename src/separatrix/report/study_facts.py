@@ -87,7 +87,7 @@ def facts_of(
         calibration=calibration_of(
             machine.predict_proba(work.model_test), work.codes_test, names,
             "Slopes fitted to the scores of held-out folds." if hasattr(machine, "probability") else
-            "The machine's own probabilities.",
+            "The model's own probabilities.",
         ),
         margins=margins_of(
             {
@@ -261,7 +261,7 @@ def test_facts(result: TestResult, rows: np.ndarray, y_train: np.ndarray) -> f.O
         duplicates=len(overlap),
         duplicate_rows=tuple(int(rows[at]) for at in overlap[:_FEATURES]),
         baseline=float(1.0 - totals[commonest] / totals.sum()),
-        sealed="Opened once, after C was chosen and the machine fitted and proved.",
+        sealed="Opened once, after C was chosen and the model fitted and proved.",
     )
 
 

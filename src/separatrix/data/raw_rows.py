@@ -34,11 +34,10 @@ from separatrix.data.encodings.grams import (
 )
 from separatrix.data.encodings.index_encoding import IndexEncoding
 from separatrix.data.encodings.words import TextEncoding, fit_text
-from separatrix.data.table import Table
+from separatrix.data.table import AS_READ, Table
 
-__all__ = ["AS_READ", "Learned", "RawRows", "some_rows"]
+__all__ = ["Learned", "RawRows", "some_rows"]
 
-AS_READ = "raw"  # columns, or counts of words, as they were read
 _MOST_RANKED = 2_000  # columns
 
 

@@ -46,6 +46,8 @@ from separatrix.data.readers.typed_tables import (
 from separatrix.data.sources.streams import STDIN, Source, open_source
 from separatrix.errors import DataError
 
+AS_READ = "raw"  # features: columns, or counts of words, as they were read
+
 
 @dataclass(frozen=True, eq=False)
 class Table:

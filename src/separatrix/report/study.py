@@ -15,19 +15,18 @@ import dataclasses
 import json
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix._write_aside import write_whole
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.core.verdict import Verdict
-from separatrix.data.raw_rows import AS_READ, Learned, RawRows
-from separatrix.data.table import Table
+from separatrix.data.table import AS_READ, Table
 from separatrix.errors import ContaminatedTestError, ModelFileError
 from separatrix.report import facts as f
 from separatrix.report.evaluation import Excerpts
@@ -35,7 +34,6 @@ from separatrix.report.journal import Journal, alone_in, key_of
 from separatrix.report.study_facts import facts_of
 from separatrix.report.study_proof import STUDY_FORMAT, labels_of
 from separatrix.report.verdict import verdict_within
-from separatrix.selection.candidates import LOSSES, Search
 from separatrix.selection.chosen_machine import chosen_machine, fitted_on
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import fitting_loss
@@ -43,6 +41,9 @@ from separatrix.selection.sealed_test import SealedTest
 from separatrix.selection.split import Parts, split
 from separatrix.solvers.running.threads import cores
 from separatrix.storage.model_file import from_bytes, to_bytes
+
+if TYPE_CHECKING:
+    from separatrix.data.raw_rows import RawRows
 
 __all__ = ["OUTPUTS", "Settings", "Study", "study"]
 
@@ -118,20 +119,22 @@ class Study:
         X, train, test = table.X, self.parts.train, self.parts.test
         self.X_train, self.y_train, self.codes_train = X[train], self.y[train], self.codes[train]
         self.X_test, self.y_test, self.codes_test = X[test], self.y[test], self.codes[test]
-        self.raw = RawRows(table)
         self.candidates: tuple[f.Candidate, ...] = ()
-        self._use(Learned(X, lambda: table.encoding, table.feature_names))
+        self._use(X, table.encoding, table.feature_names)
         self.journal: Journal
 
-    def _use(self, learned: Learned) -> None:
-        """Take the features that the model was fitted on."""
-        names = learned.feature_names
-        self.encoded = dataclasses.replace(
-            self.table, X=learned.X, encoding=learned.encoding, feature_names=names
-        )
-        self.model_train = learned.X[self.parts.train]
-        self.model_test = learned.X[self.parts.test]
-        self.excerpts = Excerpts(learned.X, names, self.table.texts)
+    def _use(self, X: Any, encoding: Any, names: Sequence[str]) -> None:
+        """Take the features that the model is fitted on."""
+        self.encoded = dataclasses.replace(self.table, X=X, encoding=encoding, feature_names=names)
+        self.model_train, self.model_test = X[self.parts.train], X[self.parts.test]
+        self.excerpts = Excerpts(X, names, self.table.texts)
+
+    @cached_property
+    def raw(self) -> RawRows:
+        """The rows before anything is learned of them."""
+        from separatrix.data.raw_rows import RawRows
+
+        return RawRows(self.table)
 
     @property
     def key(self) -> str:
@@ -242,10 +245,13 @@ class Study:
     def _learn(self, features: str) -> None:
         """Learn the features of the model from the training rows alone."""
         if self.settings.features != AS_READ:
-            self._use(self.raw.learn(features, self.parts.train, self.codes))
+            learned = self.raw.learn(features, self.parts.train, self.codes)
+            self._use(learned.X, learned.encoding, learned.feature_names)
 
     def _searched(self) -> tuple[Any, PathTable]:
         """Compare features and losses, and fit the best on all training rows."""
+        from separatrix.selection.candidates import LOSSES, Search
+
         settings, raw = self.settings, self.raw
         balanced = "balanced" if settings.balanced else None
         search = Search(

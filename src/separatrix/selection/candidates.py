@@ -22,7 +22,8 @@ import numpy as np
 
 from separatrix._sparse import sparse
 from separatrix.core.proving import Effort
-from separatrix.data.raw_rows import AS_READ, Learned, RawRows
+from separatrix.data.raw_rows import Learned, RawRows
+from separatrix.data.table import AS_READ
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, signed_problems
 from separatrix.selection.folds import Fold, folds_of

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.core.linear_model import Calibration, fitted_slopes
 from separatrix.core.models import settings_of
 from separatrix.problem.signed import as_matrix
-from separatrix.selection.candidates import Compared
 from separatrix.selection.folds import folds_of
 from separatrix.selection.path import Progress, Store
 from separatrix.selection.path_table import PathTable
+
+if TYPE_CHECKING:
+    from separatrix.selection.candidates import Compared
 
 __all__ = ["chosen_machine", "fitted_on"]
 

@@ -183,7 +183,7 @@ def test_a_proof_that_does_not_hold_is_not_claimed():
     verdict = replace(whole.verdict, checked=False)
     broken = check(render_report(replace(whole, machine=machine, verdict=verdict))).text
     assert "No hyperplane does better by more than" not in broken
-    assert "certificate of the machine did not hold" in broken
+    assert "certificate of the model did not hold" in broken
     assert "Take this verdict for a guess" in broken
     assert "prove it exactly" not in broken
     unbounded = replace(whole, machine=replace(machine, gap=math.inf, checked=None))

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -164,6 +165,18 @@ def test_support_vectors_slack_and_margin_mean_what_they_say():
     kinds = [violation.kind for violation in machine.certificate_.violations]
     assert len(kinds) == 4
     assert all(violation.largest < 1e-3 for violation in machine.certificate_.violations)
+
+
+def test_the_interval_of_the_bias_holds_the_bias():
+    """With such costs the last bits of the scores decide, and the hard margin is taken instead."""
+    X = 1e8 + np.array([
+        [9.55656242, 8.72263119], [10.51265386, 9.80683568], [-0.12542014, -0.11176963],
+        [-0.23499426, -0.1943684], [-0.01629752, 0.62934195],
+    ])  # fmt: skip
+    model = sx.LinearSVM(C=9e10, class_weight="balanced", solver="interior_point")
+    model.fit(sp.csr_matrix(X), [1, 1, 0, 0, 0])
+    low, high = model.intercept_interval_
+    assert low <= model.intercept_[0] <= high
 
 
 def test_the_bias_without_free_support_vectors_is_the_middle_of_its_interval():

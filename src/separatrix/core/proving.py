@@ -232,8 +232,13 @@ class Hyperplane:
             solver=self.solver,
             weights=self.claims.w,
             signs=problem.signs,
-            bias_interval=self.claims.bias_interval,
+            bias_interval=self._bias_interval(),
         )
+
+    def _bias_interval(self) -> tuple[float, float]:
+        """Return the interval of equally good biases; that of other weights is no help."""
+        bias, (low, high) = float(self.claims.w[0]), self.claims.bias_interval
+        return (low, high) if low <= bias <= high else (bias, bias)
 
     def _take_hard_margin(self) -> None:
         """Take the claims of the hard margin, if they prove more.

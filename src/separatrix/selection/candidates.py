@@ -40,7 +40,7 @@ _TEXT_GRID = (0.1, 1.0, 10.0, 100.0)
 _GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 _RAW_GRID = (*_GRID, 1e3, 1e4, 1e5, 1e6)
 _AROUND = (0.1, 1.0, 10.0)
-_HINGE_ENTRIES = 5_000_000  # of training rows: above, the hinge is not tried
+_HINGE_ENTRIES = 5_000_000  # of the training rows of all models: above, only one loss is tried
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,8 @@ class Search:
             return False  # the others never won on texts
         if loss == "logistic" and len(self.classes) == 2:
             return False  # it gains nothing on average
-        return chosen.n_features * len(self.rows) <= _HINGE_ENTRIES
+        models = 1 if len(self.classes) == 2 else len(self.classes)
+        return chosen.n_features * len(self.rows) * models <= _HINGE_ENTRIES
 
 
 class _FoldRows:

@@ -129,7 +129,9 @@ def of_verdict(book: Book, verdict: Any, given: Nasty, intercept: bool) -> None:
         if verdict.margin is not None:
             least, square = min(halfspaces.dot(row, w) for row in z), halfspaces.dot(w[1:], w[1:])
             away = arb(least) / arb(square).sqrt()
-            book.at_most("margin", verdict.margin * (1 - 1e-12), lambda: away)
+            # It is stated up to rounding, which below the least normal number is absolute.
+            stated = max(0.0, verdict.margin * (1 - 1e-12) - 4 * 2.0**-1074)
+            book.at_most("margin", stated, lambda: away)
     if verdict.infinite is None:
         return
     if not intercept:

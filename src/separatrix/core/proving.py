@@ -243,9 +243,9 @@ class Hyperplane:
     def _take_hard_margin(self) -> None:
         """Take the claims of the hard margin, if they prove more.
 
-        With no slack, and no multiplier above its cost, they are optimal for both machines. Made
-        longer by a hair w has margins above 1 whatever the rounding, for which a large C would
-        charge dearly.
+        With no slack, and no dual variable above its cost, they are optimal for both problems. The
+        weights are made longer by a tiny share: the margins are then above 1 in spite of rounding.
+        A large C would charge for every margin just below 1.
         """
         problem, effort = self.problem, self.effort
         hard = replace(problem, costs=np.where(problem.costs > 0.0, np.inf, 0.0))

@@ -178,7 +178,7 @@ def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
     if options.labels is not None and kind in ("libsvm", "text"):
         raise source.error("the labels stand in the file itself: leave labels (--labels) out", 0)
     if kind not in ARRAYS and not isinstance(source.data, bytes):
-        source = replace(source, data=bytes(source.data))  # `kind` says what it does not look like
+        source = replace(source, data=bytes(source.data))  # `kind` overrides its look
     try:
         fields = BY_KIND[kind](source, options, encoding)
     except DataError as error:

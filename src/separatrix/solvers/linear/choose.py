@@ -59,8 +59,8 @@ def choose(problem: MachineProblem) -> str:
         return "interior_point" if problem.loss == HINGE else "newton"
     entries = problem.X.nnz if sp.issparse(problem.X) else n * d
     if _is_short(problem) and (problem.is_hard or entries > _THIN * n * d):
-        # Of thin rows it would cost ten times and more what passes do. And where rows can all be
-        # fitted, Newton's steps for the squared hinge change few rows at a time.
+        # On thin sparse rows this costs at least ten times what passes cost. Where all rows can be
+        # fitted, a Newton step for the squared hinge changes few rows.
         by_passes = problem.loss == SQUARED_HINGE and not problem.is_hard and n > _VERY_FEW_ROWS
         return "dual_coordinate" if by_passes else "gram"
     if problem.loss == LOGISTIC:

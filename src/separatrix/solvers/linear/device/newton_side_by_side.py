@@ -11,7 +11,7 @@ step along s. Models on the same rows, each class against the rest, are solved s
 margins and gradients of all are one product each, and a model that is done is left alone.
 
 Gradients, objectives and the gap are float64. The matrix may be made in float32 while the gap is
-wide, with TF32 while it is very wide: that bends the way, never the end.
+wide, with TF32 while it is very wide. That changes the steps, not the answer.
 
 Conjugate gradients multiply with the rows twice a round, for all models together. Where the d x d
 products of all rows can be made, their eigenvectors, found once for every class, fold and C,

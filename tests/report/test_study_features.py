@@ -1,5 +1,6 @@
 """A study that learns features: proved, applied later, resumed, and refused when altered."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -118,6 +119,21 @@ def test_interrupted_anywhere_it_ends_with_the_same_bytes(table_file, tmp_path):
     study(sx.read(table_file), tmp_path / "cut", AUTO)
     for name in ("study.json", "model.sx", "certificate.json", "path.csv"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"Cs": (1.0,)}, {"rule": "one_standard_error"}, {"max_seconds": 1.0}],
+)
+def test_what_would_be_ignored_is_refused(change, table_file, tmp_path):
+    with pytest.raises(sx.DataError, match="cannot be given with features='auto'"):
+        study(sx.read(table_file), tmp_path, dataclasses.replace(AUTO, **change))
+
+
+def test_features_of_other_data_are_refused(table_file, text_file, tmp_path):
+    for file, features in ((table_file, "words"), (text_file, "standard")):
+        with pytest.raises(sx.DataError, match="must be one of raw"):
+            study(sx.read(file), tmp_path, Settings(features=features, folds=3))
 
 
 def test_columns_without_an_encoding_keep_their_names(tmp_path):

@@ -21,10 +21,15 @@ from numpy.typing import NDArray
 
 from separatrix._sparse import sparse
 from separatrix.data.encodings.column_codes import NumberCode
-from separatrix.data.encodings.column_features import FeatureEncoding, learn_columns
+from separatrix.data.encodings.column_features import (
+    COLUMN_FEATURES,
+    FeatureEncoding,
+    learn_columns,
+)
 from separatrix.data.encodings.columns import Column, Texts
 from separatrix.data.encodings.encoding import TableEncoding, fit_encoding
 from separatrix.data.encodings.grams import (
+    TEXT_FEATURES,
     GramEncoding,
     GramTable,
     GramWeights,
@@ -35,6 +40,7 @@ from separatrix.data.encodings.grams import (
 from separatrix.data.encodings.index_encoding import IndexEncoding
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.table import AS_READ, Table
+from separatrix.errors import DataError
 
 __all__ = ["Learned", "RawRows", "some_rows"]
 
@@ -82,6 +88,12 @@ class RawRows:
 
     def learn(self, features: str, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Learned:
         """Learn features from some rows; `codes` number the classes of all rows."""
+        known = (AS_READ, *TEXT_FEATURES) if self.has_texts else COLUMN_FEATURES
+        if features not in known:
+            data = "texts" if self.has_texts else "a table"
+            raise DataError(
+                f"features of {data} must be one of {', '.join(known)}; got {features!r}"
+            )
         if self.has_texts:
             return self._texts(rows) if features == AS_READ else self._learn(features, rows, codes)
         inner, X = self._encoded(rows)

@@ -27,7 +27,7 @@ from separatrix._write_aside import write_whole
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.core.verdict import Verdict
 from separatrix.data.table import AS_READ, Table
-from separatrix.errors import ContaminatedTestError, ModelFileError
+from separatrix.errors import ContaminatedTestError, DataError, ModelFileError
 from separatrix.report import facts as f
 from separatrix.report.evaluation import Excerpts
 from separatrix.report.journal import Journal, alone_in, key_of
@@ -81,6 +81,20 @@ def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ..
     return dataclasses.replace(settings, loss=loss), (remark,) if remark else ()
 
 
+def _refuse_what_is_ignored(settings: Settings) -> None:
+    """Refuse settings of the path over C where candidates have grids of their own."""
+    given = [
+        name
+        for name, value in (("Cs", settings.Cs), ("max_seconds", settings.max_seconds))
+        if value is not None
+    ] + ["rule"] * (settings.rule != "best")
+    if settings.features != AS_READ and given:
+        raise DataError(
+            f"{', '.join(given)} cannot be given with features={settings.features!r}, which "
+            "chooses C by itself. Leave it out, or use features='raw' (--features raw)."
+        )
+
+
 def study(
     table: Table,
     folder: str | Path,
@@ -104,6 +118,7 @@ class Study:
         commands: tuple[f.Command, ...] = (),
         progress: Progress | None = None,
     ) -> None:
+        _refuse_what_is_ignored(settings)
         self.table, self.folder = table, folder
         self.settings, self.remarks = with_loss(settings, table)
         self.commands, self.progress = commands, progress

@@ -61,14 +61,14 @@ class Compared:
     candidate: Candidate
     found: FoundPath
     chosen: int  # the row of its path
-    scores: np.ndarray  # of every row, by the machines of the fold that held it out
+    scores: np.ndarray  # of every row, by the models of the fold that held it out
     n_features: int
     n_rows: int
     seconds: float
 
     @property
     def path(self) -> PathTable:
-        """Its path over C, with the reason for the choice of all three."""
+        """Its path over C, with the reason for the choice of features, loss and C."""
         table = self.found.table
         others = {name: table[name] for name in table.columns}
         reason = (
@@ -105,7 +105,7 @@ class FoldSetting(Setting):
     of_fold: Callable[[int], Setting] | None = None
 
     def solve(self, C: float, fold: int, first: Arrays | None) -> tuple[Facts, Arrays]:
-        """Solve and prove the machines of one C on one fold; keep the scores of its rows."""
+        """Solve and prove the models of one C on one fold; keep the scores of its rows."""
         assert self.of_fold is not None, "a setting of each fold is given"
         setting = self.of_fold(fold)
         facts, arrays = setting.solve(C, fold, first)
@@ -119,10 +119,10 @@ class FoldSetting(Setting):
 
 
 class _Kept:
-    """Finished cells of one candidate, in a store that holds those of all."""
+    """Finished cells of one candidate on so many rows, in a store that holds those of all."""
 
-    def __init__(self, store: Store, candidate: Candidate) -> None:
-        self.store, self.name = store, f"{candidate.features}-{candidate.loss}-"
+    def __init__(self, store: Store, candidate: Candidate, n_rows: int) -> None:
+        self.store, self.name = store, f"{candidate.features}-{candidate.loss}-{n_rows}-"
 
     def get(self, key: tuple[str, int]) -> tuple[Facts, Arrays] | None:
         """Return what was put under this key, or None."""
@@ -194,7 +194,7 @@ class Search:
         learned = _FoldRows(self, candidate, rows, folds)
         setting = FoldSetting(**learned.common, of_fold=learned.setting)
         grid = np.array(Cs if Cs is not None else self._grid(candidate.features, learned.square))
-        store, say = _Kept(self.store, candidate), self.progress
+        store, say = _Kept(self.store, candidate, len(rows)), self.progress
         found = cross_validate(
             setting, grid, workers=self.workers, store=store,
             progress=say and (lambda done, total, text: say(f"{candidate}: {text}", done, total)),

@@ -248,6 +248,24 @@ def test_the_interval_of_best_biases_is_that_of_the_weights_returned():
         assert square / 2.0 + C * slack == pytest.approx(model.objective_, rel=1e-6)
 
 
+def test_a_bias_that_is_not_best_does_not_widen_the_interval():
+    """A fit out of budget named a worse bias as one end of the biases that are best."""
+    X = np.array([[7.5e-57, -3.346281441361643e20], [1e-56, -4.509231791940776e20],
+                  [-2e-56, 9.051568012073579e20], [6.9e-56, -3.049890739126338e21],
+                  [4.8e-57, -2.117612223184399e20], [7.6e-56, -3.3878227336429243e21]])  # fmt: skip
+    y = np.array([1, 0, 1, 1, 0, 1])
+    weights = np.array([0.5819207, 0.54834973, 0.80906849, 0.40830566, 0.19788741, 0.11120714])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the budget
+        model = sx.LinearSVM(solver="dual_coordinate", max_passes=300).fit(X, y, weights)
+    scores, signs = X @ model.coef_[0], 2.0 * y - 1.0
+    slack = [
+        float(weights @ np.maximum(0.0, 1.0 - signs * (scores + b)))
+        for b in (*model.intercept_interval_, model.intercept_[0])
+    ]
+    assert max(slack) <= min(slack) * (1.0 + 1e-6)
+
+
 def test_a_class_that_weighs_next_to_nothing_is_not_balanced():
     """Its factor was infinite, and so were the costs of its rows."""
     with pytest.raises(sx.DataError, match="balanced"):

@@ -50,6 +50,7 @@ _PRODUCT, _ENTRY = 2.5e-10, 3e-9
 _ITERATIONS, _PASSES = 25, 60
 # Below this reach coordinate descent needs few passes: 5 to 30 on a9a, half the time of the matrix.
 _SHORT_REACH = 0.5
+_BIAS_ROUNDING = 2.0**-40  # of the size of scores
 
 
 def choose(problem: MachineProblem) -> str:
@@ -236,10 +237,20 @@ def _finished(problem: MachineProblem, claims: Claims) -> Claims:
 def _interval_for(
     problem: MachineProblem, w: np.ndarray, before: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return the interval of best biases of new weights, with the one that they have."""
-    if problem.loss == HINGE and problem.has_free_bias and not problem.is_hard:
-        before = hinge_bias_interval(problem.X @ w[1:], problem.signs, problem.costs)
-    return min(before[0], float(w[0])), max(before[1], float(w[0]))
+    """Return the interval of best biases of new weights, with their own if only rounding parts it.
+
+    A bias farther off is worse than those of the interval: it stands outside, and the caller sees
+    that.
+    """
+    bias = float(w[0])
+    if problem.loss != HINGE or not problem.has_free_bias or problem.is_hard:
+        return min(before[0], bias), max(before[1], bias)
+    scores = problem.X @ w[1:]
+    low, high = hinge_bias_interval(scores, problem.signs, problem.costs)
+    room = _BIAS_ROUNDING * (1.0 + abs(bias) + float(abs(scores).max()))
+    if low - room <= bias <= high + room:
+        return min(low, bias), max(high, bias)
+    return low, high
 
 
 def _clear_of_rounding(

@@ -14,7 +14,7 @@ from separatrix.report.facts import Facts
 from separatrix.report.journal import Busy, Journal, alone_in
 from separatrix.report.study import OUTPUTS, Settings, Study, study
 
-QUICK = Settings(loss="hinge", Cs=(0.1, 10.0), folds=3, times=False)
+QUICK = Settings(features="raw", loss="hinge", Cs=(0.1, 10.0), folds=3, times=False)
 
 
 def two_irises():

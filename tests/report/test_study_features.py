@@ -9,9 +9,10 @@ import pytest
 import separatrix as sx
 from separatrix.data.embedded import iris
 from separatrix.data.row_blocks import row_blocks
+from separatrix.data.table import encoding_from_dict
 from separatrix.report.facts import Facts
 from separatrix.report.study import Settings, Study, study
-from separatrix.storage.model_file import read_model
+from separatrix.storage.model_file import read_model, save_whole
 from tests.cli.command import separatrix as run
 
 AUTO = Settings(features="auto", folds=3, times=False)
@@ -92,6 +93,29 @@ def test_an_altered_scale_is_refused(table_file, tmp_path):
     assert done.stdout.startswith("refused")
 
 
+@pytest.mark.parametrize("part", ["a knot beyond the rows", "a median that no row needs"])
+def test_what_does_not_show_in_the_rows_of_training_is_refused_too(part, table_file, tmp_path):
+    study(sx.read(table_file), tmp_path, Settings(features="ranks", folds=3))
+    whole = read_model(tmp_path / "model.sx")
+    plain = whole.encoding.to_dict()
+    if part == "a knot beyond the rows":
+        _, knots, heights = plain["ranks"][0]
+        knots.append(2 * knots[-1])
+        heights.append(-9.0)
+    else:
+        code = plain["inner"]["columns"][0]
+        assert not code["indicator"]
+        code["median"] += 1.0
+    forged = dataclasses.replace(whole, encoding=encoding_from_dict(plain))
+    save_whole(forged, tmp_path / "forged.sx")
+    certificate = json.loads((tmp_path / "certificate.json").read_text())
+    (tmp_path / "forged.json").write_text(json.dumps(certificate | {"encoding": plain}))
+    for name in ("forged.sx", "forged.json"):
+        done = run("verify", tmp_path / name, table_file)
+        assert done.returncode == 1, done.stdout
+        assert "learned from these data" in done.stdout
+
+
 def test_no_note_says_that_test_rows_taught_the_encoding(table_file, tmp_path):
     notes = study(sx.read(table_file), tmp_path, AUTO).data.notes
     assert not any("learned on all rows" in note for note in notes)
@@ -121,13 +145,19 @@ def test_interrupted_anywhere_it_ends_with_the_same_bytes(table_file, tmp_path):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"Cs": (1.0,)}, {"rule": "one_standard_error"}, {"max_seconds": 1.0}],
-)
-def test_what_would_be_ignored_is_refused(change, table_file, tmp_path):
-    with pytest.raises(sx.DataError, match="cannot be given with features='auto'"):
-        study(sx.read(table_file), tmp_path, dataclasses.replace(AUTO, **change))
+def test_values_of_C_rule_and_time_are_kept_to(table_file, tmp_path):
+    table = sx.read(table_file)
+    given = study(table, tmp_path / "given", dataclasses.replace(AUTO, Cs=(0.5, 2.0)))
+    assert {row.C for row in given.path.rows} == {0.5, 2.0}
+    assert {each.C for each in given.candidates} <= {0.5, 2.0}
+    few = study(table, tmp_path / "few", dataclasses.replace(AUTO, Cs=2))
+    assert len(few.path.rows) <= 3
+    stiff = study(table, tmp_path / "stiff", dataclasses.replace(AUTO, rule="one_standard_error"))
+    best = study(table, tmp_path / "best", AUTO)
+    stiffest, softest = (min(each.C for each in one.candidates) for one in (stiff, best))
+    assert stiffest <= softest
+    short = study(table, tmp_path / "short", dataclasses.replace(AUTO, max_seconds=1e-9))
+    assert len(short.candidates) == 1
 
 
 def test_features_of_other_data_are_refused(table_file, text_file, tmp_path):

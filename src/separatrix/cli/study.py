@@ -53,7 +53,7 @@ def study(
     features: Annotated[
         Features,
         typer.Option(help="Columns or words as they are, or what they become; auto tries."),
-    ] = Features.RAW,
+    ] = Features.AUTO,
     costs: Annotated[
         str | None,
         typer.Option("--Cs", help="Values of C with commas between, or how many; 0.01 to 1000."),

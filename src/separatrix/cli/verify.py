@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from separatrix.cli import _fitting as fitting
@@ -76,10 +77,16 @@ def _proved(whole: Any, source: reading.Source, positive: str | None) -> tuple[b
 
 
 def _features(whole: Any, source: reading.Source) -> Any:
-    """Return the rows in the features that a study learned; None where it took them as read."""
+    """Return the rows in the features that a study learned; None where it took them as read.
+
+    The training rows must teach the same features again.
+    """
     from separatrix.checker import Refused
     from separatrix.data.table import encoding_from_dict, read_as
     from separatrix.errors import DataError
+    from separatrix.report.study_proof import labels_of
+    from separatrix.storage.fitted_values import Mismatch
+    from separatrix.storage.model_proof import require_encoding
 
     if "encoding" not in whole:
         return None
@@ -88,7 +95,14 @@ def _features(whole: Any, source: reading.Source) -> Any:
     except (LookupError, TypeError, AttributeError, DataError) as error:
         raise Refused(f"not a well-formed certificate: {error}") from error
     options = {"encoding": source.encoding, "header": source.header, "labels": source.labels}
-    return read_as(source.place, encoding, **options).X
+    table = read_as(source.place, encoding, **options)
+    try:
+        rows = np.array(whole["training_rows"], dtype=np.int64)
+        codes = np.unique(labels_of(table.y, whole.get("positive")), return_inverse=True)[1]
+        require_encoding(encoding, table, source.place, options, (rows, codes))
+    except (Mismatch, LookupError, TypeError, ValueError, OverflowError) as error:
+        raise Refused(str(error)) from error
+    return table.X
 
 
 def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tuple[bool, str]:

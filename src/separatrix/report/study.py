@@ -27,7 +27,7 @@ from separatrix._write_aside import write_whole
 from separatrix.certificates.canonical import data_of, sha256
 from separatrix.core.verdict import Verdict
 from separatrix.data.table import AS_READ, Table
-from separatrix.errors import ContaminatedTestError, DataError, ModelFileError
+from separatrix.errors import ContaminatedTestError, ModelFileError
 from separatrix.report import facts as f
 from separatrix.report.evaluation import Excerpts
 from separatrix.report.journal import Journal, alone_in, key_of
@@ -56,7 +56,7 @@ class Settings:
     """The settings of a study."""
 
     loss: str = "auto"
-    features: str = AS_READ
+    features: str = "auto"
     Cs: tuple[float, ...] | int | None = None
     folds: int = 5
     test_share: float = 0.2
@@ -79,20 +79,6 @@ def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ..
         return settings, ()
     loss, remark = fitting_loss(table.X)
     return dataclasses.replace(settings, loss=loss), (remark,) if remark else ()
-
-
-def _refuse_what_is_ignored(settings: Settings) -> None:
-    """Refuse settings of the path over C where candidates have grids of their own."""
-    given = [
-        name
-        for name, value in (("Cs", settings.Cs), ("max_seconds", settings.max_seconds))
-        if value is not None
-    ] + ["rule"] * (settings.rule != "best")
-    if settings.features != AS_READ and given:
-        raise DataError(
-            f"{', '.join(given)} cannot be given with features={settings.features!r}, which "
-            "chooses C by itself. Leave it out, or use features='raw' (--features raw)."
-        )
 
 
 def study(
@@ -118,7 +104,6 @@ class Study:
         commands: tuple[f.Command, ...] = (),
         progress: Progress | None = None,
     ) -> None:
-        _refuse_what_is_ignored(settings)
         self.table, self.folder = table, folder
         self.settings, self.remarks = with_loss(settings, table)
         self.commands, self.progress = commands, progress
@@ -269,10 +254,12 @@ class Study:
 
         settings, raw = self.settings, self.raw
         balanced = "balanced" if settings.balanced else None
+        seconds = np.inf if settings.max_seconds is None else settings.max_seconds
+        deadline = time.perf_counter() + seconds
         search = Search(
             raw, self.parts.train, self.codes, np.arange(len(self.names)), folds=settings.folds,
-            seed=settings.seed, workers=cores(), class_weight=balanced, store=self.journal,
-            progress=self._say,
+            seed=settings.seed, workers=cores(), class_weight=balanced, Cs=settings.Cs,
+            rule=settings.rule, deadline=deadline, store=self.journal, progress=self._say,
         )  # fmt: skip
         features = raw.candidates if settings.features == "auto" else (settings.features,)
         losses = LOSSES if settings.loss == "auto" else (settings.loss,)
@@ -289,7 +276,7 @@ class Study:
         model = fitted_on(
             best, self.model_train, self.y_train, self.codes_train,
             tol=settings.tol, class_weight=balanced, random_state=settings.seed,
-            device=settings.device,
+            device=settings.device, deadline=deadline,
         )  # fmt: skip
         return model, best.path
 

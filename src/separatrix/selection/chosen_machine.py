@@ -6,6 +6,7 @@ at the chosen C give the slopes of the probabilities, and no further fit is need
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from separatrix.selection.candidates import Compared
 
 __all__ = ["chosen_machine", "fitted_on"]
+
+_LAST_SECONDS = 1.0  # for the last fit, however late it is
 
 
 def chosen_machine(
@@ -69,10 +72,19 @@ def chosen_machine(
 
 
 def fitted_on(
-    best: Compared, X: Any, y: np.ndarray, codes: np.ndarray, *, device: str, **common: Any
+    best: Compared,
+    X: Any,
+    y: np.ndarray,
+    codes: np.ndarray,
+    *,
+    device: str,
+    deadline: float = np.inf,
+    **common: Any,
 ) -> Any:
     """Fit the candidate chosen on all rows; held-out scores give its probabilities."""
     kinds = _kinds(plain=device == "cpu")
+    if np.isfinite(deadline):
+        common["max_seconds"] = max(_LAST_SECONDS, deadline - time.perf_counter())
     if best.candidate.loss == "logistic":
         way = "multinomial" if best.scores.shape[1] > 1 else "ovr"
         return kinds.LogisticRegression(best.C, multi_class=way, device=device, **common).fit(X, y)

@@ -22,7 +22,7 @@ store belongs to one call with one set of arguments.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol
@@ -78,15 +78,22 @@ def cross_validate(
     rounds: int = 1,
     stop_early: bool = True,
     rule: str = "best",
+    beyond: Sequence[float] = (),
     workers: int = 1,
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> FoundPath:
-    """Walk the path, refine it `rounds` times around its best, and choose a C by the rule."""
+    """Walk the path, refine it `rounds` times around its best, and choose a C by the rule.
+
+    Values `beyond` the grid, ascending, are tried one by one while the largest C is the best.
+    """
     with one_thread():  # so that the number of threads changes no bit
         walk = _Walk(setting, workers, store, progress)
         try:
             notes = walk.outwards([float(C) for C in Cs], stop_early)
+            for C in beyond:
+                if walk.done and walk.best == len(walk.done) - 1:
+                    walk.around([float(C)])
             for _ in range(rounds):
                 walk.around(refined(np.array(walk.done), walk.best))
         finally:

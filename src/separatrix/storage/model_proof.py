@@ -19,7 +19,9 @@ from separatrix.certificates.partition import Partition
 from separatrix.certificates.reading import NOT_THESE
 from separatrix.certificates.separation import Separation
 from separatrix.core.models import fresh
+from separatrix.data.raw_rows import RawRows
 from separatrix.data.scaling import deviations
+from separatrix.data.table import AS_READ
 from separatrix.errors import DataError
 from separatrix.storage import claims_of_closed_forms, claims_of_gaps, claims_of_halfspaces
 from separatrix.storage.claims_of_gaps import each_problem
@@ -38,6 +40,7 @@ _CLAIMS: dict[type, Any] = {
     **claims_of_halfspaces.CLAIMS, **claims_of_gaps.CLAIMS, **claims_of_closed_forms.CLAIMS
 }  # fmt: skip
 _WITH_WEIGHTS = (FewestErrors, *claims_of_closed_forms.CLAIMS)
+Training = tuple[np.ndarray, np.ndarray]  # the rows trained on, and the class number of every row
 _STUMBLES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
@@ -200,6 +203,7 @@ def _are_near(one: Any, other: Any) -> bool:
 
 _FEWER = "these data have fewer rows than the model was trained on"
 _ABOUT = "what the file says about itself"
+_LEARNED = 1e-6  # of a weight in single precision
 
 
 def examine_file(
@@ -213,11 +217,12 @@ def examine_file(
     rows = np.arange(len(labels)) if whole.rows is None else whole.rows
     if not len(labels) or rows.max(initial=0) >= len(labels):
         return Examined(False, _FEWER)
+    codes = np.unique(labels, return_inverse=True)[1]
     if whole.rows is not None:
         X, labels = X[rows], labels[rows]
     try:
         _require_about(whole, table, X)
-        _require_encoding(whole.encoding, table, source, options)
+        require_encoding(whole.encoding, table, source, options, (rows, codes))
     except Mismatch as reason:
         return Examined(False, str(reason))
     found = examine(whole.model, X, labels)
@@ -242,21 +247,45 @@ def _require_about(whole: ModelFile, table: Any, X: Any) -> None:
     require(held, "the names of the features in the model are not those of the data")
 
 
-def _require_encoding(encoding: Any, table: Any, source: Any, options: dict[str, Any]) -> None:
-    """Learn the encoding of columns again; some of it does not show in the rows of training."""
+def require_encoding(
+    encoding: Any, table: Any, source: Any, options: dict[str, Any], training: Training
+) -> None:
+    """Learn the encoding again; some of it does not show in the rows of training."""
     plain = encoding.to_dict()
-    classes = list(plain.get("classes", ()))
+    classes = list(encoding.classes)
     same = not classes or are_same(classes, np.unique(table.y).tolist())
     require(same, "the classes of the encoding are not those of the data")
-    if plain["kind"] != "table":
-        return
+    kind = plain["kind"]
+    if kind == "table":
+        _require_columns(plain, _read_again(encoding, source, options), training)
+    elif kind == "features":
+        inner = encoding.inner
+        is_table = plain["inner"]["kind"] == "table"
+        again = (
+            _read_again(inner, source, options) if is_table else inner.transform(source, **options)
+        )
+        features = "ranks" if plain["ranks"] else "standard"
+        learned = RawRows(again).learn(features, *training).encoding.to_dict()
+        if is_table:
+            _require_same_columns(plain["inner"], learned["inner"])
+        same = all(_are_alike(plain[name], learned[name]) for name in ("shift", "scale", "ranks"))
+        require(same, "how columns become features is not learned from these data")
+    elif kind == "grams":
+        learned = RawRows(table).learn(encoding.features, *training).encoding.to_dict()
+        for name in ("vocabulary", "pieces", "weights", "piece_weights"):
+            same = _are_alike(plain[name], learned[name])
+            require(same, f"the {name} of the encoding are not learned from these data")
+
+
+def _read_again(encoding: Any, source: Any, options: dict[str, Any]) -> Any:
+    """Read raw columns as the table of training was read."""
     from separatrix.data.table import read
 
-    categories = [code for code in plain["columns"] if code["kind"] == "category"]
+    categories = [code for code in encoding.to_dict()["columns"] if code["kind"] == "category"]
     sizes = [len(code["values"]) for code in categories]
     pooled = [len(code["values"]) for code in categories if code["other"]]
     try:
-        again = read(
+        return read(
             source,
             target=encoding.target,
             drop=encoding.dropped,
@@ -265,9 +294,23 @@ def _require_encoding(encoding: Any, table: Any, source: Any, options: dict[str,
             decimal=encoding.decimal,
             max_categories=max(pooled, default=max(100, *sizes, 1)),
             **options,
-        ).encoding.to_dict()
+        )
     except DataError as error:
         raise Mismatch(f"the encoding of the columns is not learned again: {error}") from None
+
+
+def _require_columns(plain: dict[str, Any], again: Any, training: Training) -> None:
+    """Require what all rows teach, or what the rows of training teach."""
+    try:
+        _require_same_columns(plain, again.encoding.to_dict())
+    except Mismatch:
+        if len(training[0]) == len(training[1]):
+            raise
+        some = RawRows(again).learn(AS_READ, *training).encoding
+        _require_same_columns(plain, some.to_dict())
+
+
+def _require_same_columns(plain: dict[str, Any], again: dict[str, Any]) -> None:
     learned = {code["name"]: code for code in again["columns"]}
     for code in plain["columns"]:
         same = learned.get(code["name"]) == code
@@ -275,3 +318,12 @@ def _require_encoding(encoding: Any, table: Any, source: Any, options: dict[str,
     for name in ("missing", "single", "decimal"):
         same = plain.get(name) == again.get(name)
         require(same, f"{name} of the encoding is not what these data give")
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Whether nested lists are equal, their numbers up to the rounding of another computer."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_are_alike, one, other))
+    if type(one) is float and type(other) is float:
+        return abs(one - other) <= _LEARNED * max(abs(one), abs(other))
+    return bool(one == other)

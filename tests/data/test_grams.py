@@ -84,7 +84,7 @@ def test_ratios_by_hand():
     assert_allclose(learned.X.toarray()[0], first / np.linalg.norm(first), rtol=1e-6)
 
 
-@pytest.mark.parametrize("features", ["words", "ratios", "characters"])
+@pytest.mark.parametrize("features", ["words", "ratios", "characters", "joined"])
 @given(texts=sentences)
 def test_later_texts_get_the_same_bits(features, texts):
     y, rows = halves(len(texts))
@@ -96,7 +96,7 @@ def test_later_texts_get_the_same_bits(features, texts):
     assert_array_equal(again.toarray(), learned.X.toarray())
 
 
-@pytest.mark.parametrize("features", ["words", "ratios", "characters"])
+@pytest.mark.parametrize("features", ["words", "ratios", "characters", "joined"])
 def test_other_rows_teach_nothing(features):
     y = np.array([0, 1, 0, 1, 0, 1])
     texts = ["a good film", "a bad film", "good !", "bad ?", "unseen words here", "bad bad bad"]

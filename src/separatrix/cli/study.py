@@ -33,6 +33,7 @@ class Features(StrEnum):
     WORDS = "words"
     RATIOS = "ratios"
     CHARACTERS = "characters"
+    JOINED = "joined"
 
 
 @reading.with_source(*reading.READ[2:], after="out")

@@ -30,12 +30,14 @@ from separatrix.data.encodings.columns import Column, Texts
 from separatrix.data.encodings.encoding import TableEncoding, fit_encoding
 from separatrix.data.encodings.grams import (
     TEXT_FEATURES,
+    WITH_PIECES,
     GramEncoding,
     GramTable,
     GramWeights,
     count_grams,
     learn_weights,
     weighed,
+    weightings,
 )
 from separatrix.data.encodings.index_encoding import IndexEncoding
 from separatrix.data.encodings.words import TextEncoding, fit_text
@@ -80,9 +82,9 @@ class RawRows:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The features worth trying, the plainest first."""
+        """The features worth trying, the one to prefer first."""
         if self.has_texts:
-            return ("words", "ratios", "characters")
+            return ("characters", "joined", "ratios")
         n, d = self.table.X.shape
         return ("standard", AS_READ, "ranks") if d < min(n, _MOST_RANKED) else ("standard", AS_READ)
 
@@ -115,19 +117,20 @@ class RawRows:
 
     def _learn(self, features: str, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Learned:
         tables = self._counted(features)
+        ways = weightings(features)
         weights = [
-            learn_weights(table, rows, codes, features, least)
-            for table, least in zip(tables, (1, 2), strict=False)
+            learn_weights(table, rows, codes, way, least)
+            for table, way, least in zip(tables, ways, (1, 2), strict=False)
         ]
         parts = [
-            weighed(table.counts, each, features)
-            for table, each in zip(tables, weights, strict=True)
+            weighed(table.counts, each, way)
+            for table, each, way in zip(tables, weights, ways, strict=True)
         ]
         X = parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
         return Learned(X, lambda: self._gram_encoding(features, tables, weights))
 
     def _counted(self, features: str) -> Sequence[GramTable]:
-        kinds = ("words", "characters") if features == "characters" else ("words",)
+        kinds = ("words", "characters") if features in WITH_PIECES else ("words",)
         if any(kind not in self._grams for kind in kinds):
             found = count_grams(self.table.texts or (), features)
             self._grams.update(zip(kinds, found, strict=True))

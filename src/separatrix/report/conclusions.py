@@ -123,6 +123,7 @@ FEATURES = {
     "words": "tf-idf of words and pairs of words",
     "characters": "tf-idf of words, pairs and characters",
     "ratios": "words and pairs by log-count ratio",
+    "joined": "log-count ratios of words and pairs, and characters",
 }
 
 

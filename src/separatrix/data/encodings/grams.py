@@ -3,8 +3,9 @@
     words       (1 + ln count) idf of words and pairs of words; marks and single letters are words
     characters  the same, joined with the 2 to 5 neighbouring characters inside each word
     ratios      1 where a word or pair occurs, times its log-count ratio (Wang and Manning, 2012)
+    joined      ratios of words and pairs, joined with the characters
 
-Each row is then scaled to length one (of characters, each half by itself). Of idf, and of the
+Each row is then scaled to length one (with characters, each half by itself). Of idf, and of the
 ratios, rows of training alone decide; so do they of the vocabulary. Values are kept in single
 precision: the last digit of a logarithm differs between computers, and a proof names its data by
 every bit.
@@ -30,15 +31,18 @@ from separatrix.data.encodings.words import Grams, TextEncoding, longer_grams, o
 
 __all__ = [
     "TEXT_FEATURES",
+    "WITH_PIECES",
     "GramEncoding",
     "GramTable",
     "GramWeights",
     "count_grams",
     "learn_weights",
     "weighed",
+    "weightings",
 ]
 
-TEXT_FEATURES = ("words", "ratios", "characters")
+TEXT_FEATURES = ("words", "ratios", "characters", "joined")
+WITH_PIECES = ("characters", "joined")
 _SHORTEST, _LONGEST = 2, 5  # characters
 _OFTEN_ENOUGH = 2  # texts that a piece of a word must occur in
 _MANY_GRAMS = 2_000_000  # of more words and pairs, those of one text alone are left out
@@ -54,7 +58,17 @@ class GramTable(NamedTuple):
 def count_grams(documents: Sequence[str], features: str) -> tuple[GramTable, ...]:
     """Count words and pairs of words and, where needed, the characters of words."""
     found = (_word_grams(documents),)
-    return (*found, _character_grams(documents)) if features == "characters" else found
+    return (*found, _character_grams(documents)) if features in WITH_PIECES else found
+
+
+def weightings(features: str) -> tuple[str, ...]:
+    """Return how each part is weighted: the words and pairs, then the pieces of words.
+
+    >>> weightings("joined"), weightings("words")
+    (('ratios', 'tf-idf'), ('tf-idf',))
+    """
+    words = "ratios" if features in ("ratios", "joined") else "tf-idf"
+    return (words, "tf-idf") if features in WITH_PIECES else (words,)
 
 
 def _word_grams(documents: Sequence[str]) -> GramTable:
@@ -112,7 +126,7 @@ def learn_weights(
     table: GramTable,
     rows: NDArray[np.int64],
     codes: NDArray[np.int64],
-    features: str,
+    weighting: str,
     least: int,
 ) -> GramWeights:
     """Learn vocabulary and weights from some rows; `codes` number the classes of all rows."""
@@ -121,7 +135,7 @@ def learn_weights(
     if least == 1 and (appearing > 0).sum() > _MANY_GRAMS:
         least = _OFTEN_ENOUGH
     kept = np.flatnonzero(appearing >= least)
-    if features == "ratios":
+    if weighting == "ratios":
         weights = _ratios(counts, codes[rows])[kept]
     else:
         weights = np.log((1 + len(rows)) / (1 + appearing[kept])) + 1.0
@@ -140,11 +154,11 @@ def _ratios(counts: sparse.csr_matrix, codes: NDArray[np.int64]) -> NDArray[np.f
     return largest
 
 
-def weighed(counts: sparse.csr_matrix, learned: GramWeights, features: str) -> sparse.csr_matrix:
+def weighed(counts: sparse.csr_matrix, learned: GramWeights, weighting: str) -> sparse.csr_matrix:
     """Return rows of weighted grams, each of length one, or empty."""
     X = counts[:, learned.kept].tocsr()
     X.sort_indices()  # one order of sums, at training and later
-    values = np.ones(X.nnz) if features == "ratios" else 1.0 + np.log(X.data)
+    values = np.ones(X.nnz) if weighting == "ratios" else 1.0 + np.log(X.data)
     values *= learned.weights[X.indices]
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     lengths = np.sqrt(np.bincount(rows, weights=values**2, minlength=X.shape[0]))
@@ -171,8 +185,10 @@ class GramEncoding(TextEncoding):
         known = [(self.vocabulary, self.weights), (self.pieces, self.piece_weights)]
         tables = count_grams(documents, self.features)
         parts = [
-            weighed(_aligned(table, names), _all_of(weights), self.features)
-            for table, (names, weights) in zip(tables, known[: len(tables)], strict=True)
+            weighed(_aligned(table, names), _all_of(weights), weighting)
+            for table, (names, weights), weighting in zip(
+                tables, known[: len(tables)], weightings(self.features), strict=True
+            )
         ]
         return parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
 
@@ -196,7 +212,7 @@ class GramEncoding(TextEncoding):
             fields[names] = texts(fields[names], f"{names} must be texts")
             fields[weights] = numbers(fields[weights], f"{weights} must be numbers")
             required(len(fields[names]) == len(fields[weights]), "each n-gram must have a weight")
-        fitting = not fields["pieces"] or fields["features"] == "characters"
+        fitting = not fields["pieces"] or fields["features"] in WITH_PIECES
         required(fitting and bool(fields["vocabulary"]), "n-grams must be those of the features")
         fields["classes"] = labels(fields["classes"])
         for name in ("column", "target"):

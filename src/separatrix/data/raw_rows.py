@@ -86,6 +86,8 @@ class RawRows:
         if self.has_texts:
             return ("characters", "joined", "ratios")
         n, d = self.table.X.shape
+        if isinstance(self.table.encoding, TableEncoding):
+            d -= int(self.table.encoding.words.sum())
         return ("standard", AS_READ, "ranks") if d < min(n, _MOST_RANKED) else ("standard", AS_READ)
 
     def learn(self, features: str, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Learned:
@@ -99,7 +101,7 @@ class RawRows:
         if self.has_texts:
             return self._texts(rows) if features == AS_READ else self._learn(features, rows, codes)
         inner, X = self._encoded(rows)
-        columns = learn_columns(X[rows], features)
+        columns = learn_columns(X[rows], features, getattr(inner, "words", None))
         # Arrays have names of their own, which no encoding keeps.
         given = self.table.feature_names if self.table.encoding is None else None
         if columns is None:

@@ -2,7 +2,8 @@
 
 - a number stays a number; a missing one becomes the median, with an indicator ``name=(missing)``;
 - a text is one-hot encoded as ``name=value``; the rarest over the cap share ``name=(other)``,
-  and a missing one has a category of its own, ``name=(missing)``.
+  and a missing one has a category of its own, ``name=(missing)``;
+- sentences become words and pairs of words (`prose.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from separatrix.data.encodings.cells import is_comma_number
 from separatrix.data.encodings.columns import Column, Texts, is_number
+from separatrix.data.encodings.prose import ProseCode, fit_prose, is_prose
 
 MISSING, OTHER = "(missing)", "(other)"
 _MOSTLY_NUMBERS = 0.9
@@ -130,7 +132,7 @@ class CategoryCode:
         return {"kind": "category", **self.__dict__, "values": list(self.values)}
 
 
-Code = NumberCode | CategoryCode
+Code = NumberCode | CategoryCode | ProseCode
 
 
 def _median(values: NDArray[np.float64]) -> float:
@@ -223,6 +225,10 @@ def fit_code(
         return None
     if values is not None:
         return _fit_number(column, values, notes)
+    if not categorical and is_prose(texts := column.texts(missing)):
+        prose = fit_prose(column.name, texts, notes)
+        if prose is not None:
+            return prose
     return _fit_category(column, missing, cap, categorical, notes)
 
 

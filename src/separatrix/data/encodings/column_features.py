@@ -107,8 +107,12 @@ def _rank_from(plain: Any, width: int) -> Rank:
     return Rank(column, knots, heights)
 
 
-def learn_columns(X: Any, features: str) -> ColumnFeatures | None:
+def learn_columns(
+    X: Any, features: str, kept: NDArray[np.bool_] | None = None
+) -> ColumnFeatures | None:
     """Learn the features of these rows; None where the columns stay as they are.
+
+    Columns that are `kept`, such as weighted words, stay as they are too.
 
     >>> X = np.array([[0.0, 1.0], [2.0, 0.0], [4.0, 1.0]])
     >>> learn_columns(X, "standard").apply(X).round(3).tolist()
@@ -123,6 +127,7 @@ def learn_columns(X: Any, features: str) -> ColumnFeatures | None:
     mean = np.zeros(X.shape[1]) if is_sparse else X.mean(axis=0, dtype=np.float64)
     noise = 4 * np.finfo(float).eps * np.abs(mean)
     plain = _of_zero_and_one(X) | ~(scale > np.maximum(noise, np.finfo(float).tiny))
+    plain = plain if kept is None else plain | kept
     shift, scale = np.where(plain, 0.0, mean), np.where(plain, 1.0, scale)
     if features == "standard":
         return ColumnFeatures(shift, scale)

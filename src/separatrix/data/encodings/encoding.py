@@ -19,6 +19,7 @@ from separatrix._sparse import sparse
 from separatrix.data.encodings.base import Encoding, labels, maybe_text, numbers, required, texts
 from separatrix.data.encodings.column_codes import CategoryCode, Code, NumberCode, Slots, fit_code
 from separatrix.data.encodings.columns import MISSING_WORDS, Column, TypedColumn
+from separatrix.data.encodings.prose import ProseCode
 from separatrix.data.options import ReadOptions
 from separatrix.errors import DataError
 
@@ -49,6 +50,7 @@ class TableEncoding(Encoding):
         notes: list[str] = []
         by_name = {column.name: column for column in columns}
         slots: Slots = []
+        words: list[sparse.csr_matrix] = []
         first = 0
         for code in self.codes:
             column = by_name.pop(code.name, None)
@@ -57,15 +59,27 @@ class TableEncoding(Encoding):
                 found = code.absent(n_rows)
             else:
                 found = code.apply(column, self.missing, notes)
-            slots += [(features + first, values) for features, values in found]
-            first += len(code.feature_names)
+            if isinstance(found, list):
+                slots += [(features + first, values) for features, values in found]
+                first += len(code.feature_names)
+            else:
+                words.append(found)
         known = {self.target, *self.dropped}
         extra = [name for name in by_name if name not in known]
         if extra:
             notes.append(f"not used in training, left out: {', '.join(extra[:5])}")
         if all(code.dense for code in self.codes):
             return self._dense(slots, n_rows), notes
+        if words:
+            others = [_sparse(slots, n_rows, first)] if slots else []
+            return sparse.hstack([*others, *words], format="csr"), notes
         return _sparse(slots, n_rows, first), notes
+
+    @property
+    def words(self) -> NDArray[np.bool_]:
+        """Mark the features that are words of a column of texts; they stand last."""
+        marks = [[isinstance(code, ProseCode)] * len(code.feature_names) for code in self.codes]
+        return np.array([mark for each in marks for mark in each], dtype=bool)
 
     def _dense(self, slots: Slots, n_rows: int) -> NDArray[Any]:
         X = np.empty((n_rows, len(slots)), dtype=np.float32 if self.single else np.float64)
@@ -119,6 +133,8 @@ def _code_from(plain: dict[str, Any]) -> Code:
         flags = [type(fields[name]) is bool for name in ("other", "missing")]
         required(all(flags), "other and missing must be true or false")
         return CategoryCode(**{**fields, "values": values})
+    if kind == "prose":
+        return ProseCode.from_fields(fields)
     raise DataError(f"the encoding has a column of an unknown kind, {kind!r}")
 
 
@@ -159,6 +175,7 @@ def fit_encoding(
         for column in used
     ]
     codes = [code for code in found if code is not None]
+    codes.sort(key=lambda code: isinstance(code, ProseCode))  # words stand last
     if not codes:
         raise DataError("there is no column of features beside the target")
     left_out = {column.name for column in used} - {code.name for code in codes}

@@ -35,6 +35,8 @@ __all__ = [
     "GramEncoding",
     "GramTable",
     "GramWeights",
+    "aligned",
+    "all_of",
     "count_grams",
     "learn_weights",
     "weighed",
@@ -185,7 +187,7 @@ class GramEncoding(TextEncoding):
         known = [(self.vocabulary, self.weights), (self.pieces, self.piece_weights)]
         tables = count_grams(documents, self.features)
         parts = [
-            weighed(_aligned(table, names), _all_of(weights), weighting)
+            weighed(aligned(table, names), all_of(weights), weighting)
             for table, (names, weights), weighting in zip(
                 tables, known[: len(tables)], weightings(self.features), strict=True
             )
@@ -224,11 +226,12 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _all_of(weights: Sequence[float]) -> GramWeights:
+def all_of(weights: Sequence[float]) -> GramWeights:
+    """Return weights of columns that are all kept."""
     return GramWeights(np.arange(len(weights)), np.asarray(weights, dtype=np.float32))
 
 
-def _aligned(table: GramTable, names: Sequence[str]) -> sparse.csr_matrix:
+def aligned(table: GramTable, names: Sequence[str]) -> sparse.csr_matrix:
     """Return the counts in the columns of training."""
     place = {name: at for at, name in enumerate(names)}
     columns = np.array([place.get(name, -1) for name in table.names], dtype=np.int64)

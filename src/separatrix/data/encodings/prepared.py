@@ -17,14 +17,12 @@ from separatrix.data.encodings.labels import (
     known_column,
     target_labels,
 )
+from separatrix.data.encodings.prose import is_prose
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.options import ReadOptions
 from separatrix.errors import DataError
 
 Fields = dict[str, Any]
-
-_WORDS_OF_PROSE = 5
-_SAMPLE = 200
 
 
 def encode_columns(
@@ -89,25 +87,12 @@ def _column_of_prose(
     """Return the column to read as words: the one named, or the only one, if it holds prose."""
     if options.text is not None:
         return known_column(options.text, features, file)
-    prose = [column for column in features if _is_prose(column)]
-    if prose and len(features) == 1:
-        notes.append(f"{prose[0].name}: sentences, read as words")
-        return prose[0]
-    notes += [
-        f"{column.name}: looks like sentences; to use its words alone, text={column.name!r}"
-        for column in prose
-    ]
-    return None
-
-
-def _is_prose(column: Column) -> bool:
-    if column.share_of_numbers(MISSING_WORDS) > 0:
-        return False
-    texts = column.texts(MISSING_WORDS)
-    sample = texts.values[:_SAMPLE]
-    words = sum(len(text.split()) for text in sample)
-    distinct = len(texts.values) >= 0.5 * max(1, len(texts.codes))
-    return distinct and words >= _WORDS_OF_PROSE * max(1, len(sample))
+    if len(features) != 1 or features[0].share_of_numbers(MISSING_WORDS) > 0:
+        return None
+    if not is_prose(features[0].texts(MISSING_WORDS)):
+        return None
+    notes.append(f"{features[0].name}: sentences, read as words")
+    return features[0]
 
 
 def _texts_of(column: Column) -> list[str]:

@@ -30,8 +30,8 @@ __all__ = ["ProseCode", "fit_prose", "is_prose"]
 
 _WAY = "tf-idf"
 _SHARED = 2  # rows of training that must share a word
-_FEWEST_VALUES = 20
-_MANY_WORDS = 3.0  # on average: fewer are a name
+_FEWEST_VALUES = 20  # beside other columns
+_MANY_WORDS = 5.0  # on average: fewer are a name
 _SAMPLE = 200
 
 
@@ -84,7 +84,7 @@ def _documents(texts: Texts) -> Sequence[str]:
 
 
 def is_prose(texts: Texts) -> bool:
-    """Whether most rows differ, and most values have several words.
+    """Whether texts differ in half of the rows or more, and have several words.
 
     >>> sentences = [f"the number {k} is no name" for k in range(30)]
     >>> is_prose(Texts(np.arange(30, dtype=np.int32), sentences))
@@ -92,20 +92,23 @@ def is_prose(texts: Texts) -> bool:
     >>> is_prose(Texts(np.arange(30, dtype=np.int32), [f"name {k}" for k in range(30)]))
     False
     """
-    values, held = texts.values, int((texts.codes >= 0).sum())
-    if len(values) < _FEWEST_VALUES or 2 * len(values) < held:
-        return False
-    some = values[:_SAMPLE]
-    return sum(len(value.split()) for value in some) > _MANY_WORDS * len(some)
+    some = texts.values[:_SAMPLE]
+    words = sum(len(value.split()) for value in some)
+    return 2 * len(texts.values) >= max(1, len(texts.codes)) and words >= _MANY_WORDS * len(some)
 
 
 def fit_prose(name: str, texts: Texts, notes: list[str]) -> ProseCode | None:
-    """Learn the words of a column; None where no two rows share any."""
+    """Learn the words of a column; None where there are few rows, or no two share a word."""
+    if len(texts.values) < _FEWEST_VALUES:
+        return None
     (table,) = count_grams(_documents(texts), "words")
     rows = np.arange(len(texts.codes))
     learned = learn_weights(table, rows, rows, _WAY, _SHARED)
     if not len(learned.kept):
         return None
     kept = tuple(table.names[at] for at in learned.kept.tolist())
-    notes.append(f"{name}: texts; {len(kept):,} words and pairs of words became features")
+    notes.append(
+        f"{name}: sentences; {len(kept):,} words and pairs of words became features (to use its "
+        f"words alone: text={name!r})"
+    )
     return ProseCode(name, kept, tuple(learned.weights.astype(float).tolist()))

@@ -11,7 +11,11 @@ from scipy.stats import rankdata
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
-from separatrix.data.encodings.column_features import FeatureEncoding, learn_columns
+from separatrix.data.encodings.column_features import (
+    ColumnFeatures,
+    FeatureEncoding,
+    learn_columns,
+)
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.row_blocks import row_blocks
 from separatrix.data.table import encoding_from_dict, read_as
@@ -124,3 +128,30 @@ def test_damaged_features_are_refused(change, tmp_path):
     learned = RawRows(sx.read(path)).learn("ranks", np.arange(3), np.array([0, 1, 0]))
     with pytest.raises(sx.DataError, match="not well-formed"):
         encoding_from_dict(learned.encoding.to_dict() | change)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_products_are_those_of_scaled_columns(is_sparse):
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.normal(5.0, 3.0, 40), rng.exponential(2.0, 40), np.arange(40) % 2,
+                         1 - np.arange(40) % 2])  # fmt: skip
+    given = sp.csr_matrix(X) if is_sparse else X
+    columns = learn_columns(given, "products")
+    Z = (X[:, :2] - (0.0 if is_sparse else X[:, :2].mean(axis=0))) / X[:, :2].std(axis=0)
+    Z = np.column_stack([Z, X[:, 2:]])
+    # No square of a column of 0 and 1, and no product of the two that never meet.
+    pairs = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]
+    assert list(columns.pairs) == pairs
+    expected = np.column_stack([Z, *(Z[:, i] * Z[:, j] for i, j in pairs)])
+    np.testing.assert_allclose(columns.apply(given), expected, rtol=1e-12)
+    names = columns.names(list("abcd"))
+    assert names[4:7] == ["a squared", "a × b", "a × c"]
+    again = ColumnFeatures.from_dict(columns.to_dict())
+    np.testing.assert_array_equal(again.apply(given), columns.apply(given))
+    with pytest.raises(sx.DataError, match="pairs must be those of columns"):
+        ColumnFeatures.from_dict(columns.to_dict() | {"pairs": [[0, 4]]})
+
+
+def test_products_of_many_columns_are_refused():
+    with pytest.raises(sx.DataError, match="at most 100 columns, and there are 101"):
+        learn_columns(np.random.default_rng(0).normal(size=(5, 101)), "products")

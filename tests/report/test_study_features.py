@@ -186,3 +186,24 @@ def test_three_classes_take_the_multinomial_model_where_it_is_better(tmp_path):
     assert study(sx.read(path), tmp_path / "log", logistic).machine.name == "LogisticRegression"
     done = run("verify", tmp_path / "log" / "model.sx", path)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_curve_is_tried_where_it_is_allowed(tmp_path):
+    """Two rings: no hyperplane in the columns helps, products of them do."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), []
+    y = np.where((X**2).sum(axis=1) > 1.4, "out", "in")
+    file = tmp_path / "rings.csv"
+    rows = [f"{a:.6f},{b:.6f},{label}" for (a, b), label in zip(X, y, strict=True)]
+    file.write_text("\n".join(["a,b,class", *rows]) + "\n")
+    settings = dataclasses.replace(AUTO, lift="auto")
+    facts = study(sx.read(file), tmp_path / "out", settings)
+    chosen = next(each for each in facts.candidates if each.chosen)
+    assert chosen.features == "products"
+    assert facts.test.rate < 0.1
+    assert "a curve gains" in facts.path.reason
+    for name in ("model.sx", "certificate.json"):
+        assert run("verify", tmp_path / "out" / name, file).returncode == 0
+    assert run("predict", "-m", tmp_path / "out" / "model.sx", file).returncode == 0
+    plain = study(sx.read(file), tmp_path / "plain", AUTO)
+    assert "products" not in {each.features for each in plain.candidates}

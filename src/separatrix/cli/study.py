@@ -30,10 +30,17 @@ class Features(StrEnum):
     AUTO = "auto"
     STANDARD = "standard"
     RANKS = "ranks"
+    PRODUCTS = "products"
     WORDS = "words"
     RATIOS = "ratios"
     CHARACTERS = "characters"
     JOINED = "joined"
+
+
+class Lift(StrEnum):
+    """What may bend the boundary."""
+
+    AUTO = "auto"
 
 
 @reading.with_source(*reading.READ[2:], after="out")
@@ -55,6 +62,10 @@ def study(
         Features,
         typer.Option(help="Columns or words as they are, or what they become; auto tries."),
     ] = Features.AUTO,
+    lift: Annotated[
+        Lift | None,
+        typer.Option(help="auto: also try products of columns, whose boundary is a curve."),
+    ] = None,
     costs: Annotated[
         str | None,
         typer.Option("--Cs", help="Values of C with commas between, or how many; 0.01 to 1000."),
@@ -89,6 +100,7 @@ def study(
     settings = Settings(
         loss="auto" if loss is None else loss.value,
         features=features.value,
+        lift=None if lift is None else lift.value,
         Cs=_values(costs),
         folds=folds,
         test_share=_share(test_share),

@@ -23,6 +23,7 @@ from separatrix._sparse import sparse
 from separatrix.data.encodings.column_codes import NumberCode
 from separatrix.data.encodings.column_features import (
     COLUMN_FEATURES,
+    MOST_MULTIPLIED,
     FeatureEncoding,
     learn_columns,
 )
@@ -47,6 +48,7 @@ from separatrix.errors import DataError
 __all__ = ["Learned", "RawRows", "some_rows"]
 
 _MOST_RANKED = 2_000  # columns
+_MOST_PRODUCTS = 200_000_000  # values
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,15 @@ class RawRows:
         if isinstance(self.table.encoding, TableEncoding):
             d -= int(self.table.encoding.words.sum())
         return ("standard", AS_READ, "ranks") if d < min(n, _MOST_RANKED) else ("standard", AS_READ)
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """The features that bend the boundary, where they are worth trying."""
+        n, d = self.table.X.shape
+        if isinstance(self.table.encoding, TableEncoding):
+            d -= int(self.table.encoding.words.sum())
+        fits = 1 < d <= MOST_MULTIPLIED and d * n * (d + 3) // 2 <= _MOST_PRODUCTS
+        return ("products",) if fits and not self.has_texts else ()
 
     def learn(self, features: str, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Learned:
         """Learn features from some rows; `codes` number the classes of all rows."""

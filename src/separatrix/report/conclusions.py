@@ -120,6 +120,7 @@ FEATURES = {
     "raw": "as read",
     "standard": "standardised columns",
     "ranks": "standardised columns and their ranks",
+    "products": "standardised columns, their products and squares",
     "words": "tf-idf of words and pairs of words",
     "characters": "tf-idf of words, pairs and characters",
     "ratios": "words and pairs by log-count ratio",

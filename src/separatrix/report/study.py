@@ -57,6 +57,7 @@ class Settings:
 
     loss: str = "auto"
     features: str = "auto"
+    lift: str | None = None
     Cs: tuple[float, ...] | int | None = None
     folds: int = 5
     test_share: float = 0.2
@@ -145,7 +146,7 @@ class Study:
             for name, value in dataclasses.asdict(self.settings).items()
             if name not in ("title", "times", "verdict_seconds")
             # Older work is resumed under its name.
-            and (name, value) not in (("device", "cpu"), ("features", AS_READ))
+            and (name, value) not in (("device", "cpu"), ("features", AS_READ), ("lift", None))
         }
         return key_of({"data": sha256(data), "classes": self.names, "settings": chosen})
 
@@ -250,7 +251,7 @@ class Study:
 
     def _searched(self) -> tuple[Any, PathTable]:
         """Compare features and losses, and fit the best on all training rows."""
-        from separatrix.selection.candidates import LOSSES, Search
+        from separatrix.selection.candidates import LOSSES, Search, curve_remark
 
         settings, raw = self.settings, self.raw
         balanced = "balanced" if settings.balanced else None
@@ -262,6 +263,7 @@ class Study:
             rule=settings.rule, deadline=deadline, store=self.journal, progress=self._say,
         )  # fmt: skip
         features = raw.candidates if settings.features == "auto" else (settings.features,)
+        features += raw.curves if settings.lift == "auto" else ()
         losses = LOSSES if settings.loss == "auto" else (settings.loss,)
         best = search.best(features, losses)
         self._learn(best.candidate.features)
@@ -278,7 +280,9 @@ class Study:
             tol=settings.tol, class_weight=balanced, random_state=settings.seed,
             device=settings.device, deadline=deadline,
         )  # fmt: skip
-        return model, best.path
+        path = best.path
+        path.notes = (*path.notes, *curve_remark(search.compared))
+        return model, path
 
     def _chosen(self) -> tuple[Any, PathTable]:
         settings = self.settings

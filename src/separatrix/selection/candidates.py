@@ -33,7 +33,7 @@ from separatrix.selection.path import FoundPath, Store, cross_validate
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import least_within_one_error
 
-__all__ = ["Candidate", "Compared", "Search", "mean_square"]
+__all__ = ["Candidate", "Compared", "Search", "curve_remark", "mean_square"]
 
 LOSSES = ("squared_hinge", "hinge", "logistic")
 _SAMPLE, _LEAST_SAMPLE = 20_000, 2_000  # rows that compare features
@@ -321,6 +321,24 @@ def _held_out(store: Store, C: float, folds: Sequence[Fold]) -> np.ndarray:
         scores[fold.validation > 0.0] = found
     assert scores is not None, "there is a fold"
     return scores
+
+
+def curve_remark(compared: Sequence[Compared]) -> tuple[str, ...]:
+    """Say what products of columns gain over the best hyperplane, where both were compared."""
+    first = [each for each in compared if each.n_rows == compared[0].n_rows]
+    curves = [each for each in first if each.candidate.features == "products"]
+    planes = [each for each in first if each.candidate.features != "products"]
+    if not curves or not planes:
+        return ()
+    curve, plane = (min(each, key=lambda one: one.error) for each in (curves, planes))
+    gain = plane.errors - curve.errors
+    room = 1.96 * _standard_error(gain)
+    low, high = gain.mean() - room, gain.mean() + room
+    return (
+        f"Products of columns have the error {100.0 * curve.error:.2f} %, the best hyperplane "
+        f"{100.0 * plane.error:.2f} %: a curve gains {100.0 * gain.mean():.2f} points "
+        f"(about {100.0 * low:.2f} to {100.0 * high:.2f}).",
+    )
 
 
 def mean_square(X: Any, fold: Fold) -> float:

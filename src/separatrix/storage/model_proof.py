@@ -264,11 +264,12 @@ def require_encoding(
         again = (
             _read_again(inner, source, options) if is_table else inner.transform(source, **options)
         )
-        features = "ranks" if plain["ranks"] else "standard"
+        features = "ranks" if plain["ranks"] else "products" if "pairs" in plain else "standard"
         learned = RawRows(again).learn(features, *training).encoding.to_dict()
         if is_table:
             _require_same_columns(plain["inner"], learned["inner"])
-        same = all(_are_alike(plain[name], learned[name]) for name in ("shift", "scale", "ranks"))
+        parts = ("shift", "scale", "ranks", "pairs")
+        same = all(_are_alike(plain.get(name), learned.get(name)) for name in parts)
         require(same, "how columns become features is not learned from these data")
     elif kind == "grams":
         learned = RawRows(table).learn(encoding.features, *training).encoding.to_dict()

@@ -2,6 +2,7 @@
 
     standard   (x_j - mean_j) / deviation_j
     ranks      the same, joined with the standardised rank of x_j among the rows of training
+    products   the same, joined with the product of every two, and with squares
 
 Columns of 0 and 1 stay as they are, and a column of one value is divided by one. Sparse columns
 keep their zeros: nothing is subtracted there, which a free bias makes up for. A rank is read off a
@@ -12,7 +13,7 @@ rank would say the same again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,16 @@ from separatrix.data.encodings.base import Encoding, numbers, required
 from separatrix.data.scaling import deviations
 from separatrix.errors import DataError
 
-__all__ = ["COLUMN_FEATURES", "ColumnFeatures", "FeatureEncoding", "learn_columns"]
+__all__ = [
+    "COLUMN_FEATURES",
+    "MOST_MULTIPLIED",
+    "ColumnFeatures",
+    "FeatureEncoding",
+    "learn_columns",
+]
 
-COLUMN_FEATURES = ("raw", "standard", "ranks")
+COLUMN_FEATURES = ("raw", "standard", "ranks", "products")
+MOST_MULTIPLIED = 100  # columns
 _KNOTS = 256
 
 
@@ -56,11 +64,17 @@ class ColumnFeatures:
     shift: NDArray[np.float64]
     scale: NDArray[np.float64]
     ranks: tuple[Rank, ...] = ()
+    pairs: tuple[tuple[int, int], ...] = ()  # of columns that are multiplied
 
     def apply(self, X: Any) -> Any:
-        """Return the features of encoded rows, dense or CSR as they are."""
+        """Return the features of encoded rows, dense or CSR as they are; products are dense."""
         if X.shape[1] != len(self.scale):
             raise DataError(f"X has {X.shape[1]} columns, and training had {len(self.scale)}")
+        if self.pairs:
+            scaled = replace(self, pairs=()).apply(X)
+            Z = scaled.toarray() if sparse.issparse(scaled) else scaled
+            left, right = np.array(self.pairs).T
+            return np.hstack([Z, Z[:, left] * Z[:, right]])
         if not sparse.issparse(X):
             X = np.asarray(X, dtype=np.float64)
             ranked = [rank(X[:, rank.column])[:, None] for rank in self.ranks]
@@ -79,12 +93,17 @@ class ColumnFeatures:
 
     def names(self, columns: Sequence[str]) -> list[str]:
         """Return the names of the features."""
-        return [*columns, *(f"rank of {columns[rank.column]}" for rank in self.ranks)]
+        products = (
+            f"{columns[i]} squared" if i == j else f"{columns[i]} × {columns[j]}"
+            for i, j in self.pairs
+        )
+        return [*columns, *(f"rank of {columns[r.column]}" for r in self.ranks), *products]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON, that say the same."""
         ranks = [[r.column, r.knots.tolist(), r.heights.tolist()] for r in self.ranks]
-        return {"shift": self.shift.tolist(), "scale": self.scale.tolist(), "ranks": ranks}
+        plain = {"shift": self.shift.tolist(), "scale": self.scale.tolist(), "ranks": ranks}
+        return plain | ({"pairs": [list(pair) for pair in self.pairs]} if self.pairs else {})
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> ColumnFeatures:
@@ -93,7 +112,21 @@ class ColumnFeatures:
         scale = np.array(numbers(plain["scale"], "scales must be numbers"), dtype=np.float64)
         required(len(shift) == len(scale) and bool((scale > 0.0).all()), "scales must be above 0")
         required(isinstance(plain["ranks"], list), "ranks must be a list")
-        return cls(shift, scale, tuple(_rank_from(each, len(scale)) for each in plain["ranks"]))
+        ranks = tuple(_rank_from(each, len(scale)) for each in plain["ranks"])
+        pairs = plain.get("pairs", [])
+        required(
+            isinstance(pairs, list) and all(_is_pair(pair, len(scale)) for pair in pairs),
+            "pairs must be those of columns",
+        )
+        return cls(shift, scale, ranks, tuple((i, j) for i, j in pairs))
+
+
+def _is_pair(plain: Any, width: int) -> bool:
+    return (
+        isinstance(plain, list)
+        and len(plain) == 2
+        and all(type(at) is int and 0 <= at < width for at in plain)
+    )
 
 
 def _rank_from(plain: Any, width: int) -> Rank:
@@ -131,9 +164,29 @@ def learn_columns(
     shift, scale = np.where(plain, 0.0, mean), np.where(plain, 1.0, scale)
     if features == "standard":
         return ColumnFeatures(shift, scale)
+    if features == "products":
+        return ColumnFeatures(shift, scale, pairs=_pairs(X, kept))
     by_column = sparse.csc_matrix(X, dtype=np.float64) if is_sparse else np.asarray(X, np.float64)
     found = (_learn_rank(by_column, j, X.shape[0]) for j in np.flatnonzero(~plain).tolist())
     return ColumnFeatures(shift, scale, tuple(rank for rank in found if rank is not None))
+
+
+def _pairs(X: Any, kept: NDArray[np.bool_] | None) -> tuple[tuple[int, int], ...]:
+    """Return the columns to multiply: all pairs, and squares but of columns of 0 and 1."""
+    used = np.arange(X.shape[1]) if kept is None else np.flatnonzero(~kept)
+    if len(used) > MOST_MULTIPLIED:
+        raise DataError(
+            f"products are for at most {MOST_MULTIPLIED} columns, and there are {len(used)}"
+        )
+    whole = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    binary = _of_zero_and_one(X)
+    return tuple(
+        (i, j)
+        for at, i in enumerate(used.tolist())
+        for j in used[at:].tolist()
+        # The product of two columns of 0 and 1 that never meet is 0.
+        if not (binary[i] and (i == j or (binary[j] and not (whole[:, i] * whole[:, j]).any())))
+    )
 
 
 def _of_zero_and_one(X: Any) -> NDArray[np.bool_]:

@@ -20,6 +20,7 @@ from separatrix.core.thresholds import (
     rows_apart,
     rows_needed,
 )
+from separatrix.data.table import AS_READ
 from separatrix.errors import DataError
 from separatrix.report import facts as f
 from separatrix.selection import bounds
@@ -207,13 +208,15 @@ def _guarantee(work: Study, bound: AlarmBound | None, other: str) -> str:
             "was chosen by them. The sealed test is the honest figure."
         )
     alarms, negative = work.threshold["false_alarms"]
-    drawn = "the rows set apart come before those of the test" if work.settings.by_time else ""
+    more = "; the rows set apart come before those of the test" if work.settings.by_time else ""
+    if work.settings.features == AS_READ and work.table.encoding is not None:
+        more += "; what columns become was learned on these rows too, without their labels"
     return (
         f"With {100.0 * bound.confidence:g} % confidence at most {100.0 * bound.level:g} % of new "
         f"rows of {other} are called {bound.positive} (exact, from the order of {negative:,} "
         f"scores, of which {alarms:,} are alarms: it must be stricter than the share itself). "
         "The model was fitted without these rows. It is assumed that new rows are drawn as they "
-        f"were{'; ' + drawn if drawn else ''}."
+        f"were{more}."
     )
 
 

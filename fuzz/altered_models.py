@@ -31,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
 from fuzz.model_files import copied, joined, parts, places
-from separatrix.storage.claims_of_gaps import ROW_WEIGHTS
+from separatrix.storage.claims_of_gaps import ROW_WEIGHTS, THRESHOLD
 from separatrix.storage.model_file import from_bytes, to_bytes
 from separatrix.storage.model_proof import examine
 
@@ -107,6 +107,8 @@ def models() -> dict[str, tuple[Any, np.ndarray]]:
         warnings.simplefilter("ignore")
         for some, labels in ((two, TWO), (mixed, MIXED), (three, THREE)):
             found |= {name: (model.fit(ROWS, labels), labels) for name, model in some.items()}
+        found["threshold"] = (sx.LinearSVM().fit(ROWS, MIXED), MIXED)
+        found["threshold"][0].threshold_ = 0.4
         found["sparse kernel"] = (sx.KernelSVM().fit(sp.csr_array(ROWS), THREE), THREE)
     return found
 
@@ -246,12 +248,13 @@ def fault_of(kind: str, original: Any, contents: bytes, labels: np.ndarray) -> s
     if not found.proved:
         return None
     unproved = any("probabilities" in each for each in found.not_proved)
+    free_threshold = THRESHOLD in found.not_proved
     for place in (ROWS, ELSEWHERE):
         now, before = scores_of(model, place), scores_of(original, place)
         for method in set(now) & set(before):
-            if not are_near(now[method], before[method]) and not (
-                unproved and method == "predict_proba"
-            ):
+            free = unproved and method == "predict_proba"
+            free = free or (free_threshold and method == "predict")
+            if not are_near(now[method], before[method]) and not free:
                 return f"proved, and {method} changed"
     before, now = claims_of(original), claims_of(model)
     for name in sorted(set(before) | set(now)):
@@ -259,6 +262,7 @@ def fault_of(kind: str, original: Any, contents: bytes, labels: np.ndarray) -> s
         named = {each.removeprefix("certificate_.") for each in found.not_proved}
         free = words & (SETTINGS | WIDER | named) or ("_calibration" in words and unproved)
         free = free or ("costs" in words and ROW_WEIGHTS in named)
+        free = free or ("threshold_" in words and free_threshold)
         free = free or re.search(r"steps\.\d+\.0$", name)  # what a step is called
         if not free and not (name in before and name in now and are_near(before[name], now[name])):
             return f"proved, and {name} changed"

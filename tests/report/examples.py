@@ -15,6 +15,7 @@ from separatrix.report.facts import (
     Facts,
     Feature,
     Features,
+    Imbalance,
     Machine,
     MadeWith,
     Margins,
@@ -26,8 +27,11 @@ from separatrix.report.facts import (
     Reading,
     Replay,
     ReplayRun,
+    Scoring,
+    Share,
     Split,
     Support,
+    Threshold,
     Verdict,
     WitnessRow,
 )
@@ -118,6 +122,17 @@ def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm")
         machine=Machine(
             "LinearSVM", "hinge", 1.0, 12.5, 12.4999, 1e-7, 1e-4, "optimal", 31, 40 * K, 0.4, 3,
             1 if K == 2 else K, "none", "cd" * 32, "proved: nothing is better", True, 0.02,
+        ),
+        scoring=Scoring(
+            "cost", "cost a row", False, 0.4, 0.02, 0.38, 0.2, 0.5, "exact", names[1], 5.0, 1.0
+        ),
+        threshold=Threshold(
+            -0.4, "false_alarms", names[1], "Above -0.4.", "With 95 % confidence at most 5 %.",
+            Share(0.3, 10, 0.1, 0.6), Share(0.05, 40, 0.01, 0.2), Share(0.2, 10, 0.05, 0.5),
+            Share(0.04, 40, 0.0, 0.1), 50, 0.05, 0.95,
+        ),
+        imbalance=Imbalance(
+            names[0], 0.1, 0.7, 0.5, 0.9, "exact", "Only 10 % of the rows.", "separatrix study x"
         ),
         replay=replay(names, feature),
         test=OpenedTest(

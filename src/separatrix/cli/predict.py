@@ -167,11 +167,13 @@ def _decided(model: Any, X: Any, scores: np.ndarray) -> np.ndarray:
     """Return the classes; where they follow from the scores, without scoring again."""
     import numpy as np
 
-    from separatrix.core.linear_model import LinearModel, decided
+    from separatrix.core.linear_model import LinearModel, VotingModel, decided
 
-    if type(model).predict is not LinearModel.predict:
-        return np.asarray(model.predict(X))
-    return decided(model.classes_, scores)
+    if type(model).predict is VotingModel.predict:
+        return decided(model.classes_, scores, model.threshold_)
+    if type(model).predict is LinearModel.predict:
+        return decided(model.classes_, scores)
+    return np.asarray(model.predict(X))
 
 
 def csv_head(columns: Columns) -> bytes:

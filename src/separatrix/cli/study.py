@@ -43,6 +43,18 @@ class Lift(StrEnum):
     AUTO = "auto"
 
 
+class Scoring(StrEnum):
+    """What features, loss and C are chosen by."""
+
+    ERROR = "error"
+    BALANCED = "balanced"
+    F1 = "f1"
+    MCC = "mcc"
+    AUC = "auc"
+    LOG_LOSS = "log_loss"
+    COST = "cost"
+
+
 @reading.with_source(*reading.READ[2:], after="out")
 def study(
     source: reading.Source,
@@ -66,6 +78,21 @@ def study(
         Lift | None,
         typer.Option(help="auto: also try products of columns, whose boundary is a curve."),
     ] = None,
+    scoring: Annotated[
+        Scoring | None,
+        typer.Option(help="What chooses on held-out rows; the error if left out."),
+    ] = None,
+    mistakes: Annotated[
+        str | None,
+        typer.Option("--costs", help='Of both mistakes, "missed:false_alarm = 5:1": chooses.'),
+    ] = None,
+    at_most_false_alarms: Annotated[
+        float | None,
+        typer.Option(help="The most false alarms, such as 0.01: bounds them with 95 % confidence."),
+    ] = None,
+    minimax: Annotated[
+        bool, typer.Option("--minimax", help="The threshold of least error of the worse class.")
+    ] = False,
     costs: Annotated[
         str | None,
         typer.Option("--Cs", help="Values of C with commas between, or how many; 0.01 to 1000."),
@@ -108,6 +135,10 @@ def study(
         rule=rule.value,
         tol=tol,
         balanced=balanced,
+        scoring=None if scoring is None else scoring.value,
+        costs=mistakes,
+        at_most_false_alarms=at_most_false_alarms,
+        minimax=minimax,
         by_time=by_time,
         positive=positive,
         max_seconds=max_seconds,
@@ -169,16 +200,46 @@ def _lines(facts: Facts, notes: Sequence[str], out: Path) -> list[str]:
         f"verdict: {facts.verdict.sentence}",
         f"path: {facts.path.reason}",
         f"machine: {machine.name}, C = {machine.C:.4g}; {machine.proof}",
+        *_threshold_lines(facts),
         f"test, opened once: {_counted(test.errors, 'error')} in {test.n:,} rows, "
         f"{100 * test.rate:.2f} % "
         f"({100 * test.confidence:g} %: {100 * test.low:.2f} to {100 * test.high:.2f} %)",
     ]
+    lines += _measure_lines(facts)
     if test.duplicates:
         repeated = _counted(test.duplicates, "test row") + " also in the training data"
         lines.append(f"note: {repeated}")
-    if facts.next_steps:
-        lines.append(f"next: {facts.next_steps[0]}")
+    known = facts.imbalance.command if facts.imbalance else ""
+    others = [step for step in facts.next_steps if not known or known not in step]
+    if others:
+        lines.append(f"next: {others[0]}")
     return [*lines, f"Report: {out / 'report.html'}"]
+
+
+def _threshold_lines(facts: Facts) -> list[str]:
+    if facts.threshold is None:
+        return []
+    return [f"threshold: {facts.threshold.sentence}", f"guarantee: {facts.threshold.guarantee}"]
+
+
+def _measure_lines(facts: Facts) -> list[str]:
+    """Say what the measure and the threshold came to on the test, and which class is rare."""
+    lines = []
+    if (found := facts.scoring) is not None:
+        held_out = f"{found.value:.4f} ± {found.standard_error:.4f} on held-out folds"
+        span = f"95 %: {found.low:.4f} to {found.high:.4f}"
+        lines.append(f"{found.title}: {found.test:.4f} on the test ({span}); {held_out}")
+    if (cut := facts.threshold) is not None:
+        missed, alarms = (
+            f"{100 * part.value:.2f} % ({100 * part.low:.2f} to {100 * part.high:.2f} %)"
+            for part in (cut.test_missed, cut.test_false_alarms)
+        )
+        lines.append(f"on the test: {missed} of {cut.positive} missed, {alarms} false alarms")
+    if facts.imbalance is not None:
+        lines.append(f"note: {facts.imbalance.sentence}")
+        if facts.imbalance.command:
+            lines.append(f"next: {facts.imbalance.command}")
+    return lines
 
 
 def _counted(number: int, word: str) -> str:

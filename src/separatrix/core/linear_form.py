@@ -12,19 +12,33 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.core.linear_model import pairs_of
+from separatrix.core.linear_model import VotingModel, pairs_of
 
 __all__ = ["LinearForm", "linear_form"]
 
 
 @dataclass(frozen=True, eq=False)
 class LinearForm:
-    """Weights, a row a machine; `pairs` are the classes (against, for) of each where they vote."""
+    """Weights, a row a machine; `pairs` are the classes (against, for) of each where they vote.
+
+    Of two classes the second is predicted where the score is above the threshold.
+    """
 
     classes: np.ndarray
     weights: np.ndarray
     intercepts: np.ndarray
     pairs: tuple[tuple[int, int], ...] | None = None
+    threshold: float = 0.0
+
+    @property
+    def at_zero(self) -> LinearForm:
+        """The same rule with the threshold in the intercept, for programs that decide by the sign.
+
+        >>> LinearForm(np.array([0, 1]), np.ones((1, 1)), np.ones(1), None, 3.0).at_zero.intercepts
+        array([-2.])
+        """
+        moved = self.intercepts - self.threshold
+        return LinearForm(self.classes, self.weights, moved, self.pairs)
 
     @property
     def titles(self) -> list[str]:
@@ -67,7 +81,8 @@ def linear_form(model: Any) -> LinearForm:
             f"This {type(model).__name__} does not decide by the sign, or the largest, of w.x + b."
         )
     pairs = getattr(getattr(model, "certificate_", None), "pairs", None)
-    return LinearForm(model.classes_, coef, np.atleast_1d(model.intercept_), pairs)
+    threshold = float(model.threshold_) if isinstance(model, VotingModel) else 0.0
+    return LinearForm(model.classes_, coef, np.atleast_1d(model.intercept_), pairs, threshold)
 
 
 def _unscaled(form: LinearForm, step: Any) -> LinearForm:
@@ -87,7 +102,7 @@ def _unscaled(form: LinearForm, step: Any) -> LinearForm:
         )
     weights = form.weights if scale is None else form.weights / scale
     moved = 0.0 if shift is None else weights @ shift
-    return LinearForm(form.classes, weights, form.intercepts - moved, form.pairs)
+    return LinearForm(form.classes, weights, form.intercepts - moved, form.pairs, form.threshold)
 
 
 def _of_wrapper(model: Any) -> LinearForm:

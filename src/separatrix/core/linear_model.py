@@ -120,13 +120,13 @@ def tally(margins: np.ndarray, pairs: Sequence[tuple[int, int]], n_classes: int)
         return np.asarray(votes + sums / (3.0 * (abs(sums) + 1.0)))
 
 
-def decided(classes: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return the class of every row: by the sign of one score, or the largest of several.
+def decided(classes: np.ndarray, scores: np.ndarray, threshold: float = 0.0) -> np.ndarray:
+    """Return the class of every row: by one score and the threshold, or the largest of several.
 
     >>> decided(np.array(["no", "yes"]), np.array([-0.5, 2.0])).tolist()
     ['no', 'yes']
     """
-    codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    codes = (scores > threshold).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     return np.asarray(classes[codes])
 
 
@@ -165,7 +165,14 @@ class LinearModel:
 
 
 class VotingModel(LinearModel):
-    """A linear model whose rows of weights may each speak for a pair of classes, and then vote."""
+    """A linear model whose rows of weights may each speak for a pair of classes, and then vote.
+
+    Of two classes the second is predicted where the score is above `threshold_`: 0 after a fit,
+    another number where one was chosen for a cost or a share of false alarms. Scores and
+    probabilities are the same at every threshold.
+    """
+
+    threshold_: float = 0.0
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return ``w.x + b``: a column for each class if there are more than two.
@@ -176,6 +183,15 @@ class VotingModel(LinearModel):
         scores = super().decision_function(X)
         pairs = getattr(getattr(self, "certificate_", None), "pairs", None)
         return scores if pairs is None else tally(scores, pairs, len(self.classes_))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of every row."""
+        scores = self.decision_function(X)
+        return decided(self.classes_, scores, self.threshold_)
+
+    def _forget_threshold(self) -> None:
+        """Decide by the sign again: a threshold belongs to the weights it was chosen for."""
+        vars(self).pop("threshold_", None)
 
 
 def _without_probabilities(machine: LogisticProbabilities) -> str | None:

@@ -115,6 +115,7 @@ class Machine(VotingModel):
     ) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return X, the class numbers, and the weights of rows."""
         self._check_parameters(loss)
+        self._forget_threshold()
         X, y, sample_weight = self._placed(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
         weights = row_weights(self, codes, sample_weight, self.class_weight)

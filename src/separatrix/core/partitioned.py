@@ -121,6 +121,7 @@ def fit_rows(machine: Any, rows: Rows, loss: str) -> Any:
     _refuse(machine, loss, rows)
     if _are_few(rows) and not hasattr(machine, "Cs"):
         return _fit_together(machine, rows)
+    machine._forget_threshold()
     machine.classes_ = rows.classes
     machine.n_features_in_ = rows.engine.n_features
     effort = machine._effort()

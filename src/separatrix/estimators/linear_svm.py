@@ -81,6 +81,8 @@ class LinearSVM(Machine, core.LinearSVM):
     coef_, intercept_, classes_
         The hyperplane; ``classes_[1]`` is its positive side. If there are several classes, one row
         a class; for ovo one row a pair, (0, 1), (0, 2) and so on, the second one positive.
+    threshold_ : float
+        Of two classes, the score above which ``classes_[1]`` is predicted: 0 after a fit.
     support_, dual_coef_, n_support_
         The rows with a multiplier, their multipliers with the sign of their class, and how many of
         each class there are.

@@ -45,6 +45,8 @@ class LogisticRegression(Machine, core.LogisticRegression):
     coef_, intercept_, classes_
         The hyperplane; ``classes_[1]`` is its positive side. One row a class if there are several,
         each against the rest.
+    threshold_ : float
+        Of two classes, the score above which ``classes_[1]`` is predicted: 0 after a fit.
     objective_, dual_objective_, gap_
         The objective, a lower bound on any, and their relative difference: proved.
     certificate_ : DualityGap

@@ -13,7 +13,6 @@ __all__ = ["Figure", "answer", "headings", "key_figures", "next_steps", "reading
 
 _NAME = 40
 _FAR = 2.0  # standard errors
-_RARE = 0.15
 _MANY_TWINS = 0.02
 _KINDS = {
     "separable": "A hyperplane separates the classes",
@@ -136,6 +135,7 @@ def headings(facts: Facts) -> dict[str, str]:
         "candidates": _candidates,
         "path": _path,
         "machine": _machine,
+        "threshold": _threshold,
         "replay": lambda f: "The method at work, step by step" if f.replay else "",
         "test": _test,
         "features": _features,
@@ -197,6 +197,21 @@ def _machine(facts: Facts) -> str:
     if machine.checked is False:
         return "The certificate of the model did not hold"
     return f"No hyperplane does better by more than {number(machine.gap, 2)} of the objective"
+
+
+def _threshold(facts: Facts) -> str:
+    found = facts.threshold
+    if found is not None and found.level is not None:
+        sure = percent(found.confidence)
+        return f"At most {percent(found.level)} false alarms, with {sure} confidence"
+    if facts.scoring is not None:
+        return f"Chosen by {facts.scoring.title}: {number(facts.scoring.test)} on the test"
+    if found is not None:
+        return f"{cut(found.positive, _NAME)} where the score is beyond {number(found.value)}"
+    if facts.imbalance is not None:
+        rare = cut(facts.imbalance.name, _NAME)
+        return f"Only {percent(facts.imbalance.share)} of the rows are {rare}"
+    return ""
 
 
 def _test(facts: Facts) -> str:
@@ -305,6 +320,8 @@ def _percent(share: float) -> str:
 def reading_of(path: f.Path) -> f.Reading:
     """Say what the two ends of the path show, and on which side the chosen C lies."""
     rows = path.rows
+    if path.measure != "error":
+        return _by_measure(path)
     best = min(rows, key=lambda row: row.validation_error)
     chosen = next(row for row in rows if path.chosen == row.C)
     first, last = rows[0], rows[-1]
@@ -349,6 +366,19 @@ def reading_of(path: f.Path) -> f.Reading:
     return f.Reading(kind, sentence, low_end, high_end)
 
 
+def _by_measure(path: f.Path) -> f.Reading:
+    """Say what chose, and what the errors at the sign of the score are."""
+    row = next(row for row in path.rows if path.chosen == row.C)
+    score = "" if row.score is None else f", {number(row.score)} on held-out rows"
+    sentence = (
+        f"C = {row.C:.4g} was chosen by {path.measure}{score}. By the sign of the score its "
+        f"validation error is {_percent(row.validation_error)}"
+    )
+    if row.training_error is not None:
+        sentence += f", its training error {_percent(row.training_error)}"
+    return f.Reading("balanced", f"{sentence}.")
+
+
 def next_steps(facts: f.Facts, settings: Any) -> tuple[str, ...]:
     """Return what to try next, the most promising first."""
     path, verdict, data, test = facts.path, facts.verdict, facts.data, facts.test
@@ -360,13 +390,8 @@ def next_steps(facts: f.Facts, settings: Any) -> tuple[str, ...]:
     if facts.reading is not None and facts.reading.kind in ("underfitting", "overfitting"):
         side = "larger" if facts.reading.kind == "underfitting" else "smaller"
         steps.append(f"The best C is at the end of the path: try {side} ones with --Cs.")
-    counts = [part.count for part in data.classes]
-    if min(counts) < _RARE * sum(counts) and not settings.balanced:
-        rare = min(data.classes, key=lambda part: part.count)
-        steps.append(
-            f"Only {_percent(rare.count / sum(counts))} of the rows are {rare.name}: with "
-            "--balanced both classes weigh alike."
-        )
+    if (rare := facts.imbalance) is not None and facts.scoring is None:
+        steps.append(f"{rare.sentence} {rare.command}".strip())
     other = "" if facts.candidates else " Let the study look for better ones: --features auto."
     if validation - training > max(0.05, 4.0 * chosen.validation_spread):
         steps.append(

@@ -188,10 +188,11 @@ def mistakes_of(
     rows: np.ndarray,
     names: list[str],
     excerpts: Excerpts,
+    threshold: float = 0.0,
 ) -> tuple[f.Mistake, ...]:
     """Name the rows that lie furthest on the wrong side; `rows` are their numbers in the table."""
-    margins = own_margins(scores, codes)
-    predicted = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    margins = own_margins(scores - threshold, codes)
+    predicted = (scores > threshold).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     wrong = np.flatnonzero(predicted != codes)
     hardest = wrong[np.argsort(margins[wrong], kind="stable")][:_MISTAKES]
     return tuple(

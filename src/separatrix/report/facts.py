@@ -103,11 +103,16 @@ class PathRow:
     margin: float | None = None
     gap: float | None = None
     seconds: float | None = None
+    score: float | None = None
+    score_error: float | None = None
 
 
 @dataclass(frozen=True)
 class Path:
-    """The path over C and the choice made on it; `measure` names what validation measured."""
+    """The path over C and the choice made on it; `measure` names what chose.
+
+    Where that is not the error, rows have its mean over the folds as `score`.
+    """
 
     rows: tuple[PathRow, ...]
     chosen: float
@@ -123,7 +128,8 @@ class Path:
 class Candidate:
     """Features and a loss that were tried, with the C that was best for them.
 
-    `error` is the mean over the folds, `standard_error` its standard error.
+    `error` is the mean over the folds, `standard_error` its standard error. `score` and
+    `score_error` are those of the measure that chose, where it was not the error.
     """
 
     features: str
@@ -135,6 +141,8 @@ class Candidate:
     n_rows: int
     chosen: bool = False
     seconds: float | None = None
+    score: float | None = None
+    score_error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -162,6 +170,75 @@ class Machine:
     proof: str = ""
     checked: bool | None = None
     seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of so many rows, with the ends of its exact 95 % interval."""
+
+    value: float
+    n: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The measure that chose features, loss and C, where it was not the error.
+
+    `value` is its mean over held-out folds. `low` and `high` are the ends of the 95 % interval of
+    `test`; `how` says how it was made. `missed` and `false_alarm` are the costs of both mistakes.
+    """
+
+    name: str
+    title: str
+    larger_is_better: bool
+    value: float
+    standard_error: float
+    test: float
+    low: float
+    high: float
+    how: str = ""
+    positive: str | None = None
+    missed: float | None = None
+    false_alarm: float | None = None
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The score above which the second class is predicted, where it is not 0.
+
+    `rule` is the measure it is best for, "minimax" or "false_alarms". `missed` and `false_alarms`
+    are those of the `rows` that chose it. Where `level` is given, the share of false alarms on new
+    rows is at most that, with the confidence given; `guarantee` says what is assumed.
+    """
+
+    value: float
+    rule: str
+    positive: str
+    sentence: str
+    guarantee: str
+    missed: Share
+    false_alarms: Share
+    test_missed: Share
+    test_false_alarms: Share
+    rows: int
+    level: float | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True)
+class Imbalance:
+    """The smallest class, where it is rare, and the balanced accuracy on the test."""
+
+    name: str
+    share: float
+    balanced_accuracy: float
+    low: float
+    high: float
+    how: str
+    sentence: str
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -367,6 +444,9 @@ class Facts:
     path: Path | None = None
     reading: Reading | None = None
     machine: Machine | None = None
+    scoring: Scoring | None = None
+    threshold: Threshold | None = None
+    imbalance: Imbalance | None = None
     replay: Replay | None = None
     test: OpenedTest | None = None
     bounds: tuple[Bound, ...] = ()

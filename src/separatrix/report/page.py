@@ -48,6 +48,7 @@ SECTIONS = {
     "candidates": "Candidates",
     "path": "The path over C",
     "machine": "The model",
+    "threshold": "Measure and threshold",
     "replay": "Replay",
     "test": "The sealed test",
     "features": "Weights",

@@ -1,6 +1,6 @@
 """The main job: data in; verdict, path, certified machine, honest test and report out.
 
-    choose C     minimise over C   the mean validation error over the folds of the training rows
+    choose C     minimise over C   the mean validation error, or another measure, over the folds
     fit          minimise          1/2 |w|^2 + C sum loss   on all training rows, with proof
     test         once              on rows that had no part in either
 
@@ -31,10 +31,11 @@ from separatrix.errors import ContaminatedTestError, ModelFileError
 from separatrix.report import facts as f
 from separatrix.report.evaluation import Excerpts
 from separatrix.report.journal import Journal, alone_in, key_of
+from separatrix.report.scoring import alarm_bound, measure_of, set_apart, settled, thresholded
 from separatrix.report.study_facts import facts_of
 from separatrix.report.study_proof import STUDY_FORMAT, labels_of
 from separatrix.report.verdict import verdict_within
-from separatrix.selection.chosen_machine import chosen_machine, fitted_on
+from separatrix.selection.chosen_machine import chosen_machine, fitted_on, held_out_scores
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import fitting_loss
 from separatrix.selection.sealed_test import SealedTest
@@ -49,6 +50,8 @@ __all__ = ["OUTPUTS", "Settings", "Study", "study"]
 
 OUTPUTS = ("report.html", "model.sx", "certificate.json", "path.csv", "study.json")
 Progress = Callable[[str, float, float], None]
+_OF_SCORING = ("scoring", "costs", "at_most_false_alarms", "minimax")
+_RANKS = "The loss is logistic, whose scores rank rows at every threshold; --loss takes another."
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,10 @@ class Settings:
     rule: str = "best"
     tol: float = 1e-4
     balanced: bool = False
+    scoring: str | None = None
+    costs: str | None = None
+    at_most_false_alarms: float | None = None
+    minimax: bool = False
     by_time: bool = False
     positive: str | None = None
     max_seconds: float | None = None
@@ -75,9 +82,14 @@ class Settings:
 
 
 def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ...]]:
-    """Settle the loss: the hinge, or on large narrow data the one that is ten times faster."""
+    """Settle the loss: the hinge, or on large narrow data the one that is ten times faster.
+
+    A measure other than the error needs scores that rank: the hinge knows one threshold only.
+    """
     if settings.loss != "auto" or settings.features != AS_READ:
         return settings, ()
+    if settings.scoring not in (None, "error"):
+        return dataclasses.replace(settings, loss="logistic"), (_RANKS,)
     loss, remark = fitting_loss(table.X)
     return dataclasses.replace(settings, loss=loss), (remark,) if remark else ()
 
@@ -106,7 +118,7 @@ class Study:
         progress: Progress | None = None,
     ) -> None:
         self.table, self.folder = table, folder
-        self.settings, self.remarks = with_loss(settings, table)
+        self.settings, self.remarks = with_loss(settled(settings), table)
         self.commands, self.progress = commands, progress
         self.y = labels_of(table.y, settings.positive)
         self.classes, self.codes = np.unique(self.y, return_inverse=True)
@@ -117,6 +129,10 @@ class Study:
             times="order" if settings.by_time else None,
             seed=settings.seed,
         )
+        self.measure = measure_of(settings := self.settings, self.names)
+        self.parts = set_apart(self.parts, self.codes, self.names, settings)
+        self.alarm_bound = alarm_bound(settings, self.parts, self.names)
+        self.threshold: dict[str, Any] = {}
         X, train, test = table.X, self.parts.train, self.parts.test
         self.X_train, self.y_train, self.codes_train = X[train], self.y[train], self.codes[train]
         self.X_test, self.y_test, self.codes_test = X[test], self.y[test], self.codes[test]
@@ -147,6 +163,7 @@ class Study:
             if name not in ("title", "times", "verdict_seconds")
             # Older work is resumed under its name.
             and (name, value) not in (("device", "cpu"), ("features", AS_READ), ("lift", None))
+            and (name not in _OF_SCORING or value not in (None, False))
         }
         return key_of({"data": sha256(data), "classes": self.names, "settings": chosen})
 
@@ -226,6 +243,7 @@ class Study:
                 whole = from_bytes(kept.read_bytes(), plain=self.settings.device == "cpu")
                 self._learn(step[0]["features"])
                 self.candidates = tuple(f.Candidate(**each) for each in step[0]["candidates"])
+                self.threshold = step[0]["threshold"]
                 return whole.model, _path_of(*step)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
@@ -239,6 +257,7 @@ class Study:
             (each.features for each in self.candidates if each.chosen), AS_READ
         )
         record["candidates"] = [dataclasses.asdict(each) for each in self.candidates]
+        record["threshold"] = self.threshold
         self.journal.step("path", lambda: (record, arrays | {"folds": path.fold_errors}))
         write_whole(kept, to_bytes(machine))
         return machine, path
@@ -260,7 +279,8 @@ class Study:
         search = Search(
             raw, self.parts.train, self.codes, np.arange(len(self.names)), folds=settings.folds,
             seed=settings.seed, workers=cores(), class_weight=balanced, Cs=settings.Cs,
-            rule=settings.rule, deadline=deadline, store=self.journal, progress=self._say,
+            rule=settings.rule, deadline=deadline, measure=self.measure, store=self.journal,
+            progress=self._say,
         )  # fmt: skip
         features = raw.candidates if settings.features == "auto" else (settings.features,)
         features += raw.curves if settings.lift == "auto" else ()
@@ -271,7 +291,7 @@ class Study:
             f.Candidate(
                 each.candidate.features, each.candidate.loss, each.C, each.error,
                 each.standard_error, each.n_features, each.n_rows, each is best,
-                each.seconds if settings.times else None,
+                each.seconds if settings.times else None, *each.score,
             )
             for each in search.compared
         )  # fmt: skip
@@ -280,6 +300,8 @@ class Study:
             tol=settings.tol, class_weight=balanced, random_state=settings.seed,
             device=settings.device, deadline=deadline,
         )  # fmt: skip
+        known = np.isfinite(best.scores).all(axis=1)
+        self.threshold = thresholded(self, model, best.scores[known], self.codes_train[known])
         path = best.path
         path.notes = (*path.notes, *curve_remark(search.compared))
         return model, path
@@ -288,7 +310,7 @@ class Study:
         settings = self.settings
         if settings.features != AS_READ:
             return self._searched()
-        return chosen_machine(
+        machine, path = chosen_machine(
             self.X_train,
             self.y_train,
             loss=settings.loss,
@@ -302,7 +324,14 @@ class Study:
             device=settings.device,
             store=self.journal,
             progress=lambda done, total, text: self._say(f"path: {text}", done, total),
+            measure=self.measure,
         )
+        if self.measure is not None or settings.minimax or self.alarm_bound is not None:
+            held_out = held_out_scores(
+                self.X_train, self.y_train, machine.C, settings.folds, settings.seed, self.journal
+            )
+            self.threshold = thresholded(self, machine, *held_out)
+        return machine, path
 
     # ---- files
 
@@ -322,11 +351,16 @@ class Study:
             ],
         }
         assert facts.test is not None, "the test was opened"
-        summary = {
+        summary: dict[str, Any] = {
             "test_errors": facts.test.errors,
             "test_rows": facts.test.n,
             "positive": self.settings.positive,
         }
+        if self.threshold:
+            rule = {"rule": self.threshold["rule"]}
+            claim = rule if self.alarm_bound is None else self.alarm_bound.to_dict()
+            summary["threshold"] = claim
+            certificate["threshold"] = {"value": self.threshold["value"], **claim}
         if self.settings.features != AS_READ:
             certificate["encoding"] = self.encoded.encoding.to_dict()
         model = to_bytes(machine, table=self.encoded, rows=self.parts.train, about=summary)

@@ -25,6 +25,7 @@ from separatrix.report.evaluation import (
     own_margins,
 )
 from separatrix.report.replay import replay_facts
+from separatrix.report.scoring import imbalance_facts, scoring_facts, threshold_facts
 from separatrix.report.verdict import digest, joined_verdicts, verdict_facts
 from separatrix.selection.opening import TestResult
 from separatrix.selection.path_table import PathTable
@@ -48,6 +49,7 @@ def facts_of(
     work.excerpts.importance = abs(machine.coef_).max(axis=0)
     train_scores = machine.decision_function(work.model_train)
     test_scores = machine.decision_function(work.model_test)
+    chances, threshold = machine.predict_proba(work.model_test), float(machine.threshold_)
     entries = getattr(table.X, "nnz", table.X.size)
     small = entries <= _CHECKED_ENTRIES
     facts = f.Facts(
@@ -60,12 +62,17 @@ def facts_of(
         split=f.Split(
             len(parts.train), len(parts.test), f"The test holds {parts.how}.",
             None if work.settings.by_time else work.settings.seed,
+            len(parts.validation) or None,
         ),
         verdict=_verdicts(work, verdicts, small),
         candidates=work.candidates,
         path=path_facts(
-            path, work.settings.folds, work.settings.times, work.remarks
+            path, work.settings.folds, work.settings.times, work.remarks,
+            "error" if work.measure is None else work.measure.title,
         ),
+        scoring=scoring_facts(work, path, test_scores, chances, threshold),
+        threshold=threshold_facts(work, test_scores),
+        imbalance=imbalance_facts(work, test_scores, threshold),
         machine=machine_facts(
             machine, work.model_train, work.y_train,
             machine.certificate_.check(work.model_train, work.y_train) if small else None,
@@ -85,7 +92,7 @@ def facts_of(
         ),
         curves=curves_of(test_scores, work.codes_test, names),
         calibration=calibration_of(
-            machine.predict_proba(work.model_test), work.codes_test, names,
+            chances, work.codes_test, names,
             "Slopes fitted to the scores of held-out folds." if hasattr(machine, "probability") else
             "The model's own probabilities.",
         ),
@@ -96,7 +103,9 @@ def facts_of(
             },
             names,
         ),
-        mistakes=mistakes_of(test_scores, work.codes_test, parts.test, names, work.excerpts),
+        mistakes=mistakes_of(
+            test_scores, work.codes_test, parts.test, names, work.excerpts, threshold
+        ),
         commands=work.commands,
     )  # fmt: skip
     assert facts.path is not None, "it was given above"
@@ -137,11 +146,9 @@ def data_facts(
     from_all_rows: bool,
 ) -> f.Data:
     """Tell what was read."""
-    counts = [np.bincount(codes[rows], minlength=len(names)) for rows in (parts.train, parts.test)]
-    classes = [
-        f.ClassCount(name, int(train + test), int(train), int(test))
-        for name, train, test in zip(names, *counts, strict=True)
-    ]
+    every = (np.arange(len(codes)), parts.train, parts.test)
+    counts = [np.bincount(codes[rows], minlength=len(names)).tolist() for rows in every]
+    classes = [f.ClassCount(name, *count) for name, *count in zip(names, *counts, strict=True)]
     return f.Data(
         source=source_of(table),
         n_rows=table.X.shape[0],
@@ -194,8 +201,10 @@ def _oddities(found: dict[str, Any], table: Table, from_all_rows: bool) -> list[
 # ---- path and machine
 
 
-def path_facts(table: Any, folds: int, times: bool, remarks: tuple[str, ...]) -> f.Path:
-    """Tell the path over C."""
+def path_facts(
+    table: Any, folds: int, times: bool, remarks: tuple[str, ...], measure: str = "error"
+) -> f.Path:
+    """Tell the path over C, and what chose on it."""
     rows = [
         f.PathRow(
             C=row["C"],
@@ -206,6 +215,8 @@ def path_facts(table: Any, folds: int, times: bool, remarks: tuple[str, ...]) ->
             margin=row["margin"],
             gap=row["gap"],
             seconds=row["seconds"] if times else None,
+            score=row.get("validation_score"),
+            score_error=_score_error(row),
         )
         for row in table
     ]
@@ -215,9 +226,15 @@ def path_facts(table: Any, folds: int, times: bool, remarks: tuple[str, ...]) ->
         chosen=table.C,
         reason=" ".join([table.reason, *table.notes, *remarks]),
         folds=folds,
+        measure=measure,
         best=rows[int(np.argmin(errors))].C,
         seconds=float(table["seconds"].sum()) if times else None,
     )
+
+
+def _score_error(row: dict[str, float]) -> float | None:
+    spread = row.get("score_spread")
+    return None if spread is None else spread / float(np.sqrt(row["n_folds"]))
 
 
 def machine_facts(machine: Any, X: Any, y: np.ndarray, checked: bool | None) -> f.Machine:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.reading import NOT_THESE, prove_again
+from separatrix.certificates.reading import NOT_THESE, from_json, prove_again
 from separatrix.checker import Refused
+from separatrix.core.thresholds import AlarmBound
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DataError
+from separatrix.storage.claimed_threshold import require_alarm_bound
+from separatrix.storage.fitted_values import Mismatch
 
 __all__ = ["STUDY_FORMAT", "labels_of", "prove_study", "prove_verdict"]
 
@@ -47,7 +51,8 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any, features: Any = None) -> 
         raise Refused("these data have fewer rows than the study was made of")
     labels = labels_of(np.asarray(y), positive)
     classes, codes = np.unique(labels, return_inverse=True)
-    learned = X[rows] if features is None else features[rows]
+    all_features, all_labels = X if features is None else features, labels
+    learned = all_features[rows]
     X, labels, codes = X[rows], labels[rows], codes[rows]
     if len(claims) != (1 if len(classes) == 2 else len(classes)):
         raise Refused("there must be a verdict for each class, and one for two")
@@ -64,10 +69,35 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any, features: Any = None) -> 
     if not machines:
         raise Refused("there is no certificate of the machine")
     sentences = [prove_again(machine, learned, labels) for machine in machines]
+    more = _proved_threshold(whole, all_features, all_labels, rows)
     verdict = f"{said} of {len(claims)} verdicts" if len(claims) > 1 else "the verdict"
     verdict = verdict if said else "no verdict (it was undecided)"
     last = sentences[0] if len(sentences) == 1 else f"{len(sentences)} machines, as: {sentences[0]}"
-    return f"{verdict}, and the machine: {last}; on the {len(rows)} rows trained on"
+    return f"{verdict}, and the machine: {last}; on the {len(rows)} rows trained on{more}"
+
+
+def _proved_threshold(
+    whole: dict[str, Any], X: Any, labels: np.ndarray, trained: np.ndarray
+) -> str:
+    """Return what is said of the threshold, proved where it bounds false alarms."""
+    said = whole.get("threshold")
+    if said is None:
+        return ""
+    try:
+        value = float(said["value"])
+        claim = AlarmBound.from_dict(said)
+    except (LookupError, TypeError, ValueError, OverflowError) as error:
+        raise Refused("not a well-formed certificate: the threshold") from error
+    if not math.isfinite(value) or len(whole["machine"]) != 1:
+        raise Refused("the threshold is not one number for one score")
+    if claim is None:
+        return f"; the threshold {value:.6g}, chosen on held-out scores, is not proved"
+    weights = np.asarray(from_json(whole["machine"][0], "duality-gap").weights)
+    try:
+        require_alarm_bound(claim, value, X, labels, trained, weights[1:], float(weights[0]))
+    except Mismatch as reason:
+        raise Refused(str(reason)) from reason
+    return f"; {claim}"
 
 
 def prove_verdict(whole: dict[str, Any], X: Any, labels: Any) -> str:

@@ -34,6 +34,7 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import Known, SignedProblem
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.selection.folds import Fold
+from separatrix.selection.scores import Measure
 from separatrix.solvers.linear.device.newton_side_by_side import side_by_side
 from separatrix.solvers.running.drive import Status
 
@@ -62,6 +63,7 @@ class Setting:
     effort: Effort
     bias_penalty: float = 0.0
     class_weight: Any = None
+    measure: Measure | None = None  # of the scores of all folds; None counts errors
     judge: Judge | None = None  # from [b, w] of every machine, on the fold's validation rows
     cancelled: threading.Event = field(default_factory=threading.Event)
 
@@ -103,7 +105,18 @@ class Setting:
         facts = {"C": C, "fold": fold, **self._errors(fold, weights, predicted)}
         facts["n_support"] = int((alphas > 0.0).any(axis=0).sum())
         facts |= self._figures(fold, machines, arrays["weights"])
+        if self.measure is not None:
+            arrays["scores"] = np.ascontiguousarray(scores[:, self.held_out(fold)].T)
         return facts | {"seconds": time.thread_time() - begun}, arrays
+
+    @property
+    def probabilities(self) -> str:
+        """How scores become probabilities (`scores.probabilities`)."""
+        return self.loss
+
+    def held_out(self, fold: int) -> np.ndarray:
+        """Return the rows that a fold judges by."""
+        return np.flatnonzero(self.folds[fold].validation > 0.0)
 
     def _errors(self, fold: int, weights: np.ndarray, predicted: np.ndarray) -> Facts:
         """Return the shares of the weight predicted wrongly: held out, and trained on."""
@@ -188,7 +201,15 @@ class SoftmaxSetting(Setting):
         facts = {"C": C, "fold": fold, **self._errors(fold, weights, predicted(self.X, W))}
         facts["n_support"] = int((weights > 0.0).sum())
         facts |= self._figures(fold, [found], W)
-        return facts | {"seconds": time.thread_time() - begun}, {"weights": W}
+        arrays = {"weights": W}
+        if self.measure is not None:
+            arrays["scores"] = scores_of(self.X, self.held_out(fold), W)
+        return facts | {"seconds": time.thread_time() - begun}, arrays
+
+    @property
+    def probabilities(self) -> str:
+        """How scores become probabilities."""
+        return "softmax"
 
     def _shown(self, W: np.ndarray) -> np.ndarray:
         return two_as_one(W)
@@ -196,6 +217,13 @@ class SoftmaxSetting(Setting):
     def averaged(self, cells: list[Arrays]) -> Arrays:
         """Return a start for all the rows: the mean of the folds."""
         return {"weights": np.mean([cell["weights"] for cell in cells], axis=0)}
+
+
+def scores_of(X: Any, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the scores of some rows, a column a model."""
+    if on_device(X):
+        X, rows = X[rows].cpu().numpy(), np.arange(len(rows))
+    return np.asarray(X[rows] @ weights[:, 1:].T + weights[:, 0])
 
 
 def predicted(X: Any, weights: np.ndarray) -> np.ndarray:

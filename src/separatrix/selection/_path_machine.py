@@ -29,6 +29,7 @@ from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import RULES, FoundPath, Progress, Store, cross_validate
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import grid
+from separatrix.selection.scores import Measure
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["path_bar"]
@@ -141,12 +142,16 @@ class PathMachine(Machine):
         self._check_parameters(self._searched_loss)
         Cs, given = grid(self.Cs)
         effort = self._effort()
+        self._forget_threshold()
         X, y, sample_weight = self._placed(request.X, request.y, request.sample_weight)
         self.classes_, codes = several_classes(self, y)
         X = as_matrix(X)
         all_weights = row_weights(self, codes, sample_weight, self.class_weight)
         setting = self._setting(X, codes, sample_weight, request.groups, effort)
-        setting = replace(setting, judge=self._judge(X, y, sample_weight))
+        if isinstance(self.scoring, Measure):
+            setting = replace(setting, measure=self.scoring)
+        else:
+            setting = replace(setting, judge=self._judge(X, y, sample_weight))
         progress = request.progress
         with path_bar(bool(self.verbose) and progress is None) as bar:
             found = cross_validate(

@@ -32,6 +32,7 @@ from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import FoundPath, Store, cross_validate
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import least_within_one_error
+from separatrix.selection.scores import Measure
 
 __all__ = ["Candidate", "Compared", "Search", "curve_remark", "mean_square"]
 
@@ -69,6 +70,7 @@ class Compared:
     n_features: int
     n_rows: int
     seconds: float
+    measure: Measure | None = None  # what chose its C; None for the error
 
     @property
     def path(self) -> PathTable:
@@ -79,6 +81,9 @@ class Compared:
             f"Of the candidates, {self.candidate} at C = {self.C:.4g} has the error "
             f"{100.0 * self.error:.2f} % on held-out rows."
         )
+        if self.measure is not None:
+            figure = f"{self.measure.shown(self.losses.mean()):.4f}"
+            reason = f"{reason[:-1]}, and the {self.measure.title} {figure}, which chose it."
         return PathTable(others, self.chosen, reason, table.fold_errors, table.notes, table.loss)
 
     @property
@@ -90,6 +95,18 @@ class Compared:
     def errors(self) -> np.ndarray:
         """The error of its C on each fold."""
         return np.asarray(self.found.table.fold_errors[self.chosen])
+
+    @property
+    def losses(self) -> np.ndarray:
+        """What was to be small, on each fold: the errors, or the losses of the measure."""
+        return np.asarray(self.found.losses[self.chosen])
+
+    @property
+    def score(self) -> tuple[float, float] | tuple[()]:
+        """The measure that chose, as it is shown, and its standard error; nothing for the error."""
+        if self.measure is None:
+            return ()
+        return float(self.measure.shown(self.losses.mean())), _standard_error(self.losses)
 
     @property
     def error(self) -> float:
@@ -113,9 +130,16 @@ class FoldSetting(Setting):
         assert self.of_fold is not None, "a setting of each fold is given"
         setting = self.of_fold(fold)
         facts, arrays = setting.solve(C, fold, first)
+        if "scores" in arrays:
+            return facts, arrays
         X = setting.X if isinstance(setting, SoftmaxSetting) else setting.rows[0].X
         W, held = arrays["weights"], np.flatnonzero(self.folds[fold].validation > 0.0)
         return facts, arrays | {"scores": np.asarray(X[held] @ W[:, 1:].T + W[:, 0])}
+
+    @property
+    def probabilities(self) -> str:
+        """How scores become probabilities."""
+        return "softmax" if self.loss == "logistic" and len(self.classes) > 2 else self.loss
 
     def averaged(self, cells: list[Arrays]) -> Arrays:
         """Return no start: the weights of the folds belong to other features."""
@@ -162,6 +186,7 @@ class Search:
         Cs: Sequence[float] | int | None = None,
         rule: str = "best",
         deadline: float = np.inf,
+        measure: Measure | None = None,
         store: Store | None = None,
         progress: Callable[[str, float, float], None] | None = None,
     ) -> None:
@@ -169,6 +194,7 @@ class Search:
         self.folds, self.seed, self.workers = folds, seed, workers
         self.class_weight, self.progress = class_weight, progress
         self.Cs, self.rule, self.deadline = Cs, rule, deadline
+        self.measure = measure
         self.store: Store = InMemory() if store is None else store
         self.compared: list[Compared] = []
 
@@ -182,7 +208,7 @@ class Search:
                 for each in features[1:]
                 if self._has_time
             ]
-            chosen = found[chosen_of([each.errors for each in found], len(sample))]
+            chosen = found[chosen_of([each.losses for each in found], len(sample))]
         if len(features) == 1 or len(sample) < len(self.rows):
             name = features[0] if len(features) == 1 else chosen.candidate.features
             chosen = self.compare(Candidate(name, losses[0]), self.rows)
@@ -193,7 +219,7 @@ class Search:
                 Cs = None if self._given else tuple(centre * c for c in _AROUND)
                 again = Candidate(chosen.candidate.features, loss)
                 final.append(self.compare(again, self.rows, Cs))
-        return final[chosen_of([each.errors for each in final], len(self.rows))]
+        return final[chosen_of([each.losses for each in final], len(self.rows))]
 
     def compare(
         self, candidate: Candidate, rows: np.ndarray, Cs: Sequence[float] | None = None
@@ -215,13 +241,13 @@ class Search:
             store=store,
             progress=say and (lambda done, total, text: say(f"{candidate}: {text}", done, total)),
         )  # fmt: skip
-        errors = found.table.fold_errors
+        losses = found.losses
         by_error = self.rule == "one_standard_error"
-        chosen = least_within_one_error(errors) if by_error else middle_of_best(errors)
+        chosen = least_within_one_error(losses) if by_error else middle_of_best(losses)
         C = float(found.table["C"][chosen])
         done = Compared(
             candidate, found, chosen, _held_out(store, C, folds), learned.n_features, len(rows),
-            time.perf_counter() - begun,
+            time.perf_counter() - begun, self.measure,
         )  # fmt: skip
         self.compared.append(done)
         return done
@@ -260,8 +286,11 @@ class Search:
     def _is_worth(self, loss: str, chosen: Compared) -> bool:
         if self.raw.has_texts:
             return False  # the others never won on texts
-        if loss == "logistic" and len(self.classes) == 2:
+        by_error = self.measure is None
+        if loss == "logistic" and len(self.classes) == 2 and by_error:
             return False  # it gains nothing on average
+        if loss == "hinge" and not by_error:
+            return False  # its scores know one threshold only
         models = 1 if len(self.classes) == 2 else len(self.classes)
         return chosen.n_features * len(self.rows) * models <= _HINGE_ENTRIES
 
@@ -282,6 +311,7 @@ class _FoldRows:
             "loss": candidate.loss,
             "effort": Effort(_TOL, deadline=search.deadline, seed=search.seed),
             "class_weight": search.class_weight,
+            "measure": search.measure,
         }
         self.known: dict[int, Setting] = {}
         X = self.matrix(0)

@@ -19,11 +19,12 @@ from separatrix.problem.signed import as_matrix
 from separatrix.selection.folds import folds_of
 from separatrix.selection.path import Progress, Store
 from separatrix.selection.path_table import PathTable
+from separatrix.selection.scores import Measure
 
 if TYPE_CHECKING:
     from separatrix.selection.candidates import Compared
 
-__all__ = ["chosen_machine", "fitted_on"]
+__all__ = ["chosen_machine", "fitted_on", "held_out_scores"]
 
 _LAST_SECONDS = 1.0  # for the last fit, however late it is
 
@@ -43,8 +44,12 @@ def chosen_machine(
     store: Store,
     progress: Progress | None = None,
     device: str = "cpu",
+    measure: Measure | None = None,
 ) -> tuple[Any, PathTable]:
-    """Choose C by cross-validation, fit on all rows, and return the machine and the path."""
+    """Choose C by cross-validation, fit on all rows, and return the machine and the path.
+
+    C is chosen by the error on held-out rows, or by the measure.
+    """
     common: dict[str, Any] = {
         "tol": tol,
         "class_weight": class_weight,
@@ -52,6 +57,7 @@ def chosen_machine(
         "device": device,
     }
     choosing: dict[str, Any] = {"cv": folds, "rule": rule, "max_seconds": max_seconds, **common}
+    choosing["scoring"] = measure
     kinds = _kinds(plain=device == "cpu")
     if loss == "logistic":
         searched: Any = kinds.LogisticRegressionCV(Cs, **choosing)
@@ -113,6 +119,20 @@ def _calibration(
     X: Any, y: np.ndarray, C: float, folds: int, seed: int, store: Store
 ) -> Calibration:
     """Fit slopes to the scores that each row has from the fold it was held out of."""
+    stacked, known = held_out_scores(X, y, C, folds, seed, store)
+    if not len(known):
+        return Calibration(1.0, 1.0, held_out="path")
+    slopes = fitted_slopes(stacked, known, np.ones(len(known)))
+    return replace(slopes, held_out="path")
+
+
+def held_out_scores(
+    X: Any, y: np.ndarray, C: float, folds: int, seed: int, store: Store
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores that rows have from the folds they were held out of, and their classes.
+
+    Fold by fold, a column a model; classes by their numbers.
+    """
     X = as_matrix(X)
     classes, codes = np.unique(y, return_inverse=True)
     scores, held_out = [], []
@@ -125,7 +145,5 @@ def _calibration(
         scores.append(X[rows] @ weights[:, 1:].T + weights[:, 0])
         held_out.append(codes[rows])
     if not scores:
-        return Calibration(1.0, 1.0, held_out="path")
-    stacked, known = np.concatenate(scores), np.concatenate(held_out)
-    slopes = fitted_slopes(stacked, known, np.ones(len(known)))
-    return replace(slopes, held_out="path")
+        return np.zeros((0, 1)), np.zeros(0, dtype=np.int64)
+    return np.concatenate(scores), np.concatenate(held_out)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from separatrix.core.linear_model import VotingModel
 from separatrix.errors import DataError
 from separatrix.problem.signed import as_matrix
 from separatrix.selection import bounds
@@ -178,7 +179,10 @@ def linear_bounds(model: Any, X: Any, y: Any, confidence: float = 0.95) -> tuple
     length = float(np.linalg.norm(weights))
     if length > 0.0:
         signs = np.where(np.asarray(y) == model.classes_[1], 1.0, -1.0)
-        inside = int(np.count_nonzero(signs * model.decision_function(X) < 1.0))
+        scores = model.decision_function(X)
+        if isinstance(model, VotingModel):
+            scores = scores - model.threshold_  # a threshold moves the hyperplane, not its weights
+        inside = int(np.count_nonzero(signs * scores < 1.0))
         radius = float(np.sqrt(_squares(X).max()))
         if radius > 0.0:
             bound = bounds.margin(inside, n, radius, 1.0 / length, features, confidence)

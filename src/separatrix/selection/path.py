@@ -64,6 +64,7 @@ class FoundPath:
     table: PathTable
     cells: tuple[Facts, ...]
     start: Arrays
+    losses: np.ndarray  # what was to be small, a row a C and a column a fold
 
     @property
     def C(self) -> float:
@@ -112,6 +113,8 @@ class _Walk:
         self.pool = ThreadPoolExecutor(workers)
         self.facts: dict[float, dict[int, Facts]] = {}
         self.arrays: dict[float, dict[int, Arrays]] = {}
+        self.scores: dict[float, dict[int, np.ndarray]] = {}
+        self.measured: dict[float, np.ndarray] = {}
         self.running: dict[Future[tuple[Facts, Arrays]], tuple[float, int]] = {}
         self.done: list[float] = []  # the values of C that count, ascending
         self.finished = self.planned = 0
@@ -122,10 +125,23 @@ class _Walk:
 
     def losses(self, Cs: list[float]) -> np.ndarray:
         """Return what is to be small, a row a C and a column a fold."""
+        if self.setting.measure is not None:
+            return np.array([self.measure(C) for C in Cs])
         name = "validation_error" if self.setting.judge is None else "score"
         sign = 1.0 if self.setting.judge is None else -1.0
         folds = range(self.n_folds)
         return np.array([[sign * self.facts[C][f][name] for f in folds] for C in Cs])
+
+    def measure(self, C: float) -> np.ndarray:
+        """Return the loss of every fold by the measure that counts."""
+        setting = self.setting
+        assert setting.measure is not None, "only called where there is one"
+        if C not in self.measured:
+            parts = [
+                (self.scores[C][f], setting.codes[setting.held_out(f)]) for f in range(self.n_folds)
+            ]
+            self.measured[C] = setting.measure.losses(parts, setting.probabilities)
+        return self.measured[C]
 
     @property
     def best(self) -> int:
@@ -248,6 +264,8 @@ class _Walk:
         """Take a finished cell over, and tell."""
         self.facts.setdefault(C, {})[fold] = facts
         self.arrays.setdefault(C, {})[fold] = arrays
+        if self.setting.measure is not None:
+            self.scores.setdefault(C, {})[fold] = arrays["scores"]
         self.finished += 1
         if self.progress is not None:
             text = f"C = {C:.4g}, fold {fold + 1} of {self.n_folds}"
@@ -290,6 +308,9 @@ def _found(walk: _Walk, rule: str, notes: tuple[str, ...]) -> FoundPath:
     if walk.setting.judge is not None:
         scores = _table_of(walk, "score")
         columns |= {"validation_score": scores.mean(axis=1), "score_spread": _spread(scores)}
+    if (measure := walk.setting.measure) is not None:
+        shown = measure.shown(losses)
+        columns |= {"validation_score": shown.mean(axis=1), "score_spread": _spread(shown)}
     for name in ("training_error", "n_support", "margin"):
         columns[name] = _table_of(walk, name).mean(axis=1)
     columns["gap"] = _table_of(walk, "gap").max(axis=1)
@@ -298,7 +319,7 @@ def _found(walk: _Walk, rule: str, notes: tuple[str, ...]) -> FoundPath:
     reason, more = _reason(walk, losses, best, chosen)
     table = PathTable(columns, chosen, reason, errors, (*notes, *more), walk.setting.loss)
     start = walk.setting.averaged([walk.arrays[Cs[best]][f] for f in folds])
-    return FoundPath(table, cells, start)
+    return FoundPath(table, cells, start, losses)
 
 
 def _table_of(walk: _Walk, name: str) -> np.ndarray:
@@ -313,14 +334,18 @@ def _spread(values: np.ndarray) -> np.ndarray:
 
 def _reason(walk: _Walk, losses: np.ndarray, best: int, chosen: int) -> tuple[str, tuple[str, ...]]:
     Cs, means = walk.done, losses.mean(axis=1)
-    by_score = walk.setting.judge is not None
+    measure, by_score = walk.setting.measure, walk.setting.judge is not None
     what = "mean validation score" if by_score else "mean validation error"
     shown = f"{-means[best]:.4f}" if by_score else f"{100.0 * means[best]:.2f} %"
-    reason = f"C = {Cs[best]:.4g} has the {'highest' if by_score else 'least'} {what}, {shown}."
+    if measure is not None:
+        what, shown = f"mean validation {measure.title}", f"{measure.shown(means[best]):.4f}"
+        by_score = measure.larger_is_better
+    end = "highest" if by_score else "least"
+    reason = f"C = {Cs[best]:.4g} has the {end} {what}, {shown}."
     if chosen != best:
         reason = (
             f"C = {Cs[chosen]:.4g} is the smallest C within one standard error of the "
-            f"{'highest' if by_score else 'least'} {what}, {shown} at C = {Cs[best]:.4g}."
+            f"{end} {what}, {shown} at C = {Cs[best]:.4g}."
         )
     notes = []
     ties = int((means == means[best]).sum())

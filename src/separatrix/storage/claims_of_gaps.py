@@ -37,6 +37,7 @@ _SUPPORT = ("support_", "dual_coef_", "n_support_", "margin_")
 _SEPARATED = ("separable", "quasi-separable")
 _NEARLY_FREE = 1e6
 _ROUNDING = 1e-9
+THRESHOLD = "the threshold, chosen on scores that are not kept"
 _OTHER_MARGINS = "the margins kept with the certificate are not those of the rows"
 
 
@@ -65,6 +66,7 @@ def _require_linear_model(values: Values, data: TrainingRows) -> None:
         values.name(ROW_WEIGHTS)
     _require_status(values, proof.gap <= model.tol, any(separated))
     _require_calibration(values, data)
+    _require_threshold(values)
     values.record(*RUN, "_centre", "_stream")
     if any(getattr(gap, "violations", ()) for gap, _ in each_problem(proof, data)):
         values.name("certificate_.violations")
@@ -269,6 +271,17 @@ def _require_calibration(values: Values, data: TrainingRows) -> None:
     else:
         values.require(found.held_out in ("fit", "path"), "_calibration")
         values.name("the probabilities, made of folds that are not kept")
+
+
+def _require_threshold(values: Values) -> None:
+    """Require a number for one score; why it is this one, the certificate does not say."""
+    model = values.model
+    if "threshold_" not in vars(model):
+        return
+    value = model.threshold_
+    sound = type(value) is float and math.isfinite(value) and len(model.coef_) == 1
+    values.require(sound, "threshold_")
+    values.name(THRESHOLD)
 
 
 _KEPT_OF_KERNELS = (

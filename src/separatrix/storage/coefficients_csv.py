@@ -21,6 +21,8 @@ def write_coefficients(
 ) -> None:
     """Write names and weights, the intercept first; names that look like formulas are defused.
 
+    A line for the threshold follows the intercept where it is not 0.
+
     >>> import pathlib, tempfile, separatrix as sx
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "weights.csv"
     >>> write_coefficients(sx.Kozinec().fit([[0.0], [2.0]], [0, 1]), path, ["=cmd()"])
@@ -41,6 +43,8 @@ def write_coefficients(
 def _pieces(form: LinearForm, names: Sequence[str]) -> Iterator[bytes]:
     yield _lines([["feature", *(f"weight for {title}" for title in form.titles)]])
     yield _lines([["(intercept)", *form.intercepts.tolist()]])
+    if form.threshold:
+        yield _lines([["(threshold)", form.threshold]])
     for begin in range(0, len(names), _LINES_AT_ONCE):
         part = slice(begin, begin + _LINES_AT_ONCE)
         weights = np.asarray(form.weights[:, part].T).tolist()

@@ -53,6 +53,8 @@ REMADE = {"Polynomial": ("_tree",)}
 # The most that a parameter of this name may be: each is a number of rounds in a loop.
 _MOST = {"degree": 100}
 _MOST_PRODUCTS = 1 << 22
+# Fitted values that a class has a default of.
+_WITH_DEFAULT = ("threshold_",)
 
 
 def require_known(model: Any) -> None:
@@ -103,7 +105,8 @@ def _built(unpacker: Any, name: str, plain: dict[str, Any]) -> Any:
         _require_steps(parameters["steps"])
     model = kind(**parameters)
     for key, value in plain["fitted"].items():
-        if not _NAME.fullmatch(key) or hasattr(kind, key) or key in REMADE.get(name, ()):
+        taken = hasattr(kind, key) and key not in _WITH_DEFAULT
+        if not _NAME.fullmatch(key) or taken or key in REMADE.get(name, ()):
             raise ModelFileError(f"the model file sets {key!r}, which is not a fitted value.")
         setattr(model, key, unpacker.unpack(value))
     _require_bounded_lift(model)

@@ -98,7 +98,8 @@ def write_liblinear(
     >>> read_liblinear(path).predict([[0.5], [2.5]]).tolist()
     [-1, 1]
     """
-    form = linear_form(model)
+    whole = linear_form(model)
+    form = whole.at_zero
     if form.pairs is not None:
         raise ValueError(
             "Machines of pairs vote, and LIBLINEAR's programs do not. "
@@ -110,7 +111,7 @@ def write_liblinear(
     two = len(form.weights) == 1
     biased = bool(form.intercepts.any())
     head = [
-        f"solver_type {_solver_of(model, two)}",
+        f"solver_type {_solver_of(model, two, whole.threshold != 0.0)}",
         f"nr_class {len(labels)}",
         f"label {' '.join(labels[::-1] if two else labels)}",
         f"nr_feature {form.weights.shape[1]}",
@@ -131,11 +132,15 @@ def _pieces(head: list[str], table: np.ndarray) -> Iterator[bytes]:
         yield ("\n".join(lines) + "\n").encode()
 
 
-def _solver_of(model: Any, two: bool) -> str:
-    """Return LIBLINEAR's word for the model; of others only the prediction is the same."""
+def _solver_of(model: Any, two: bool, moved: bool) -> str:
+    """Return LIBLINEAR's word for the model; of others only the prediction is the same.
+
+    Where the threshold `moved` the intercept, LIBLINEAR would make other probabilities of it: the
+    word of a model without them is taken.
+    """
     steps = getattr(model, "steps", None)
     model = steps[-1][1] if steps else model
-    if "Logistic" in type(model).__name__:
+    if "Logistic" in type(model).__name__ and not moved:
         return "L2R_LR"
     if getattr(model, "multi_class", "ovr") == "direct" and not two:
         return "MCSVM_CS"

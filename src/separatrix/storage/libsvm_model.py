@@ -219,7 +219,7 @@ def _of_linear(model: Any, number_classes: bool) -> Any:
     from separatrix.core.linear_form import linear_form
     from separatrix.problem.kernels import Kernel
 
-    form = linear_form(model)
+    form = linear_form(model).at_zero
     if len(form.weights) != 1:
         raise ValueError(
             "LIBSVM has no form for linear machines of several classes. Use LIBLINEAR's."

@@ -6,6 +6,7 @@ So a file whose shapes are not those of its classes and features is refused.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -43,6 +44,7 @@ def require_consistent(
         raise ModelFileError("the model file does not say how many features there are.")
     _require_width(model, features, arrays)
     _require_weights(model, features)
+    _require_threshold(model)
     for listed in (getattr(encoding, "feature_names", None), names):
         if listed is not None and len(listed) != features:
             raise ModelFileError(
@@ -96,6 +98,17 @@ def _require_weights(model: Any, features: int) -> None:
         raise ModelFileError(
             "weights, intercept and classes of the model file do not fit together."
         )
+
+
+def _require_threshold(model: Any) -> None:
+    """Refuse a threshold that is no number, or that more than two classes would ignore."""
+    steps = getattr(model, "steps", None)
+    model = steps[-1][1] if steps else model
+    if not hasattr(type(model), "threshold_") or "threshold_" not in vars(model):
+        return
+    value, scores = model.threshold_, len(np.atleast_2d(model.coef_))
+    if type(value) is not float or not math.isfinite(value) or scores != 1:
+        raise ModelFileError("the threshold of the model file is not one number for one score.")
 
 
 def _row_of_zeros(model: Any, features: int) -> Any:

@@ -24,6 +24,7 @@ from separatrix.data.scaling import deviations
 from separatrix.data.table import AS_READ
 from separatrix.errors import DataError
 from separatrix.storage import claims_of_closed_forms, claims_of_gaps, claims_of_halfspaces
+from separatrix.storage.claimed_threshold import proved_threshold
 from separatrix.storage.claims_of_gaps import each_problem
 from separatrix.storage.fitted_values import (
     Mismatch,
@@ -213,7 +214,7 @@ def examine_file(
 
     `labels` are those of the table, or one class against all others.
     """
-    X = table.X
+    X, all_rows, all_labels = table.X, table.X, labels
     rows = np.arange(len(labels)) if whole.rows is None else whole.rows
     if not len(labels) or rows.max(initial=0) >= len(labels):
         return Examined(False, _FEWER)
@@ -226,7 +227,14 @@ def examine_file(
     except Mismatch as reason:
         return Examined(False, str(reason))
     found = examine(whole.model, X, labels)
-    return Examined(found.proved, found.sentence, (*found.not_proved, _ABOUT))
+    not_proved = [*found.not_proved, _ABOUT]
+    if not found.proved:
+        return Examined(False, found.sentence, tuple(not_proved))
+    try:
+        more = proved_threshold(whole, all_rows, all_labels, not_proved)
+    except Mismatch as reason:
+        return Examined(False, str(reason))
+    return Examined(True, found.sentence + more, tuple(not_proved))
 
 
 def _require_about(whole: ModelFile, table: Any, X: Any) -> None:

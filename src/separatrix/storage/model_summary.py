@@ -34,6 +34,8 @@ def describe(whole: ModelFile, path: str) -> dict[str, Any]:
         "rows": None if whole.rows is None else len(whole.rows),
         "about": whole.about,
     }
+    if getattr(type(last), "threshold_", None) is not None and last.threshold_ != 0.0:
+        facts["threshold"] = last.threshold_
     if hasattr(last, "coef_"):
         facts["weights"] = int(np.count_nonzero(last.coef_))
     if hasattr(last, "support_vectors_"):
@@ -85,6 +87,8 @@ def lines(facts: dict[str, Any]) -> list[str]:
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         features += f"; classes {', '.join(names[:_SHOWN])}{more}"
     said.append(features)
+    if facts.get("threshold") is not None:
+        said.append(f"{facts['classes'][1]} where the score is above {facts['threshold']:.6g}")
     if facts.get("weights") is not None:
         said.append(f"{facts['weights']:,} weights other than zero")
     if facts.get("support_vectors") is not None:

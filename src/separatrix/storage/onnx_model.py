@@ -18,7 +18,7 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix._write_aside import write_whole
 from separatrix.core.linear_form import linear_form
-from separatrix.core.linear_model import pairs_of
+from separatrix.core.linear_model import VotingModel, pairs_of
 
 _NAMES_KEPT = 100_000
 
@@ -112,7 +112,8 @@ def _votes(
 
 def _label(graph: Graph, scores: str, model: Any) -> str:
     if len(model.classes_) == 2 and _columns(model) == 1:
-        up = graph.add("Greater", [scores, graph.constant(0.0)])
+        threshold = model.threshold_ if isinstance(model, VotingModel) else 0.0
+        up = graph.add("Greater", [scores, graph.constant(threshold)])
         code = graph.add("Squeeze", [graph.cast(up, "int64"), graph.constant(np.array([1]))])
     else:
         code = graph.add("ArgMax", [scores], axis=1, keepdims=0)

@@ -49,8 +49,23 @@ def _of_classifier(model: Any) -> Any:
     if form.pairs is not None:
         return _one_vs_one(form)
     if len(form.weights) == 1 or getattr(model, "multi_class", "ovr") == "multinomial":
-        return _two_classes(form, logistic)  # of several, scikit-learn's is multinomial too
+        plain = _two_classes(form, logistic)  # of several, scikit-learn's is multinomial too
+        return plain if form.threshold == 0.0 else _above(plain, form.threshold)
     return _one_vs_rest(form) if logistic else _filled(_linear_svc(), form)
+
+
+def _above(plain: Any, threshold: float) -> Any:
+    """Return the classifier with another threshold: scores and probabilities stay as they are."""
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.model_selection import FixedThresholdClassifier
+
+    # scikit-learn counts the threshold itself as above it, and this library does not.
+    made = FixedThresholdClassifier(
+        FrozenEstimator(plain),
+        threshold=float(np.nextafter(threshold, np.inf)),
+        response_method="decision_function",
+    )
+    return made.fit(np.zeros((2, plain.n_features_in_)), plain.classes_)
 
 
 def _linear_svc() -> Any:

@@ -1,0 +1,169 @@
+"""A threshold whose share of false alarms is bounded: Neyman and Pearson's task, with confidence.
+
+    find the least t  such that  P(P(score > t | negative) > level) <= 1 - confidence
+
+The scores s_(1) <= ... <= s_(n) are of negative rows that had no part in the model. The k-th has a
+false alarm rate above the level with a probability of at most
+
+    P(Bin(n, 1 - level) >= k)
+
+whatever the distribution of scores is; with equality where it is continuous. The threshold is the
+s_(k) of the least k for which that is small enough (Tong, Feng and Li, 2018: the umbrella
+algorithm). It exists only if (1 - level)^n <= 1 - confidence.
+
+The rows must be drawn as later rows will be, and must have had no part in fitting or choosing the
+model. Scores of folds are not enough: they belong to models of fewer rows. So a study sets rows
+apart for the threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.errors import DataError
+
+__all__ = [
+    "CONFIDENCE",
+    "RULE",
+    "AlarmBound",
+    "bounded_threshold",
+    "order_statistic",
+    "rows_apart",
+    "rows_needed",
+]
+
+CONFIDENCE = 0.95
+RULE = "false_alarms"
+_SHARE = 1.0 / 3.0  # of the training rows, set apart for the threshold
+_MOST = 0.5
+
+
+def check_level(level: float) -> None:
+    """Refuse a share of false alarms that is none."""
+    if not 0.0 < level < 1.0:
+        raise DataError(
+            f"the share of false alarms must lie between 0 and 1, such as 0.01. Got {level:g}."
+        )
+
+
+def rows_needed(level: float, confidence: float = CONFIDENCE) -> int:
+    """Return the least number of negative rows from which a threshold can be had.
+
+    >>> rows_needed(0.01), rows_needed(0.05)
+    (299, 59)
+    """
+    check_level(level)
+    n = max(1, math.floor(math.log(1.0 - confidence) / math.log1p(-level)))
+    while (1.0 - level) ** n > 1.0 - confidence:
+        n += 1
+    return n
+
+
+def order_statistic(n: int, level: float, confidence: float = CONFIDENCE) -> int | None:
+    """Return the least k with P(Bin(n, 1 - level) >= k) <= 1 - confidence, or None.
+
+    >>> order_statistic(299, 0.01), order_statistic(298, 0.01), order_statistic(1000, 0.05)
+    (299, None, 962)
+    """
+    from scipy.special import bdtrc
+
+    if n < rows_needed(level, confidence):
+        return None
+    ks = np.arange(1, n + 1)
+    return int(ks[np.argmax(bdtrc(ks - 1, n, 1.0 - level) <= 1.0 - confidence)])
+
+
+def bounded_threshold(
+    scores: np.ndarray, codes: np.ndarray, positive: int, level: float, confidence: float
+) -> float | None:
+    """Return the threshold of a model from scores of rows set apart; None where they are too few.
+
+    The second class is predicted above it. `positive` is the class whose calls are the alarms.
+    """
+    sign = 1.0 if positive == 1 else -1.0
+    negative = np.sort(sign * scores[codes != positive])
+    k = order_statistic(len(negative), level, confidence)
+    if k is None:
+        return None
+    found = sign * float(negative[k - 1])
+    # A score equal to the threshold is no alarm, on whichever side alarms are.
+    return found if positive == 1 else float(np.nextafter(found, -np.inf))
+
+
+def rows_apart(
+    negatives: int, rows: int, level: float, name: str, confidence: float = CONFIDENCE
+) -> int:
+    """Return how many of the training rows to set apart; `negatives` of them are of class `name`.
+
+    A third, or more where that is too few for the level, but at most half.
+
+    >>> rows_apart(3000, 4000, 0.01, "no"), rows_apart(700, 1000, 0.01, "no")
+    (1333, 429)
+    """
+    needed = rows_needed(level, confidence)
+    whole = math.ceil((needed + 1) * rows / max(negatives, 1))
+    if whole > _MOST * rows:
+        raise DataError(
+            f"at most {level:g} false alarms with confidence {confidence:g} need {needed:,} rows "
+            f"of class {name} apart from training. Half of the {negatives:,} there are is too few: "
+            f"give at least {2 * (needed + 1):,} of them, or allow more false alarms."
+        )
+    return max(whole, round(_SHARE * rows))
+
+
+@dataclass(frozen=True, eq=False)
+class AlarmBound:
+    """The claim that at most `level` of later rows of the other class are called `positive`.
+
+    It is made with `confidence`, from the scores of `rows` of the data, which did not train.
+    """
+
+    level: float
+    confidence: float
+    positive: str
+    rows: np.ndarray
+
+    def threshold(
+        self, scores: np.ndarray, codes: np.ndarray, names: Sequence[str]
+    ) -> float | None:
+        """Return the threshold, from scores and class numbers of the rows; `names` the classes.
+
+        The names are in the order of the model: the second is predicted above the threshold.
+        """
+        if len(names) != 2 or self.positive not in names:
+            return None
+        positive = list(names).index(self.positive)
+        return bounded_threshold(scores, codes, positive, self.level, self.confidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that say the same."""
+        return {
+            "rule": RULE,
+            "level": self.level,
+            "confidence": self.confidence,
+            "positive": self.positive,
+            "rows": self.rows.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Any) -> AlarmBound | None:
+        """Return the claim that plain data make, None where they make another or none."""
+        if not isinstance(plain, dict) or plain.get("rule") != RULE:
+            return None
+        level, confidence = float(plain["level"]), float(plain["confidence"])
+        rows = np.array(plain["rows"], dtype=np.int64)
+        sound = 0.0 < level < 1.0 and 0.5 <= confidence < 1.0 and rows.ndim == 1
+        if not sound or len(np.unique(rows)) != len(rows):
+            raise ValueError("the claim about false alarms is not well-formed")
+        return cls(level, confidence, str(plain["positive"]), rows)
+
+    def __str__(self) -> str:
+        return (
+            f"with confidence {self.confidence:g} at most {100.0 * self.level:g} % of later rows "
+            f"of the other class are called {self.positive}, by {len(self.rows):,} rows set apart"
+        )

@@ -266,6 +266,15 @@ def test_a_bias_that_is_not_best_does_not_widen_the_interval():
     assert max(slack) <= min(slack) * (1.0 + 1e-6)
 
 
+def test_passes_without_a_row_to_visit_count():
+    """The budget had no end: a hundred thousand passes over no row, of three."""
+    X, y = [[40.6], [1.4], [21.0], [-1.4]], [1.0, -1.0, 0.0, -1.0]
+    model = sx.LinearSVM(
+        1e-11, solver="dual_coordinate", max_passes=300, class_weight="balanced", multi_class="ovo"
+    ).fit(X, y, [1.0, 1e-300, 1.0, 1e-300])
+    assert np.max(model.n_iter_) <= 1_000
+
+
 def test_a_class_that_weighs_next_to_nothing_is_not_balanced():
     """Its factor was infinite, and so were the costs of its rows."""
     with pytest.raises(sx.DataError, match="balanced"):

@@ -231,7 +231,8 @@ def _iterate(state: MachineState) -> None:
     quota = min(setup.quota, len(memory.order))
     visited = visit_rows(setup.dual, memory, quota, 0.2 * state.tol)
     state.updates += 1
-    state.passes += visited / len(memory.alpha)
+    # A pass that has no row left to visit counts as one row, or the budget would have no end.
+    state.passes += max(visited, 1) / len(memory.alpha)
     counts[UNCHECKED] += 1
     estimate = numbers[SHORTFALL] / max(numbers[VALUE] + numbers[SHORTFALL], 1e-300)
     if counts[UNCHECKED] >= _CHECK_EVERY or (estimate <= 2.0 * state.tol and counts[UNCHECKED] > 1):

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import (
+from separatrix.checker import CLAIMS, FORMAT
+from separatrix.problem.canonical import (
     Problem,
     counted_rows,
     n_classes_of,
     problem_from,
     sha256,
 )
-from separatrix.checker import CLAIMS, FORMAT
 from separatrix.problem.kernels import Kernel
 
 NO_FILE_FORM = (

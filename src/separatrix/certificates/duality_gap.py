@@ -25,7 +25,6 @@ import numpy as np
 
 from separatrix._device import on_host
 from separatrix.certificates.about_data import Written
-from separatrix.certificates.canonical import divided_exactly, sha256_of_blocks
 from separatrix.certificates.enclosed_sums import WAYS, ways_for
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.objective_bounds import (
@@ -48,7 +47,9 @@ from separatrix.certificates.two_bounds import (
     require,
 )
 from separatrix.problem.blocks import Block, Posed, Sums
+from separatrix.problem.canonical import sha256_of_blocks
 from separatrix.problem.device_rows import on_device
+from separatrix.problem.equilibrate import divided_exactly
 from separatrix.problem.signed import as_matrix
 
 LOSSES = ("hinge", "squared_hinge", "logistic")

@@ -22,10 +22,10 @@ import numpy as np
 from separatrix import checker
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import AboutData, Written
-from separatrix.certificates.canonical import sha256
 from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
 from separatrix.certificates.partition import is_witness, margin_signs
 from separatrix.checker.errors import Book, refuse_case
+from separatrix.problem.canonical import sha256
 from separatrix.problem.signed import SignedProblem
 
 _MOST_WEIGHT = 2**53

@@ -34,7 +34,6 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import NO_FILE_FORM, AboutData, Written
-from separatrix.certificates.canonical import codes_of, counted_rows, data_of, named_rows, sha256
 from separatrix.certificates.class_scatter import (
     ClassScatter,
     class_scatter,
@@ -47,6 +46,7 @@ from separatrix.certificates.enclosed_sums import ROOM, products
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
 from separatrix.errors import DataError
+from separatrix.problem.canonical import codes_of, counted_rows, data_of, named_rows, sha256
 
 _SLACK = 1e-12  # of the ratios, so that another order of sums finds the claim true
 _STEPS = tuple(10.0**power for power in range(-13, -1))

@@ -34,7 +34,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
 from separatrix.certificates.multiclass_gap import (
@@ -56,6 +55,7 @@ from separatrix.certificates.objective_bounds import (
     start_of,
 )
 from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats, require
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.kernels import MOST_DEGREE, Kernel
 from separatrix.problem.signed import as_matrix
 

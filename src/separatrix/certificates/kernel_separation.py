@@ -27,13 +27,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.about_data import AboutData, Written
-from separatrix.certificates.canonical import codes_of
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.errors import row_keys
 from separatrix.certificates.kernel_gap import are_two_sides, signs_of, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.objective_bounds import is_balanced
 from separatrix.certificates.two_bounds import SLACK, are_floats
+from separatrix.problem.canonical import codes_of
 from separatrix.problem.kernels import Kernel
 
 # Rounding bounds are made wider, so that another order of sums finds the claim true.

@@ -30,12 +30,6 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import NO_FILE_FORM, Written
-from separatrix.certificates.canonical import (
-    canonical_rows,
-    counted_rows,
-    divided_exactly,
-    named_rows,
-)
 from separatrix.certificates.class_scatter import MOST_COLUMNS, least_eigenvalue
 from separatrix.certificates.enclosed_sums import (
     ROOM,
@@ -47,7 +41,12 @@ from separatrix.certificates.enclosed_sums import (
 )
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.errors import DataError
-from separatrix.problem.equilibrate import column_exponents
+from separatrix.problem.canonical import (
+    canonical_rows,
+    counted_rows,
+    named_rows,
+)
+from separatrix.problem.equilibrate import column_exponents, divided_exactly
 from separatrix.problem.signed import as_matrix
 
 _SMALL_EXCESS = 1e-12

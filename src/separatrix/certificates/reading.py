@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, ScaledGap
 from separatrix.certificates.errors import FewestErrors, tree_of
 from separatrix.certificates.kernel_gap import KernelGap, KernelMulticlassGap
@@ -29,6 +28,7 @@ from separatrix.certificates.two_bounds import TwoBounds, require
 from separatrix.checker import Refused
 from separatrix.checker.codec import Claim, parsed, refusing
 from separatrix.checker.kinds import opened
+from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.kernels import Kernel
 

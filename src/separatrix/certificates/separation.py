@@ -33,9 +33,9 @@ import numpy as np
 from separatrix import checker
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import AboutData, Written
-from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
 from separatrix.certificates.enclosed_sums import blocks, products, row_sums
 from separatrix.certificates.enclosure import Enclosure, enclosed
+from separatrix.problem.canonical import Problem, codes_of, n_classes_of, row_of, sha256
 
 _SCORES_AT_A_TIME, _ENTRIES_AT_A_TIME = 1 << 20, 1 << 17
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from separatrix._device import on_host
 from separatrix.certificates.about_data import AboutData, Written
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.checker import Refused
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.signed import as_matrix
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.

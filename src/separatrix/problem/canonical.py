@@ -23,7 +23,6 @@ from separatrix._sparse import sparse as sp
 from separatrix.checker import Data, Row
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import DeviceRows, host_blocks
-from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 
@@ -186,15 +185,6 @@ def counted_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, n
     s = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     s = np.ascontiguousarray(np.broadcast_to(s, len(y)))
     return (X, y, s) if (s > 0.0).all() else (X[s > 0.0], y[s > 0.0], s[s > 0.0])
-
-
-def divided_exactly(X: Any, exponents: np.ndarray) -> Any:
-    """Return the columns divided by powers of two; None where that rounds a number."""
-    with np.errstate(all="ignore"):
-        divided = divided_columns(X, exponents)
-        back = divided_columns(divided, -exponents)
-        same = (back != X).nnz == 0 if sp.issparse(X) else (back == X).all()
-    return divided if same else None
 
 
 def named_rows(X: Any, y: Any, weights: np.ndarray) -> tuple[str, tuple[str, ...]]:

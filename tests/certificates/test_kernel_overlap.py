@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from tests.amounts import cases
 
 import separatrix as sx
-from separatrix.certificates.kernel_separation import KernelOverlap, equal_pair
+from separatrix.certificates.kernel_separation import KernelOverlap
 from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.equal_rows import equal_pair
 from separatrix.problem.kernels import Kernel
 
 CROSS = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])

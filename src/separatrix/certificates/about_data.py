@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import UserString
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +28,6 @@ NO_FILE_FORM = (
     "This certificate has no file form: it speaks of sample weights, of values instead of classes, "
     "or of more than 2,000,000 entries. certificate_.check(X, y) proves it."
 )
-_AT_A_TIME = 10_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,30 +101,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
     return value
-
-
-def json_pieces(proof: Any, about: dict[str, Any] | None = None) -> Iterator[bytes]:
-    """Yield a duality gap as its `to_json` writes it, a stretch of rows at a time.
-
-    `about` adds to what is said of the data.
-    """
-    rows = np.flatnonzero(proof.multipliers)
-    # With no row at all, everything else is short: its lists are then filled in.
-    short = replace(proof, multipliers=np.zeros(len(proof.multipliers)))
-    whole = json.loads(short.to_json())
-    whole["data"] |= about or {}
-    text = json.dumps(whole, indent=1)
-    before, between, after = re.split(r'(?<="rows": \[)\]|(?<="multipliers": \[)\]', text)
-    yield before.encode()
-    yield from _listed(map(str, rows.tolist()))
-    yield ("]" + between).encode()
-    yield from _listed(f'"{float(proof.multipliers[row]).hex()}"' for row in rows)
-    yield ("]" + after + "\n").encode()
-
-
-def _listed(words: Iterable[str]) -> Iterator[bytes]:
-    """Yield words with commas between them, many at a time."""
-    words, comma = iter(words), ""
-    while some := list(islice(words, _AT_A_TIME)):
-        yield (comma + ", ".join(some)).encode()
-        comma = ",\n "

@@ -28,12 +28,12 @@ import numpy as np
 
 from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.errors import row_keys
 from separatrix.certificates.kernel_gap import are_two_sides, signs_of, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.objective_bounds import is_balanced
 from separatrix.certificates.two_bounds import SLACK, are_floats
 from separatrix.problem.canonical import codes_of
+from separatrix.problem.equal_rows import row_keys
 from separatrix.problem.kernels import Kernel
 
 # Rounding bounds are made wider, so that another order of sums finds the claim true.
@@ -227,15 +227,3 @@ def _cancel(keys: list[bytes], shares: np.ndarray) -> bool:
     for key, share in zip(keys, shares.tolist(), strict=True):
         groups[key].append(share)
     return all(math.fsum(group) == 0.0 for group in groups.values())
-
-
-def equal_pair(X: Any, signs: np.ndarray) -> tuple[int, int] | None:
-    """Return two equal rows of different signs, the first there are; None where there are none."""
-    members = np.flatnonzero(signs)
-    first: dict[tuple[bytes, float], int] = {}
-    for row, key in zip(members.tolist(), row_keys(X[members]), strict=True):
-        other = first.get((key, -float(signs[row])))
-        if other is not None:
-            return other, row
-        first.setdefault((key, float(signs[row])), row)
-    return None

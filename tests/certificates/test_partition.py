@@ -109,7 +109,7 @@ def test_rows_that_do_not_span_prove_no_overlap():
     problem = problem_from(X, y, True)
     claim = {"rows": [0, 1], "multipliers": ["0x1", "0x1"], "others": "0x0"}
     with pytest.raises(Refused, match="span"):
-        check_overlap(as_checker_data(problem), Claim(claim, "it", CLAIMS["overlap"][1]), True)
+        check_overlap(as_checker_data(problem), Claim(claim, "it", CLAIMS["overlap"].fields), True)
     assert sx.separability(X, y).kind == "quasi-separable"
 
 

@@ -50,16 +50,6 @@ class Split:
 Tree = Leaf | Split
 
 
-def tree_json(tree: Tree | None) -> Any:
-    """Write a tree as JSON."""
-    if tree is None:
-        return None
-    if isinstance(tree, Leaf):
-        loads = [[k, hex(v)] for k, v in tree.loads]
-        return {"loads": loads, "denominator": hex(tree.denominator)}
-    return {"row": tree.row, "wrong": tree_json(tree.wrong), "right": tree_json(tree.right)}
-
-
 def tree_of(case: Any) -> Tree | None:
     """Return a tree as the checker reads it, or None, as one of ours."""
     if hasattr(case, "row"):
@@ -99,12 +89,12 @@ class FewestErrors(Written, AboutData):
     errors: int
     lower: int
     unit: Fraction
-    weights: tuple[float, ...]
+    weights: tuple[float, ...] = ()
+    integers: tuple[int, ...] = ()
     by: str
     witnesses: tuple[Witness, ...]
-    tree: Tree | None
-    weights_sha256: str
-    integers: tuple[int, ...] = ()
+    tree: Tree | None = None
+    sample_weight_sha256: str
     holds: bool = True
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
@@ -116,28 +106,9 @@ class FewestErrors(Written, AboutData):
             masses, unit = whole_weights(sample_weight, problem.n_samples)
         except ValueError:
             return False
-        if weights_fingerprint(sample_weight, masses, unit) != self.weights_sha256:
+        if weights_fingerprint(sample_weight, masses, unit) != self.sample_weight_sha256:
             return False
         return unit == self.unit and self.intercept is True and proves_errors(problem, masses, self)
-
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        weights: dict[str, Any] = {"weights": self.weights}
-        if self.integers:
-            weights = {"integers": list(map(hex, self.integers))}
-        return {
-            "errors": self.errors,
-            "lower": self.lower,
-            "unit": list(map(hex, self.unit.as_integer_ratio())),
-            "sample_weight_sha256": self.weights_sha256,
-            **weights,
-            "by": self.by,
-            "witnesses": [
-                {"rows": rows, "multipliers": list(map(hex, multipliers))}
-                for rows, multipliers in self.witnesses
-            ],
-            "tree": tree_json(self.tree),
-        }
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -176,7 +147,7 @@ def certify_errors(
         witnesses=lower.witnesses,
         tree=lower.tree,
         data_sha256=sha256(problem),
-        weights_sha256=weights_fingerprint(sample_weight, masses, unit),
+        sample_weight_sha256=weights_fingerprint(sample_weight, masses, unit),
         n_rows=problem.n_samples,
         n_features=int(problem.X.shape[1]),
         classes=classes,

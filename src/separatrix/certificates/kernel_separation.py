@@ -90,9 +90,7 @@ class KernelSeparation(Written, AboutData):
     def claim(self) -> dict[str, Any]:
         """Return what is claimed, field by field."""
         rows = np.flatnonzero(self.shares)
-        claim = super().claim() | {"rows": rows, "shares": self.shares[rows]}
-        bounds = {"lower": self.lower, "upper": self.upper}
-        return claim | {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
+        return super().claim() | {"rows": rows, "shares": self.shares[rows]}
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""

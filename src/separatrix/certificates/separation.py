@@ -64,10 +64,6 @@ class Separation(Written, AboutData):
             return False
         return check_separation(problem, weights.ravel(), self.classes).holds
 
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        return {"weights": self.weights}
-
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
         if self.holds:

@@ -50,25 +50,14 @@ from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.canonical import sha256_of_blocks
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.equilibrate import divided_exactly
+from separatrix.problem.optimality import Violation, violations
 from separatrix.problem.signed import as_matrix
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
-_VISIBLE = 1e-6
-# A multiplier this close to its cost is at its cost: the exact balance moved it by rounding.
-_AT_COST = 1.0 - 1e-12
 # So few entries on a device are proved by the processor, as any others are.
 _FEW_THERE = 1 << 21
 # Without a penalty nothing keeps w small: how many times larger than found it may be.
 _REACH = 1e3
-
-
-@dataclass(frozen=True)
-class Violation:
-    """One kind of optimality condition: how many rows miss it visibly, and the most any does."""
-
-    kind: str
-    rows: int
-    largest: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -179,7 +168,9 @@ class DualityGap(TwoBounds):
         return self.stating(*self._objectives(terms), SLACK)
 
     def _shown(self, enclosed: Pass) -> dict[str, Any]:
-        return {"violations": _violations(self, enclosed), "margins": enclosed.margins}
+        points = self.costs, self.multipliers, enclosed.margins
+        found = violations(self.loss, *points, self._model.w, self.ridge, enclosed.total.middle)
+        return {"violations": found, "margins": enclosed.margins}
 
     def __str__(self) -> str:
         """Say in one sentence what is proved."""
@@ -223,40 +214,6 @@ def prove_block(block: Block, alpha: np.ndarray, posed: Posed, weights: np.ndarr
     model = Model(LOSSES[posed.loss], weights[1:], bias)
     rows = block.X, block.signs(posed), block.costs(posed), alpha
     return (terms_of(model, *rows, "plain", WIDE)[0],)
-
-
-def _violations(claim: DualityGap, enclosed: Pass) -> tuple[Violation, ...]:
-    """List how far the points are from the conditions that hold at the optimum."""
-    used, loss = claim.costs > 0.0, claim.loss
-    a, c, m = claim.multipliers[used], claim.costs[used], enclosed.margins[used]
-    found: list[Violation] = []
-    with np.errstate(over="ignore", invalid="ignore"):
-        if loss == "hinge" or np.isinf(c).any():
-            idle, bound = a == 0.0, a >= _AT_COST * c
-            between = abs(m - 1.0)[~idle & ~bound]
-            found += [
-                visible("no multiplier, yet a margin below 1", (1.0 - m)[idle]),
-                visible("multiplier at its cost, yet a margin above 1", (m - 1.0)[bound]),
-                visible("multiplier between, yet a margin that is not 1", between),
-            ]
-        else:
-            square = loss == "squared_hinge"
-            slope = 2.0 * np.maximum(0.0, 1.0 - m) if square else 0.5 * (1.0 - np.tanh(m / 2.0))
-            found.append(visible("multiplier that is not the loss's slope", abs(a / c - slope)))
-        found.append(off_the_sum(claim.weights[1:], claim.ridge, enclosed.total.middle))
-    return tuple(found)
-
-
-def visible(kind: str, misses: np.ndarray) -> Violation:
-    """Count the misses that are visible."""
-    return Violation(kind, int((misses > _VISIBLE).sum()), float(misses.max(initial=0.0)))
-
-
-def off_the_sum(w: np.ndarray, ridge: float, total: np.ndarray) -> Violation:
-    """Say how far weights are from the sum of rows that multipliers make, as a share of both."""
-    length = float(np.linalg.norm(w))
-    away = float(np.linalg.norm(ridge * w - total)) / length if length > 0.0 else 0.0
-    return visible("weights that are not the sum of rows", np.array([away]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,6 +48,7 @@ from separatrix.problem.canonical import (
 )
 from separatrix.problem.equilibrate import column_exponents, divided_exactly
 from separatrix.problem.signed import as_matrix
+from separatrix.problem.targets import targets_of
 
 _SMALL_EXCESS = 1e-12
 _ENTRIES_AT_A_TIME = 1 << 17
@@ -125,21 +126,6 @@ class LeastSquaresOptimality(Written):
         if self.gap < 1.0:
             said += f"; the squared error is within {self.gap:.1e} of the least possible"
         return f"proved: {said}" if self.holds else f"not to the tolerance, but proved: {said}"
-
-
-def targets_of(y: Any, task: str) -> np.ndarray:
-    """Return what is to be fitted: signs for two classes, 1-of-K codes for more, or the values.
-
-    >>> targets_of(["a", "c", "b"], "classification").tolist()
-    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
-    """
-    if task == "regression":
-        values = np.asarray(y, dtype=np.float64)
-        return values.reshape(len(values), -1)
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    if len(classes) <= 2:
-        return np.where(codes == len(classes) - 1, 1.0, -1.0)[:, None]
-    return np.eye(len(classes))[codes]
 
 
 def check_least_squares(

@@ -28,11 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.duality_gap import Violation, off_the_sum, visible
 from separatrix.certificates.enclosed_sums import dot_error, sums_both_ways
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.objective_bounds import NOTHING, half_square, norm, penalty_of_biases
 from separatrix.certificates.two_bounds import Found, TwoBounds, are_floats, require
+from separatrix.problem.optimality import Violation, violations_by_class
 
 
 class Named(NamedTuple):
@@ -283,23 +283,6 @@ class MulticlassGap(NamedMultipliers, WeightsByClass):
             )
 
     def _shown(self, enclosed: ClassPass, codes: np.ndarray, named: Named) -> dict[str, Any]:
-        found = _violations(self, enclosed, codes, named)
+        sums = self._W, enclosed.totals.middle
+        found = violations_by_class(self.costs, *named, enclosed.slopes, codes, *sums)
         return {"violations": found, "slack": np.maximum(enclosed.short.high, 0.0)}
-
-
-def _violations(
-    claim: MulticlassGap, enclosed: ClassPass, codes: np.ndarray, named: Named
-) -> tuple[Violation, ...]:
-    """List how far the points are from the conditions that hold at the optimum."""
-    rows, rivals, multipliers = named
-    with np.errstate(over="ignore", invalid="ignore"):
-        highest = enclosed.slopes.max(axis=1, initial=-math.inf)
-        farther = (highest[rows] - enclosed.slopes[rows, rivals])[multipliers > 0.0]
-        spent = np.bincount(rows, multipliers, minlength=len(codes))
-        left = claim.costs - spent > 1e-12 * claim.costs
-        short = (highest - enclosed.slopes[np.arange(len(codes)), codes])[left]
-        return (
-            visible("multiplier for a class that is not the nearest", farther),
-            visible("multipliers below the cost, yet a margin below 1", short),
-            off_the_sum(claim._W, 1.0, enclosed.totals.middle),
-        )

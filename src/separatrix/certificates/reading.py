@@ -1,12 +1,11 @@
-"""Certificates of every kind from their JSON form, and the proof of any of them from arrays.
+"""Certificates of every kind from their JSON form.
 
 The fields are those of the checker's table, each read by its rule there, and no others may be
-there. What is read proves nothing by itself: call its ``check(X, y)``, or `prove_again`.
+there. What is read proves nothing by itself: call its ``check(X, y)``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix import checker
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, ScaledGap
 from separatrix.certificates.errors import FewestErrors, tree_of
 from separatrix.certificates.kernel_gap import KernelGap, KernelMulticlassGap
@@ -25,17 +23,11 @@ from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.certificates.two_bounds import TwoBounds, require
-from separatrix.checker import Refused
 from separatrix.checker.codec import Claim, parsed, refusing
 from separatrix.checker.kinds import opened
-from separatrix.problem.canonical import as_checker_data, problem_from
-from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.kernels import Kernel
 
 VERDICTS = ("separation", "quasi", "overlap")
-NOT_THESE = "the claim does not hold for these data"
-_ENTRIES = 2_000_000
-_BY_CHECKER = (*VERDICTS, "margin-bounds", "gordan", "least-squares", "fisher", "fisher-directions")
 _LARGEST_EXPONENT = 1100  # of any float, and a little more
 _MOST_ROWS = 2**40
 
@@ -145,39 +137,3 @@ _READERS: dict[str, Any] = {
     record.kind: partial(_record, record) for record in (*_RECORDS, KernelSeparation, KernelOverlap)
 }
 _READERS |= dict.fromkeys(VERDICTS, _verdict) | {"scaled-gap": _scaled, "errors": _errors}
-
-
-def prove_again(whole: Any, X: Any, labels: Any) -> str:
-    """Return what is proved, in a sentence; raise `Refused` where it is not.
-
-    Verdicts and margins are checked by `separatrix.checker`; for large data by the same check in
-    NumPy with exact integers. The others are checked as docs/certificates.md says.
-    """
-    about = checker.about(whole)
-    _require_about(about, X, labels)
-    is_large = getattr(X, "nnz", X.size) > _ENTRIES
-    if about.kind not in _BY_CHECKER or (is_large and about.kind in VERDICTS):
-        proof = from_json(whole)
-        if not proof.check(X, labels):
-            raise Refused(NOT_THESE)
-        if about.kind in VERDICTS:
-            return f"{about.kind}, checked on {X.shape[0]} rows"
-        return str(proof).removeprefix("proved: ")
-    if about.decimals:
-        try:
-            X = times_powers_of_ten(problem_from(X, labels, True).X, tuple(about.decimals))
-        except (ValueError, TypeError) as error:
-            raise Refused(str(error)) from error
-    return checker.check(whole, as_checker_data(problem_from(X, labels, about.intercept)))
-
-
-def _require_about(about: Any, X: Any, labels: Any) -> None:
-    """Refuse what a certificate says of its data where it is not so, whatever its kind claims."""
-    names = [str(name) for name in np.unique(np.asarray(labels))]
-    if about.classes != names:
-        raise Refused(f"the certificate is about other classes than {', '.join(names[:8])}")
-    for name, found in zip(("rows", "features"), X.shape, strict=True):
-        if getattr(about, name) != found:
-            raise Refused(f"the certificate is about another number of {name} than {found}")
-    if not re.fullmatch("[0-9a-f]{64}", about.sha256):
-        raise Refused("the certificate does not name its data by a SHA-256")

@@ -1,15 +1,11 @@
 """How far a linear model is from the optimum, proved from the data alone.
 
 The objective at (w, b) bounds the optimum from above, the dual objective at any feasible alpha
-bounds it from below (weak duality). Both are enclosed here, so the optimum lies between `dual` and
-`primal`, whoever proposed the points and however. Rows may come in blocks (`prove_block`).
+bounds it from below (weak duality). Both are enclosed here, whoever proposed the points and
+however. Rows may come in blocks (`prove_block`).
 
-`ScaledGap` speaks of columns divided by powers of two:
-
-    min over w, b   1/2 sum_j (2^e_j w_j)^2 + sum_i c_i loss(y_i (w.x_i + b))
-
-is the model of the columns x_j / 2^e_j: a division without rounding, so what is proved of the
-divided columns is proved of these.
+`ScaledGap` speaks of columns divided by powers of two: a division without rounding, so what is
+proved of the divided columns is proved of the model that pays 1/2 sum_j (2^e_j w_j)^2.
 """
 
 from __future__ import annotations

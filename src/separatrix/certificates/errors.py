@@ -90,12 +90,17 @@ class FewestErrors(Written, AboutData):
     lower: int
     unit: Fraction
     weights: tuple[float, ...] = ()
-    integers: tuple[int, ...] = ()
     by: str
     witnesses: tuple[Witness, ...]
     tree: Tree | None = None
-    sample_weight_sha256: str
+    weights_sha256: str
+    integers: tuple[int, ...] = ()
     holds: bool = True
+
+    @property
+    def sample_weight_sha256(self) -> str:
+        """The name of the sample weights, as a file calls it."""
+        return self.weights_sha256
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove both numbers again from the data, whatever `holds` says; other data are refused."""
@@ -106,7 +111,7 @@ class FewestErrors(Written, AboutData):
             masses, unit = whole_weights(sample_weight, problem.n_samples)
         except ValueError:
             return False
-        if weights_fingerprint(sample_weight, masses, unit) != self.sample_weight_sha256:
+        if weights_fingerprint(sample_weight, masses, unit) != self.weights_sha256:
             return False
         return unit == self.unit and self.intercept is True and proves_errors(problem, masses, self)
 
@@ -147,7 +152,7 @@ def certify_errors(
         witnesses=lower.witnesses,
         tree=lower.tree,
         data_sha256=sha256(problem),
-        sample_weight_sha256=weights_fingerprint(sample_weight, masses, unit),
+        weights_sha256=weights_fingerprint(sample_weight, masses, unit),
         n_rows=problem.n_samples,
         n_features=int(problem.X.shape[1]),
         classes=classes,

@@ -1,27 +1,15 @@
 """How far a kernel model is from the optimum, proved from the data alone.
 
-Two classes, `KernelGap`, with g_i = sum_j a_j y_j K(x_j, x_i) and N = sum_i a_i y_i g_i = |w|^2:
+docs/certificates.md states both bounds, for two classes (`KernelGap`) and for all classes at once
+(Crammer-Singer, `KernelMulticlassGap`). With shares a of rows, scores g = K a and |w|^2 = sum a g:
 
-    objective at (a, b)    1/2 N + sum_i c_i max(0, 1 - y_i (g_i + b))      from above
-    lower bound            sum_i a_i - 1/2 N                                from below
+    objective at (a, b)    1/2 |w|^2 + the losses of g + b at their costs      from above
+    lower bound            sum of the multipliers - 1/2 |w|^2                  from below
 
-The second bounds the first for every model if 0 <= a_i <= c_i, the balance sum_i y_i a_i is exactly
-zero, and the kernel is positive semidefinite. Theory says so of some kernels; of the others, values
-that show the contrary are looked for, and none having been found is an assumption. Where the kernel
-is not (sigmoid, or values that show it), no bound exists and only this is claimed: a stationary
+The second needs a positive semidefinite kernel. Theory says so of some kernels; of the others,
+values that show the contrary are looked for, and none having been found is an assumption. Where the
+kernel is not (sigmoid, or values that show it), only this is claimed of two classes: a stationary
 point, no pair of multipliers being out of order by more than `violation`.
-
-All classes at once (Crammer-Singer), `KernelMulticlassGap`, one weight vector a class in the
-kernel's space, the biases free:
-
-    objective at (w, b)   1/2 sum_k |w_k|^2
-                          + sum_i c_i max_k (1[k != y_i] + g_ik + b_k - g_iy - b_y)     from above
-    lower bound           sum of all multipliers - 1/2 sum_k |w_k|^2                    from below
-
-with w_k = sum_i a_ik phi(x_i) for the shares a of the multipliers (`multiclass_gap`), scores
-g = K a and |w_k|^2 = sum_i a_ik g_ik. The multipliers must be feasible, and every class's balance
-exactly zero. No share may be a rounded number: the multipliers of a row must have a sum that
-float64 holds, so that w is one and the same in both lines.
 """
 
 from __future__ import annotations

@@ -2,19 +2,11 @@
 
 `KernelSeparation` speaks of f(x) = sum_j s_j K(x_j, x) + b. Row i is right where y_i f(x_i) > 0
 whatever the rounding of its score. Where the kernel is positive semidefinite, the margins of
-hyperplanes in the coordinates [1, phi(x)] are bounded too: by that of f from below, and, if every
-s_i has the sign of its class, by the length of a mean of signed rows from above:
+hyperplanes in the coordinates [1, phi(x)] are bounded too, as docs/certificates.md states.
 
-    min_i y_i f(x_i) / |(b, w)|   <=   largest margin   <=   |(sum_i s_i, w)| / sum_i |s_i|
-
-`KernelOverlap` names two points of the classes' hulls that meet in the kernel's space:
-
-    margin of any hyperplane   <=   |w| / sum_i a_i,    w = sum_i a_i y_i phi(x_i),
-
-for every a >= 0 whose classes sum to the same, exactly: half of |w| / (half the sum) is the
-distance of two points of the hulls, and a hyperplane must lie between them. Where equal rows of
-different classes cancel, w is zero without any rounding, and nothing separates them at all. Else
-|w|^2 = sum_i a_i y_i g_i is bounded from above as in `kernel_gap`.
+`KernelOverlap` names two points of the classes' hulls that are near each other in the kernel's
+space. A hyperplane must lie between them, so no margin is above |w| / sum_i a_i. Where equal rows
+of different classes cancel, w is zero without any rounding, and nothing separates them at all.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
 """How far the Crammer-Singer model is from the optimum, proved from the data alone.
 
-The objective at (w, b) bounds the optimum from above, and the dual objective at any feasible
-multipliers from below (weak duality):
-
-    primal   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
-             + sum_i c_i max_k (1[k != y_i] + (w_k.x_i + b_k) - (w_y.x_i + b_y))
-    dual     sum of all multipliers - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2
-
-A multiplier m_ik >= 0 of row i and a class k that is not its own gives the row a share in the
-weights of its own class, and takes as much from class k:
+`problem/crammer_singer.py` states the objective and its dual. Here a multiplier m_ik >= 0 belongs
+to row i and a class k that is not its own. It gives the row a share in the weights of its own
+class, and takes as much from class k:
 
     a_iy = sum_k m_ik,   a_ik = -m_ik,   u_k = sum_i a_ik x_i,   balance  r_k = sum_i a_ik
 

@@ -123,6 +123,7 @@ def _verdict(values: dict[str, Any], common: dict[str, Any], _: Any) -> Partitio
 def _errors(values: dict[str, Any], common: dict[str, Any], _: Any) -> FewestErrors:
     _require_either(values)
     require(len(values["unit"]) == 2, "the unit is a fraction")
+    values["weights_sha256"] = values.pop("sample_weight_sha256")
     values |= {"unit": Fraction(*values["unit"]), "tree": tree_of(values["tree"])}
     return _record(FewestErrors, values, common, None)
 

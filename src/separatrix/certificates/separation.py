@@ -1,21 +1,12 @@
 """Exact proof that weights put every row strictly on its own side, and bounds on margins.
 
 Enclosed margins settle all rows but the closest ones; those are settled by the exact integers of
-`checker`. Nothing here knows how the weights were found.
-
-The largest margin of any hyperplane, in homogeneous coordinates, is bounded from below by that of
-the weights, ``min_r w.z_r / |w|``, and from above by multipliers a_r >= 0 that are not all zero,
-since for every unit vector u
-
-    min_r u.z_r  <=  sum a_r u.z_r / sum a_r  <=  |sum a_r z_r| / sum a_r .
+`checker`. Nothing here knows how the weights were found. docs/certificates.md bounds the largest
+margin of any hyperplane, in homogeneous coordinates, from both sides.
 
 Novikoff (1962): if a unit vector u has ``u.z_r >= margin`` above 0 for every row and no row is
 longer than `radius`, the perceptron's single updates from the weights w_0 with a fixed rate end
-after at most
-
-    radius^2 / margin^2  +  2 |w_0| / (rate margin)
-
-of them, since after T mistakes
+after at most radius^2 / margin^2 + 2 |w_0| / (rate margin) of them, since after T mistakes
 
     T rate margin - |w_0|  <=  |w_T|  <=  sqrt(|w_0|^2 + T rate^2 radius^2) .
 """

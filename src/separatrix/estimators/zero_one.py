@@ -207,6 +207,4 @@ class ZeroOne(LinearClassifier):
 
 def _in_units(count: int, proof: Any) -> int | float:
     value = count * Fraction(proof.unit)
-    return (
-        int(value) if value.denominator == 1 and proof.sample_weight_sha256 == "" else float(value)
-    )
+    return int(value) if value.denominator == 1 and proof.weights_sha256 == "" else float(value)

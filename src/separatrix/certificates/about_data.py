@@ -35,7 +35,7 @@ NO_FILE_FORM = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AboutData:
-    """A claim about so many rows, features and classes, and what they are."""
+    """A claim about so many rows, features and classes; `str` says it in one sentence."""
 
     intercept: bool = True
     data_sha256: str | UserString = ""

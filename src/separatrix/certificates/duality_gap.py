@@ -169,7 +169,6 @@ class DualityGap(TwoBounds):
         return {"violations": found, "margins": enclosed.margins}
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         reach = "" if self.ridge else f" up to {_REACH:.0f} times as steep"
         return self._in_words(f"hyperplane{reach} lowers")
 
@@ -256,5 +255,4 @@ class ScaledGap(Written):
         return self.machines[0]
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         return f"{self.inner}; each column divided by a power of two near its largest entry"

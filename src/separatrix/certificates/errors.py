@@ -11,7 +11,6 @@ knows how hyperplane, witnesses and tree were found; `checker.errors` checks a t
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -24,7 +23,7 @@ from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
 from separatrix.certificates.partition import is_witness, margin_signs
 from separatrix.checker.errors import Book, refuse_case
 from separatrix.problem.canonical import sha256
-from separatrix.problem.equal_rows import equal_rows, locations, whole_weights
+from separatrix.problem.equal_rows import equal_rows, locations, weights_fingerprint, whole_weights
 from separatrix.problem.signed import SignedProblem
 
 Witness = tuple[tuple[int, ...], tuple[int, ...]]
@@ -55,13 +54,6 @@ def tree_of(case: Any) -> Tree | None:
     if hasattr(case, "row"):
         return Split(case.row, tree_of(case.wrong), tree_of(case.right))
     return None if case is None else Leaf(tuple(case.loads), case.denominator)
-
-
-def weights_fingerprint(sample_weight: Any, masses: np.ndarray, unit: Fraction) -> str:
-    """Return the SHA-256 of the sample weights, or nothing where there are none."""
-    if sample_weight is None:
-        return ""
-    return hashlib.sha256(f"{unit} ".encode() + masses.astype("<i8").tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -116,7 +108,6 @@ class FewestErrors(Written, AboutData):
         return unit == self.unit and self.intercept is True and proves_errors(problem, masses, self)
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         found, least = (f"{float(n * self.unit):g}" for n in (self.errors, self.lower))
         how = {"cells": "all cells recounted", "nothing": "no proof of more"}.get(
             self.by, f"{len(self.witnesses)} witnesses"

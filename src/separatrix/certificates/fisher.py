@@ -91,7 +91,6 @@ class FisherDirection(Written):
         return self.squares.named(self.rows_sha256, self.names)
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if self.bound == math.inf:
             return f"no bound was proved; the ratio of scatters is {self.ratio:.6g}"
         return (
@@ -225,7 +224,6 @@ class FisherDirections(Written, AboutData):
         return super().claim() | {"directions": self.directions.T}
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.holds:
             return "not proved: rounding leaves ratios or weights open"
         ratios = ", ".join(f"{low:.9g}" for low in self.lower)

@@ -71,7 +71,6 @@ class GaussianEstimates(AboutData):
         return all(new <= old for new, old in zip(again.errors, self.errors, strict=True))
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.holds:
             return "not proved: rounding leaves means or covariances open"
         rule = ""
@@ -121,10 +120,9 @@ def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float
 
 def _shrunk(scatter: Enclosure, share: float) -> Enclosure:
     """Return (1 - a) S + a diag(S)."""
-    size = len(scatter.low)
     kept = Enclosure.exact(1.0) - share
     off = scatter * kept.low if share == 0.0 else scatter * kept
-    on = np.eye(size, dtype=bool)
+    on = np.eye(len(scatter.low), dtype=bool)
     return Enclosure(np.where(on, scatter.low, off.low), np.where(on, scatter.high, off.high))
 
 

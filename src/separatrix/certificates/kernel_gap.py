@@ -70,10 +70,9 @@ class KernelClaim(TwoBounds):
         """Refuse by name what makes this no claim, whatever the data."""
         super().require_sound()
         kernel = self.kernel
-        require(0 <= kernel.degree <= MOST_DEGREE, f"degree must lie between 0 and {MOST_DEGREE}")
         require(
-            0.0 < kernel.gamma < math.inf and math.isfinite(kernel.coef0),
-            "gamma must be above 0, and coef0 finite",
+            kernel.is_sound,
+            f"degree must lie between 0 and {MOST_DEGREE}, gamma above 0, and coef0 be finite",
         )
         require(
             kernel.name != "precomputed" or self.n_rows == self.n_features,
@@ -236,7 +235,6 @@ class KernelGap(KernelClaim):
         )
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.is_convex:
             return (
                 "the kernel is not positive, so only this is proved: no pair of multipliers is out "
@@ -260,7 +258,6 @@ class KernelGaps(EachMachine):
         return pairs in (rest, each) and _check_all(self.machines, X, y)
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         bent = [machine for machine in self.machines if not machine.is_convex]
         return str(bent[0]) if bent else super().__str__()
 
@@ -368,21 +365,14 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
 
         def shown() -> dict[str, Any]:
             with np.errstate(over="ignore", invalid="ignore"):
-                return {"margins": _margins(scores.values + self.biases, codes)}
+                values, own = scores.values + self.biases, (np.arange(len(codes)), codes)
+                mine, values[own] = values[own], -math.inf
+                return {"margins": mine - values.max(axis=1)}
 
         yield Found(primal, dual, shown)
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.is_convex:
             return "not proved: the kernel is not positive, and better machines may exist"
         many = f"{len(self.classes)} weight vectors"
         return self._in_words(f"machine of {many} with this kernel lowers")
-
-
-def _margins(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return by how much each row's own value is above the best other."""
-    own = np.arange(len(codes)), codes
-    others = values.copy()
-    others[own] = -math.inf
-    return np.asarray(values[own] - others.max(axis=1))

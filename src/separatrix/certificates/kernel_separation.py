@@ -85,7 +85,6 @@ class KernelSeparation(Written, AboutData):
         return super().claim() | {"rows": rows, "shares": self.shares[rows]}
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.holds:
             return f"proved: at least {self.right} of {self.n_rows} rows are on their own side"
         said = f"proved: all {self.n_rows} rows lie strictly on their own side"
@@ -199,7 +198,6 @@ class KernelOverlap(Written, AboutData):
         return float((square.root() / Enclosure.exact(alpha).sum()).high), length
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.holds:
             return "not proved: rounding leaves a margin possible"
         which = f"row {self.rows[0]}" if len(self.rows) == 1 else f"{len(self.rows)} rows"

@@ -194,7 +194,6 @@ class WeightsByClass(TwoBounds):
         return spent + losses_of(losses, self.costs)
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         return self._in_words(f"{len(self.classes)} weight vectors lower")
 
 

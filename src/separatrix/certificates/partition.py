@@ -69,7 +69,6 @@ class Partition(Written, AboutData):
         return {name: value for name, value in super().claim().items() if name != "weights"}
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if self.kind == "separation":
             return f"proved: all {self.n_rows} rows lie strictly on their own side (exact)"
         if self.kind == "overlap":

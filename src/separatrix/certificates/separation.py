@@ -56,7 +56,6 @@ class Separation(Written, AboutData):
         return check_separation(problem, weights.ravel(), self.classes).holds
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if self.holds:
             return (
                 f"proved: all {self.n_rows} rows lie strictly on their own side "
@@ -265,7 +264,6 @@ class MarginBounds(Written):
         return self.separation
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if self.holds:
             return (
                 f"{self.separation}; the largest margin lies between {self.lower:.6g} and "
@@ -349,7 +347,6 @@ class Novikoff:
         return self.mistakes <= self.bound
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not math.isfinite(self.bound):
             return f"{self.mistakes} mistakes; no bound, since no margin is proved"
         return f"{self.mistakes} mistakes made; at most {math.floor(self.bound):,} were possible"

@@ -36,6 +36,7 @@ Problem = SignedProblem | KeslerProblem
 
 _ENTRIES_AT_A_TIME = 1 << 17
 _MOST_NAMED = 2_000_000  # entries
+_ROWS_AT_A_TIME = 65536
 
 
 def codes_of(problem: Problem) -> np.ndarray:
@@ -199,6 +200,19 @@ def named_rows(X: Any, y: Any, weights: np.ndarray) -> tuple[str, tuple[str, ...
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     found = sha256(data_of(X, codes, len(classes), True))
     return found, tuple(str(name) for name in classes)
+
+
+def sha256_of_squares(X: Any, T: np.ndarray, s: np.ndarray) -> str:
+    """Return the SHA-256 of rows, targets and weights: those that least squares speak of."""
+    digest = hashlib.sha256(b"separatrix-least-squares-1\n")
+    digest.update(np.array([*X.shape, T.shape[1]], dtype="<i8").tobytes())
+    for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
+        piece = canonical_rows(X[begin : begin + _ROWS_AT_A_TIME])
+        for part, form in ((piece.indptr, "<i8"), (piece.indices, "<i8"), (piece.data, "<f8")):
+            digest.update(np.ascontiguousarray(part, dtype=form).data)
+    digest.update(T.astype("<f8").tobytes())
+    digest.update(s.astype("<f8").tobytes())
+    return digest.hexdigest()
 
 
 def fingerprint_of(source: Any, codes: np.ndarray, shape: tuple[int, int], n_classes: int) -> str:

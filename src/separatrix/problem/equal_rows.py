@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -77,3 +78,10 @@ def whole_weights(sample_weight: Any, count: int) -> tuple[np.ndarray, Fraction]
             "that errors can be counted exactly. Round the weights, or multiply them first."
         )
     return np.array([v << shift for v in numbers], dtype=np.int64), unit
+
+
+def weights_fingerprint(sample_weight: Any, masses: np.ndarray, unit: Fraction) -> str:
+    """Return the SHA-256 of the sample weights, or nothing where there are none."""
+    if sample_weight is None:
+        return ""
+    return hashlib.sha256(f"{unit} ".encode() + masses.astype("<i8").tobytes()).hexdigest()

@@ -137,14 +137,7 @@ def shares_of(
 
 def cancelling(shares: np.ndarray) -> np.ndarray:
     """Return which rows' shares add up to zero exactly: their sums lost nothing to rounding."""
-    total, kept = np.zeros(len(shares)), np.ones(len(shares), dtype=bool)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for column in shares.T:
-            before, total = total, total + column
-            # What the sum lost, exactly (Knuth's TwoSum); NaN is a loss.
-            back = total - before
-            kept &= (before - (total - back)) + (column - back) == 0.0
-    kept &= total == 0.0
+    kept = np.asarray(~shares.any(axis=1))
     for i in np.flatnonzero(~kept):
         kept[i] = rounded_sum(shares[i]) == 0.0
     return kept

@@ -11,7 +11,7 @@ proved of the divided columns is proved of the model that pays 1/2 sum_j (2^e_j 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -25,7 +25,6 @@ from separatrix.certificates.enclosed_sums import WAYS, ways_for
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.objective_bounds import (
     Model,
-    Pass,
     Terms,
     box_around,
     dual_of,
@@ -67,6 +66,7 @@ class DualityGap(TwoBounds):
     """
 
     kind = "duality-gap"
+    _hard_losses: ClassVar[tuple[str, ...]] = LOSSES[:2]
 
     loss: str
     weights: np.ndarray
@@ -113,10 +113,6 @@ class DualityGap(TwoBounds):
         )
 
     @property
-    def _may_be_hard(self) -> bool:
-        return self.loss != "logistic"
-
-    @property
     def _model(self) -> Model:
         bias = float(self.weights[0]) if self.intercept else None
         return Model(self.loss, self.weights[1:], bias)
@@ -135,11 +131,11 @@ class DualityGap(TwoBounds):
             joined: Terms | None = None
             for rows, block, own in self._blocks(X, signs):
                 costs, alpha = np.asarray(self.costs[rows]), np.asarray(self.multipliers[rows])
-                terms, enclosed = terms_of(model, block, own, costs, alpha, way, wide)
+                terms, margins = terms_of(model, block, own, costs, alpha, way, wide)
                 joined = terms if joined is None else joined + terms
             assert joined is not None, "a claim speaks of one row or more"
             primal, dual = self._objectives(joined, box)
-            yield Found(primal, dual, partial(self._shown, enclosed), "exact" in ways)
+            yield Found(primal, dual, partial(self._shown, terms, margins), "exact" in ways)
 
     def _blocks(self, X: Any, signs: np.ndarray | None) -> Iterator[tuple[slice, Any, np.ndarray]]:
         """Yield the rows in one piece, or those of partitions block by block."""
@@ -163,10 +159,10 @@ class DualityGap(TwoBounds):
         """Return the claim with the two bounds that the terms of all rows prove."""
         return self.stating(*self._objectives(terms), SLACK)
 
-    def _shown(self, enclosed: Pass) -> dict[str, Any]:
-        points = self.costs, self.multipliers, enclosed.margins
-        found = violations(self.loss, *points, self._model.w, self.ridge, enclosed.total.middle)
-        return {"violations": found, "margins": enclosed.margins}
+    def _shown(self, terms: Terms, margins: Callable[[], np.ndarray]) -> dict[str, Any]:
+        points, w, found = (self.costs, self.multipliers, margins()), self._model.w, terms.total
+        missed = violations(self.loss, *points, w, self.ridge, found.middle)
+        return {"violations": missed, "margins": points[2]}
 
     def __str__(self) -> str:
         reach = "" if self.ridge else f" up to {_REACH:.0f} times as steep"

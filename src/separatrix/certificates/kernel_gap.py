@@ -158,6 +158,7 @@ class KernelGap(KernelClaim):
     """
 
     kind = "kernel-gap"
+    _hard_losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
     violation: float = math.nan
     bias: float
@@ -175,10 +176,6 @@ class KernelGap(KernelClaim):
     def holds(self) -> bool:
         """Whether there is a claim at all: both bounds, or a stationary point."""
         return math.isfinite(self.gap if self.is_convex else self.violation)
-
-    @property
-    def _may_be_hard(self) -> bool:
-        return True
 
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove the claim again from the data; other data are refused."""

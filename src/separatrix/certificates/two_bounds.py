@@ -53,6 +53,7 @@ class TwoBounds(Written, AboutData):
     """
 
     _wide: ClassVar[float] = WIDE
+    _hard_losses: ClassVar[tuple[str, ...]] = ()  # those that may have infinite costs
 
     primal: float = math.nan
     dual: float = math.nan
@@ -141,14 +142,9 @@ class TwoBounds(Written, AboutData):
         )
         require(costs_agree(costs), COSTS_AGREE)
         require(
-            self._may_be_hard or np.isfinite(costs).all(),
+            getattr(self, "loss", "hinge") in self._hard_losses or np.isfinite(costs).all(),
             "costs must be finite, unless of a hinge that tells two classes apart",
         )
-
-    @property
-    def _may_be_hard(self) -> bool:
-        """Whether costs may be infinite: a hard margin."""
-        return False
 
     def _is_found_again(self, X: Any, sides: Any) -> bool:
         """Whether bounds found anew are within those claimed."""

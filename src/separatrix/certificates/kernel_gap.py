@@ -43,7 +43,7 @@ from separatrix.certificates.objective_bounds import (
     start_of,
 )
 from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats, require
-from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.canonical import data_of, sha256, signs_of
 from separatrix.problem.kernels import MOST_DEGREE, Kernel
 from separatrix.problem.signed import as_matrix
 
@@ -289,13 +289,6 @@ def are_two_sides(positive: int, negative: int, K: int) -> bool:
     """Whether these number two of K classes (-1: all others); of two the second is positive."""
     named = 0 <= positive < K and -1 <= negative < K and positive != negative
     return named and (K > 2 or (positive, negative) in ((1, -1), (1, 0)))
-
-
-def signs_of(codes: np.ndarray, positive: int, negative: int) -> np.ndarray:
-    """Return +1 for the positive class, -1 for the negative one (-1: every other), else 0."""
-    if negative < 0:
-        return np.where(codes == positive, 1.0, -1.0)
-    return np.where(codes == positive, 1.0, np.where(codes == negative, -1.0, 0.0))
 
 
 def _most_out_of_order(

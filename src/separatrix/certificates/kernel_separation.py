@@ -20,11 +20,11 @@ import numpy as np
 
 from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.kernel_gap import are_two_sides, signs_of, square_of
+from separatrix.certificates.kernel_gap import are_two_sides, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.objective_bounds import is_balanced
 from separatrix.certificates.two_bounds import SLACK, are_floats
-from separatrix.problem.canonical import codes_of
+from separatrix.problem.canonical import codes_of, signs_of
 from separatrix.problem.equal_rows import row_keys
 from separatrix.problem.kernels import Kernel
 

@@ -66,6 +66,13 @@ def problem_from(X: Any, y: Any, intercept: bool) -> Problem:
     return SignedProblem(X, np.where(codes == len(classes) - 1, 1.0, -1.0), intercept)
 
 
+def signs_of(codes: np.ndarray, positive: int, negative: int) -> np.ndarray:
+    """Return +1 for the positive class, -1 for the negative one (-1: every other), else 0."""
+    if negative < 0:
+        return np.where(codes == positive, 1.0, -1.0)
+    return np.where(codes == positive, 1.0, np.where(codes == negative, -1.0, 0.0))
+
+
 def canonical_pieces(X: Any) -> Iterable[Any]:
     """Yield blocks of rows as canonical CSR, so that dense data need no full copy."""
     n = X.shape[0]

@@ -151,10 +151,9 @@ def square_of(shares: np.ndarray, scores: Enclosure) -> Enclosure:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KernelGap(KernelClaim):
-    """The least objective lies between `dual` and `primal`: proved, rounding included.
+    """Two bounds for a model of two classes with a kernel: its `multipliers` and `bias`.
 
-    `multipliers` and `bias` are the model, `costs` C times each row's weight. Class `positive` is
-    set against class `negative`, or against all others where that is -1.
+    Class `positive` is set against class `negative`, or against all others where that is -1.
     """
 
     kind = "kernel-gap"
@@ -309,10 +308,8 @@ def _most_out_of_order(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KernelMulticlassGap(NamedMultipliers, KernelClaim):
-    """The least objective lies between `dual` and `primal`: proved, rounding included.
+    """Two bounds for a model of all classes with a kernel: its multipliers and `biases`.
 
-    Multiplier t belongs to row ``rows[t]`` and the class number ``rivals[t]``; all others are zero.
-    They and `biases`, one a class, are the model. `costs` are C times each row's weight.
     `margins` say by how much each row's own class beats the best other, as computed.
     """
 

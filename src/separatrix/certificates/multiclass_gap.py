@@ -30,7 +30,7 @@ from separatrix.problem.optimality import Violation, violations_by_class
 
 
 class Named(NamedTuple):
-    """Multiplier t belongs to row ``rows[t]`` and the class number ``rivals[t]``."""
+    """The multipliers of such rows and rival classes."""
 
     rows: np.ndarray
     rivals: np.ndarray
@@ -56,7 +56,10 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NamedMultipliers(TwoBounds):
-    """A claim whose dual point are multipliers of rows and rival classes; all others are zero."""
+    """A claim whose dual point are multipliers; all that are not named are zero.
+
+    Multiplier t belongs to row ``rows[t]`` and the class number ``rivals[t]``.
+    """
 
     rows: np.ndarray
     rivals: np.ndarray
@@ -234,11 +237,7 @@ def class_pass(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MulticlassGap(NamedMultipliers, WeightsByClass):
-    """The least objective lies between `dual` and `primal`: proved, rounding included.
-
-    `weights` has one row [b, w_1 ... w_d] a class. Multiplier t belongs to row ``rows[t]`` and the
-    class number ``rivals[t]``; all others are zero. `costs` are C times each row's weight.
-    """
+    """Two bounds for weights and multipliers of the Crammer-Singer model."""
 
     kind = "multiclass-gap"
 

@@ -57,10 +57,7 @@ class SoftmaxPass:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftmaxGap(WeightsByClass):
-    """The least objective lies between `dual` and `primal`: proved, rounding included.
-
-    `weights` has one row [b, w_1 ... w_d] a class; `costs` are C times each row's weight.
-    """
+    """Two bounds for the weights of the multinomial model."""
 
     kind = "softmax-gap"
 

@@ -19,6 +19,10 @@ READERS |= {"multipliers": NUMBERS, "biases": NUMBERS, "shares": NUMBERS, "weigh
 READERS |= {"directions": VECTORS, "integers": INTEGERS, "others": codec.integer}
 READERS |= {"positive": codec.count, "negative": codec.whole, "curved": codec.flag}
 READERS |= {"smallest": codec.share, "right": codec.count, "errors": codec.count}
+READERS |= {"unit": INTEGERS, "sample_weight_sha256": codec.text, "tree": errors.cases}
+READERS |= {"by": codec.one_of("witnesses", "cells", "nothing")}
+READERS |= {"loss": codec.one_of("hinge", "squared_hinge", "logistic")}
+READERS |= {"exponents": codec.many(codec.whole)}
 
 
 class Kind(NamedTuple):
@@ -45,13 +49,10 @@ KERNELS = codec.one_of("linear", "poly", "rbf", "sigmoid", "precomputed", "calla
 KERNEL = fields("name gamma degree coef0", name=KERNELS, degree=codec.count)
 READERS["kernel"] = codec.record("the kernel", KERNEL)
 WITNESS = fields("rows multipliers", multipliers=INTEGERS)
+READERS["witnesses"] = codec.many(codec.record("a witness", WITNESS))
 MODEL = "loss positive costs bias_penalty ridge weights rows multipliers primal dual"
-GAP = _kind(
-    gaps.check_duality_gap,
-    MODEL,
-    loss=codec.one_of("hinge", "squared_hinge", "logistic"),
-    weights=NUMBERS,
-)
+GAP = _kind(gaps.check_duality_gap, MODEL, weights=NUMBERS)
+READERS["machines"] = codec.many(codec.record("a model", GAP.fields))
 CLAIMS = {
     "separation": _kind(separation.check_separation, "weights? integers?"),
     "margin-bounds": _kind(separation.check_margin_bounds, "weights lower upper rows multipliers"),
@@ -63,19 +64,9 @@ CLAIMS = {
         "errors lower unit sample_weight_sha256 weights? integers? by witnesses tree",
         weights=NUMBERS,
         lower=codec.count,
-        unit=INTEGERS,
-        sample_weight_sha256=codec.text,
-        by=codec.one_of("witnesses", "cells", "nothing"),
-        witnesses=codec.many(codec.record("a witness", WITNESS)),
-        tree=errors.cases,
     ),
     "duality-gap": GAP,
-    "scaled-gap": _kind(
-        gaps.check_scaled_gap,
-        "exponents machines",
-        exponents=codec.many(codec.whole),
-        machines=codec.many(codec.record("a model", GAP.fields)),
-    ),
+    "scaled-gap": _kind(gaps.check_scaled_gap, "exponents machines"),
     "multiclass-gap": _kind(
         gaps.check_multiclass_gap, "costs bias_penalty weights primal dual rows rivals multipliers"
     ),

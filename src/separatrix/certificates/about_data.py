@@ -98,6 +98,8 @@ def _plain(value: Any, name: str = "") -> Any:
     """Return the numbers, arrays and records of a field of this name as JSON has them."""
     if isinstance(value, float):
         return value.hex() if math.isfinite(value) else str(value)
+    if type(value) is int:
+        return hex(value) if name in _LONG else value
     if isinstance(value, np.ndarray):
         value = value.tolist()
     elif isinstance(value, Fraction):
@@ -114,4 +116,4 @@ def _plain(value: Any, name: str = "") -> Any:
         return [[witness, hex(load)] for witness, load in value]
     if isinstance(value, list | tuple):
         return [_plain(each, name) for each in value]
-    return hex(value) if type(value) is int and name in _LONG else value
+    return value

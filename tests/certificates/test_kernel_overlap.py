@@ -65,6 +65,15 @@ def test_the_bound_is_above_the_truth():
         assert witness.check(X, codes)
 
 
+def test_a_square_below_zero_shows_that_there_is_no_space():
+    K, codes, alpha = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1]), np.ones(2)
+    witness = proved(Kernel("precomputed"), K, codes, alpha)
+    assert not witness.holds
+    assert not dataclasses.replace(witness, margin=0.5).check(K, codes)
+    two = np.array([[0.5, -1.0], [-1.0, 0.5]])  # here |w|^2 = 3
+    assert proved(Kernel("precomputed"), two, codes, alpha).check(two, codes)
+
+
 @pytest.mark.parametrize("shape", [np.asarray, sp.csr_array])
 def test_equal_rows_cancel_exactly_whatever_the_kernel(shape):
     X = shape(np.array([[0.1, 0.0], [0.3, 0.7], [-0.0 + 0.1, -0.0], [5.0, 0.2]]))

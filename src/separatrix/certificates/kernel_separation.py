@@ -193,8 +193,10 @@ class KernelOverlap(Written, AboutData):
             return 0.0, length
         if self.kernel.is_positive is False:  # without a space there are no hulls
             return math.inf, length
-        scores = kernel_scores(KernelRowsInProof(self.kernel, X), shares[:, None])
-        square = square_of(shares, scores.enclosed(wide)[:, 0])
+        scores = kernel_scores(KernelRowsInProof(self.kernel, X), shares[:, None]).enclosed(wide)
+        if (scores[:, 0] * shares).sum().high < 0.0:  # then the kernel has no space either
+            return math.inf, length
+        square = square_of(shares, scores[:, 0])
         return float((square.root() / Enclosure.exact(alpha).sum()).high), length
 
     def __str__(self) -> str:

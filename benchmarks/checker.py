@@ -22,10 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import separatrix as sx
 from benchmarks._report import header
-from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.checker import check
 from separatrix.checker.kinds import about
 from separatrix.checker.reading import read_data
+from separatrix.problem.canonical import as_checker_data, problem_from
 
 COLUMNS = 20
 

@@ -31,7 +31,7 @@ from tests.forgeries import WAYS, hand_made
 
 import separatrix as sx
 from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data, problem_from
+from separatrix.problem.canonical import as_checker_data, problem_from
 
 PROBLEMS, ALTERATIONS = 20, 25
 FOLDER = Path(checker.__file__).parent

@@ -23,8 +23,8 @@ from tests.naive.separability import kind
 
 import separatrix as sx
 from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.certificates.reading import VERDICTS, from_json
+from separatrix.problem.canonical import as_checker_data, problem_from
 
 
 def compare(count):

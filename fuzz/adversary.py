@@ -38,9 +38,9 @@ from fuzz.adversary_points import Point, finite, moved
 from fuzz.exact_certificates import Book, Facts, least_squares
 from fuzz.honest_claims import of_certificate
 from fuzz.workers import pool_of
-from separatrix.certificates.canonical import as_checker_data, problem_from
-from separatrix.certificates.reading import prove_again
 from separatrix.checker import Refused, check
+from separatrix.problem.canonical import as_checker_data, problem_from
+from separatrix.storage.certificate_proof import prove_again
 
 __all__ = ["KINDS", "climb", "run"]
 

@@ -20,8 +20,8 @@ from fuzz.exact_certificates import Book, Facts, fewest_errors, signed_rows
 from fuzz.exact_halfspaces import dot, is_cancelled, verdict
 from fuzz.exact_judge import exact
 from fuzz.nasty import Nasty, laid_out
-from separatrix.certificates.canonical import problem_from, sha256
 from separatrix.certificates.separation import check_separation
+from separatrix.problem.canonical import problem_from, sha256
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["EXACT"]

@@ -21,7 +21,6 @@ from fuzz.adversary_points import (
     scale,
 )
 from fuzz.nasty import Nasty, laid_out
-from separatrix.certificates.canonical import data_of, problem_from, sha256
 from separatrix.certificates.duality_gap import DualityGap, ScaledGap
 from separatrix.certificates.fisher import check_fisher
 from separatrix.certificates.kernel_gap import (
@@ -35,6 +34,7 @@ from separatrix.certificates.least_squares import check_least_squares
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.separation import check_margin_bounds
 from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.problem.canonical import data_of, problem_from, sha256
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.signed import as_matrix

@@ -9,10 +9,11 @@ import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat, fmpz_poly
 
 from fuzz.exact_squares import largest_ratio, least_error, ratio, squared_error
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.fisher import FisherDirections, check_fisher
-from separatrix.certificates.least_squares import prove, targets_of
+from separatrix.certificates.least_squares import prove
 from separatrix.checker.kinds import opened
+from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.targets import targets_of
 
 __all__ = ["SQUARES", "by_enclosures", "is_true"]
 

@@ -33,9 +33,9 @@ from tests.kernel_direct import claimed, of_linear_machine
 import separatrix as sx
 from fuzz.machine_forgeries import MACHINE_WAYS, SOFTMAX_WAYS, number_of, row_left_out
 from separatrix.certificates.duality_gap import ScaledGap
-from separatrix.certificates.reading import prove_again
 from separatrix.checker import Refused
 from separatrix.problem.kernels import Kernel
+from separatrix.storage.certificate_proof import prove_again
 
 __all__ = ["KINDS", "run"]
 

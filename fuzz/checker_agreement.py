@@ -36,12 +36,13 @@ import separatrix as sx
 from fuzz.agreement_squares import SQUARES, by_enclosures, is_true
 from fuzz.certificates import clouds
 from fuzz.workers import pool_of
-from separatrix.certificates.canonical import as_checker_data, data_of, problem_from, sha256
 from separatrix.certificates.duality_gap import ScaledGap
 from separatrix.certificates.kernel_separation import KernelOverlap
-from separatrix.certificates.reading import VERDICTS, from_json, prove_again
+from separatrix.certificates.reading import VERDICTS, from_json
 from separatrix.checker import CLAIMS, Refused, check
+from separatrix.problem.canonical import as_checker_data, data_of, problem_from, sha256
 from separatrix.problem.kernels import Kernel
+from separatrix.storage.certificate_proof import prove_again
 
 __all__ = ["MAKERS", "altered", "by_checker", "by_library", "run"]
 

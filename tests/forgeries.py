@@ -9,7 +9,7 @@ import copy
 import numpy as np
 
 from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data, problem_from
+from separatrix.problem.canonical import as_checker_data, problem_from
 
 
 def forge(whole, rng):

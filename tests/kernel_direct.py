@@ -11,10 +11,10 @@ from fractions import Fraction
 import numpy as np
 
 import separatrix as sx
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.kernel_gap import KernelMulticlassGap, least_eigenvalue, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.multiclass_gap import Named
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.kernels import Kernel
 from tests.problems_many import many
 

@@ -15,9 +15,9 @@ import separatrix as sx
 import separatrix.certificates.duality_gap as duality_gap
 import separatrix.estimators._validate as placing
 from separatrix import LogisticRegression
-from separatrix.certificates.canonical import LaterName
 from separatrix.certificates.enclosed_sums import sums_on_device
 from separatrix.errors import DataError
+from separatrix.problem.canonical import LaterName
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.solvers.linear.balance import balanced
 

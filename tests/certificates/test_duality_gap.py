@@ -13,11 +13,11 @@ from tests.naive import duality_gap as naive
 from tests.problems import as_sparse, problem
 
 from separatrix import LinearSVM
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps
 from separatrix.certificates.objective_bounds import Model, dual_of, primal_of, terms_of
 from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.solvers.linear.balance import balanced
 
 LOSSES = ("hinge", "squared_hinge", "logistic")

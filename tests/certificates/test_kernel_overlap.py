@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from tests.amounts import cases
 
 import separatrix as sx
-from separatrix.certificates.canonical import data_of, sha256
-from separatrix.certificates.kernel_separation import KernelOverlap, equal_pair
+from separatrix.certificates.kernel_separation import KernelOverlap
+from separatrix.problem.canonical import data_of, sha256
+from separatrix.problem.equal_rows import equal_pair
 from separatrix.problem.kernels import Kernel
 
 CROSS = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])
@@ -62,6 +63,15 @@ def test_the_bound_is_above_the_truth():
             <= truth + Fraction(1e-12) * Fraction(witness.length) ** 2 * 10
         )
         assert witness.check(X, codes)
+
+
+def test_a_square_below_zero_shows_that_there_is_no_space():
+    K, codes, alpha = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1]), np.ones(2)
+    witness = proved(Kernel("precomputed"), K, codes, alpha)
+    assert not witness.holds
+    assert not dataclasses.replace(witness, margin=0.5).check(K, codes)
+    two = np.array([[0.5, -1.0], [-1.0, 0.5]])  # here |w|^2 = 3
+    assert proved(Kernel("precomputed"), two, codes, alpha).check(two, codes)
 
 
 @pytest.mark.parametrize("shape", [np.asarray, sp.csr_array])

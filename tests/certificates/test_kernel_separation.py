@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.certificates.canonical import as_checker_data, problem_from
-from separatrix.certificates.reading import prove_again
 from separatrix.checker import Refused, check
+from separatrix.problem.canonical import as_checker_data, problem_from
+from separatrix.storage.certificate_proof import prove_again
 
 KERNELS = [
     {"kernel": "rbf", "gamma": 0.7},

@@ -11,7 +11,6 @@ from tests.forgeries import forge, hand_made
 
 import separatrix as sx
 from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.certificates.exact_sums import column_sums, exact_margin_signs, modular_rank
 from separatrix.certificates.reading import VERDICTS, from_json
 from separatrix.checker import Refused
@@ -19,6 +18,7 @@ from separatrix.checker.__main__ import main
 from separatrix.checker.codec import Claim
 from separatrix.checker.kinds import CLAIMS, WITNESS
 from separatrix.checker.separation import check_gordan, check_overlap, rank
+from separatrix.problem.canonical import as_checker_data, problem_from
 
 SEEDS = 120
 FORGERIES = 6
@@ -109,7 +109,7 @@ def test_rows_that_do_not_span_prove_no_overlap():
     problem = problem_from(X, y, True)
     claim = {"rows": [0, 1], "multipliers": ["0x1", "0x1"], "others": "0x0"}
     with pytest.raises(Refused, match="span"):
-        check_overlap(as_checker_data(problem), Claim(claim, "it", CLAIMS["overlap"][1]), True)
+        check_overlap(as_checker_data(problem), Claim(claim, "it", CLAIMS["overlap"].fields), True)
     assert sx.separability(X, y).kind == "quasi-separable"
 
 

@@ -8,8 +8,9 @@ import pytest
 
 import separatrix as sx
 from separatrix.certificates.duality_gap import ScaledGap
-from separatrix.certificates.reading import from_json, prove_again
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
+from separatrix.storage.certificate_proof import prove_again
 from separatrix.storage.model_proof import prove_model
 
 

@@ -11,8 +11,8 @@ from flint import arb, ctx
 from fuzz.checker_agreement import MAKERS, by_checker, run
 from tests.amounts import cases
 
-from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.checker import CLAIMS, Refused, check
+from separatrix.problem.canonical import as_checker_data, problem_from
 
 
 def test_the_checker_and_the_library_agree():

@@ -10,11 +10,11 @@ from tests.naive import separation as naive
 from tests.problems import as_sparse, problem
 
 from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data, sha256
 from separatrix.certificates.separation import check_margin_bounds, check_separation
 from separatrix.checker import Refused, check
 from separatrix.checker.codec import same_label
 from separatrix.checker.reading import number
+from separatrix.problem.canonical import as_checker_data, sha256
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import solve

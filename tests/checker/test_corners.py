@@ -16,11 +16,11 @@ from tests.kernel_direct import exact_objectives, exact_values
 from tests.problems_many import many
 
 import separatrix as sx
-from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.certificates.multiclass_gap import Named
 from separatrix.checker import Data, Refused, check
 from separatrix.checker.codec import Claim
 from separatrix.checker.gaps import between
+from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.problem.kernels import Kernel
 
 

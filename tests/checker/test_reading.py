@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.certificates.canonical import sha256
 from separatrix.checker.__main__ import main
+from separatrix.problem.canonical import sha256
 from separatrix.problem.signed import SignedProblem
 
 OVERLAP = "a,t\n1,0\n2,1\n3,0\n4,1\n5,0\n"

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.certificates.canonical import as_checker_data, data_of, problem_from, sha256
 from separatrix.certificates.kernel_separation import KernelOverlap
-from separatrix.certificates.reading import prove_again
 from separatrix.checker import Refused, check
 from separatrix.checker.squares import positive_eigenvalues, rest
+from separatrix.problem.canonical import as_checker_data, data_of, problem_from, sha256
 from separatrix.problem.kernels import Kernel
+from separatrix.storage.certificate_proof import prove_again
 
 
 def rows(seed, K, n=18, d=3, scale=1.0):

@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 
 import separatrix as sx
-from separatrix.certificates.canonical import as_checker_data
 from separatrix.checker import check
 from separatrix.checker.__main__ import main
 from separatrix.data.embedded import iris_pair
+from separatrix.problem.canonical import as_checker_data
 from separatrix.problem.signed import SignedProblem
 from tests.cli.command import separatrix
 

@@ -16,7 +16,7 @@ from tests.problems import as_sparse, problem
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
-from separatrix.certificates.canonical import sha256
+from separatrix.problem.canonical import sha256
 from separatrix.problem.equilibrate import packing_order
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import solve

@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
 
 import separatrix as sx
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.core.partitioned import fingerprint_of
 from separatrix.data.readers.libsvm import write_libsvm
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.solvers.linear.blocks import block_newton
 
 

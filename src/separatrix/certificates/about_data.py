@@ -8,35 +8,34 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import UserString
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass, is_dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import (
+from separatrix.checker.kinds import CLAIMS, FORMAT, KERNEL, WITNESS
+from separatrix.problem.canonical import (
     Problem,
     counted_rows,
     n_classes_of,
     problem_from,
     sha256,
 )
-from separatrix.checker import CLAIMS, FORMAT
 from separatrix.problem.kernels import Kernel
 
+# Their integers may have thousands of bits, and are written in hexadecimal.
+_LONG = {"multipliers", "others", "integers", "unit", "denominator"}
 NO_FILE_FORM = (
     "This certificate has no file form: it speaks of sample weights, of values instead of classes, "
     "or of more than 2,000,000 entries. certificate_.check(X, y) proves it."
 )
-_AT_A_TIME = 10_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AboutData:
-    """A claim about so many rows, features and classes, and what they are."""
+    """A claim about so many rows, features and classes; `str` says it in one sentence."""
 
     intercept: bool = True
     data_sha256: str | UserString = ""
@@ -70,7 +69,10 @@ class Written:
 
     def claim(self) -> dict[str, Any]:
         """Return what is claimed: the fields that the checker's table names."""
-        return {name: getattr(self, name, None) for name in CLAIMS[self.kind][1]}
+        _, names, optional = CLAIMS[self.kind]
+        claim = {name: getattr(self, name, None) for name in names}
+        absent = None, (), math.inf, -math.inf
+        return {name: v for name, v in claim.items() if name not in optional or v not in absent}
 
     def spoken_of(self) -> Any:
         """Return what says of which data this is a claim."""
@@ -92,43 +94,26 @@ class Written:
         return json.dumps(whole, indent=1)
 
 
-def _plain(value: Any) -> Any:
-    """Return numbers, arrays and records as JSON has them."""
+def _plain(value: Any, name: str = "") -> Any:
+    """Return the numbers, arrays and records of a field of this name as JSON has them."""
     if isinstance(value, float):
         return value.hex() if math.isfinite(value) else str(value)
+    if type(value) is int:
+        return hex(value) if name in _LONG else value
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, Kernel):
-        value = {name: getattr(value, name) for name in ("name", "gamma", "degree", "coef0")}
+        value = value.tolist()
+    elif isinstance(value, Fraction):
+        value = value.as_integer_ratio()
+    elif isinstance(value, Kernel):
+        value = {each: getattr(value, each) for each in KERNEL}
+    elif is_dataclass(value):
+        value = vars(value)
+    elif name == "witnesses" and isinstance(value, tuple):
+        value = [dict(zip(WITNESS, each, strict=True)) for each in value]
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {each: _plain(part, each) for each, part in value.items()}
+    if name == "loads":
+        return [[witness, hex(load)] for witness, load in value]
+    if isinstance(value, list | tuple):
+        return [_plain(each, name) for each in value]
     return value
-
-
-def json_pieces(proof: Any, about: dict[str, Any] | None = None) -> Iterator[bytes]:
-    """Yield a duality gap as its `to_json` writes it, a stretch of rows at a time.
-
-    `about` adds to what is said of the data.
-    """
-    rows = np.flatnonzero(proof.multipliers)
-    # With no row at all, everything else is short: its lists are then filled in.
-    short = replace(proof, multipliers=np.zeros(len(proof.multipliers)))
-    whole = json.loads(short.to_json())
-    whole["data"] |= about or {}
-    text = json.dumps(whole, indent=1)
-    before, between, after = re.split(r'(?<="rows": \[)\]|(?<="multipliers": \[)\]', text)
-    yield before.encode()
-    yield from _listed(map(str, rows.tolist()))
-    yield ("]" + between).encode()
-    yield from _listed(f'"{float(proof.multipliers[row]).hex()}"' for row in rows)
-    yield ("]" + after + "\n").encode()
-
-
-def _listed(words: Iterable[str]) -> Iterator[bytes]:
-    """Yield words with commas between them, many at a time."""
-    words, comma = iter(words), ""
-    while some := list(islice(words, _AT_A_TIME)):
-        yield (comma + ", ".join(some)).encode()
-        comma = ",\n "

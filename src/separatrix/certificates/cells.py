@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.certificates.enclosed_sums import dot_error
-from separatrix.certificates.exact_sums import column_floor
+from separatrix.checker import integers
 
 MOST_DIMENSIONS = 3
 
@@ -109,7 +109,8 @@ class _Places:
         exponents = np.frexp(np.abs(points).max(axis=0))[1]
         self.floats = np.ldexp(points, -exponents)
         self.trusted = bool((np.ldexp(self.floats, exponents) == points).all())
-        self.integers = _integer_table(points)
+        # Each column has its own power of two.
+        self.integers = np.array([integers(x)[0] for x in points.T.tolist()], dtype=object).T
 
     def on_a_line(self, chosen: np.ndarray, up: np.ndarray, down: np.ndarray) -> _Divisions:
         """Divide points of one line by a threshold."""
@@ -161,17 +162,6 @@ class _Places:
         return doubt if self.trusted else np.full_like(doubt, np.inf)
 
 
-def _integer_table(points: np.ndarray) -> np.ndarray:
-    """Return all coordinates as Python integers, each column divided by its own power of two."""
-    table = np.empty(points.shape, dtype=object)
-    floor = column_floor(points).tolist()
-    for (i, j), value in np.ndenumerate(points):
-        top, bottom = float(value).as_integer_ratio()
-        shift = bottom.bit_length() - 1 + floor[j]
-        table[i, j] = top >> shift if shift >= 0 else top << -shift
-    return table
-
-
 class _Flat:
     """Flat images of points: as floats, how far these may be off, and as integers if need be."""
 
@@ -213,33 +203,18 @@ class _Flat:
         upward = np.where(flip[:, None], -self.v, self.v)
         angle = np.where(height == 0, 0.0, np.arctan2(np.abs(upward[:, 1]), upward[:, 0]))
         order = np.argsort(angle, kind="stable")
-        sure = _surely_turns(upward[order], self.doubt[order])
-        if sure.all():
-            return order, np.arange(len(order))
-        return self._sorted_in_integers(order, sure, flip)
-
-    def _sorted_in_integers(
-        self, order: np.ndarray, sure: np.ndarray, flip: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Sort runs of doubtful order in integers; sort all, if a run does not fit in its place."""
+        turns = _surely_turns(upward[order], self.doubt[order]).astype(np.int64)
 
         def turn(i: int, j: int) -> int:
             (a, b), (c, d) = self.exact[i], self.exact[j]
             return _sign(a * d - b * c) * (-1 if flip[i] != flip[j] else 1)
 
-        def in_turn(run: list[int]) -> list[int]:
-            return sorted(run, key=cmp_to_key(turn), reverse=True) if len(run) > 1 else run
-
-        listed = order.tolist()
-        borders = [0, *(np.flatnonzero(sure) + 1).tolist(), len(listed)]
-        runs = [in_turn(listed[a:b]) for a, b in pairwise(borders)]
-        if not all(
-            len(left) == 1 == len(right) or turn(left[-1], right[0]) > 0
-            for left, right in pairwise(runs)
-        ):
-            runs = [in_turn(listed)]
-        ends = [[turn(i, j) > 0 for i, j in pairwise(run)] + [True] for run in runs]
-        return np.concatenate(runs), np.flatnonzero(np.concatenate(ends))
+        for k in np.flatnonzero(turns == 0).tolist():
+            turns[k] = turn(int(order[k]), int(order[k + 1]))
+        if turns.min(initial=0) < 0:  # floats misjudged two angles: integers order all
+            listed = sorted(order.tolist(), key=cmp_to_key(turn), reverse=True)
+            order, turns = np.array(listed), np.array([turn(i, j) for i, j in pairwise(listed)])
+        return order, np.flatnonzero(np.append(turns > 0, True))
 
 
 def _sign(value: int) -> int:

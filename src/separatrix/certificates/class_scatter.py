@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.canonical import divided_exactly
 from separatrix.certificates.enclosed_sums import dot_error, row_sums
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.problem.equilibrate import column_exponents
+from separatrix.problem.equilibrate import column_exponents, divided_exactly
 
 MOST_COLUMNS = 400
 _MOST_ENTRIES = 1 << 27

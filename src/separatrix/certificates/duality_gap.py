@@ -1,21 +1,17 @@
 """How far a linear model is from the optimum, proved from the data alone.
 
 The objective at (w, b) bounds the optimum from above, the dual objective at any feasible alpha
-bounds it from below (weak duality). Both are enclosed here, so the optimum lies between `dual` and
-`primal`, whoever proposed the points and however. Rows may come in blocks (`prove_block`).
+bounds it from below (weak duality). Both are enclosed here, whoever proposed the points and
+however. Rows may come in blocks (`prove_block`).
 
-`ScaledGap` speaks of columns divided by powers of two:
-
-    min over w, b   1/2 sum_j (2^e_j w_j)^2 + sum_i c_i loss(y_i (w.x_i + b))
-
-is the model of the columns x_j / 2^e_j: a division without rounding, so what is proved of the
-divided columns is proved of these.
+`ScaledGap` speaks of columns divided by powers of two: a division without rounding, so what is
+proved of the divided columns is proved of the model that pays 1/2 sum_j (2^e_j w_j)^2.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -25,12 +21,10 @@ import numpy as np
 
 from separatrix._device import on_host
 from separatrix.certificates.about_data import Written
-from separatrix.certificates.canonical import divided_exactly, sha256_of_blocks
 from separatrix.certificates.enclosed_sums import WAYS, ways_for
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.objective_bounds import (
     Model,
-    Pass,
     Terms,
     box_around,
     dual_of,
@@ -48,26 +42,17 @@ from separatrix.certificates.two_bounds import (
     require,
 )
 from separatrix.problem.blocks import Block, Posed, Sums
+from separatrix.problem.canonical import sha256_of_blocks
 from separatrix.problem.device_rows import on_device
+from separatrix.problem.equilibrate import divided_exactly
+from separatrix.problem.optimality import Violation, violations
 from separatrix.problem.signed import as_matrix
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
-_VISIBLE = 1e-6
-# A multiplier this close to its cost is at its cost: the exact balance moved it by rounding.
-_AT_COST = 1.0 - 1e-12
 # So few entries on a device are proved by the processor, as any others are.
 _FEW_THERE = 1 << 21
 # Without a penalty nothing keeps w small: how many times larger than found it may be.
 _REACH = 1e3
-
-
-@dataclass(frozen=True)
-class Violation:
-    """One kind of optimality condition: how many rows miss it visibly, and the most any does."""
-
-    kind: str
-    rows: int
-    largest: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,6 +66,7 @@ class DualityGap(TwoBounds):
     """
 
     kind = "duality-gap"
+    _hard_losses: ClassVar[tuple[str, ...]] = LOSSES[:2]
 
     loss: str
     weights: np.ndarray
@@ -127,10 +113,6 @@ class DualityGap(TwoBounds):
         )
 
     @property
-    def _may_be_hard(self) -> bool:
-        return self.loss != "logistic"
-
-    @property
     def _model(self) -> Model:
         bias = float(self.weights[0]) if self.intercept else None
         return Model(self.loss, self.weights[1:], bias)
@@ -149,11 +131,11 @@ class DualityGap(TwoBounds):
             joined: Terms | None = None
             for rows, block, own in self._blocks(X, signs):
                 costs, alpha = np.asarray(self.costs[rows]), np.asarray(self.multipliers[rows])
-                terms, enclosed = terms_of(model, block, own, costs, alpha, way, wide)
+                terms, margins = terms_of(model, block, own, costs, alpha, way, wide)
                 joined = terms if joined is None else joined + terms
             assert joined is not None, "a claim speaks of one row or more"
             primal, dual = self._objectives(joined, box)
-            yield Found(primal, dual, partial(self._shown, enclosed), "exact" in ways)
+            yield Found(primal, dual, partial(self._shown, terms, margins), "exact" in ways)
 
     def _blocks(self, X: Any, signs: np.ndarray | None) -> Iterator[tuple[slice, Any, np.ndarray]]:
         """Yield the rows in one piece, or those of partitions block by block."""
@@ -177,11 +159,12 @@ class DualityGap(TwoBounds):
         """Return the claim with the two bounds that the terms of all rows prove."""
         return self.stating(*self._objectives(terms), SLACK)
 
-    def _shown(self, enclosed: Pass) -> dict[str, Any]:
-        return {"violations": _violations(self, enclosed), "margins": enclosed.margins}
+    def _shown(self, terms: Terms, margins: Callable[[], np.ndarray]) -> dict[str, Any]:
+        points, w, found = (self.costs, self.multipliers, margins()), self._model.w, terms.total
+        missed = violations(self.loss, *points, w, self.ridge, found.middle)
+        return {"violations": missed, "margins": points[2]}
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         reach = "" if self.ridge else f" up to {_REACH:.0f} times as steep"
         return self._in_words(f"hyperplane{reach} lowers")
 
@@ -222,40 +205,6 @@ def prove_block(block: Block, alpha: np.ndarray, posed: Posed, weights: np.ndarr
     model = Model(LOSSES[posed.loss], weights[1:], bias)
     rows = block.X, block.signs(posed), block.costs(posed), alpha
     return (terms_of(model, *rows, "plain", WIDE)[0],)
-
-
-def _violations(claim: DualityGap, enclosed: Pass) -> tuple[Violation, ...]:
-    """List how far the points are from the conditions that hold at the optimum."""
-    used, loss = claim.costs > 0.0, claim.loss
-    a, c, m = claim.multipliers[used], claim.costs[used], enclosed.margins[used]
-    found: list[Violation] = []
-    with np.errstate(over="ignore", invalid="ignore"):
-        if loss == "hinge" or np.isinf(c).any():
-            idle, bound = a == 0.0, a >= _AT_COST * c
-            between = abs(m - 1.0)[~idle & ~bound]
-            found += [
-                visible("no multiplier, yet a margin below 1", (1.0 - m)[idle]),
-                visible("multiplier at its cost, yet a margin above 1", (m - 1.0)[bound]),
-                visible("multiplier between, yet a margin that is not 1", between),
-            ]
-        else:
-            square = loss == "squared_hinge"
-            slope = 2.0 * np.maximum(0.0, 1.0 - m) if square else 0.5 * (1.0 - np.tanh(m / 2.0))
-            found.append(visible("multiplier that is not the loss's slope", abs(a / c - slope)))
-        found.append(off_the_sum(claim.weights[1:], claim.ridge, enclosed.total.middle))
-    return tuple(found)
-
-
-def visible(kind: str, misses: np.ndarray) -> Violation:
-    """Count the misses that are visible."""
-    return Violation(kind, int((misses > _VISIBLE).sum()), float(misses.max(initial=0.0)))
-
-
-def off_the_sum(w: np.ndarray, ridge: float, total: np.ndarray) -> Violation:
-    """Say how far weights are from the sum of rows that multipliers make, as a share of both."""
-    length = float(np.linalg.norm(w))
-    away = float(np.linalg.norm(ridge * w - total)) / length if length > 0.0 else 0.0
-    return visible("weights that are not the sum of rows", np.array([away]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,5 +251,4 @@ class ScaledGap(Written):
         return self.machines[0]
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         return f"{self.inner}; each column divided by a power of two near its largest entry"

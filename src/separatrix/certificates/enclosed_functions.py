@@ -49,12 +49,8 @@ def exp(values: Any) -> Enclosure:
     """Enclose e to the power of the numbers."""
     values = enclosed(values)
     found = _growing(_exp, values)
-    low, high = np.maximum(found.low, 0.0), found.high
-    if not (values.low >= _LEAST_EXPONENT).all():
-        low = np.where(values.low >= _LEAST_EXPONENT, low, 0.0)
-    if not (values.high <= _MOST_EXPONENT).all():
-        high = np.where(values.high > _MOST_EXPONENT, math.inf, high)
-    return Enclosure(low, high)
+    low = np.where(values.low >= _LEAST_EXPONENT, np.maximum(found.low, 0.0), 0.0)
+    return Enclosure(low, np.where(values.high > _MOST_EXPONENT, math.inf, found.high))
 
 
 def log(values: Any) -> Enclosure:

@@ -11,24 +11,21 @@ knows how hyperplane, witnesses and tree were found; `checker.errors` checks a t
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from separatrix import checker
-from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import AboutData, Written
-from separatrix.certificates.canonical import sha256
 from separatrix.certificates.cells import MOST_DIMENSIONS, fewest_by_cells
 from separatrix.certificates.partition import is_witness, margin_signs
 from separatrix.checker.errors import Book, refuse_case
+from separatrix.problem.canonical import sha256
+from separatrix.problem.equal_rows import equal_rows, locations, weights_fingerprint, whole_weights
 from separatrix.problem.signed import SignedProblem
 
-_MOST_WEIGHT = 2**53
 Witness = tuple[tuple[int, ...], tuple[int, ...]]
 
 
@@ -52,81 +49,11 @@ class Split:
 Tree = Leaf | Split
 
 
-def tree_json(tree: Tree | None) -> Any:
-    """Write a tree as JSON."""
-    if tree is None:
-        return None
-    if isinstance(tree, Leaf):
-        loads = [[k, hex(v)] for k, v in tree.loads]
-        return {"loads": loads, "denominator": hex(tree.denominator)}
-    return {"row": tree.row, "wrong": tree_json(tree.wrong), "right": tree_json(tree.right)}
-
-
 def tree_of(case: Any) -> Tree | None:
     """Return a tree as the checker reads it, or None, as one of ours."""
     if hasattr(case, "row"):
         return Split(case.row, tree_of(case.wrong), tree_of(case.right))
     return None if case is None else Leaf(tuple(case.loads), case.denominator)
-
-
-def whole_weights(sample_weight: Any, count: int) -> tuple[np.ndarray, Fraction]:
-    """Return sample weights as integers times a unit, a power of two.
-
-    >>> whole_weights([0.5, 2.0], 2)
-    (array([1, 4]), Fraction(1, 2))
-    """
-    if sample_weight is None:
-        return np.ones(count, dtype=np.int64), Fraction(1)
-    values = np.asarray(sample_weight, dtype=np.float64)
-    if values.shape != (count,) or not np.isfinite(values).all() or (values < 0.0).any():
-        raise ValueError(f"sample_weight must be {count} finite numbers, none below 0.")
-    numbers, exponent = checker.integers(values.tolist())
-    shift = max(exponent, 0) if any(numbers) else 0  # whole numbers are counted in ones
-    unit = Fraction(2) ** (exponent - shift)
-    if sum(numbers) << shift >= _MOST_WEIGHT:
-        raise ValueError(
-            "sample_weight must be whole numbers (or share a power of two, like 0.5 and 0.25), so "
-            "that errors can be counted exactly. Round the weights, or multiply them first."
-        )
-    return np.array([v << shift for v in numbers], dtype=np.int64), unit
-
-
-def weights_fingerprint(sample_weight: Any, masses: np.ndarray, unit: Fraction) -> str:
-    """Return the SHA-256 of the sample weights, or nothing where there are none."""
-    if sample_weight is None:
-        return ""
-    return hashlib.sha256(f"{unit} ".encode() + masses.astype("<i8").tobytes()).hexdigest()
-
-
-def row_keys(X: Any) -> list[bytes]:
-    """Return bytes that are the same for equal rows and for no others."""
-    if not sp.issparse(X):
-        dense = np.asarray(X, dtype=np.float64) + 0.0  # there is one zero
-        return [row.tobytes() for row in np.ascontiguousarray(dense)]
-    rows = sp.csr_array(X, dtype=np.float64, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    columns, ends = rows.indices.astype(np.int64), rows.indptr.tolist()
-    return [columns[a:b].tobytes() + b"|" + rows.data[a:b].tobytes() for a, b in pairwise(ends)]
-
-
-def equal_rows(X: Any, signs: np.ndarray) -> np.ndarray:
-    """Number the rows so that equal rows of one class, and no others, share a number."""
-    keys: dict[tuple[bytes, bool], int] = {}
-    pairs = zip(row_keys(X), (signs > 0.0).tolist(), strict=True)
-    return np.array([keys.setdefault(pair, len(keys)) for pair in pairs], dtype=np.int64)
-
-
-def locations(
-    X: Any, signs: np.ndarray, masses: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the different points, and what it costs to have each on the positive side or not."""
-    dense = (X.toarray() if sp.issparse(X) else np.asarray(X)).astype(np.float64) + 0.0
-    points, at = np.unique(dense, axis=0, return_inverse=True)
-    up, down = np.zeros(len(points), dtype=np.int64), np.zeros(len(points), dtype=np.int64)
-    np.add.at(up, at.ravel()[signs < 0], masses[signs < 0])
-    np.add.at(down, at.ravel()[signs > 0], masses[signs > 0])
-    return points, up, down
 
 
 @dataclass(frozen=True)
@@ -154,13 +81,18 @@ class FewestErrors(Written, AboutData):
     errors: int
     lower: int
     unit: Fraction
-    weights: tuple[float, ...]
+    weights: tuple[float, ...] = ()
     by: str
     witnesses: tuple[Witness, ...]
-    tree: Tree | None
+    tree: Tree | None = None
     weights_sha256: str
     integers: tuple[int, ...] = ()
     holds: bool = True
+
+    @property
+    def sample_weight_sha256(self) -> str:
+        """The name of the sample weights, as a file calls it."""
+        return self.weights_sha256
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove both numbers again from the data, whatever `holds` says; other data are refused."""
@@ -175,27 +107,7 @@ class FewestErrors(Written, AboutData):
             return False
         return unit == self.unit and self.intercept is True and proves_errors(problem, masses, self)
 
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        weights: dict[str, Any] = {"weights": self.weights}
-        if self.integers:
-            weights = {"integers": list(map(hex, self.integers))}
-        return {
-            "errors": self.errors,
-            "lower": self.lower,
-            "unit": list(map(hex, self.unit.as_integer_ratio())),
-            "sample_weight_sha256": self.weights_sha256,
-            **weights,
-            "by": self.by,
-            "witnesses": [
-                {"rows": rows, "multipliers": list(map(hex, multipliers))}
-                for rows, multipliers in self.witnesses
-            ],
-            "tree": tree_json(self.tree),
-        }
-
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         found, least = (f"{float(n * self.unit):g}" for n in (self.errors, self.lower))
         how = {"cells": "all cells recounted", "nothing": "no proof of more"}.get(
             self.by, f"{len(self.witnesses)} witnesses"

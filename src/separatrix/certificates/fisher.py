@@ -34,7 +34,6 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import NO_FILE_FORM, AboutData, Written
-from separatrix.certificates.canonical import codes_of, counted_rows, data_of, named_rows, sha256
 from separatrix.certificates.class_scatter import (
     ClassScatter,
     class_scatter,
@@ -47,6 +46,7 @@ from separatrix.certificates.enclosed_sums import ROOM, products
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.least_squares import LeastSquaresOptimality, check_least_squares
 from separatrix.errors import DataError
+from separatrix.problem.canonical import codes_of, counted_rows, data_of, named_rows, sha256
 
 _SLACK = 1e-12  # of the ratios, so that another order of sums finds the claim true
 _STEPS = tuple(10.0**power for power in range(-13, -1))
@@ -91,7 +91,6 @@ class FisherDirection(Written):
         return self.squares.named(self.rows_sha256, self.names)
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if self.bound == math.inf:
             return f"no bound was proved; the ratio of scatters is {self.ratio:.6g}"
         return (
@@ -225,7 +224,6 @@ class FisherDirections(Written, AboutData):
         return super().claim() | {"directions": self.directions.T}
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.holds:
             return "not proved: rounding leaves ratios or weights open"
         ratios = ", ".join(f"{low:.9g}" for low in self.lower)

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.about_data import AboutData
-from separatrix.certificates.canonical import codes_of
 from separatrix.certificates.class_scatter import ClassScatter, class_scatter, quadratic_form
 from separatrix.certificates.enclosed_functions import log
 from separatrix.certificates.enclosed_sums import ROOM
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.fisher import in_deviations, lacking
+from separatrix.problem.canonical import codes_of
 
 _ENOUGH = 1e-6
 _LEAST_VARIANCE = 1e-9
@@ -71,7 +71,6 @@ class GaussianEstimates(AboutData):
         return all(new <= old for new, old in zip(again.errors, self.errors, strict=True))
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.holds:
             return "not proved: rounding leaves means or covariances open"
         rule = ""
@@ -121,10 +120,9 @@ def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float
 
 def _shrunk(scatter: Enclosure, share: float) -> Enclosure:
     """Return (1 - a) S + a diag(S)."""
-    size = len(scatter.low)
     kept = Enclosure.exact(1.0) - share
     off = scatter * kept.low if share == 0.0 else scatter * kept
-    on = np.eye(size, dtype=bool)
+    on = np.eye(len(scatter.low), dtype=bool)
     return Enclosure(np.where(on, scatter.low, off.low), np.where(on, scatter.high, off.high))
 
 

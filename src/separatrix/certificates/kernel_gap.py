@@ -1,27 +1,15 @@
 """How far a kernel model is from the optimum, proved from the data alone.
 
-Two classes, `KernelGap`, with g_i = sum_j a_j y_j K(x_j, x_i) and N = sum_i a_i y_i g_i = |w|^2:
+docs/certificates.md states both bounds, for two classes (`KernelGap`) and for all classes at once
+(Crammer-Singer, `KernelMulticlassGap`). With shares a of rows, scores g = K a and |w|^2 = sum a g:
 
-    objective at (a, b)    1/2 N + sum_i c_i max(0, 1 - y_i (g_i + b))      from above
-    lower bound            sum_i a_i - 1/2 N                                from below
+    objective at (a, b)    1/2 |w|^2 + the losses of g + b at their costs      from above
+    lower bound            sum of the multipliers - 1/2 |w|^2                  from below
 
-The second bounds the first for every model if 0 <= a_i <= c_i, the balance sum_i y_i a_i is exactly
-zero, and the kernel is positive semidefinite. Theory says so of some kernels; of the others, values
-that show the contrary are looked for, and none having been found is an assumption. Where the kernel
-is not (sigmoid, or values that show it), no bound exists and only this is claimed: a stationary
+The second needs a positive semidefinite kernel. Theory says so of some kernels; of the others,
+values that show the contrary are looked for, and none having been found is an assumption. Where the
+kernel is not (sigmoid, or values that show it), only this is claimed of two classes: a stationary
 point, no pair of multipliers being out of order by more than `violation`.
-
-All classes at once (Crammer-Singer), `KernelMulticlassGap`, one weight vector a class in the
-kernel's space, the biases free:
-
-    objective at (w, b)   1/2 sum_k |w_k|^2
-                          + sum_i c_i max_k (1[k != y_i] + g_ik + b_k - g_iy - b_y)     from above
-    lower bound           sum of all multipliers - 1/2 sum_k |w_k|^2                    from below
-
-with w_k = sum_i a_ik phi(x_i) for the shares a of the multipliers (`multiclass_gap`), scores
-g = K a and |w_k|^2 = sum_i a_ik g_ik. The multipliers must be feasible, and every class's balance
-exactly zero. No share may be a rounded number: the multipliers of a row must have a sum that
-float64 holds, so that w is one and the same in both lines.
 """
 
 from __future__ import annotations
@@ -34,7 +22,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
 from separatrix.certificates.multiclass_gap import (
@@ -56,6 +43,7 @@ from separatrix.certificates.objective_bounds import (
     start_of,
 )
 from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats, require
+from separatrix.problem.canonical import data_of, sha256, signs_of
 from separatrix.problem.kernels import MOST_DEGREE, Kernel
 from separatrix.problem.signed import as_matrix
 
@@ -82,10 +70,9 @@ class KernelClaim(TwoBounds):
         """Refuse by name what makes this no claim, whatever the data."""
         super().require_sound()
         kernel = self.kernel
-        require(0 <= kernel.degree <= MOST_DEGREE, f"degree must lie between 0 and {MOST_DEGREE}")
         require(
-            0.0 < kernel.gamma < math.inf and math.isfinite(kernel.coef0),
-            "gamma must be above 0, and coef0 finite",
+            kernel.is_sound,
+            f"degree must lie between 0 and {MOST_DEGREE}, gamma above 0, and coef0 be finite",
         )
         require(
             kernel.name != "precomputed" or self.n_rows == self.n_features,
@@ -164,13 +151,13 @@ def square_of(shares: np.ndarray, scores: Enclosure) -> Enclosure:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KernelGap(KernelClaim):
-    """The least objective lies between `dual` and `primal`: proved, rounding included.
+    """Two bounds for a model of two classes with a kernel: its `multipliers` and `bias`.
 
-    `multipliers` and `bias` are the model, `costs` C times each row's weight. Class `positive` is
-    set against class `negative`, or against all others where that is -1.
+    Class `positive` is set against class `negative`, or against all others where that is -1.
     """
 
     kind = "kernel-gap"
+    _hard_losses: ClassVar[tuple[str, ...]] = ("hinge",)
 
     violation: float = math.nan
     bias: float
@@ -188,10 +175,6 @@ class KernelGap(KernelClaim):
     def holds(self) -> bool:
         """Whether there is a claim at all: both bounds, or a stationary point."""
         return math.isfinite(self.gap if self.is_convex else self.violation)
-
-    @property
-    def _may_be_hard(self) -> bool:
-        return True
 
     def check(self, X: Any, y: Any = None) -> bool:
         """Prove the claim again from the data; other data are refused."""
@@ -248,7 +231,6 @@ class KernelGap(KernelClaim):
         )
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.is_convex:
             return (
                 "the kernel is not positive, so only this is proved: no pair of multipliers is out "
@@ -272,7 +254,6 @@ class KernelGaps(EachMachine):
         return pairs in (rest, each) and _check_all(self.machines, X, y)
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         bent = [machine for machine in self.machines if not machine.is_convex]
         return str(bent[0]) if bent else super().__str__()
 
@@ -309,13 +290,6 @@ def are_two_sides(positive: int, negative: int, K: int) -> bool:
     return named and (K > 2 or (positive, negative) in ((1, -1), (1, 0)))
 
 
-def signs_of(codes: np.ndarray, positive: int, negative: int) -> np.ndarray:
-    """Return +1 for the positive class, -1 for the negative one (-1: every other), else 0."""
-    if negative < 0:
-        return np.where(codes == positive, 1.0, -1.0)
-    return np.where(codes == positive, 1.0, np.where(codes == negative, -1.0, 0.0))
-
-
 def _most_out_of_order(
     signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, scores: Enclosure
 ) -> float:
@@ -334,10 +308,8 @@ def _most_out_of_order(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KernelMulticlassGap(NamedMultipliers, KernelClaim):
-    """The least objective lies between `dual` and `primal`: proved, rounding included.
+    """Two bounds for a model of all classes with a kernel: its multipliers and `biases`.
 
-    Multiplier t belongs to row ``rows[t]`` and the class number ``rivals[t]``; all others are zero.
-    They and `biases`, one a class, are the model. `costs` are C times each row's weight.
     `margins` say by how much each row's own class beats the best other, as computed.
     """
 
@@ -380,21 +352,14 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
 
         def shown() -> dict[str, Any]:
             with np.errstate(over="ignore", invalid="ignore"):
-                return {"margins": _margins(scores.values + self.biases, codes)}
+                values, own = scores.values + self.biases, (np.arange(len(codes)), codes)
+                mine, values[own] = values[own], -math.inf
+                return {"margins": mine - values.max(axis=1)}
 
         yield Found(primal, dual, shown)
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.is_convex:
             return "not proved: the kernel is not positive, and better machines may exist"
         many = f"{len(self.classes)} weight vectors"
         return self._in_words(f"machine of {many} with this kernel lowers")
-
-
-def _margins(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return by how much each row's own value is above the best other."""
-    own = np.arange(len(codes)), codes
-    others = values.copy()
-    others[own] = -math.inf
-    return np.asarray(values[own] - others.max(axis=1))

@@ -2,19 +2,11 @@
 
 `KernelSeparation` speaks of f(x) = sum_j s_j K(x_j, x) + b. Row i is right where y_i f(x_i) > 0
 whatever the rounding of its score. Where the kernel is positive semidefinite, the margins of
-hyperplanes in the coordinates [1, phi(x)] are bounded too: by that of f from below, and, if every
-s_i has the sign of its class, by the length of a mean of signed rows from above:
+hyperplanes in the coordinates [1, phi(x)] are bounded too, as docs/certificates.md states.
 
-    min_i y_i f(x_i) / |(b, w)|   <=   largest margin   <=   |(sum_i s_i, w)| / sum_i |s_i|
-
-`KernelOverlap` names two points of the classes' hulls that meet in the kernel's space:
-
-    margin of any hyperplane   <=   |w| / sum_i a_i,    w = sum_i a_i y_i phi(x_i),
-
-for every a >= 0 whose classes sum to the same, exactly: half of |w| / (half the sum) is the
-distance of two points of the hulls, and a hyperplane must lie between them. Where equal rows of
-different classes cancel, w is zero without any rounding, and nothing separates them at all. Else
-|w|^2 = sum_i a_i y_i g_i is bounded from above as in `kernel_gap`.
+`KernelOverlap` names two points of the classes' hulls that are near each other in the kernel's
+space. A hyperplane must lie between them, so no margin is above |w| / sum_i a_i. Where equal rows
+of different classes cancel, w is zero without any rounding, and nothing separates them at all.
 """
 
 from __future__ import annotations
@@ -27,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.certificates.about_data import AboutData, Written
-from separatrix.certificates.canonical import codes_of
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.errors import row_keys
-from separatrix.certificates.kernel_gap import are_two_sides, signs_of, square_of
+from separatrix.certificates.kernel_gap import are_two_sides, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
 from separatrix.certificates.objective_bounds import is_balanced
 from separatrix.certificates.two_bounds import SLACK, are_floats
+from separatrix.problem.canonical import codes_of, signs_of
+from separatrix.problem.equal_rows import row_keys
 from separatrix.problem.kernels import Kernel
 
 # Rounding bounds are made wider, so that another order of sums finds the claim true.
@@ -90,12 +82,9 @@ class KernelSeparation(Written, AboutData):
     def claim(self) -> dict[str, Any]:
         """Return what is claimed, field by field."""
         rows = np.flatnonzero(self.shares)
-        claim = super().claim() | {"rows": rows, "shares": self.shares[rows]}
-        bounds = {"lower": self.lower, "upper": self.upper}
-        return claim | {name: bound for name, bound in bounds.items() if math.isfinite(bound)}
+        return super().claim() | {"rows": rows, "shares": self.shares[rows]}
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.holds:
             return f"proved: at least {self.right} of {self.n_rows} rows are on their own side"
         said = f"proved: all {self.n_rows} rows lie strictly on their own side"
@@ -204,12 +193,13 @@ class KernelOverlap(Written, AboutData):
             return 0.0, length
         if self.kernel.is_positive is False:  # without a space there are no hulls
             return math.inf, length
-        scores = kernel_scores(KernelRowsInProof(self.kernel, X), shares[:, None])
-        square = square_of(shares, scores.enclosed(wide)[:, 0])
+        scores = kernel_scores(KernelRowsInProof(self.kernel, X), shares[:, None]).enclosed(wide)
+        if (scores[:, 0] * shares).sum().high < 0.0:  # then the kernel has no space either
+            return math.inf, length
+        square = square_of(shares, scores[:, 0])
         return float((square.root() / Enclosure.exact(alpha).sum()).high), length
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not self.holds:
             return "not proved: rounding leaves a margin possible"
         which = f"row {self.rows[0]}" if len(self.rows) == 1 else f"{len(self.rows)} rows"
@@ -227,15 +217,3 @@ def _cancel(keys: list[bytes], shares: np.ndarray) -> bool:
     for key, share in zip(keys, shares.tolist(), strict=True):
         groups[key].append(share)
     return all(math.fsum(group) == 0.0 for group in groups.values())
-
-
-def equal_pair(X: Any, signs: np.ndarray) -> tuple[int, int] | None:
-    """Return two equal rows of different signs, the first there are; None where there are none."""
-    members = np.flatnonzero(signs)
-    first: dict[tuple[bytes, float], int] = {}
-    for row, key in zip(members.tolist(), row_keys(X[members]), strict=True):
-        other = first.get((key, -float(signs[row])))
-        if other is not None:
-            return other, row
-        first.setdefault((key, float(signs[row])), row)
-    return None

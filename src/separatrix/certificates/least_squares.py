@@ -20,7 +20,6 @@ Nothing here knows how the weights were found.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -30,12 +29,6 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import NO_FILE_FORM, Written
-from separatrix.certificates.canonical import (
-    canonical_rows,
-    counted_rows,
-    divided_exactly,
-    named_rows,
-)
 from separatrix.certificates.class_scatter import MOST_COLUMNS, least_eigenvalue
 from separatrix.certificates.enclosed_sums import (
     ROOM,
@@ -47,12 +40,17 @@ from separatrix.certificates.enclosed_sums import (
 )
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.errors import DataError
-from separatrix.problem.equilibrate import column_exponents
+from separatrix.problem.canonical import (
+    counted_rows,
+    named_rows,
+    sha256_of_squares,
+)
+from separatrix.problem.equilibrate import column_exponents, divided_exactly
 from separatrix.problem.signed import as_matrix
+from separatrix.problem.targets import targets_of
 
 _SMALL_EXCESS = 1e-12
 _ENTRIES_AT_A_TIME = 1 << 17
-_ROWS_AT_A_TIME = 65536
 
 
 @dataclass(frozen=True)
@@ -92,10 +90,12 @@ class LeastSquaresOptimality(Written):
         X, y, T, s = _given(self.in_its_form(X), y, sample_weight, self.task)
         W = np.array(self.weights)
         fits = (self.n_rows, self.n_features) == X.shape and W.shape == (T.shape[1], X.shape[1] + 1)
-        if not fits or _sha256(X, T, s) != self.data_sha256:
+        if not fits or sha256_of_squares(X, T, s) != self.data_sha256:
             return False
-        if (self.rows_sha256, self.names) not in (("", ()), _named(X, y, s, self.task)):
-            return False
+        if self.rows_sha256 or self.names:
+            named = named_rows(X, y, s) if self.task == "classification" else None
+            if (self.rows_sha256, self.names) != named:
+                return False
         objective, least, perturbation, gap = prove(X, T, s, W, self.ridge, self.intercept)
         return bool(
             objective <= self.objective
@@ -121,26 +121,10 @@ class LeastSquaresOptimality(Written):
         return X
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         said = f"the exact solution of data that differ by at most {self.perturbation:.1e}"
         if self.gap < 1.0:
             said += f"; the squared error is within {self.gap:.1e} of the least possible"
         return f"proved: {said}" if self.holds else f"not to the tolerance, but proved: {said}"
-
-
-def targets_of(y: Any, task: str) -> np.ndarray:
-    """Return what is to be fitted: signs for two classes, 1-of-K codes for more, or the values.
-
-    >>> targets_of(["a", "c", "b"], "classification").tolist()
-    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
-    """
-    if task == "regression":
-        values = np.asarray(y, dtype=np.float64)
-        return values.reshape(len(values), -1)
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    if len(classes) <= 2:
-        return np.where(codes == len(classes) - 1, 1.0, -1.0)[:, None]
-    return np.eye(len(classes))[codes]
 
 
 def check_least_squares(
@@ -159,7 +143,7 @@ def check_least_squares(
     X, y, T, s = _given(X, y, sample_weight, task)
     W = np.column_stack([intercept, coef])
     objective, least, perturbation, gap = prove(X, T, s, W, ridge, fit_intercept, ROOM)
-    rows_sha256, names = _named(X, y, s, task)
+    rows_sha256, names = named_rows(X, y, s) if task == "classification" else ("", ())
     return LeastSquaresOptimality(
         weights=tuple(tuple(row) for row in W.tolist()),
         ridge=float(ridge),
@@ -171,7 +155,7 @@ def check_least_squares(
         gap=gap,
         tolerance=float(tolerance),
         dense=not sp.issparse(X),
-        data_sha256=_sha256(X, T, s),
+        data_sha256=sha256_of_squares(X, T, s),
         n_rows=len(T),
         n_features=int(X.shape[1]),
         rows_sha256=rows_sha256,
@@ -185,23 +169,6 @@ def _given(
     """Return rows, labels, targets and weights; rows of weight 0 are not there."""
     X, y, s = counted_rows(as_matrix(X).astype(np.float64, copy=False), y, sample_weight)
     return X, y, targets_of(y, task), s
-
-
-def _named(X: Any, y: Any, s: np.ndarray, task: str) -> tuple[str, tuple[str, ...]]:
-    return named_rows(X, y, s) if task == "classification" else ("", ())
-
-
-def _sha256(X: Any, T: np.ndarray, s: np.ndarray) -> str:
-    """Fingerprint the data in canonical form: dense and sparse copies are the same data."""
-    digest = hashlib.sha256(b"separatrix-least-squares-1\n")
-    digest.update(np.array([*X.shape, T.shape[1]], dtype="<i8").tobytes())
-    for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
-        piece = canonical_rows(X[begin : begin + _ROWS_AT_A_TIME])
-        for part, form in ((piece.indptr, "<i8"), (piece.indices, "<i8"), (piece.data, "<f8")):
-            digest.update(np.ascontiguousarray(part, dtype=form).data)
-    digest.update(T.astype("<f8").tobytes())
-    digest.update(s.astype("<f8").tobytes())
-    return digest.hexdigest()
 
 
 def prove(
@@ -231,19 +198,15 @@ def prove(
         if room > 1.0 and squares.is_finite:
             squares = squares + (squares - squares)
         if not bounds.is_hidden:
-            excess = _times(room, bounds.excess())
+            excess = float((Enclosure.exact(bounds.excess()) * room).high)
             least = float((squares - excess).scaled(power).low)
-            perturbation = _times(room, bounds.perturbation(excess))
+            perturbation = float((Enclosure.exact(bounds.perturbation(excess)) * room).high)
             gap = float((Enclosure.exact(excess) / squares).high)
     # A comparison with NaN is false: what overflowed is no proof.
     perturbation = perturbation if 0.0 <= perturbation < math.inf else math.inf
     least = least if least >= 0.0 else 0.0
     gap = gap if 0.0 <= gap < 1.0 else 1.0
     return float(squares.scaled(power).high), least, perturbation, gap
-
-
-def _times(room: float, bound: float) -> float:
-    return float((Enclosure.exact(bound) * room).high)
 
 
 class _Bounds:

@@ -1,14 +1,8 @@
 """How far the Crammer-Singer model is from the optimum, proved from the data alone.
 
-The objective at (w, b) bounds the optimum from above, and the dual objective at any feasible
-multipliers from below (weak duality):
-
-    primal   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
-             + sum_i c_i max_k (1[k != y_i] + (w_k.x_i + b_k) - (w_y.x_i + b_y))
-    dual     sum of all multipliers - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2
-
-A multiplier m_ik >= 0 of row i and a class k that is not its own gives the row a share in the
-weights of its own class, and takes as much from class k:
+`problem/crammer_singer.py` states the objective and its dual. Here a multiplier m_ik >= 0 belongs
+to row i and a class k that is not its own. It gives the row a share in the weights of its own
+class, and takes as much from class k:
 
     a_iy = sum_k m_ik,   a_ik = -m_ik,   u_k = sum_i a_ik x_i,   balance  r_k = sum_i a_ik
 
@@ -28,15 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.duality_gap import Violation, off_the_sum, visible
 from separatrix.certificates.enclosed_sums import dot_error, sums_both_ways
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.certificates.objective_bounds import NOTHING, half_square, norm, penalty_of_biases
 from separatrix.certificates.two_bounds import Found, TwoBounds, are_floats, require
+from separatrix.problem.optimality import Violation, violations_by_class
 
 
 class Named(NamedTuple):
-    """Multiplier t belongs to row ``rows[t]`` and the class number ``rivals[t]``."""
+    """The multipliers of such rows and rival classes."""
 
     rows: np.ndarray
     rivals: np.ndarray
@@ -62,7 +56,10 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NamedMultipliers(TwoBounds):
-    """A claim whose dual point are multipliers of rows and rival classes; all others are zero."""
+    """A claim whose dual point are multipliers; all that are not named are zero.
+
+    Multiplier t belongs to row ``rows[t]`` and the class number ``rivals[t]``.
+    """
 
     rows: np.ndarray
     rivals: np.ndarray
@@ -143,14 +140,7 @@ def shares_of(
 
 def cancelling(shares: np.ndarray) -> np.ndarray:
     """Return which rows' shares add up to zero exactly: their sums lost nothing to rounding."""
-    total, kept = np.zeros(len(shares)), np.ones(len(shares), dtype=bool)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for column in shares.T:
-            before, total = total, total + column
-            # What the sum lost, exactly (Knuth's TwoSum); NaN is a loss.
-            back = total - before
-            kept &= (before - (total - back)) + (column - back) == 0.0
-    kept &= total == 0.0
+    kept = np.asarray(~shares.any(axis=1))
     for i in np.flatnonzero(~kept):
         kept[i] = rounded_sum(shares[i]) == 0.0
     return kept
@@ -200,7 +190,6 @@ class WeightsByClass(TwoBounds):
         return spent + losses_of(losses, self.costs)
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         return self._in_words(f"{len(self.classes)} weight vectors lower")
 
 
@@ -248,11 +237,7 @@ def class_pass(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MulticlassGap(NamedMultipliers, WeightsByClass):
-    """The least objective lies between `dual` and `primal`: proved, rounding included.
-
-    `weights` has one row [b, w_1 ... w_d] a class. Multiplier t belongs to row ``rows[t]`` and the
-    class number ``rivals[t]``; all others are zero. `costs` are C times each row's weight.
-    """
+    """Two bounds for weights and multipliers of the Crammer-Singer model."""
 
     kind = "multiclass-gap"
 
@@ -283,23 +268,6 @@ class MulticlassGap(NamedMultipliers, WeightsByClass):
             )
 
     def _shown(self, enclosed: ClassPass, codes: np.ndarray, named: Named) -> dict[str, Any]:
-        found = _violations(self, enclosed, codes, named)
+        sums = self._W, enclosed.totals.middle
+        found = violations_by_class(self.costs, *named, enclosed.slopes, codes, *sums)
         return {"violations": found, "slack": np.maximum(enclosed.short.high, 0.0)}
-
-
-def _violations(
-    claim: MulticlassGap, enclosed: ClassPass, codes: np.ndarray, named: Named
-) -> tuple[Violation, ...]:
-    """List how far the points are from the conditions that hold at the optimum."""
-    rows, rivals, multipliers = named
-    with np.errstate(over="ignore", invalid="ignore"):
-        highest = enclosed.slopes.max(axis=1, initial=-math.inf)
-        farther = (highest[rows] - enclosed.slopes[rows, rivals])[multipliers > 0.0]
-        spent = np.bincount(rows, multipliers, minlength=len(codes))
-        left = claim.costs - spent > 1e-12 * claim.costs
-        short = (highest - enclosed.slopes[np.arange(len(codes)), codes])[left]
-        return (
-            visible("multiplier for a class that is not the nearest", farther),
-            visible("multipliers below the cost, yet a margin below 1", short),
-            off_the_sum(claim._W, 1.0, enclosed.totals.middle),
-        )

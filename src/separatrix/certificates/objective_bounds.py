@@ -10,6 +10,7 @@ blocks are added. Rows in one piece are one block.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -48,23 +49,6 @@ class Model(NamedTuple):
     bias: float | None
 
 
-class Pass(NamedTuple):
-    """What one pass over the data tells.
-
-    A row's shortfall is the sum start - y (b + w.x), enclosed as one sum: a margin formed first and
-    taken from 1 afterwards loses the digits that a slack is made of.
-    """
-
-    start: float
-    short: Enclosure  # start - y_i (w.x_i + b)
-    total: Enclosure  # u = sum_i a_i y_i x_i
-
-    @property
-    def margins(self) -> np.ndarray:
-        """About the margins, for those who look at them: no claim rests on them."""
-        return np.asarray(self.start - self.short.middle)
-
-
 @dataclass(frozen=True, eq=False)
 class Terms:
     """What a block of rows adds to the two objectives."""
@@ -91,10 +75,15 @@ class Terms:
 
 def terms_of(
     model: Model, X: Any, signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, *how: Any
-) -> tuple[Terms, Pass]:
-    """Enclose what these rows add, and return the pass; `how` to sum: the way, and how wide."""
+) -> tuple[Terms, Callable[[], np.ndarray]]:
+    """Enclose what these rows add; `how` to sum: the way, and how wide.
+
+    Return about their margins too, for those who look at them: no claim rests on these.
+    """
     loss, w, bias = model
     start, sums = start_of(loss, costs), sums_on_device if on_device(X) else sums_both_ways
+    # The shortfall start - y (b + w.x) is one sum: a margin that is formed first and taken from 1
+    # afterwards loses the digits that a slack is made of.
     short, total = sums(X, -w, (start * signs, -(bias or 0.0)), signs * alpha, *how)
     short, is_hard = short.times_sign(signs), bool(np.isinf(costs).any())
     lost = most(short[costs > 0.0]) if is_hard else losses(loss, short, costs)
@@ -102,7 +91,8 @@ def terms_of(
     if is_feasible(loss, costs, alpha):
         gain = _gain(loss, costs, alpha)
         balance = () if bias is None else exact_parts(signs * alpha)
-    return Terms(lost, is_hard, gain, balance, total), Pass(start, short, total)
+    terms = Terms(lost, is_hard, gain, balance, total)
+    return terms, lambda: np.asarray(start - short.middle)
 
 
 def primal_of(terms: Terms, model: Model, penalty: float, ridge: float = 1.0) -> Enclosure:

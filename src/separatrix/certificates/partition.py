@@ -39,10 +39,10 @@ class Partition(Written, AboutData):
     """
 
     kind: str
-    weights: Integers
-    rows: Integers
-    multipliers: Integers
-    others: int
+    weights: Integers = ()
+    rows: Integers = ()
+    multipliers: Integers = ()
+    others: int = 0
     decimals: Integers = ()
     holds: bool = True
 
@@ -59,19 +59,16 @@ class Partition(Written, AboutData):
         problem = self.problem(X, y)
         return isinstance(problem, SignedProblem) and proved_signs(problem, self) is not None
 
+    @property
+    def integers(self) -> Integers:
+        """The weights, as a file calls them."""
+        return self.weights
+
     def claim(self) -> dict[str, Any]:
         """Return what is claimed, field by field."""
-        claim: dict[str, Any] = {}
-        if self.kind != "separation":
-            claim["rows"] = self.rows
-            claim["multipliers"] = list(map(hex, self.multipliers))
-            claim["others"] = hex(self.others)
-        if self.kind != "overlap":
-            claim["integers"] = list(map(hex, self.weights))
-        return claim
+        return {name: value for name, value in super().claim().items() if name != "weights"}
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if self.kind == "separation":
             return f"proved: all {self.n_rows} rows lie strictly on their own side (exact)"
         if self.kind == "overlap":

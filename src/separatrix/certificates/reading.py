@@ -1,12 +1,11 @@
-"""Certificates of every kind from their JSON form, and the proof of any of them from arrays.
+"""Certificates of every kind from their JSON form.
 
 The fields are those of the checker's table, each read by its rule there, and no others may be
-there. What is read proves nothing by itself: call its ``check(X, y)``, or `prove_again`.
+there. What is read proves nothing by itself: call its ``check(X, y)``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
@@ -15,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from separatrix import checker
-from separatrix.certificates.canonical import as_checker_data, problem_from
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, ScaledGap
 from separatrix.certificates.errors import FewestErrors, tree_of
 from separatrix.certificates.kernel_gap import KernelGap, KernelMulticlassGap
@@ -26,16 +23,11 @@ from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.certificates.two_bounds import TwoBounds, require
-from separatrix.checker import Refused
 from separatrix.checker.codec import Claim, parsed, refusing
 from separatrix.checker.kinds import opened
-from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.kernels import Kernel
 
 VERDICTS = ("separation", "quasi", "overlap")
-NOT_THESE = "the claim does not hold for these data"
-_ENTRIES = 2_000_000
-_BY_CHECKER = (*VERDICTS, "margin-bounds", "gordan", "least-squares", "fisher", "fisher-directions")
 _LARGEST_EXPONENT = 1100  # of any float, and a little more
 _MOST_ROWS = 2**40
 
@@ -63,22 +55,29 @@ def from_json(
         }
         if kind in VERDICTS:
             common |= {"decimals": tuple(about.decimals or ()), "kind": kind}
-        return _READERS[kind](claim, common, function)
+        return _READERS[kind](dict(vars(claim)), common, function)
 
 
-def _record(record: Any, claim: Claim, common: dict[str, Any], function: Any) -> Any:
-    """Return a certificate, its lists as arrays; refuse parts that do not fit."""
-    values = {name: value for name, value in vars(claim).items() if value is not None}
-    n = common["n_rows"]
+def _record(record: Any, values: dict[str, Any], common: dict[str, Any], function: Any) -> Any:
+    """Return a certificate, its lists as arrays or tuples; refuse parts that do not fit."""
+    values = {name: value for name, value in values.items() if value is not None}
+    held, n = {field.name: field.type for field in fields(record)}, common["n_rows"]
     require(0 < n < _MOST_ROWS, "the certificate must say how many rows there are")
     for name, value in values.items():
-        if isinstance(value, list):
+        if isinstance(value, list) and held.get(name, "np.ndarray") == "np.ndarray":
             values[name] = np.array(value, np.int64 if name in ("rows", "rivals") else np.float64)
+        elif isinstance(value, list):
+            values[name] = _tuples(value)
     if len(values.get("costs", ())) == 1:  # claimed of a trillion rows, it takes no memory for them
         values["costs"] = np.broadcast_to(values["costs"], (n,))
     if "kernel" in values:
-        values["kernel"] = _kernel(claim.kernel, function)
-    if "rows" in values.keys() - {field.name for field in fields(record)}:
+        kernel = vars(values["kernel"])
+        require(
+            kernel["name"] != "callable" or function is not None,
+            "the kernel was a function: hand it over to be able to check",
+        )
+        values["kernel"] = Kernel(**kernel, function=function)
+    if "rows" in values.keys() - held:
         rows, name = values.pop("rows"), "shares" if "shares" in values else "multipliers"
         require(
             len(rows) == len(values[name]) == len(np.unique(rows)) and (rows < n).all(),
@@ -92,102 +91,50 @@ def _record(record: Any, claim: Claim, common: dict[str, Any], function: Any) ->
     return found
 
 
-def _kernel(claim: Claim, function: Any) -> Kernel:
-    require(
-        claim.name != "callable" or function is not None,
-        "the kernel was a function: hand it over to be able to check",
-    )
-    return Kernel(**vars(claim), function=function)
+def _tuples(value: Any) -> Any:
+    """Return lists, and the fields of records, as tuples."""
+    listed = vars(value).values() if isinstance(value, Claim) else value
+    return tuple(map(_tuples, listed)) if isinstance(value, list | Claim) else value
 
 
-def _kernel_overlap(claim: Claim, common: dict[str, Any], function: Any) -> KernelOverlap:
-    values = vars(claim) | {name: tuple(vars(claim)[name]) for name in ("rows", "multipliers")}
-    return KernelOverlap(**values | {"kernel": _kernel(claim.kernel, function)}, **common)
-
-
-def _scaled(claim: Claim, common: dict[str, Any], _: Any) -> ScaledGap:
-    machines = tuple(_record(DualityGap, each, common, None) for each in claim.machines)
+def _scaled(values: dict[str, Any], common: dict[str, Any], _: Any) -> ScaledGap:
+    exponents = values["exponents"]
+    machines = tuple(_record(DualityGap, vars(each), common, None) for each in values["machines"])
     require(
         machines
-        and len(claim.exponents) == common["n_features"]
-        and all(abs(e) <= _LARGEST_EXPONENT for e in claim.exponents),
+        and len(exponents) == common["n_features"]
+        and all(abs(e) <= _LARGEST_EXPONENT for e in exponents),
         "exponents must be whole numbers, one a column, of one model or more",
     )
     inner = machines[0] if len(machines) == 1 else DualityGaps(machines)
-    return ScaledGap(np.array(claim.exponents, dtype=np.int64), inner)
+    return ScaledGap(np.array(exponents, dtype=np.int64), inner)
 
 
-def _verdict(claim: Claim, common: dict[str, Any], _: Any) -> Partition | Separation:
-    values = dict(vars(claim))
+def _verdict(values: dict[str, Any], common: dict[str, Any], _: Any) -> Partition | Separation:
     if common["kind"] == "separation":
-        require(
-            (claim.weights is None) != (claim.integers is None),
-            "the claim must hold either weights or integers",
-        )
-        if claim.weights is not None:
+        _require_either(values)
+        if values["integers"] is None:
             require(not common.pop("decimals"), "decimals: the weights must be integers")
             del common["kind"]
-            return Separation(weights=tuple(map(tuple, claim.weights)), **common)
-        values = {"rows": (), "multipliers": (), "others": 0, "integers": claim.integers}
-    weights = tuple(values.pop("integers", ()))
-    values |= {name: tuple(values[name]) for name in ("rows", "multipliers")}
-    return Partition(weights=weights, **values, **common)
+            return _record(Separation, values, common, None)
+    return _record(Partition, values | {"weights": values.pop("integers", None)}, common, None)
 
 
-def _errors(claim: Claim, common: dict[str, Any], _: Any) -> FewestErrors:
-    values = dict(vars(claim))
-    weights, integers = (tuple(values.pop(name) or ()) for name in ("weights", "integers"))
-    require(
-        (claim.weights is None) != (claim.integers is None) and len(claim.unit) == 2,
-        "weights are either floats or integers, and the unit is a fraction",
-    )
-    values |= {
-        "unit": Fraction(*claim.unit),
-        "weights_sha256": values.pop("sample_weight_sha256"),
-        "witnesses": tuple((tuple(w.rows), tuple(w.multipliers)) for w in claim.witnesses),
-        "tree": tree_of(claim.tree),
-    }
-    return FewestErrors(weights=weights, integers=integers, **values, **common)
+def _errors(values: dict[str, Any], common: dict[str, Any], _: Any) -> FewestErrors:
+    _require_either(values)
+    require(len(values["unit"]) == 2, "the unit is a fraction")
+    values["weights_sha256"] = values.pop("sample_weight_sha256")
+    values |= {"unit": Fraction(*values["unit"]), "tree": tree_of(values["tree"])}
+    return _record(FewestErrors, values, common, None)
 
 
-_GAPS = DualityGap, MulticlassGap, SoftmaxGap, KernelGap, KernelMulticlassGap
-_READERS: dict[str, Any] = {record.kind: partial(_record, record) for record in _GAPS}
+def _require_either(values: dict[str, Any]) -> None:
+    one = (values["weights"] is None) != (values["integers"] is None)
+    require(one, "the claim must hold either weights or integers")
+
+
+_RECORDS = DualityGap, MulticlassGap, SoftmaxGap, KernelGap, KernelMulticlassGap
+_READERS: dict[str, Any] = {
+    record.kind: partial(_record, record) for record in (*_RECORDS, KernelSeparation, KernelOverlap)
+}
 _READERS |= dict.fromkeys(VERDICTS, _verdict) | {"scaled-gap": _scaled, "errors": _errors}
-_READERS |= {"kernel-separation": partial(_record, KernelSeparation)}
-_READERS |= {"kernel-overlap": _kernel_overlap}
-
-
-def prove_again(whole: Any, X: Any, labels: Any) -> str:
-    """Return what is proved, in a sentence; raise `Refused` where it is not.
-
-    Verdicts and margins are checked by `separatrix.checker`; for large data by the same check in
-    NumPy with exact integers. The others are checked as docs/certificates.md says.
-    """
-    about = checker.about(whole)
-    _require_about(about, X, labels)
-    is_large = getattr(X, "nnz", X.size) > _ENTRIES
-    if about.kind not in _BY_CHECKER or (is_large and about.kind in VERDICTS):
-        proof = from_json(whole)
-        if not proof.check(X, labels):
-            raise Refused(NOT_THESE)
-        if about.kind in VERDICTS:
-            return f"{about.kind}, checked on {X.shape[0]} rows"
-        return str(proof).removeprefix("proved: ")
-    if about.decimals:
-        try:
-            X = times_powers_of_ten(problem_from(X, labels, True).X, tuple(about.decimals))
-        except (ValueError, TypeError) as error:
-            raise Refused(str(error)) from error
-    return checker.check(whole, as_checker_data(problem_from(X, labels, about.intercept)))
-
-
-def _require_about(about: Any, X: Any, labels: Any) -> None:
-    """Refuse what a certificate says of its data where it is not so, whatever its kind claims."""
-    names = [str(name) for name in np.unique(np.asarray(labels))]
-    if about.classes != names:
-        raise Refused(f"the certificate is about other classes than {', '.join(names[:8])}")
-    for name, found in zip(("rows", "features"), X.shape, strict=True):
-        if getattr(about, name) != found:
-            raise Refused(f"the certificate is about another number of {name} than {found}")
-    if not re.fullmatch("[0-9a-f]{64}", about.sha256):
-        raise Refused("the certificate does not name its data by a SHA-256")

@@ -1,21 +1,12 @@
 """Exact proof that weights put every row strictly on its own side, and bounds on margins.
 
 Enclosed margins settle all rows but the closest ones; those are settled by the exact integers of
-`checker`. Nothing here knows how the weights were found.
-
-The largest margin of any hyperplane, in homogeneous coordinates, is bounded from below by that of
-the weights, ``min_r w.z_r / |w|``, and from above by multipliers a_r >= 0 that are not all zero,
-since for every unit vector u
-
-    min_r u.z_r  <=  sum a_r u.z_r / sum a_r  <=  |sum a_r z_r| / sum a_r .
+`checker`. Nothing here knows how the weights were found. docs/certificates.md bounds the largest
+margin of any hyperplane, in homogeneous coordinates, from both sides.
 
 Novikoff (1962): if a unit vector u has ``u.z_r >= margin`` above 0 for every row and no row is
 longer than `radius`, the perceptron's single updates from the weights w_0 with a fixed rate end
-after at most
-
-    radius^2 / margin^2  +  2 |w_0| / (rate margin)
-
-of them, since after T mistakes
+after at most radius^2 / margin^2 + 2 |w_0| / (rate margin) of them, since after T mistakes
 
     T rate margin - |w_0|  <=  |w_T|  <=  sqrt(|w_0|^2 + T rate^2 radius^2) .
 """
@@ -33,9 +24,9 @@ import numpy as np
 from separatrix import checker
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import AboutData, Written
-from separatrix.certificates.canonical import Problem, codes_of, n_classes_of, row_of, sha256
 from separatrix.certificates.enclosed_sums import blocks, products, row_sums
 from separatrix.certificates.enclosure import Enclosure, enclosed
+from separatrix.problem.canonical import Problem, codes_of, n_classes_of, row_of, sha256
 
 _SCORES_AT_A_TIME, _ENTRIES_AT_A_TIME = 1 << 20, 1 << 17
 
@@ -64,12 +55,7 @@ class Separation(Written, AboutData):
             return False
         return check_separation(problem, weights.ravel(), self.classes).holds
 
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        return {"weights": self.weights}
-
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if self.holds:
             return (
                 f"proved: all {self.n_rows} rows lie strictly on their own side "
@@ -278,7 +264,6 @@ class MarginBounds(Written):
         return self.separation
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if self.holds:
             return (
                 f"{self.separation}; the largest margin lies between {self.lower:.6g} and "
@@ -362,7 +347,6 @@ class Novikoff:
         return self.mistakes <= self.bound
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         if not math.isfinite(self.bound):
             return f"{self.mistakes} mistakes; no bound, since no margin is proved"
         return f"{self.mistakes} mistakes made; at most {math.floor(self.bound):,} were possible"

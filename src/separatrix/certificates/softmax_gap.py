@@ -1,27 +1,18 @@
 """How far a multinomial model is from the optimum, proved from the data alone.
 
-The objective at (w, b) bounds the optimum from above, and the dual objective at any probabilities
-that fit bounds it from below (weak duality):
-
-    primal   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i (log sum_k exp z_ik - z_iy),
-             z_ik = w_k.x_i + b_k
-    dual     sum_i c_i H(q_i) - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2
-    with     a_ik = c_i (1[k = y_i] - q_ik),   u_k = sum_i a_ik x_i,   r_k = sum_i a_ik,
-
-q_i being probabilities of the classes and H their entropy. Where the biases are free (p = 0) every
-r_k must be 0. Nothing but the weights is needed to make such a q: softmax of the scores gives one,
-and what its sums lack of r = 0 a small share t of one and the same distribution for all rows mends:
+`problem/softmax.py` states the objective and its dual. Nothing but the weights is needed to make a
+dual point q: softmax of the scores gives one. Where the biases are free every r_k must be 0; what
+the sums lack of that a small share t of one and the same distribution for all rows mends:
 
     q'_i = (1 - t) q_i + t v,   t v_k sum_i c_i = t N_k + (1 - t) r_k >= 0,   N_k = sum of c_i in k
 
 Entropy is concave, so H(q'_i) >= (1 - t) H(q_i), and u'_k = (1 - t) u_k + t (sum of class k) -
 t v_k (sum of all). So the certificate of a million rows and a thousand classes is the model itself.
 
-In one pass over the data row i gives every class but its own the probability q_ik of softmax, as
-the machine rounds it, and its own class what is left of 1. Any such numbers are a dual point if
-they leave something of 1, which is checked: so only what is summed from them has an error. Sums err
-by the plain bound of `enclosed_sums`; exp and log are trusted to `TRUSTED` units, for there are as
-many values as rows and classes.
+In one pass row i gives every class but its own the probability q_ik of softmax, as it is rounded,
+and its own class what is left of 1. Any such numbers are a dual point if they leave something of 1,
+which is checked: so only what is summed from them has an error. exp and log are trusted to
+`TRUSTED` units, for there are as many values as rows and classes.
 
 Rows may be NumPy's, SciPy's sparse, or on a device (torch): they are met with operators and a few
 functions that have the same names in both libraries, where they lie, in float64.
@@ -66,10 +57,7 @@ class SoftmaxPass:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftmaxGap(WeightsByClass):
-    """The least objective lies between `dual` and `primal`: proved, rounding included.
-
-    `weights` has one row [b, w_1 ... w_d] a class; `costs` are C times each row's weight.
-    """
+    """Two bounds for the weights of the multinomial model."""
 
     kind = "softmax-gap"
 

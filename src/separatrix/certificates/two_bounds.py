@@ -3,7 +3,7 @@
 The least objective lies between `dual` and `primal`. `proved` finds both bounds from the data;
 `check` finds them again, in one and the same way for all kinds. A kind adds its points, what they
 must be (`require_sound`), and how they bound the objective (`_found`). Several models, one a class
-or one a pair of classes, have one certificate each (`EachMachine`, `PartProofs`).
+or one a pair of classes, have one certificate each (`EachMachine`).
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from separatrix._device import on_host
 from separatrix.certificates.about_data import AboutData, Written
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.checker import Refused
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.signed import as_matrix
 
 # Claims are stated this much wider than found, so that another machine's rounding finds them true.
@@ -54,6 +53,7 @@ class TwoBounds(Written, AboutData):
     """
 
     _wide: ClassVar[float] = WIDE
+    _hard_losses: ClassVar[tuple[str, ...]] = ()  # those that may have infinite costs
 
     primal: float = math.nan
     dual: float = math.nan
@@ -142,14 +142,9 @@ class TwoBounds(Written, AboutData):
         )
         require(costs_agree(costs), COSTS_AGREE)
         require(
-            self._may_be_hard or np.isfinite(costs).all(),
+            getattr(self, "loss", "hinge") in self._hard_losses or np.isfinite(costs).all(),
             "costs must be finite, unless of a hinge that tells two classes apart",
         )
-
-    @property
-    def _may_be_hard(self) -> bool:
-        """Whether costs may be infinite: a hard margin."""
-        return False
 
     def _is_found_again(self, X: Any, sides: Any) -> bool:
         """Whether bounds found anew are within those claimed."""
@@ -206,7 +201,6 @@ class EachMachine:
         return all(machine.holds for machine in self.machines)
 
     def __str__(self) -> str:
-        """Say in one sentence what is proved."""
         return (
             f"proved: no {self._what} lowers the objective of any of the {len(self.machines)} "
             f"machines{self._which} by more than {self.gap:.2g} of it"
@@ -245,46 +239,6 @@ def _is_enough(found: Found, tol: float, slack: float) -> bool:
     return not found.is_next_cheap and float(primal.low) - float(dual.high) > tol * above
 
 
-@dataclass(frozen=True, eq=False)
-class PartProofs:
-    """One certificate a model: of class b against class a, or against all others where a is -1.
-
-    A model that has none has None here, and then the whole does not hold.
-    """
-
-    parts: tuple[Any, ...]
-    sides: tuple[tuple[int, int], ...]
-    classes: tuple[str, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether every model has a claim."""
-        return all(part is not None and bool(part.holds) for part in self.parts)
-
-    @property
-    def missing(self) -> int:
-        """How many models have no certificate."""
-        return sum(part is None for part in self.parts)
-
-    def check(self, X: Any, y: Any) -> bool:
-        """Prove the claim of every model again, from its own rows."""
-        classes, codes = np.unique(np.asarray(on_host(y)), return_inverse=True)
-        if tuple(str(name) for name in classes) != self.classes or self.missing:
-            return False
-        if self.sides not in _ways(len(classes)) or len(self.parts) != len(self.sides):
-            return False
-        return parts_hold(self.parts, self.sides, X, codes)
-
-    def __str__(self) -> str:
-        """Say in one sentence what is proved."""
-        if self.missing:
-            return f"not proved: {self.missing} of {len(self.parts)} models have no certificate"
-        if not self.holds:
-            return next(str(part) for part in self.parts if not part.holds)
-        first = str(self.parts[0]).removeprefix("proved: ")
-        return f"proved of each of the {len(self.parts)} models; of the first: {first}"
-
-
 def parts_hold(parts: Any, sides: Any, X: Any, codes: np.ndarray) -> bool:
     """Prove the claim of every part again, from its own rows and sides."""
     X = as_matrix(X)
@@ -293,9 +247,3 @@ def parts_hold(parts: Any, sides: Any, X: Any, codes: np.ndarray) -> bool:
         if not part.check(X[rows], (codes[rows] == b).astype(np.int64)):
             return False
     return True
-
-
-def _ways(n_classes: int) -> tuple[Any, ...]:
-    """Return the pairs of each class against the rest, and of each class against each other."""
-    each = tuple(combinations(range(n_classes), 2))
-    return (((-1, 1),) if n_classes == 2 else tuple((-1, b) for b in range(n_classes))), each

@@ -31,17 +31,14 @@ class Claim:
 
     kind: str  # of what is said of the data: that of the certificate
 
-    def __init__(self, value: Any, where: str, fields: dict[str, Reader], **optional: Reader):
+    def __init__(self, value: Any, where: str, fields: dict[str, Reader], optional: Any = ()):
         if type(value) is not dict:
             raise Refused(f"{where} must be a JSON object")
-        known = fields | optional
-        for word, names in (
-            ("lacks", fields.keys() - value),
-            ("must not hold", value - known.keys()),
-        ):
+        lacks, holds = fields.keys() - value - set(optional), value - fields.keys()
+        for word, names in (("lacks", lacks), ("must not hold", holds)):
             if names:
                 raise Refused(f"{where} {word} {', '.join(sorted(map(repr, names)))}")
-        for name, reader in known.items():
+        for name, reader in fields.items():
             try:
                 setattr(self, name, reader(value[name]) if name in value else None)
             except Refused as reason:
@@ -83,11 +80,19 @@ def _no_constant(name: str) -> Any:
     raise Refused(f"{name} is no number")
 
 
-def text(value: Any) -> str:
-    """Accept text."""
-    if type(value) is not str:
-        raise Refused(f"expected text, got {str(value)[:40]}")
-    return value
+def _of(kind: type, what: str, least: Any = None) -> Reader:
+    """Accept what JSON has as this type, and where it is a number none below the least."""
+
+    def read(value: Any) -> Any:
+        if type(value) is not kind or not (least is None or value >= least):
+            raise Refused(f"expected {what}, got {str(value)[:40]}")
+        return value
+
+    return read
+
+
+text, flag = _of(str, "text"), _of(bool, "true or false")
+whole, count = _of(int, "a whole number"), _of(int, "a whole number, at least 0", 0)
 
 
 def number(value: Any) -> float:
@@ -119,27 +124,6 @@ def integer(value: Any) -> int:
     if not INTEGER.fullmatch(text(value)):
         raise Refused(f"expected an integer in hexadecimal, got {value[:40]!r}")
     return int(value, 16)
-
-
-def count(value: Any) -> int:
-    """Accept a whole number that is not below zero."""
-    if type(value) is not int or value < 0:
-        raise Refused(f"expected a whole number, at least 0, got {str(value)[:40]}")
-    return value
-
-
-def whole(value: Any) -> int:
-    """Accept a whole number."""
-    if type(value) is not int:
-        raise Refused(f"expected a whole number, got {str(value)[:40]}")
-    return value
-
-
-def flag(value: Any) -> bool:
-    """Accept true or false."""
-    if type(value) is not bool:
-        raise Refused("expected true or false")
-    return value
 
 
 def one_of(*names: str) -> Reader:

@@ -1,11 +1,7 @@
 """Duality gaps of linear models: the objective at the weights, and the dual at the multipliers.
 
-Two classes, m_i = y_i (w.x_i + b), u = sum a y x:
-
-    ridge/2 |w|^2 + p/2 b^2 + sum_i c_i loss(m_i)                                   at most primal
-    sum_i -c_i loss*(-a_i/c_i) - 1/2 |u|^2 - (sum_i y_i a_i)^2 / 2p                 at least dual
-
-One weight vector a class (Crammer-Singer, softmax), u_k = sum_i a_ik x_i, r_k = sum_i a_ik:
+docs/certificates.md states both for two classes; for one weight vector a class (Crammer-Singer,
+softmax) they are, with u_k = sum_i a_ik x_i and r_k = sum_i a_ik:
 
     1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2 + sum_i c_i loss_i                          at most primal
     gain - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2                                   at least dual
@@ -23,8 +19,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from operator import mul
-from typing import Any
 
 from .codec import Claim, Refused
 from .enclosed import BITS, exp, log, log1p_exp
@@ -41,13 +35,11 @@ def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
     if claim.ridge not in (0.0, 1.0):
         raise Refused("ridge must be 0 or 1")
     signs = [1 if code == claim.positive else -1 for code in data.codes]
-    costs = all_costs(claim.costs, len(signs))
-    if claim.loss == "logistic" and math.inf in costs:
+    model = Model(data, claim, [claim.weights], intercept)
+    if claim.loss == "logistic" and model.is_hard:
         raise Refused("costs of a logistic loss must be finite: no margin has a loss of 0")
-    primal = _primal(data, claim, signs, costs, intercept)
-    dual = _dual(data, claim, signs, costs, intercept)
     reach = "" if claim.ridge else f" up to {REACH} times as steep"
-    return between(claim, primal, dual, f"hyperplane{reach}")
+    return between(claim, _primal(model, signs), _dual(model, signs), f"hyperplane{reach}")
 
 
 def check_scaled_gap(data: Data, claim: Claim, intercept: bool) -> str:
@@ -82,13 +74,6 @@ def all_costs(costs: list[float], rows: int) -> list[float]:
     return costs if len(costs) == rows else costs * rows
 
 
-def bias_penalty(claim: Claim, intercept: bool) -> Fraction | None:
-    """Return the penalty of the bias; None where there is no bias."""
-    if claim.bias_penalty < 0.0:
-        raise Refused("bias_penalty must be at least 0")
-    return Fraction(claim.bias_penalty) if intercept else None
-
-
 def between(claim: Claim, primal: Fraction, dual: Fraction, what: str) -> str:
     """Refuse bounds that do not hold; else say what they prove."""
     if primal > Fraction(claim.primal):
@@ -100,76 +85,61 @@ def between(claim: Claim, primal: Fraction, dual: Fraction, what: str) -> str:
     return f"no {what} has an objective below {claim.dual:.12g}; this one has {claim.primal:.12g}"
 
 
-def _primal(
-    data: Data, claim: Claim, signs: list[int], costs: list[float], intercept: bool
-) -> Fraction:
-    penalty = bias_penalty(claim, intercept)
-    weights, exponent = integers(claim.weights)
-    if len(weights) != 1 + data.n_features:
-        raise Refused("there must be a weight for each column, and the bias")
-    norm = Fraction(claim.ridge) * ratio(square(weights[1:]), 2 * exponent)
-    norm += (penalty or 0) * Fraction(claim.weights[0]) ** 2
-    scores, unit = data.scores(weights, intercept), exponent + data.exponent
-    used = [(s * y, c) for s, y, c in zip(scores, signs, costs, strict=True) if c]
-    one = 1 << -unit
-    if math.inf in costs:  # divided by its least margin, w has a margin of 1 on every row
+def _primal(model: Model, signs: list[int]) -> Fraction:
+    unit, loss, one = model.unit, model.claim.loss, 1 << -model.unit
+    used = [(y * z[0], c) for y, (c, _, z) in zip(signs, model.scores(), strict=True) if c]
+    if model.is_hard:  # divided by its least margin, w has a margin of 1 on every row
         least = min(one, *(margin for margin, _ in used))
         if least <= 0:
             raise Refused("a margin is not positive, and its row's cost is infinite")
-        return norm / 2 / ratio(least, unit) ** 2
-    whole_costs, cost_unit = integers(c for _, c in used)
-    if claim.loss == "logistic":
-        losses = _logistic((m for m, _ in used), whole_costs, unit)
+        return model.norm() / ratio(least, unit) ** 2
+    if loss == "logistic":
+        losses = _logistic(used, unit)
     else:
-        power = 1 if claim.loss == "hinge" else 2
-        short = (max(0, one - margin) ** power for margin, _ in used)
-        losses = ratio(sum(map(mul, whole_costs, short)), power * unit)
-    return norm / 2 + losses / (1 << -cost_unit)
+        power = 1 if loss == "hinge" else 2
+        short = sum(c * max(0, one - margin) ** power for margin, c in used)
+        losses = ratio(short, power * unit)
+    return model.norm() + losses / (1 << -model.cost_unit)
 
 
-def _logistic(margins: Any, costs: list[int], unit: int) -> Fraction:
+def _logistic(used: list[tuple[int, int]], unit: int) -> Fraction:
     """Return at least sum c ln(1 + exp(-m)) = sum c (max(0, -m) + ln(1 + exp(-|m|)))."""
     straight, curved = 0, Counter[int]()
-    for margin, c in zip(margins, costs, strict=True):
+    for margin, c in used:
         straight += c * max(0, -margin)
         top, s = log1p_exp((-abs(margin) << BITS) >> -unit)
         curved[s] += c * top
     return sum((ratio(total, -s) for s, total in curved.items()), ratio(straight, unit))
 
 
-def _dual(
-    data: Data, claim: Claim, signs: list[int], costs: list[float], intercept: bool
-) -> Fraction:
-    rows, multipliers, penalty = claim.rows, claim.multipliers, bias_penalty(claim, intercept)
-    distinct(rows, multipliers, len(signs))
+def _dual(model: Model, signs: list[int]) -> Fraction:
+    claim, costs = model.claim, model.limits
+    named = list(zip(claim.rows, claim.multipliers, strict=False))
+    distinct(claim.rows, claim.multipliers, len(signs))
     bounded = claim.loss != "squared_hinge"
-    for row, a in zip(rows, multipliers, strict=True):
+    for row, a in named:
         if not (0.0 <= a <= costs[row] if bounded else a >= 0.0 and (a == 0.0 or costs[row])):
             raise Refused(f"the multiplier of row {row} does not lie between 0 and its cost")
-    whole_a, unit = integers(multipliers)
-    shares = [(row, signs[row] * a) for row, a in zip(rows, whole_a, strict=True)]
-    balance = ratio(sum(share for _, share in shares), unit)
-    if penalty == 0 and balance:
-        raise Refused("the multipliers of the two classes must have the same sum")
-    lost = balance**2 / (2 * penalty) if penalty else Fraction(0)
-    u, unit_u = data.combination(shares), unit + data.exponent
+    whole_a, unit = integers(claim.multipliers)
+    shares = [(row, signs[row] * a) for row, a in zip(claim.rows, whole_a, strict=True)]
+    lost = model.unbalanced([shares], unit)
     if claim.ridge:
-        lost += ratio(square(u.values()), 2 * unit_u) / 2
+        lost += model.squares([shares], unit)
     else:
-        lost += _in_a_box(data, claim, dict(zip(rows, whole_a, strict=True)), u, unit)
-    used = [(a, costs[row]) for row, a in zip(rows, multipliers, strict=True) if a]
+        lost += _in_a_box(model.data, claim, whole_a, shares, unit)
+    used = [(a, costs[row]) for row, a in named if a]
     return _gain(claim.loss, used, ratio(sum(whole_a), unit)) - lost
 
 
 def _in_a_box(
-    data: Data, claim: Claim, multipliers: dict[int, int], u: dict[int, int], unit: int
+    data: Data, claim: Claim, multipliers: list[int], shares: list[tuple[int, int]], unit: int
 ) -> Fraction:
     """Return sum_j |u_j| B_j, B_j = 1000 (|w_j| + sum a / sum a |x_j|)."""
-    sizes = Counter[int]()
-    for row, a in multipliers.items():
+    sizes, u = Counter[int](), data.combination(shares)
+    for row, a in zip(claim.rows, multipliers, strict=True):
         for j, x in zip(*data.whole[row], strict=True):
             sizes[j] += a * abs(x)
-    total, lost = sum(multipliers.values()) << -data.exponent, 0
+    total, lost = sum(multipliers) << -data.exponent, 0
     weights, exponent = integers(claim.weights)
     for j, value in u.items():
         if value:  # then some a |x_j| is not zero
@@ -208,50 +178,59 @@ def surprise(part: int, whole: int) -> int:
 
 
 class Model:
-    """What both kinds read and compute alike: weights, costs, penalties, scores."""
+    """Weights, costs and penalties: one weight vector, or one a class, in integers.
 
-    def __init__(self, data: Data, claim: Claim, intercept: bool):
-        self.data, self.claim = data, claim
-        self.penalty = bias_penalty(claim, intercept)
-        costs = all_costs(claim.costs, len(data.rows))
-        if math.inf in costs:
-            raise Refused("costs must be finite here")
+    Of a hard margin, whose costs are infinite, `costs` say which rows have one.
+    """
+
+    def __init__(self, data: Data, claim: Claim, vectors: list[list[float]], intercept: bool):
+        self.data, self.claim, self.intercept = data, claim, intercept
+        if claim.bias_penalty < 0.0:
+            raise Refused("bias_penalty must be at least 0")
+        self.penalty = Fraction(claim.bias_penalty) if intercept else None
+        self.limits = all_costs(claim.costs, len(data.rows))
+        self.is_hard = math.inf in self.limits
+        costs = [float(c > 0.0) for c in self.limits] if self.is_hard else self.limits
         self.costs, self.cost_unit = integers(costs)
-        flat, self.exponent = integers(v for vector in claim.weights for v in vector)
-        d = 1 + data.n_features
-        if [len(vector) for vector in claim.weights] != [d] * data.n_classes:
-            raise Refused("weights must be one list a class: the bias, and one number a column")
-        self.weights = [flat[k * d : (k + 1) * d] for k in range(data.n_classes)]
-        self.unit = self.exponent + data.exponent
-        self.intercept, self.what = intercept, f"set of {data.n_classes} weight vectors"
+        flat, self.exponent = integers(v for vector in vectors for v in vector)
+        d, count = 1 + data.n_features, data.n_classes if vectors is claim.weights else 1
+        if [len(vector) for vector in vectors] != [d] * count:
+            raise Refused("there must be a weight for each column, and the bias: one list a class")
+        if self.is_hard and count > 1:
+            raise Refused("costs must be finite here")
+        self.weights = [flat[k : k + d] for k in range(0, len(flat), d)]
+        self.unit, self.what = self.exponent + data.exponent, f"set of {count} weight vectors"
 
     def scores(self) -> Iterator[tuple[int, int, list[int]]]:
-        """Yield cost, class number and the score of every class, row by row."""
+        """Yield cost, class number and the score of every weight vector, row by row."""
         every = (self.data.scores(w, self.intercept) for w in self.weights)
         for c, code, *scores in zip(self.costs, self.data.codes, *every, strict=True):
             yield c, code, scores
 
     def norm(self) -> Fraction:
         """Return what weights and biases cost."""
-        found = ratio(sum(square(w[1:]) for w in self.weights), 2 * self.exponent)
+        ridge = Fraction(getattr(self.claim, "ridge", 1.0))
+        found = ridge * ratio(sum(square(w[1:]) for w in self.weights), 2 * self.exponent)
         biases = ratio(square(w[0] for w in self.weights), 2 * self.exponent)
         return (found + (self.penalty or 0) * biases) / 2
 
-    def lost(self, shares: list[list[tuple[int, int]]], unit: int) -> Fraction:
-        """Return what the dual loses for shares a_ik in such units, one list a class."""
+    def squares(self, shares: list[list[tuple[int, int]]], unit: int) -> Fraction:
+        """Return 1/2 sum_k |u_k|^2 for shares a_ik in such units, one list a weight vector."""
         sums = [self.data.combination(each) for each in shares]
-        lost = ratio(sum(square(u.values()) for u in sums), 2 * (unit + self.data.exponent)) / 2
+        return ratio(sum(square(u.values()) for u in sums), 2 * (unit + self.data.exponent)) / 2
+
+    def unbalanced(self, shares: list[list[tuple[int, int]]], unit: int) -> Fraction:
+        """Return what the dual loses where shares do not sum to zero; refuse it of free biases."""
         balances = [sum(share for _, share in each) for each in shares]
         if self.penalty == 0 and any(balances):
             raise Refused("the multipliers of a class and those named for it must have one sum")
-        if self.penalty:
-            lost += ratio(square(balances), 2 * unit) / (2 * self.penalty)
-        return lost
+        lost = ratio(square(balances), 2 * unit)
+        return lost / (2 * self.penalty) if self.penalty else Fraction(0)
 
 
 def check_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the least objective of Crammer and Singer's model lies between dual and primal."""
-    model = Model(data, claim, intercept)
+    model = Model(data, claim, claim.weights, intercept)
     one, losses = 1 << -model.unit, 0
     for c, code, scores in model.scores():
         rivals = max(score for k, score in enumerate(scores) if k != code)
@@ -259,7 +238,8 @@ def check_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> str:
     primal = model.norm() + ratio(losses, model.unit + model.cost_unit)
     shares, unit = class_shares(data, claim, model.costs, model.cost_unit)
     gain = ratio(sum(integers(claim.multipliers)[0]), unit)
-    return between(claim, primal, gain - model.lost(shares, unit), model.what)
+    lost = model.squares(shares, unit) + model.unbalanced(shares, unit)
+    return between(claim, primal, gain - lost, model.what)
 
 
 def class_shares(
@@ -289,7 +269,7 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
 
     The dual point is the softmax of the weights, in fixed point; the own class gets the rest to 1.
     """
-    model = Model(data, claim, intercept)
+    model = Model(data, claim, claim.weights, intercept)
     rows = [
         (row, c, code, scores[code] - max(scores), _parts(scores, model.unit))
         for row, (c, code, scores) in enumerate(model.scores())
@@ -315,7 +295,7 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     if model.penalty == 0:
         dual = _mended(model, shares, entropy, bits)
     else:
-        dual = entropy - model.lost(shares, unit)
+        dual = entropy - model.squares(shares, unit) - model.unbalanced(shares, unit)
     return between(claim, primal, max(dual, Fraction(0)), model.what)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import codec, errors, gaps, kernels, separation, squares
 from .codec import Claim, Reader, Refused, refusing, same_label
@@ -19,9 +19,18 @@ READERS |= {"multipliers": NUMBERS, "biases": NUMBERS, "shares": NUMBERS, "weigh
 READERS |= {"directions": VECTORS, "integers": INTEGERS, "others": codec.integer}
 READERS |= {"positive": codec.count, "negative": codec.whole, "curved": codec.flag}
 READERS |= {"smallest": codec.share, "right": codec.count, "errors": codec.count}
+READERS |= {"unit": INTEGERS, "sample_weight_sha256": codec.text, "tree": errors.cases}
+READERS |= {"by": codec.one_of("witnesses", "cells", "nothing")}
+READERS |= {"loss": codec.one_of("hinge", "squared_hinge", "logistic")}
+READERS |= {"exponents": codec.many(codec.whole)}
 
 
-Kind = tuple[Callable[[Data, Claim, bool], str], dict[str, Reader], dict[str, Reader]]
+class Kind(NamedTuple):
+    """What checks a claim, its fields in their order, and which of them may be absent."""
+
+    check: Callable[[Data, Claim, bool], str]
+    fields: dict[str, Reader]
+    optional: frozenset[str]
 
 
 def fields(names: str, **readers: Reader) -> dict[str, Reader]:
@@ -30,47 +39,34 @@ def fields(names: str, **readers: Reader) -> dict[str, Reader]:
     return {name: known.get(name, codec.number) for name in names.split()}
 
 
-def _kind(check: Any, must: str, may: str = "", **readers: Reader) -> Kind:
-    """Return what checks a claim, the fields it must have, and those it may have."""
-    return check, fields(must, **readers), fields(may, **readers)
+def _kind(check: Any, names: str, **readers: Reader) -> Kind:
+    """Return the kind of these fields; the name of one that may be absent ends in "?"."""
+    optional = frozenset(name[:-1] for name in names.split() if name.endswith("?"))
+    return Kind(check, fields(names.replace("?", ""), **readers), optional)
 
 
 KERNELS = codec.one_of("linear", "poly", "rbf", "sigmoid", "precomputed", "callable")
 KERNEL = fields("name gamma degree coef0", name=KERNELS, degree=codec.count)
 READERS["kernel"] = codec.record("the kernel", KERNEL)
 WITNESS = fields("rows multipliers", multipliers=INTEGERS)
+READERS["witnesses"] = codec.many(codec.record("a witness", WITNESS))
 MODEL = "loss positive costs bias_penalty ridge weights rows multipliers primal dual"
-GAP = _kind(
-    gaps.check_duality_gap,
-    MODEL,
-    loss=codec.one_of("hinge", "squared_hinge", "logistic"),
-    weights=NUMBERS,
-)
+GAP = _kind(gaps.check_duality_gap, MODEL, weights=NUMBERS)
+READERS["machines"] = codec.many(codec.record("a model", GAP.fields))
 CLAIMS = {
-    "separation": _kind(separation.check_separation, "", "weights integers"),
+    "separation": _kind(separation.check_separation, "weights? integers?"),
     "margin-bounds": _kind(separation.check_margin_bounds, "weights lower upper rows multipliers"),
-    "gordan": (separation.check_gordan, WITNESS, {}),
-    "overlap": (separation.check_overlap, WITNESS | fields("others"), {}),
-    "quasi": (separation.check_quasi, WITNESS | fields("others integers"), {}),
+    "gordan": _kind(separation.check_gordan, "rows multipliers", **WITNESS),
+    "overlap": _kind(separation.check_overlap, "rows multipliers others", **WITNESS),
+    "quasi": _kind(separation.check_quasi, "rows multipliers others integers", **WITNESS),
     "errors": _kind(
         errors.check_errors,
-        "errors lower unit sample_weight_sha256 by witnesses tree",
-        "weights integers",
+        "errors lower unit sample_weight_sha256 weights? integers? by witnesses tree",
         weights=NUMBERS,
         lower=codec.count,
-        unit=INTEGERS,
-        sample_weight_sha256=codec.text,
-        by=codec.one_of("witnesses", "cells", "nothing"),
-        witnesses=codec.many(codec.record("a witness", WITNESS)),
-        tree=errors.cases,
     ),
     "duality-gap": GAP,
-    "scaled-gap": _kind(
-        gaps.check_scaled_gap,
-        "exponents machines",
-        exponents=codec.many(codec.whole),
-        machines=codec.many(codec.record("a model", GAP[1])),
-    ),
+    "scaled-gap": _kind(gaps.check_scaled_gap, "exponents machines"),
     "multiclass-gap": _kind(
         gaps.check_multiclass_gap, "costs bias_penalty weights primal dual rows rivals multipliers"
     ),
@@ -85,7 +81,7 @@ CLAIMS = {
         "kernel costs biases rows rivals multipliers smallest primal dual",
     ),
     "kernel-separation": _kind(
-        kernels.check_kernel_separation, "kernel bias rows shares right", "lower upper"
+        kernels.check_kernel_separation, "kernel bias rows shares right lower? upper?"
     ),
     "kernel-overlap": _kind(
         kernels.check_kernel_overlap, "kernel positive negative rows multipliers margin"
@@ -112,7 +108,7 @@ def about(certificate: Any) -> Claim:
     outer = {"format": codec.one_of(FORMAT), "kind": codec.one_of(*CLAIMS)}
     outer |= {"data": codec.anything, "claim": codec.anything}
     whole = Claim(certificate, "the certificate", outer)
-    found = Claim(whole.data, "data", ABOUT, **OF_A_FILE)
+    found = Claim(whole.data, "data", ABOUT | OF_A_FILE, OF_A_FILE)
     found.kind = whole.kind
     if found.decimals is not None and whole.kind not in SCALED:
         raise Refused(f"decimals: a {whole.kind} speaks of the numbers as they are stored")
@@ -124,8 +120,8 @@ def about(certificate: Any) -> Claim:
 def opened(certificate: Any) -> tuple[Claim, Claim]:
     """Return what a certificate says of its data, and its claim, every field read by its rule."""
     described = about(certificate)
-    _, fields, optional = CLAIMS[described.kind]
-    return described, Claim(certificate["claim"], "the claim", fields, **optional)
+    kind = CLAIMS[described.kind]
+    return described, Claim(certificate["claim"], "the claim", kind.fields, kind.optional)
 
 
 def check(certificate: Any, data: Data) -> str:
@@ -143,7 +139,7 @@ def check(certificate: Any, data: Data) -> str:
             data = gaps.divided(data, claim.exponents)
         if described.sha256 != data.sha256():
             raise Refused("the certificate speaks of other data: the SHA-256 differs")
-        said = CLAIMS[described.kind][0](data, claim, described.intercept)
+        said = CLAIMS[described.kind].check(data, claim, described.intercept)
         if described.kind == "margin-bounds" and described.decimals:
             said += " (of columns times powers of ten, as decimals says, not of those in the file)"
         return said

@@ -319,7 +319,7 @@ class InPartitions(Rows):
 
     def write(self, machine: Any, certificate: Path | None, out: Path | None) -> None:
         from separatrix._write_aside import write_whole
-        from separatrix.certificates.about_data import json_pieces
+        from separatrix.storage.certificate_pieces import json_pieces
 
         if certificate is not None:
             extra = {"zero_based": True} if self.handle.zero_based else {}

@@ -60,10 +60,10 @@ def _read(certificate: Path) -> Any:
 
 def _proved(whole: Any, source: reading.Source, positive: str | None) -> tuple[bool, str]:
     """Prove a certificate of any kind from the data in memory."""
-    from separatrix.certificates.reading import prove_again
     from separatrix.checker import Refused
     from separatrix.core.verdict import FORMAT as VERDICT_FORMAT
     from separatrix.report.study_proof import STUDY_FORMAT, prove_study, prove_verdict
+    from separatrix.storage.certificate_proof import prove_again
 
     table = source.read()
     form = whole.get("format") if isinstance(whole, dict) else None
@@ -107,8 +107,9 @@ def _features(whole: Any, source: reading.Source) -> Any:
 
 def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tuple[bool, str]:
     """Prove the certificate of a machine block by block."""
-    from separatrix.certificates.reading import NOT_THESE, from_json
+    from separatrix.certificates.reading import from_json
     from separatrix.checker import Refused
+    from separatrix.storage.certificate_proof import NOT_THESE
 
     if not isinstance(whole, dict) or whole.get("kind") != "duality-gap":
         raise typer.BadParameter("--memory is for the certificate of a machine (duality-gap).")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._device import torch_module
-from separatrix.certificates.kernel_gap import KernelGap, signs_of, smallest_eigenvalue
+from separatrix.certificates.kernel_gap import KernelGap, smallest_eigenvalue
 from separatrix.certificates.kernel_scores import (
     Expected,
     KernelRowsInProof,
@@ -23,9 +23,11 @@ from separatrix.certificates.kernel_scores import (
     device_scores,
     kernel_scores,
 )
-from separatrix.certificates.kernel_separation import KernelOverlap, equal_pair
+from separatrix.certificates.kernel_separation import KernelOverlap
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.errors import DataError, NotSeparableError
+from separatrix.problem.canonical import signs_of
+from separatrix.problem.equal_rows import equal_pair
 from separatrix.problem.kernels import Kernel
 from separatrix.problem.machine import KernelMachine
 from separatrix.solvers.kernels import chunking, factored_kernel

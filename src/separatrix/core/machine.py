@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from separatrix._device import on_host
-from separatrix.certificates.canonical import LaterName, data_of, sha256
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.core import models
 from separatrix.core.checks import (
@@ -48,6 +47,7 @@ from separatrix.core.proving import (
 )
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DeviceError, SeparationWarning, UnfinishedWarning
+from separatrix.problem.canonical import LaterName, data_of, sha256
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem

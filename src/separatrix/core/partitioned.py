@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.certificates.duality_gap import DualityGap, prove_block
 from separatrix.core.checks import class_factors
 from separatrix.core.keeping import margin_of, one_or_all
@@ -21,6 +20,7 @@ from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed
+from separatrix.problem.canonical import sha256_of_blocks
 from separatrix.problem.losses import CODES, NAMES
 from separatrix.solvers.linear.blocks.block_newton import (
     Checkpoint,

@@ -14,10 +14,10 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from separatrix.certificates.canonical import LaterName
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.core.verdict import Verdict, separability_of
 from separatrix.errors import NotSeparableError
+from separatrix.problem.canonical import LaterName
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
 from separatrix.solvers.linear.choose import MachineRun, choose, other_solver

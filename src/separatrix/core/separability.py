@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import sha256
 from separatrix.certificates.partition import (
     Integers,
     Partition,
@@ -20,6 +19,7 @@ from separatrix.certificates.partition import (
 )
 from separatrix.certificates.separation import Separation, check_separation, margin_range
 from separatrix.core.checks import two_classes
+from separatrix.problem.canonical import sha256
 from separatrix.problem.exact import SignedRows, decimal_places, times_powers_of_ten
 from separatrix.problem.signed import SignedProblem
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, ScaledGap
 from separatrix.core.proving import About, proved_gap
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.losses import CODES, LOGISTIC
 from separatrix.problem.machine import MachineProblem

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import problem_from
 from separatrix.certificates.partition import Integers, Partition, proved_signs, proves_gordan
 from separatrix.certificates.separation import Separation
 from separatrix.core.separability import Witness, as_floats, decided_labels, decided_rows
+from separatrix.problem.canonical import problem_from
 from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem, as_matrix
 

@@ -13,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 from dask.distributed import Client
 
-from separatrix.certificates.canonical import sha256_of_blocks
 from separatrix.core.partitioned import Rows, fingerprint_of
 from separatrix.data.partitions import (
     Partitions,
@@ -25,6 +24,7 @@ from separatrix.data.partitions import (
 from separatrix.distributed.engine import DaskEngine
 from separatrix.errors import DataError
 from separatrix.problem.blocks import Block
+from separatrix.problem.canonical import sha256_of_blocks
 from separatrix.problem.signed import as_matrix
 
 __all__ = ["placed"]

@@ -11,7 +11,6 @@ from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.certificates.canonical import LaterName
 from separatrix.core import machine as core
 from separatrix.core.checks import refuse_huge
 from separatrix.core.proving import first_tolerance
@@ -24,6 +23,7 @@ from separatrix.estimators._validate import (
     training_data,
 )
 from separatrix.estimators.replay import numbered
+from separatrix.problem.canonical import LaterName
 from separatrix.problem.device_rows import on_device
 from separatrix.solvers.linear.choose import choose
 from separatrix.solvers.linear.replay import MachineFrame, replay_machine

@@ -33,10 +33,10 @@ from separatrix._device import (
     refuse_infinite as refuse_infinite_on_device,
 )
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.canonical import LaterName, fingerprint_of
 from separatrix.core import checks as core
 from separatrix.core.checks import are_plainly_classes, refuse_infinite
 from separatrix.errors import DataError, DeviceError
+from separatrix.problem.canonical import LaterName, fingerprint_of
 from separatrix.problem.device_rows import DeviceRows
 from separatrix.problem.signed import as_matrix
 

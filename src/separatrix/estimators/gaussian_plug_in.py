@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.gaussian_estimates import (
     GaussianEstimates,
     prove_gaussian_estimates,
@@ -17,6 +16,7 @@ from separatrix.core.checks import one_of, positive, several_classes, share_or_n
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import new_data, training_data, weighted_rows
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.solvers.closed_forms.gaussian import Gaussians, estimate_gaussians
 from separatrix.solvers.closed_forms.gaussian_tasks import (

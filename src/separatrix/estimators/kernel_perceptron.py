@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.certificates.kernel_separation import KernelSeparation, prove_kernel_separation
 from separatrix.core.checks import positive, two_classes
 from separatrix.estimators._kernel_base import KernelClassifier
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
 from separatrix.solvers.running.drive import Status, go_on
 from separatrix.solvers.running.threads import one_thread

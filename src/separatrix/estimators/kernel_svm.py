@@ -13,8 +13,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.certificates.canonical import data_of, sha256
-from separatrix.certificates.kernel_gap import KernelGaps, signs_of
+from separatrix.certificates.kernel_gap import KernelGaps
 from separatrix.core.checks import costs_of, one_of, positive, several_classes
 from separatrix.core.keeping import one_or_all
 from separatrix.core.kernel_direct import KernelCrammerSinger, keep_direct, refuse_direct
@@ -30,6 +29,7 @@ from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
 from separatrix.estimators._validate import row_weights, worked_on
 from separatrix.estimators.replay import numbered
+from separatrix.problem.canonical import data_of, sha256, signs_of
 from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.solvers.kernels import chunking
 from separatrix.solvers.kernels.kernel_rows import kernel_rows

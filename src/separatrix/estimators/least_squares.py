@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.certificates.least_squares import check_least_squares, targets_of
+from separatrix.certificates.least_squares import check_least_squares
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.core.linear_model import available_unless
 from separatrix.errors import DataError
@@ -22,6 +22,7 @@ from separatrix.estimators._validate import (
     weighted_rows,
     worked_on,
 )
+from separatrix.problem.targets import targets_of
 from separatrix.solvers.closed_forms.least_squares import Solution, solve_least_squares
 from separatrix.solvers.closed_forms.leave_one_out import leave_one_out
 from separatrix.solvers.running.drive import Status

@@ -17,9 +17,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from separatrix.certificates.two_bounds import PartProofs
 from separatrix.core.checks import several_classes
 from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
+from separatrix.estimators._part_proofs import PartProofs
 from separatrix.estimators._validate import new_data, training_data
 from separatrix.estimators.replay import frames_of, numbered
 

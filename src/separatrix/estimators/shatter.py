@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import sha256
 from separatrix.certificates.partition import Partition, is_witness, margin_signs
 from separatrix.certificates.separation import Separation, check_separation, margin_range
 from separatrix.core.verdict import Witness, verdict_on
 from separatrix.errors import DataError
+from separatrix.problem.canonical import sha256
 from separatrix.problem.exact import SignedRows
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.separability.ball_simplex import alternative

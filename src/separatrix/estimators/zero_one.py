@@ -14,8 +14,6 @@ from separatrix.certificates.errors import (
     LowerBound,
     certify_errors,
     errors_of,
-    locations,
-    whole_weights,
     wrong_rows,
 )
 from separatrix.core.checks import positive, two_classes
@@ -34,6 +32,7 @@ from separatrix.core.zero_one import (
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import training_data
+from separatrix.problem.equal_rows import locations, whole_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.zero_one.fewest_errors import fewest_errors

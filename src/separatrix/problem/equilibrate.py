@@ -39,15 +39,22 @@ def divided_columns(X: Matrix, exponents: np.ndarray) -> Matrix:
     return _divided(X, exponents)
 
 
+def divided_exactly(X: Matrix, exponents: np.ndarray) -> Matrix | None:
+    """Return the columns divided by powers of two; None where that rounds a number."""
+    with np.errstate(all="ignore"):
+        divided = divided_columns(X, exponents)
+        back = divided_columns(divided, -exponents)
+        same = (back != X).nnz == 0 if sp.issparse(X) else (back == X).all()
+    return divided if same else None
+
+
 def divides_exactly(X: Matrix, exponents: np.ndarray) -> bool:
     """Whether the divided columns say the same as X: none of their entries lost a digit.
 
     >>> divides_exactly(np.array([[3e-310]]), np.array([10]))
     False
     """
-    with np.errstate(over="ignore", under="ignore"):
-        back = divided_columns(divided_columns(X, exponents), -exponents)
-    return bool((back != X).nnz == 0) if sp.issparse(X) else bool((back == X).all())
+    return divided_exactly(X, exponents) is not None
 
 
 def _divided(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix._write_aside import write_whole
-from separatrix.certificates.canonical import data_of, sha256
 from separatrix.core.verdict import Verdict
 from separatrix.data.table import AS_READ, Table
 from separatrix.errors import ContaminatedTestError, ModelFileError
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.report import facts as f
 from separatrix.report.evaluation import Excerpts
 from separatrix.report.journal import Journal, alone_in, key_of

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.reading import NOT_THESE, from_json, prove_again
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.core.thresholds import AlarmBound
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DataError
+from separatrix.storage.certificate_proof import NOT_THESE, prove_again
 from separatrix.storage.claimed_threshold import require_alarm_bound
 from separatrix.storage.fitted_values import Mismatch
 

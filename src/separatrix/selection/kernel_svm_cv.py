@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.certificates.kernel_gap import signs_of
 from separatrix.core.checks import positive
 from separatrix.core.kernel_direct import refuse_direct
 from separatrix.core.kernel_machines import chunks_at, rows_at
@@ -24,6 +23,7 @@ from separatrix.core.linear_model import tally
 from separatrix.estimators._kernel_base import brought_for_kernel
 from separatrix.estimators._validate import worked_on
 from separatrix.estimators.kernel_svm import KernelSVM
+from separatrix.problem.canonical import signs_of
 from separatrix.problem.crammer_singer import KernelDirect
 from separatrix.problem.kernels import kernel_of
 from separatrix.problem.machine import KernelMachine

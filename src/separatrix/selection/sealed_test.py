@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix._write_aside import create_whole
-from separatrix.certificates.canonical import canonical_pieces, data_of, sha256
 from separatrix.errors import ContaminatedTestError, DataError
+from separatrix.problem.canonical import canonical_pieces, data_of, sha256
 from separatrix.problem.signed import as_matrix
 from separatrix.selection.opening import Overlap, TestResult, result_of
 

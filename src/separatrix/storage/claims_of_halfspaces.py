@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.canonical import problem_from
-from separatrix.certificates.errors import FewestErrors, errors_of, whole_weights
+from separatrix.certificates.errors import FewestErrors, errors_of
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import (
     MarginBounds,
@@ -20,6 +19,8 @@ from separatrix.certificates.separation import (
     exact_vectors,
 )
 from separatrix.core.models import fresh
+from separatrix.problem.canonical import problem_from
+from separatrix.problem.equal_rows import whole_weights
 from separatrix.problem.equilibrate import packed_weights
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status

@@ -16,7 +16,6 @@ import numpy as np
 
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.partition import Partition
-from separatrix.certificates.reading import NOT_THESE
 from separatrix.certificates.separation import Separation
 from separatrix.core.models import fresh
 from separatrix.data.raw_rows import RawRows
@@ -24,6 +23,7 @@ from separatrix.data.scaling import deviations
 from separatrix.data.table import AS_READ
 from separatrix.errors import DataError
 from separatrix.storage import claims_of_closed_forms, claims_of_gaps, claims_of_halfspaces
+from separatrix.storage.certificate_proof import NOT_THESE
 from separatrix.storage.claimed_threshold import proved_threshold
 from separatrix.storage.claims_of_gaps import each_problem
 from separatrix.storage.fitted_values import (

@@ -51,7 +51,7 @@ RECORDS = {
     "Separation": "separatrix.certificates.separation",
     "SoftmaxGap": "separatrix.certificates.softmax_gap",
     "Split": "separatrix.certificates.errors",
-    "Violation": "separatrix.certificates.duality_gap",
+    "Violation": "separatrix.problem.optimality",
     "Witness": "separatrix.core.separability",
 }
 _PATHS = "separatrix.selection.path_table"

@@ -23,7 +23,6 @@ from separatrix._sparse import sparse as sp
 from separatrix.checker import Data, Row
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import DeviceRows, host_blocks
-from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 
@@ -37,6 +36,7 @@ Problem = SignedProblem | KeslerProblem
 
 _ENTRIES_AT_A_TIME = 1 << 17
 _MOST_NAMED = 2_000_000  # entries
+_ROWS_AT_A_TIME = 65536
 
 
 def codes_of(problem: Problem) -> np.ndarray:
@@ -64,6 +64,13 @@ def problem_from(X: Any, y: Any, intercept: bool) -> Problem:
     if len(classes) > 2:
         return KeslerProblem(X, codes, len(classes), intercept)
     return SignedProblem(X, np.where(codes == len(classes) - 1, 1.0, -1.0), intercept)
+
+
+def signs_of(codes: np.ndarray, positive: int, negative: int) -> np.ndarray:
+    """Return +1 for the positive class, -1 for the negative one (-1: every other), else 0."""
+    if negative < 0:
+        return np.where(codes == positive, 1.0, -1.0)
+    return np.where(codes == positive, 1.0, np.where(codes == negative, -1.0, 0.0))
 
 
 def canonical_pieces(X: Any) -> Iterable[Any]:
@@ -188,15 +195,6 @@ def counted_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, n
     return (X, y, s) if (s > 0.0).all() else (X[s > 0.0], y[s > 0.0], s[s > 0.0])
 
 
-def divided_exactly(X: Any, exponents: np.ndarray) -> Any:
-    """Return the columns divided by powers of two; None where that rounds a number."""
-    with np.errstate(all="ignore"):
-        divided = divided_columns(X, exponents)
-        back = divided_columns(divided, -exponents)
-        same = (back != X).nnz == 0 if sp.issparse(X) else (back == X).all()
-    return divided if same else None
-
-
 def named_rows(X: Any, y: Any, weights: np.ndarray) -> tuple[str, tuple[str, ...]]:
     """Return the fingerprint and the classes by which a file can speak of these rows.
 
@@ -209,6 +207,19 @@ def named_rows(X: Any, y: Any, weights: np.ndarray) -> tuple[str, tuple[str, ...
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     found = sha256(data_of(X, codes, len(classes), True))
     return found, tuple(str(name) for name in classes)
+
+
+def sha256_of_squares(X: Any, T: np.ndarray, s: np.ndarray) -> str:
+    """Return the SHA-256 of rows, targets and weights: those that least squares speak of."""
+    digest = hashlib.sha256(b"separatrix-least-squares-1\n")
+    digest.update(np.array([*X.shape, T.shape[1]], dtype="<i8").tobytes())
+    for begin in range(0, X.shape[0], _ROWS_AT_A_TIME):
+        piece = canonical_rows(X[begin : begin + _ROWS_AT_A_TIME])
+        for part, form in ((piece.indptr, "<i8"), (piece.indices, "<i8"), (piece.data, "<f8")):
+            digest.update(np.ascontiguousarray(part, dtype=form).data)
+    digest.update(T.astype("<f8").tobytes())
+    digest.update(s.astype("<f8").tobytes())
+    return digest.hexdigest()
 
 
 def fingerprint_of(source: Any, codes: np.ndarray, shape: tuple[int, int], n_classes: int) -> str:

@@ -1,0 +1,22 @@
+"""What least squares fit: the classes as numbers, or the values themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def targets_of(y: Any, task: str) -> np.ndarray:
+    """Return what is to be fitted: signs for two classes, 1-of-K codes for more, or the values.
+
+    >>> targets_of(["a", "c", "b"], "classification").tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    if task == "regression":
+        values = np.asarray(y, dtype=np.float64)
+        return values.reshape(len(values), -1)
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    if len(classes) <= 2:
+        return np.where(codes == len(classes) - 1, 1.0, -1.0)[:, None]
+    return np.eye(len(classes))[codes]

@@ -112,7 +112,10 @@ def test_quoted_cells_hold_separators_and_lines(write):
 
 def test_unseen_and_absent_are_handled_and_said(write):
     trained = sx.read(write("age,job,y\n10,cook,0\n20,clerk,1\n30,cook,1\n"))
-    later = trained.encoding.transform(write("extra,job\n9,pilot\n8,?\n7,clerk\n", "new.csv"))
+    new = write("extra,job\n9,pilot\n8,?\n7,clerk\n", "new.csv")
+    with pytest.raises(sx.DataError, match="the column 'age' of training cannot be found"):
+        trained.encoding.transform(new)
+    later = trained.encoding.transform(new, allow_missing=True)
     assert later.feature_names == ["age", "job=clerk", "job=cook"]
     assert dense(later).tolist() == [[20, 0, 0], [20, 0, 0], [20, 1, 0]]
     assert len(later.y) == 0
@@ -134,7 +137,7 @@ def test_missing_in_training_has_a_place_later(write):
         "age", "age=(missing)", "job=clerk", "job=cook", "job=(missing)",
     ]  # fmt: skip
     assert dense(trained)[1].tolist() == [30, 1, 0, 0, 1]
-    later = trained.encoding.transform(write("job\nNA\n", "new.csv"))
+    later = trained.encoding.transform(write("job\nNA\n", "new.csv"), allow_missing=True)
     assert dense(later).tolist() == [[30, 1, 0, 0, 1]]
 
 

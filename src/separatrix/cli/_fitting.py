@@ -6,6 +6,7 @@ on a cluster.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -39,6 +40,14 @@ class Rule(StrEnum):
     ONE_STANDARD_ERROR = "one_standard_error"
 
 
+class KernelName(StrEnum):
+    """The kernels of the command line."""
+
+    RBF = "rbf"
+    POLY = "poly"
+    LINEAR = "linear"
+
+
 class Scale(StrEnum):
     """How columns are scaled."""
 
@@ -52,6 +61,13 @@ ChosenLoss = Annotated[
 Tolerance = Annotated[float, typer.Option("--tol", "-e", help="The relative gap to prove.")]
 Balanced = Annotated[
     bool, typer.Option("--balanced", help="Weigh the classes alike, however many rows.")
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weight",
+        help="Factors on the cost by class, as good=1,bad=5 (others: 1); or balanced.",
+    ),
 ]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop after so long.")]
 ScaleOption = Annotated[
@@ -96,6 +112,44 @@ def cost_of(written: str, end: str = " instead.") -> float:
         raise typer.BadParameter(said) from None
 
 
+def class_weight_of(written: str | None, balanced: bool, classes: Any) -> Any:
+    """Return None, "balanced", or the factor of each class named, as ``bad=5,good=1``."""
+    if written is None:
+        return "balanced" if balanced else None
+    if balanced:
+        raise typer.BadParameter("--balanced and --class-weight both weigh the classes: give one.")
+    if written == "balanced":
+        return written
+    known = {str(name): name for name in classes.tolist()}
+    pairs = re.findall(r"(.+?)=([^=,]+)(?:,|$)", written)  # names may hold commas
+    if ",".join(f"{name}={factor}" for name, factor in pairs) != written:
+        said = "--class-weight must be balanced, or factors by class, as good=1,bad=5."
+        raise typer.BadParameter(f"{said} Got {written!r}.")
+    weights: dict[Any, float] = {}
+    for name, factor in ((name.strip(), factor) for name, factor in pairs):
+        if name not in known:
+            shown = ", ".join(list(known)[:12])
+            raise typer.BadParameter(f"--class-weight: no class {name!r}; the classes are {shown}.")
+        try:
+            weights[known[name]] = float(factor)
+        except ValueError:
+            raise typer.BadParameter(
+                f"--class-weight: the factor of {name!r} must be a number. Got {factor!r}."
+            ) from None
+    return weights
+
+
+def gamma_of(written: str | None) -> float | str:
+    """Return the gamma of a kernel: a number, scale or auto."""
+    if written is None or written in ("scale", "auto"):
+        return written or "scale"
+    try:
+        return float(written)
+    except ValueError:
+        said = f"--gamma must be a number, scale or auto. Got {written!r}."
+        raise typer.BadParameter(said) from None
+
+
 def machine_facts(machine: Any) -> dict[str, Any]:
     """Return what a fit found, as plain data, wherever its rows are."""
     import numpy as np
@@ -104,7 +158,7 @@ def machine_facts(machine: Any) -> dict[str, Any]:
         "machine": type(machine).__name__,
         "C": machine.C,
         "status": str(machine.status_),
-        "solver": machine.solver_,
+        "solver": getattr(machine, "solver_", "working sets"),
         "iterations": int(machine.n_iter_),
         "passes": float(machine.n_passes_),
         "objective": np.asarray(machine.objective_).tolist(),
@@ -206,12 +260,17 @@ class InMemory(Rows):
             "training_error": float(np.mean(machine.predict(self.prepared.X) != self.prepared.y)),
             "heaviest": self._heaviest(machine),
         }
-        if hasattr(machine, "support_"):
+        if hasattr(machine, "kernel_"):
+            named = ("name", "gamma", "degree", "coef0")
+            facts["kernel"] = {name: getattr(machine.kernel_, name) for name in named}
+        elif hasattr(machine, "support_"):
             facts["margin"] = np.asarray(machine.margin_).tolist()
         return facts
 
     def _heaviest(self, machine: Any) -> list[dict[str, float]]:
         """Return each machine's weights of most effect: weight times the spread of its column."""
+        if hasattr(machine, "kernel_"):
+            return []
         from separatrix.core.explanation import weights_by_name
         from separatrix.data.scaling import deviations
 

@@ -54,9 +54,10 @@ class Source:
         bool,
         typer.Option("--no-header", help="The first line of the table holds values, not names."),
     ] = False
-    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out (repeatable).")] = (
-        None
-    )
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns to leave out, commas between them (repeatable)."),
+    ] = None
     encoding: Annotated[
         str | None,
         typer.Option("--encoding", help="How characters are encoded, for example latin-1."),
@@ -166,7 +167,7 @@ def _parsed(option: str) -> tuple[str, Any]:
         raise DataError(f"expected name=value with one of the names {known}; got {option!r}")
     if name in ("drop", "categorical", "missing", "stop_words"):
         return name, tuple(written.split(","))
-    if name in ("header", "zero_based"):
+    if name in ("header", "zero_based", "allow_missing"):
         return name, written.lower() in ("1", "true", "yes")
     try:
         if name == "ngrams":

@@ -1,4 +1,4 @@
-"""``separatrix fit``: a linear machine, with proof of how close to the best it is."""
+"""``separatrix fit``: a linear or kernel model, with proof of how close to the best it is."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import typer
 
 from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
-from separatrix.cli._fitting import Loss
+from separatrix.cli._fitting import KernelName, Loss
 from separatrix.cli._output import say, tell_warnings, tell_written
 
-# LIBLINEAR's numbers for the machines that are here too (its bias is penalised: -B 1 there).
+# LIBLINEAR's numbers for the models that are here too (its bias is penalised: -B 1 there).
 _LIBLINEAR = {
     0: Loss.LOGISTIC,
     1: Loss.SQUARED_HINGE,
@@ -34,6 +34,19 @@ def fit(
         str, typer.Option("--cost", "--C", "-c", help="C: what a row costs; inf: hard margin.")
     ] = "1",
     loss: Annotated[Loss, typer.Option(help="The loss.")] = Loss.HINGE,
+    kernel: Annotated[
+        KernelName | None,
+        typer.Option(help="A kernel SVM (hinge) in place of a hyperplane over the columns."),
+    ] = None,
+    gamma: Annotated[
+        str | None, typer.Option(help="Of the kernel: a number, scale or auto; scale if absent.")
+    ] = None,
+    degree: Annotated[
+        int | None, typer.Option(min=1, help="Of the poly kernel; 3 if absent.")
+    ] = None,
+    coef0: Annotated[
+        float | None, typer.Option("--coef0", help="Added inside the poly kernel; 0 if absent.")
+    ] = None,
     tol: fitting.Tolerance = 1e-4,
     liblinear: Annotated[
         int | None,
@@ -43,6 +56,7 @@ def fit(
         bool, typer.Option("--penalise-bias", help="LIBLINEAR's objective: b costs as a weight.")
     ] = False,
     balanced: fitting.Balanced = False,
+    class_weight: fitting.ClassWeight = None,
     max_seconds: fitting.MaxSeconds = None,
     certificate: Annotated[
         Path | None, typer.Option(help="Write the proof here (two classes).")
@@ -63,42 +77,50 @@ def fit(
     """Fit a support vector machine or a logistic regression, and prove how good it is."""
     loss = loss if liblinear is None else _by_number(liblinear)
     in_blocks = memory is not None or cluster is not None or checkpoint is not None
-    _refuse_together(in_blocks, certificate, out, scale is not None or lift is not None, device)
+    is_prepared = scale is not None or lift is not None
+    _refuse_together(in_blocks, certificate, out, is_prepared, device)
+    curve = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    _refuse_with_kernel(kernel, curve, loss, penalise_bias or liblinear is not None, lift)
+    if kernel is not None and (in_blocks or (out is not None and out.suffix != ".sx")):
+        raise typer.BadParameter("--kernel is for data in memory and a model file, -o model.sx.")
     rows: fitting.Rows
     if in_blocks:
         rows = fitting.InPartitions(fitting.opened(source, memory, checkpoint), cluster)
     else:
         rows = fitting.InMemory(source, scale, lift, quiet)
     if certificate is not None and len(rows.classes) > 2:
-        raise typer.BadParameter("--certificate needs two classes: there is one for each machine.")
+        raise typer.BadParameter("--certificate needs two classes: there is one for each model.")
     settings = {
         "C": fitting.cost_of(cost),
         "tol": tol,
-        "intercept_penalty": float(penalise_bias),
-        "class_weight": "balanced" if balanced else None,
+        "class_weight": fitting.class_weight_of(class_weight, balanced, rows.classes),
         "max_seconds": max_seconds,
         "device": device,
     }
-    machine = _machine(loss, settings, is_plain=not (in_blocks or rows.steps or device != "cpu"))
-    machine.verbose = sys.stderr.isatty() and not quiet
+    if kernel is not None:
+        model = _kernel_model(kernel, curve, settings)
+    else:
+        settings["intercept_penalty"] = float(penalise_bias)
+        model = _machine(loss, settings, is_plain=not (in_blocks or rows.steps or device != "cpu"))
+        model.verbose = sys.stderr.isatty() and not quiet
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        machine = rows.fit(machine)
+        model = rows.fit(model)
     tell_warnings(caught)
-    rows.write(machine, certificate, out)
+    rows.write(model, certificate, out)
     if as_json and not (in_blocks and quiet):
-        say(json.dumps(rows.facts(machine), indent=1))
+        say(json.dumps(rows.facts(model), indent=1))
     elif not quiet:
-        rows.tell(machine, certificate)
+        rows.tell(model, certificate)
         tell_written(out)
-    if machine.status_ in ("budget", "unproved"):
+    if model.status_ in ("budget", "unproved"):
         raise typer.Exit(4)
 
 
 def _by_number(number: int) -> Loss:
     if number not in _LIBLINEAR:
         known = ", ".join(map(str, _LIBLINEAR))
-        raise typer.BadParameter(f"-s {number} is not among the machines here: {known}.")
+        raise typer.BadParameter(f"-s {number} is not among the models here: {known}.")
     return _LIBLINEAR[number]
 
 
@@ -120,8 +142,34 @@ def _refuse_together(
         )
 
 
+def _refuse_with_kernel(
+    kernel: KernelName | None, curve: dict[str, Any], loss: Loss, others: bool, lift: str | None
+) -> None:
+    """Refuse options of kernels without one, and those that a kernel SVM does not have."""
+    given = [f"--{name}" for name, value in curve.items() if value is not None]
+    if kernel is None:
+        if given:
+            raise typer.BadParameter(f"only kernels have {', '.join(given)}: add --kernel rbf.")
+        return
+    takes = {KernelName.RBF: ["--gamma"], KernelName.LINEAR: []}.get(kernel, given)
+    if left := [name for name in given if name not in takes]:
+        raise typer.BadParameter(f"the {kernel.value} kernel has no {', '.join(left)}.")
+    if loss is not Loss.HINGE or others:
+        raise typer.BadParameter("--kernel fits the hinge: leave --loss, -s, --penalise-bias out.")
+    if lift is not None:
+        raise typer.BadParameter("--lift and --kernel both bend the boundary: give one.")
+
+
+def _kernel_model(kernel: KernelName, curve: dict[str, Any], settings: dict[str, Any]) -> Any:
+    import separatrix as sx
+
+    given = {name: value for name, value in curve.items() if value is not None}
+    gamma = fitting.gamma_of(given.pop("gamma", None))
+    return sx.KernelSVM(kernel=kernel.value, gamma=gamma, **given, **settings)
+
+
 def _machine(loss: Loss, settings: dict[str, Any], is_plain: bool) -> Any:
-    """Return the machine to fit: the plain one, or the estimator where more than rows is needed."""
+    """Return the model to fit: the plain one, or the estimator where more than rows is needed."""
     import separatrix as sx
     from separatrix.core import machine as plain
 

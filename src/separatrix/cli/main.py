@@ -239,6 +239,10 @@ def main() -> None:
     """Run the command line; the exit code says how it ended."""
     debug = "--debug" in sys.argv
     sys.argv = [word for word in sys.argv if word != "--debug"]  # wherever it stands
+    if sys.argv[1:2] == ["train"]:  # LIBLINEAR's word
+        sys.argv[1] = "fit"
+        if "-q" not in sys.argv:
+            say("separatrix: train is called fit here; taken as `separatrix fit`.", err=True)
     try:
         called = application(_command_in(sys.argv[1:]))
         called(prog_name="separatrix")  # also where Python was called: completion goes by the name

@@ -33,12 +33,21 @@ def predict(
         Path | None, typer.Option("--out", "-o", help="Write a CSV here instead of printing it.")
     ] = None,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="A column for the probability of each class.")
+        bool,
+        typer.Option(
+            "--proba", "--probabilities", help="A column for the probability of each class."
+        ),
     ] = False,
     explain: Annotated[
         int,
         typer.Option("--explain", help="So many contributions to the score of each row, by name."),
     ] = 0,
+    allow_missing: Annotated[
+        bool,
+        typer.Option(
+            "--allow-missing", help="Take columns of training that are absent as missing."
+        ),
+    ] = False,
     as_json: reading.AsJson = False,
 ) -> None:
     """Print the class of every row, with its score; raw data become features as in training."""
@@ -58,6 +67,8 @@ def predict(
         raise typer.BadParameter(f"{model} does not hold a classifier.")
     if explain < 0:
         raise typer.BadParameter("--explain takes how many contributions to tell: 1 or more.")
+    if probabilities:
+        _require_probabilities(whole.model)
     blocks = row_blocks(
         source.place,
         whole.encoding,
@@ -65,6 +76,7 @@ def predict(
         characters=source.encoding,
         header=source.header,
         labels=source.labels,
+        allow_missing=allow_missing,
     )
     run = _Run(whole, probabilities, explain)
     pieces = run.as_json(str(model), blocks) if as_json else run.as_csv(blocks)
@@ -74,6 +86,15 @@ def predict(
         print_pieces(pieces)
     if not as_json:
         run.tell_errors()
+
+
+def _require_probabilities(model: Any) -> None:
+    last = getattr(model, "steps", [("", model)])[-1][1]
+    if not hasattr(last, "predict_proba"):
+        raise typer.BadParameter(
+            "this model has scores only, no probabilities: fit it with --loss logistic, or in "
+            "Python with LinearSVM(probability=True)."
+        )
 
 
 class _Run:
@@ -148,11 +169,7 @@ def predicted(model: Any, X: Any, names: Any, probabilities: bool, explain: int)
     else:
         columns |= {f"score of {name}": scores[:, k] for k, name in enumerate(classes)}
     if probabilities:
-        if not hasattr(model, "predict_proba"):
-            raise typer.BadParameter(
-                "this model has scores only, no probabilities: fit it with --loss logistic, or in "
-                "Python with LinearSVM(probability=True)."
-            )
+        _require_probabilities(model)
         shares = model.predict_proba(X)
         columns |= {f"probability of {name}": shares[:, k] for k, name in enumerate(classes)}
     if explain:

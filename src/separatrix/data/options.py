@@ -20,9 +20,11 @@ class ReadOptions:
     max_bytes: the most bytes to accept, decompressed.
 
     Tables: header (whether the first line holds names), separator, decimal (the sign before a
-    fraction, "," or "."; seen from the cells by default), drop (columns to leave out), categorical
-    (columns to one-hot encode though they are numbers), missing (further words that mean a missing
-    value), max_categories (values of a column beyond it are pooled), text (the column of texts).
+    fraction, "," or "."; seen from the cells by default), drop (columns to leave out; "a,b" names
+    two), categorical (columns to one-hot encode though they are numbers), missing (further words
+    that mean a missing value), max_categories (values of a column beyond it are pooled), text (the
+    column of texts), allow_missing (later data may lack columns of training, which are then taken
+    as missing).
 
     Arrays and embeddings: labels (the file of labels, where they are not beside the rows).
 
@@ -45,6 +47,7 @@ class ReadOptions:
     missing: Sequence[str] = ()
     max_categories: int = 100
     text: str | None = None
+    allow_missing: bool = False
     n_features: int | None = None
     zero_based: bool | None = None
     ngrams: tuple[int, int] = (1, 1)

@@ -57,19 +57,25 @@ def row_blocks(
     characters: str | None = None,
     header: bool | None = None,
     labels: str | os.PathLike[str] | None = None,
+    allow_missing: bool = False,
     size: int = BLOCK,
 ) -> Iterator[Block]:
     """Yield the rows of a file, or of standard input ("-"), a block at a time."""
     if isinstance(encoding, FeatureEncoding):
         given: dict[str, Any] = {"kind": kind, "characters": characters, "header": header}
+        given["allow_missing"] = allow_missing
         for block in row_blocks(source, encoding.inner, labels=labels, size=size, **given):
             yield replace(block, X=encoding.columns.apply(block.X))
         return
     options = ReadOptions(
-        target=encoding.target, kind=kind, encoding=characters, header=header, labels=labels
-    )
+        target=encoding.target, kind=kind, encoding=characters, header=header, labels=labels,
+        allow_missing=allow_missing,
+    )  # fmt: skip
     if not isinstance(source, str | os.PathLike) or os.path.isdir(source):
-        table = read_as(source, encoding, kind=kind, encoding=characters, header=header)
+        table = read_as(
+            source, encoding, kind=kind, encoding=characters, header=header,
+            allow_missing=allow_missing,
+        )  # fmt: skip
         yield _of_fields(vars(table))
         return
     _require_arrays(labels, kind)

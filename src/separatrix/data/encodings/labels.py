@@ -86,6 +86,21 @@ def known_column(name: str | int, columns: Sequence[Column], file: str) -> Colum
     raise DataError(f"there is no column {str(name)!r}; {hint}", file=file)
 
 
+def known_columns(given: str | Sequence[str], columns: Sequence[Column], file: str) -> list[str]:
+    """Return the names of several columns; ``a,b`` names two, unless one column is named so."""
+    names = {column.name for column in columns}
+    found: list[str] = []
+    for each in [given] if isinstance(given, str) else given:
+        words = [str(each)] if each in names else str(each).split(",")
+        while words:
+            sizes = range(len(words), 0, -1)
+            size = next((n for n in sizes if ",".join(words[:n]) in names), 1)
+            name, words = ",".join(words[:size]).strip(), words[size:]
+            if name or not found:  # a comma at the end names nothing
+                found.append(known_column(name, columns, file).name)
+    return found
+
+
 def _few(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:10])
     return shown + (f" and {len(names) - 10} more" if len(names) > 10 else "")

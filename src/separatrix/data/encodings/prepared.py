@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from separatrix.data.encodings.labels import (
     choose_target,
     classes_of,
     known_column,
+    known_columns,
     target_labels,
 )
 from separatrix.data.encodings.prose import is_prose
@@ -36,13 +38,13 @@ def encode_columns(
         raise DataError("the table has no rows", file=file, line=1, column=1)
     if encoding is None:
         return _fit(columns, file, options)
-    return _apply(columns, file, encoding)
+    return _apply(columns, file, encoding, options.allow_missing)
 
 
 def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
     options = replace(
         options,
-        drop=[known_column(name, columns, file).name for name in options.drop],
+        drop=known_columns(options.drop, columns, file),
         categorical=[known_column(name, columns, file).name for name in options.categorical],
     )
     notes: list[str] = []
@@ -101,7 +103,9 @@ def _texts_of(column: Column) -> list[str]:
     return [values[code] for code in texts.codes.tolist()]
 
 
-def _apply(columns: Sequence[Column], file: str, encoding: Any) -> Fields:
+def _apply(
+    columns: Sequence[Column], file: str, encoding: Any, allow_missing: bool = False
+) -> Fields:
     if isinstance(encoding, TableEncoding):
         expected = [code.name for code in encoding.codes]
     elif isinstance(encoding, TextEncoding) and encoding.column is not None:
@@ -117,6 +121,9 @@ def _apply(columns: Sequence[Column], file: str, encoding: Any) -> Fields:
             line=1,
             column=1,
         )
+    absent = [name for name in expected if name not in by_name]
+    if absent and not allow_missing:
+        raise _missing_columns(absent, list(by_name), file)
     notes: list[str] = []
     target = by_name.get(encoding.target)
     y = np.empty(0, dtype=np.int64)
@@ -133,3 +140,20 @@ def _apply(columns: Sequence[Column], file: str, encoding: Any) -> Fields:
     return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes_of(y),
             "target": None if target is None else encoding.target, "encoding": encoding,
             "notes": notes}  # fmt: skip
+
+
+def _missing_columns(absent: list[str], names: list[str], file: str) -> DataError:
+    """Return the error that names the columns of training that are not there."""
+    shown = ", ".join(repr(name) for name in absent[:5])
+    more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+    column = "column" if len(absent) == 1 else "columns"
+    folded = {name.casefold(): name for name in names}
+    close = get_close_matches(absent[0].casefold(), list(folded), n=1)
+    hint = f" ({folded[close[0]]!r} is there)" if close else ""
+    return DataError(
+        f"the {column} {shown}{more} of training cannot be found here{hint}. Add what is absent, "
+        "or have it taken as missing: --allow-missing (allow_missing=True)",
+        file=file,
+        line=1,
+        column=1,
+    )

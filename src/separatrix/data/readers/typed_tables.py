@@ -15,6 +15,7 @@ from separatrix.data.encodings.labels import (
     check_classes,
     choose_target,
     known_column,
+    known_columns,
     target_labels,
 )
 from separatrix.data.encodings.prepared import encode_columns
@@ -33,6 +34,8 @@ from separatrix.errors import DataError
 def read_typed(table: Any, source: Source, options: ReadOptions, encoding: Any) -> dict[str, Any]:
     """Read an Arrow table: a column of lists is an embedding, others are features."""
     columns = columns_of_arrow(table, source.name)
+    if encoding is None:
+        options = replace(options, drop=known_columns(options.drop, columns, source.name))
     vectors = [each for each in columns if is_vector(each) and each.name not in options.drop]
     if isinstance(encoding, IndexEncoding):
         vectors = [each for each in vectors if each.name == encoding.prefix] or vectors

@@ -48,6 +48,17 @@ class KernelName(StrEnum):
     LINEAR = "linear"
 
 
+class FixedFeatures(StrEnum):
+    """What the columns, or the texts, become before a model is fitted."""
+
+    RAW = "raw"
+    STANDARD = "standard"
+    RANKS = "ranks"
+    WORDS = "words"
+    RATIOS = "ratios"
+    CHARACTERS = "characters"
+
+
 class Scale(StrEnum):
     """How columns are scaled."""
 
@@ -73,6 +84,10 @@ MaxSeconds = Annotated[float | None, typer.Option(help="Stop after so long.")]
 ScaleOption = Annotated[
     Scale | None,
     typer.Option("--scale", help="Scale the columns first; the model file does so too."),
+]
+FeaturesOption = Annotated[
+    FixedFeatures,
+    typer.Option("--features", help="Columns or words as they are, or what they become."),
 ]
 Lift = Annotated[
     str | None,
@@ -223,8 +238,15 @@ _LIFTS = {
 class InMemory(Rows):
     """A table as it was read, and as scaling and lifting make it."""
 
-    def __init__(self, source: Source, scale: Scale | None, lift: str | None, quiet: bool) -> None:
-        self.data, self.table = source.data, source.read_to_train(quiet)
+    def __init__(
+        self,
+        source: Source,
+        features: FixedFeatures,
+        scale: Scale | None,
+        lift: str | None,
+        quiet: bool,
+    ) -> None:
+        self.data, self.table = source.data, in_features(source.read_to_train(quiet), features)
         self.steps = [*_scaling(scale, self.table.X), *_lifting(lift)]
         self.prepared = _prepared(self.table, self.steps)
         self.classes, self.n_rows = self.table.classes, self.table.X.shape[0]
@@ -292,6 +314,20 @@ class InMemory(Rows):
             heaviest = ", ".join(f"{name} {weight:+.4g}" for name, weight in weights)
             lines.append(f"Heaviest weights towards {facts['classes'][1]}: {heaviest}.")
         return lines
+
+
+def in_features(table: Table, features: FixedFeatures) -> Table:
+    """Return the table in features that all its rows teach; the encoding makes them again."""
+    if features is FixedFeatures.RAW:
+        return table
+    import numpy as np
+
+    from separatrix.data.raw_rows import RawRows
+
+    _, codes = np.unique(table.y, return_inverse=True)
+    learned = RawRows(table).learn(features.value, np.arange(len(codes)), codes)
+    names, encoding = learned.feature_names, learned.encoding
+    return replace(table, X=learned.X, encoding=encoding, feature_names=names)
 
 
 def _scaling(scale: Scale | None, X: Any) -> list[tuple[str, Any]]:

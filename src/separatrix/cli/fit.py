@@ -28,6 +28,7 @@ _LIBLINEAR = {
 @reading.with_source(*reading.READ)
 def fit(
     source: reading.Source,
+    features: fitting.FeaturesOption = fitting.FixedFeatures.RAW,
     scale: fitting.ScaleOption = None,
     lift: fitting.Lift = None,
     cost: Annotated[
@@ -77,7 +78,10 @@ def fit(
     """Fit a support vector machine or a logistic regression, and prove how good it is."""
     loss = loss if liblinear is None else _by_number(liblinear)
     in_blocks = memory is not None or cluster is not None or checkpoint is not None
-    is_prepared = scale is not None or lift is not None
+    is_learned = features is not fitting.FixedFeatures.RAW
+    if is_learned and scale is not None:
+        raise typer.BadParameter("--features and --scale both change the columns: give one.")
+    is_prepared = scale is not None or lift is not None or is_learned
     _refuse_together(in_blocks, certificate, out, is_prepared, device)
     curve = {"gamma": gamma, "degree": degree, "coef0": coef0}
     _refuse_with_kernel(kernel, curve, loss, penalise_bias or liblinear is not None, lift)
@@ -87,7 +91,7 @@ def fit(
     if in_blocks:
         rows = fitting.InPartitions(fitting.opened(source, memory, checkpoint), cluster)
     else:
-        rows = fitting.InMemory(source, scale, lift, quiet)
+        rows = fitting.InMemory(source, features, scale, lift, quiet)
     if certificate is not None and len(rows.classes) > 2:
         raise typer.BadParameter("--certificate needs two classes: there is one for each model.")
     settings = {
@@ -130,15 +134,20 @@ def _refuse_together(
     """Refuse options that do not go together, saying what does."""
     reading.check_ending(out, ".sx", *reading.PICTURES)
     if in_blocks and is_prepared:
-        raise typer.BadParameter("--scale and --lift are for data in memory, not for partitions.")
+        raise typer.BadParameter(
+            "--features, --scale and --lift are for data in memory, not for partitions."
+        )
     if in_blocks and device != "cpu":
         raise typer.BadParameter("--device is for data in memory, not for partitions.")
     if out is not None and out.suffix != ".sx" and is_prepared:
-        raise typer.BadParameter("a picture shows the columns as read: leave --scale, --lift out.")
+        raise typer.BadParameter(
+            "a picture shows the columns as read: leave --features, --scale, --lift out."
+        )
     if certificate is not None and is_prepared:
         raise typer.BadParameter(
-            "--certificate speaks of the columns as they are read. With --scale or --lift the "
-            "proof is kept in the model: -o model.sx, then separatrix verify model.sx DATA."
+            "--certificate speaks of the columns as they are read. With --features, --scale or "
+            "--lift the proof is kept in the model: -o model.sx, then separatrix verify model.sx "
+            "DATA."
         )
 
 

@@ -12,7 +12,7 @@ import typer
 
 from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
-from separatrix.cli._fitting import Loss, Rule
+from separatrix.cli._fitting import FixedFeatures, Loss, Rule
 from separatrix.cli._output import progress_bar, say, tell_warnings
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ def path(
         ),
     ] = None,
     folds: Annotated[int, typer.Option("--folds", "-v", help="How many folds.")] = 5,
+    features: Annotated[
+        FixedFeatures,
+        typer.Option(help="Columns or words as they are, or what each fold makes of them."),
+    ] = FixedFeatures.RAW,
     loss: fitting.ChosenLoss = None,
     rule: Annotated[
         Rule, typer.Option(help="The best C, or the smallest within one standard error of it.")
@@ -54,6 +58,9 @@ def path(
     reading.check_ending(out, *reading.PICTURES, ".csv")
     if scoring is not None:
         _check_scoring(scoring)
+    in_folds = features is not FixedFeatures.RAW
+    if in_folds:
+        _refuse_with_features(scoring, rule, max_seconds, device, Cs)
     table, grouped = _read(source, groups)
     loss = loss or _fitting_loss(table)
     settings = {
@@ -67,10 +74,15 @@ def path(
         "device": device,
         "max_seconds": max_seconds,
     }
-    machine = _chooser(loss, _values(Cs), settings, is_plain=scoring is None and device == "cpu")
     with warnings.catch_warnings(record=True) as caught, progress_bar("path") as tick:
         warnings.simplefilter("always")
-        machine.fit(table.X, table.y, groups=grouped, progress=tick)
+        if in_folds:
+            machine = _fitted_in_folds(table, grouped, features, loss, _values(Cs), settings, tick)
+            table = fitting.in_features(table, features)
+        else:
+            is_plain = scoring is None and device == "cpu"
+            machine = _chooser(loss, _values(Cs), settings, is_plain)
+            machine.fit(table.X, table.y, groups=grouped, progress=tick)
     tell_warnings(caught)
     if out is not None:
         _write(machine, out)
@@ -78,7 +90,8 @@ def path(
         say(json.dumps(_facts(machine, table), indent=1))
     else:
         _tell(machine, out)
-    if machine.status_ in ("budget", "unproved") or (machine.path_["gap"] > tol).any():
+    short = not in_folds and (machine.path_["gap"] > tol).any()
+    if machine.status_ in ("budget", "unproved") or short:
         raise typer.Exit(4)
 
 
@@ -131,6 +144,59 @@ def _chooser(loss: Loss, Cs: Any, settings: dict[str, Any], is_plain: bool) -> A
     if loss is Loss.LOGISTIC:
         return kinds.LogisticRegressionCV(Cs, **settings)
     return kinds.LinearSVMCV(Cs, loss=loss.value, **settings)
+
+
+def _refuse_with_features(
+    scoring: str | None, rule: Rule, max_seconds: float | None, device: str, Cs: str | None
+) -> None:
+    """Refuse what a path in features of each fold does not have."""
+    given = {
+        "--scoring": scoring is not None,
+        "--rule": rule is not Rule.BEST,
+        "--max-seconds": max_seconds is not None,
+        "--device": device != "cpu",
+        "--Cs with a number of values": isinstance(_values(Cs), int),
+    }
+    if names := [name for name, is_given in given.items() if is_given]:
+        raise typer.BadParameter(f"{', '.join(names)} cannot be given with --features.")
+
+
+def _fitted_in_folds(
+    table: Table,
+    grouped: Any,
+    features: FixedFeatures,
+    loss: Loss,
+    Cs: Any,
+    settings: dict[str, Any],
+    tick: Any,
+) -> Any:
+    """Walk the path in features that the training rows of each fold teach; fit on all rows."""
+    import numpy as np
+
+    from separatrix.data.raw_rows import RawRows
+    from separatrix.selection.candidates import Candidate, Search
+    from separatrix.selection.chosen_machine import fitted_on
+    from separatrix.selection.folds import Folding
+    from separatrix.solvers.running.threads import cores
+
+    classes, codes = np.unique(table.y, return_inverse=True)
+    rows, raw = np.arange(len(codes)), RawRows(table)
+    seed, weight = settings["random_state"], settings["class_weight"]
+    search = Search(
+        raw, rows, codes, np.arange(len(classes)), folds=Folding(settings["cv"], grouped),
+        seed=seed, workers=settings["n_jobs"] or cores(), class_weight=weight,
+        progress=lambda what, done, total: tick(done, total, what),
+    )  # fmt: skip
+    found = search.compare(Candidate(features.value, loss.value), rows, Cs)
+    X = raw.learn(features.value, rows, codes).X
+    common = {"tol": settings["tol"], "class_weight": weight, "random_state": seed}
+    model = fitted_on(found, X, table.y, codes, device="cpu", **common)
+    model.path_ = found.path
+    model.path_.reason = (
+        f"{found.candidate}: C = {found.C:.4g} has the least error on held-out rows, "
+        f"{100.0 * found.error:.2f} %. Each fold learned its own features."
+    )
+    return model
 
 
 def _write(machine: Any, out: Path) -> None:

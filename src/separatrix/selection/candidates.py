@@ -28,7 +28,7 @@ from separatrix.data.raw_rows import Learned, RawRows
 from separatrix.data.table import AS_READ
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, signed_problems
-from separatrix.selection.folds import Fold, folds_of
+from separatrix.selection.folds import Fold, Folding, folds_of
 from separatrix.selection.path import FoundPath, Store, cross_validate
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import least_within_one_error
@@ -179,7 +179,7 @@ class Search:
         codes: np.ndarray,
         classes: np.ndarray,
         *,
-        folds: int = 5,
+        folds: int | Folding = 5,
         seed: int = 0,
         workers: int = 1,
         class_weight: Any = None,
@@ -191,7 +191,8 @@ class Search:
         progress: Callable[[str, float, float], None] | None = None,
     ) -> None:
         self.raw, self.rows, self.codes, self.classes = raw, rows, codes, classes
-        self.folds, self.seed, self.workers = folds, seed, workers
+        self.folding = folds if isinstance(folds, Folding) else Folding(folds)
+        self.seed, self.workers = seed, workers
         self.class_weight, self.progress = class_weight, progress
         self.Cs, self.rule, self.deadline = Cs, rule, deadline
         self.measure = measure
@@ -227,9 +228,9 @@ class Search:
         """Walk the path of one candidate."""
         begun = time.perf_counter()
         codes = self.codes[rows]
-        folds = tuple(
-            folds_of(self.folds, np.zeros((len(rows), 1)), codes, self.classes, seed=self.seed)
-        )
+        cv, groups = self.folding.cv(rows, codes), self.folding.groups_of(rows)
+        some = np.zeros((len(rows), 1))
+        folds = tuple(folds_of(cv, some, codes, self.classes, groups=groups, seed=self.seed))
         learned = _FoldRows(self, candidate, rows, folds)
         setting = FoldSetting(**learned.common, of_fold=learned.setting)
         grid, beyond = self._grid(candidate.features, learned.square)

@@ -15,13 +15,14 @@ import numbers
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from separatrix.errors import DataError
 
-__all__ = ["Fold", "folds_of"]
+__all__ = ["Fold", "Folding", "folds_of"]
 
 _FOLDS = 5  # as scikit-learn's, where no number is given
 _NAMED = 5  # classes that a warning lists
@@ -33,6 +34,54 @@ class Fold:
 
     train: np.ndarray
     validation: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Folding:
+    """How many folds, and what they keep apart: groups, or earlier rows from later ones.
+
+    `groups` and `times` have a value for every row of the data; a fold is made of some of them.
+    """
+
+    k: int
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
+
+    def cv(self, rows: np.ndarray, codes: np.ndarray) -> Any:
+        """Return what `folds_of` takes as `cv` for these rows; `codes` are their classes."""
+        return self.k if self.times is None else forward(self.k, self.times[rows], codes)
+
+    def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the groups of these rows."""
+        return None if self.groups is None else self.groups[rows]
+
+
+def forward(k: int, times: np.ndarray, codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return folds that train on earlier rows and judge by later ones.
+
+    The rows are cut into k + 1 stretches of time. Each but the first is judged by models of all
+    rows before it. The first reaches until a row of every class has been seen, at the least; rows
+    of one moment stay together.
+
+    >>> [(train.tolist(), held.tolist()) for train, held in
+    ...  forward(2, np.arange(6), np.array([0, 1, 0, 1, 0, 1]))]
+    [([0, 1], [2, 3]), ([0, 1, 2, 3], [4, 5])]
+    """
+    order = np.argsort(times, kind="stable")
+    moments, n = times[order], len(order)
+    seen = max(int(np.flatnonzero(codes[order] == c)[0]) for c in np.unique(codes)) + 1
+    first = max(round(n / (k + 1)), seen)
+    places = np.round(np.linspace(first, n, k + 1)).astype(int)
+    # A cut inside a moment moves behind it.
+    cuts = [
+        n if at >= n else int(np.searchsorted(moments, moments[at - 1], "right")) for at in places
+    ]
+    if any(after <= before for before, after in pairwise(cuts)):
+        raise DataError(
+            f"{k} folds forward in time need more rows after the first {cuts[0]} of {n}, which "
+            "hold the first row of every class. Use fewer folds."
+        )
+    return [(np.sort(order[:a]), np.sort(order[a:b])) for a, b in pairwise(cuts)]
 
 
 def folds_of(

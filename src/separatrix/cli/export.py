@@ -26,7 +26,7 @@ def export(
     features: Annotated[
         bool,
         typer.Option(
-            "--features", help="For features made here, where raw data are made into them."
+            "--features", help="For features made here; without what makes them of raw data."
         ),
     ] = False,
     number_classes: Annotated[
@@ -40,7 +40,9 @@ def export(
     ] = None,
     as_json: reading.AsJson = False,
 ) -> None:
-    """Write a model for ONNX, LIBLINEAR, LIBSVM or a spreadsheet, or read one of theirs."""
+    """Write a model for ONNX (with what makes features of raw columns), LIBLINEAR, LIBSVM or a
+    spreadsheet, or read one of theirs.
+    """
     from separatrix.storage.exchange import FORMATS, read, write
 
     file_format = to or _ENDINGS.get(Path(out).suffix.lower())

@@ -18,11 +18,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from separatrix.data.encodings.column_features import FeatureEncoding
+from separatrix.data.encodings.index_encoding import IndexEncoding
+from separatrix.data.encodings.words import TextEncoding
 from separatrix.storage.coefficients_csv import write_coefficients
 from separatrix.storage.liblinear_model import read_liblinear, write_liblinear
 from separatrix.storage.libsvm_model import read_libsvm_model, write_libsvm_model
 from separatrix.storage.model_file import ModelFile, format_of, save_whole
 from separatrix.storage.model_file import read_any as read
+from separatrix.storage.onnx_encoding import has_onnx_form
 from separatrix.storage.onnx_model import to_onnx, write_onnx
 from separatrix.storage.sklearn_model import to_sklearn
 
@@ -54,8 +58,9 @@ def write(
 ) -> None:
     """Write a model in another format.
 
-    Other programs take the features of training as numbers. Where texts or tables become features
-    first, that part stays behind, and `features` says that this is meant.
+    ONNX takes raw columns: how they become features is written with the model. LIBLINEAR and LIBSVM
+    take numbers; standardised columns are folded into the weights there. Where anything else makes
+    features first, as of texts, that part stays behind, and `features` says that this is meant.
     """
     if to not in FORMATS:
         raise ValueError(f"The format must be one of {', '.join(FORMATS)}. Got {to!r} instead.")
@@ -66,20 +71,41 @@ def write(
     if to == "csv":
         write_coefficients(whole.model, path, names)
         return
-    encoded = type(whole.encoding).__name__ in ("TextEncoding", "TableEncoding")
-    if encoded and not features and not _plain_numbers(whole.encoding):
-        made_of = "texts" if type(whole.encoding).__name__ == "TextEncoding" else "columns"
-        raise ValueError(
-            f"This model makes its features from {made_of}, which the other program would do "
-            f"otherwise. Export it for features that are made here (features=True, --features; "
-            f"`separatrix convert` writes them), or predict with `separatrix predict`."
-        )
+    encoding = None if features else whole.encoding
     if to == "onnx":
-        write_onnx(whole.model, path, names)
-    elif to == "liblinear":
-        write_liblinear(whole.model, path, number_classes=number_classes)
-    else:
-        write_libsvm_model(whole.model, path, number_classes=number_classes)
+        if encoding is not None and not has_onnx_form(encoding):
+            raise _stays_behind(encoding)
+        write_onnx(whole.model, path, names, encoding)
+        return
+    model = whole.model if encoding is None else _of_numbers(whole.model, encoding)
+    written = write_liblinear if to == "liblinear" else write_libsvm_model
+    written(model, path, number_classes=number_classes)
+
+
+def _stays_behind(encoding: Any) -> ValueError:
+    made_of = "texts" if isinstance(encoding, TextEncoding) else "columns"
+    return ValueError(
+        f"This model makes its features from {made_of}, which the other program would do "
+        f"otherwise. Export it for features that are made here (features=True, --features; "
+        f"`separatrix convert` writes them), or predict with `separatrix predict`."
+    )
+
+
+def _of_numbers(model: Any, encoding: Any) -> Any:
+    """Return the model for numbers as they are read; scaling stands before it."""
+    inner = encoding.inner if isinstance(encoding, FeatureEncoding) else encoding
+    if not (isinstance(inner, IndexEncoding) or _plain_numbers(inner)):
+        raise _stays_behind(encoding)
+    if inner is encoding:
+        return model
+    if encoding.columns.ranks or hasattr(model, "steps"):
+        raise _stays_behind(encoding)
+    from separatrix.core.pipeline import Pipeline, StandardScaler
+
+    scaler = StandardScaler()
+    scaler.mean_, scaler.scale_ = encoding.columns.shift, encoding.columns.scale
+    scaler.n_features_in_ = len(scaler.scale_)
+    return Pipeline([("scale", scaler), ("model", model)])
 
 
 def _plain_numbers(encoding: Any) -> bool:

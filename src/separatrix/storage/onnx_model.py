@@ -1,8 +1,9 @@
 """Models as ONNX: float64 in, the class, its scores and (where there are any) probabilities out.
 
-The graph takes the features of training as a table of numbers. Texts and tables become features
-outside it: ONNX's own words for that (lower-casing, splitting at words) follow other rules than
-training did, so such models are exported for their features only, and only where that is requested.
+The graph takes the features of training as a table of numbers, or raw columns where it is given
+their encoding (`onnx_encoding`). Texts become features outside it: ONNX's own words for that
+(lower-casing, splitting at words) follow other rules than training did, so such models are exported
+for their features only, and only where that is requested.
 """
 
 from __future__ import annotations
@@ -24,20 +25,31 @@ _NAMES_KEPT = 100_000
 
 
 def write_onnx(
-    model: Any, path: str | os.PathLike[str], feature_names: Sequence[str] | None = None
+    model: Any,
+    path: str | os.PathLike[str],
+    feature_names: Sequence[str] | None = None,
+    encoding: Any = None,
 ) -> None:
     """Write the model as an ONNX file."""
-    write_whole(path, to_onnx(model, feature_names).SerializeToString())
+    write_whole(path, to_onnx(model, feature_names, encoding).SerializeToString())
 
 
-def to_onnx(model: Any, feature_names: Sequence[str] | None = None) -> Any:
-    """Return the model as ONNX: input ``X``, outputs ``label``, ``scores``, ``probabilities``."""
+def to_onnx(model: Any, feature_names: Sequence[str] | None = None, encoding: Any = None) -> Any:
+    """Return the model as ONNX: input ``X``, outputs ``label``, ``scores``, ``probabilities``.
+
+    With the `encoding` of a table the graph takes its columns as they are before they are encoded.
+    """
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model)
-    graph = Graph(int(model.n_features_in_))
+    graph, about = Graph(), dict[str, str]()
     steps = [step for _, step in getattr(model, "steps", [("", model)])]
-    X = graph.input
+    if encoding is None:
+        X = graph.table(int(model.n_features_in_))
+    else:
+        from separatrix.storage.onnx_encoding import features_of
+
+        X, about = features_of(graph, encoding)
     for step in steps[:-1]:
         X = lifted(graph, X, step)
     last = steps[-1]
@@ -47,7 +59,7 @@ def to_onnx(model: Any, feature_names: Sequence[str] | None = None) -> Any:
     shares = _probabilities(graph, scores, last)
     if shares is not None:
         graph.output("probabilities", shares, "double")
-    about = {"made_by": "separatrix", "model": type(last).__name__}
+    about |= {"made_by": "separatrix", "model": type(last).__name__}
     if feature_names is not None and len(feature_names) <= _NAMES_KEPT:
         about["feature_names"] = json.dumps([str(name) for name in feature_names])
     return graph.model(about)
@@ -301,6 +313,7 @@ def _dense(rows: Any) -> np.ndarray:
 
 
 _OPSET = 17
+_ML_OPSET = 3
 _MISSING = (
     "ONNX is not installed. Install it with the extra: pip install 'separatrix[onnx]', "
     "or export to another format."
@@ -308,9 +321,9 @@ _MISSING = (
 
 
 class Graph:
-    """Nodes and constants that turn the input ``X``, a table of float64, into outputs."""
+    """Nodes and constants that turn inputs, a table of float64 or columns, into outputs."""
 
-    def __init__(self, n_features: int) -> None:
+    def __init__(self) -> None:
         try:
             import onnx
         except ImportError:
@@ -318,14 +331,29 @@ class Graph:
         self._onnx, self._helper = onnx, onnx.helper
         self._types = {
             "double": onnx.TensorProto.DOUBLE,
+            "float": onnx.TensorProto.FLOAT,
             "int64": onnx.TensorProto.INT64,
             "bool": onnx.TensorProto.BOOL,
             "string": onnx.TensorProto.STRING,
         }
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
+        self._inputs: list[Any] = []
         self._outputs: list[Any] = []
-        self.input, self.width = "X", n_features
+        self._domains = {"": _OPSET}
+
+    def table(self, width: int) -> str:
+        """Add the input ``X``, a table of numbers."""
+        return self._take("X", "double", width)
+
+    def column(self, name: str, kind: str) -> str:
+        """Add a column of numbers or of texts as an input."""
+        return self._take(name, kind, 1)
+
+    def _take(self, name: str, kind: str, width: int) -> str:
+        shape = [None, width]
+        self._inputs.append(self._helper.make_tensor_value_info(name, self._types[kind], shape))
+        return name
 
     def _name(self, word: str) -> str:
         return f"{word}_{len(self._nodes) + len(self._constants)}"
@@ -335,6 +363,11 @@ class Graph:
         name = self._name(operator.lower())
         self._nodes.append(self._helper.make_node(operator, inputs, [name], **attributes))
         return name
+
+    def add_ml(self, operator: str, inputs: list[str], **attributes: Any) -> str:
+        """Add a node of ONNX's operators for machine learning."""
+        self._domains["ai.onnx.ml"] = _ML_OPSET
+        return self.add(operator, inputs, domain="ai.onnx.ml", **attributes)
 
     def constant(self, value: Any) -> str:
         """Add a number, an array of numbers or of texts; return its name."""
@@ -368,14 +401,13 @@ class Graph:
     def model(self, about: dict[str, str]) -> Any:
         """Return the whole, checked by ONNX itself."""
         helper = self._helper
-        taken = helper.make_tensor_value_info("X", self._types["double"], [None, self.width])
         graph = helper.make_graph(
-            self._nodes, "separatrix", [taken], self._outputs, self._constants
+            self._nodes, "separatrix", self._inputs, self._outputs, self._constants
         )
         made = helper.make_model(
             graph,
             producer_name="separatrix",
-            opset_imports=[helper.make_opsetid("", _OPSET)],
+            opset_imports=[helper.make_opsetid(*each) for each in self._domains.items()],
             ir_version=8,
         )
         helper.set_model_props(made, about)

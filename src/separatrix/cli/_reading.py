@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -92,8 +92,8 @@ class Source:
         """False where there is none; None where the reader must see for itself."""
         return False if self.no_header else None
 
-    def read(self) -> Table:
-        """Read the data."""
+    def read(self, aside: Sequence[str] = ()) -> Table:
+        """Read the data; columns set aside are kept beside the features."""
         from separatrix.data.table import read
 
         options: dict[str, Any] = {
@@ -103,13 +103,14 @@ class Source:
             "encoding": self.encoding,
             "max_bytes": self.max_bytes,
             "labels": self.labels,
+            "aside": tuple(aside),
             **dict(_parsed(each) for each in self.option or ()),
         }
         return read(self.place, self.target, **options)
 
-    def read_to_train(self, quiet: bool = False) -> Table:
+    def read_to_train(self, quiet: bool = False, aside: Sequence[str] = ()) -> Table:
         """Read data with labels of classes, and say what the reader had to decide."""
-        table = self.read()
+        table = self.read(aside)
         check_labels(table)
         if not quiet:
             tell_notes(table)
@@ -165,7 +166,7 @@ def _parsed(option: str) -> tuple[str, Any]:
     if not equals or name not in ReadOptions.__dataclass_fields__:
         known = ", ".join(ReadOptions.__dataclass_fields__)
         raise DataError(f"expected name=value with one of the names {known}; got {option!r}")
-    if name in ("drop", "categorical", "missing", "stop_words"):
+    if name in ("drop", "categorical", "missing", "stop_words", "aside"):
         return name, tuple(written.split(","))
     if name in ("header", "zero_based", "allow_missing"):
         return name, written.lower() in ("1", "true", "yes")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,11 +96,8 @@ def path(
 
 def _read(source: reading.Source, groups: str | None) -> tuple[Table, Any]:
     """Return the table without the column of groups, and that column."""
-    left_out = [*(source.drop or ()), *([groups] if groups else ())]
-    table = replace(source, drop=left_out).read_to_train()
-    if groups is None:
-        return table, None
-    return table, replace(source, target=groups, labels=None).read().y
+    table = source.read_to_train(aside=() if groups is None else (groups,))
+    return table, table.aside.get(groups) if groups is not None else None
 
 
 def _fitting_loss(table: Table) -> Loss:

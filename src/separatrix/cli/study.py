@@ -104,6 +104,23 @@ def study(
     by_time: Annotated[
         bool, typer.Option("--by-time", help="Rows stand in order of time: test on the last.")
     ] = False,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time", metavar="COLUMN", help="Test on the rows latest by this column, no feature."
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="COLUMN",
+            help="Rows of one value stay together, in test and folds; the column is no feature.",
+        ),
+    ] = None,
+    dedupe: Annotated[
+        bool, typer.Option("--dedupe", help="Drop repeated rows before the split.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="For the split and the folds.")] = 0,
     rule: Annotated[Rule, typer.Option(help="How C is chosen.")] = Rule.BEST,
     balanced: fitting.Balanced = False,
@@ -140,6 +157,9 @@ def study(
         at_most_false_alarms=at_most_false_alarms,
         minimax=minimax,
         by_time=by_time,
+        time=time,
+        group=group,
+        dedupe=dedupe,
         positive=positive,
         max_seconds=max_seconds,
         verdict_seconds=verdict_seconds,
@@ -148,12 +168,14 @@ def study(
         times=not no_times,
     )
     if source.data:
-        table = source.read()
+        table = source.read([name for name in (group, time) if name is not None])
         reading.check_labels(table)
         _one(table, out, settings, source.data, as_json)
         return
     if target is not None:
         raise typer.BadParameter("--target needs DATA: the embedded sets have their labels.")
+    if group is not None or time is not None:
+        raise typer.BadParameter("--group and --time need DATA: the embedded sets have no such.")
     from separatrix.data.embedded import breast_cancer, iris
 
     for table, name in ((breast_cancer(), "breast_cancer"), (iris(), "iris")):
@@ -182,7 +204,7 @@ def _one(table: Table, out: Path, settings: Any, data: list[str], as_json: bool)
     if as_json:
         say(facts.to_json())
         return
-    for line in _lines(facts, table.notes, out):
+    for line in _lines(facts, work.table.notes, out):
         say(line)
 
 
@@ -201,12 +223,10 @@ def _lines(facts: Facts, notes: Sequence[str], out: Path) -> list[str]:
         f"path: {facts.path.reason}",
         f"machine: {machine.name}, C = {machine.C:.4g}; {machine.proof}",
         *_threshold_lines(facts),
-        f"test, opened once: {_counted(test.errors, 'error')} in {test.n:,} rows, "
-        f"{100 * test.rate:.2f} % "
-        f"({100 * test.confidence:g} %: {100 * test.low:.2f} to {100 * test.high:.2f} %)",
+        *_tested(test),
     ]
     lines += _measure_lines(facts)
-    if test.duplicates:
+    if test.duplicates and test.new_rows is None:
         repeated = _counted(test.duplicates, "test row") + " also in the training data"
         lines.append(f"note: {repeated}")
     known = facts.imbalance.command if facts.imbalance else ""
@@ -240,6 +260,27 @@ def _measure_lines(facts: Facts) -> list[str]:
         if facts.imbalance.command:
             lines.append(f"next: {facts.imbalance.command}")
     return lines
+
+
+def _tested(test: Any) -> list[str]:
+    """Say the error; where many test rows stand in training, first that on the others."""
+    new, sure = test.new_rows, f"{100 * test.confidence:g} %"
+    whole = (
+        f"{_counted(test.errors, 'error')} in {test.n:,} rows, {100 * test.rate:.2f} % "
+        f"({sure}: {100 * test.low:.2f} to {100 * test.high:.2f} %)"
+    )
+    if new is None:
+        return [f"test, opened once: {whole}"]
+    seen = f"{test.n - new.n:,} of {test.n:,} test rows also stand in training"
+    if not new.n:
+        said = "so it says nothing of new rows: try --dedupe"
+        return [f"test, opened once: {seen}, {said}", f"on all test rows: {whole}"]
+    return [
+        f"test, opened once, on rows not seen before: {_counted(new.errors, 'error')} in "
+        f"{new.n:,} rows, {100 * new.rate:.2f} % "
+        f"({sure}: {100 * new.low:.2f} to {100 * new.high:.2f} %)",
+        f"note: {seen}; with them {whole}",
+    ]
 
 
 def _counted(number: int, word: str) -> str:

@@ -23,8 +23,8 @@ class ReadOptions:
     fraction, "," or "."; seen from the cells by default), drop (columns to leave out; "a,b" names
     two), categorical (columns to one-hot encode though they are numbers), missing (further words
     that mean a missing value), max_categories (values of a column beyond it are pooled), text (the
-    column of texts), allow_missing (later data may lack columns of training, which are then taken
-    as missing).
+    column of texts), aside (columns that are no features, kept in ``Table.aside``), allow_missing
+    (later data may lack columns of training, which are then taken as missing).
 
     Arrays and embeddings: labels (the file of labels, where they are not beside the rows).
 
@@ -47,6 +47,7 @@ class ReadOptions:
     missing: Sequence[str] = ()
     max_categories: int = 100
     text: str | None = None
+    aside: Sequence[str] = ()
     allow_missing: bool = False
     n_features: int | None = None
     zero_based: bool | None = None

@@ -195,6 +195,7 @@ def some_rows(table: Table, rows: NDArray[np.int64]) -> Table:
         y=table.y[rows],
         classes=np.unique(table.y[rows]),
         texts=texts,
+        aside={name: values[rows] for name, values in table.aside.items()},
         raw=raw,
     )
 

@@ -55,8 +55,9 @@ class Table:
 
     ``X`` is dense or CSR; ``classes`` are the distinct labels of ``y`` in order; ``encoding`` turns
     later raw data into the same features; ``notes`` say what was decided or repaired on the way.
-    ``texts`` are the texts themselves, where words are the features; ``raw`` holds the columns as
-    they were read, from which features can be learned anew (`separatrix.data.raw_rows`).
+    ``texts`` are the texts themselves, where words are the features; ``aside`` holds columns that
+    are no features; ``raw`` holds the columns as they were read, from which features can be learned
+    anew (`separatrix.data.raw_rows`).
 
     >>> import pathlib, tempfile
     >>> import separatrix as sx
@@ -79,6 +80,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     query_ids: NDArray[Any] | None = None
     texts: Sequence[str] | None = None
+    aside: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
     raw: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -105,7 +107,11 @@ def read(source: Any, target: str | int | None = None, **options: Any) -> Table:
     ([[39.0, 0.0, 1.0, 0.0], [44.5, 1.0, 0.0, 1.0], [50.0, 0.0, 1.0, 0.0]], [1, -1, -1])
     """
     chosen = ReadOptions(target=target, **options)
-    return Table(**_find_reader(source)(source, chosen, None))
+    table = Table(**_find_reader(source)(source, chosen, None))
+    if chosen.aside and not table.aside:
+        names = ", ".join(repr(name) for name in chosen.aside)
+        raise DataError(f"there is no column {names}: the data have no named columns", table.source)
+    return table
 
 
 def read_as(source: Any, encoding: Any, /, **options: Any) -> Table:

@@ -46,6 +46,8 @@ def answer(facts: Facts) -> str:
         who = f"{spelled(len(names)).capitalize()} classes are distinguished"
     else:
         who = "The classes are distinguished"
+    if facts.test is not None and facts.test.new_rows is not None:
+        return _on_new_rows(who, facts.test, facts.test.new_rows)
     if facts.test is not None:
         errors = plural(facts.test.errors, "error")
         rows = plural(facts.test.n, "row")
@@ -58,6 +60,16 @@ def answer(facts: Facts) -> str:
     return f"{_KINDS[facts.verdict.kind]}." if facts.verdict else f"{who}."
 
 
+def _on_new_rows(who: str, test: f.OpenedTest, new: f.NewRows) -> str:
+    """Say the error on rows not seen before; the others of the test stand in training too."""
+    seen = f"{whole(test.n - new.n)} of the {plural(test.n, 'test row')} also stand in training"
+    if not new.n:
+        return f"The test says nothing of new rows: all {plural(test.n, 'row')} stand in training."
+    errors = plural(new.errors, "error") if new.errors else "no error"
+    rows = plural(new.n, "row")
+    return f"{who} with {errors} in {rows} it had never seen; {seen} and are left out."
+
+
 def key_figures(facts: Facts) -> list[Figure]:
     """Return up to four figures, each with its uncertainty."""
     found = []
@@ -65,7 +77,14 @@ def key_figures(facts: Facts) -> list[Figure]:
         span = f"{percent(test.low)} to {percent(test.high)}"
         sure = f"{span} with {percent(test.confidence)} confidence"
         ends = (test.rate, test.low, test.high)
-        found.append(Figure("Test error", percent(test.rate), sure, "test", ends))
+        new = test.new_rows
+        if new is not None and new.rate is not None and new.low is not None:
+            span = f"{percent(new.low)} to {percent(new.high or 0.0)}"
+            sure = f"{span}; {percent(test.rate)} with repeated rows"
+            ends = (new.rate, new.low, new.high or 0.0)
+            found.append(Figure("Error on new rows", percent(new.rate), sure, "test", ends))
+        else:
+            found.append(Figure("Test error", percent(test.rate), sure, "test", ends))
     if (verdict := facts.verdict) is not None:
         found.append(_separable(verdict))
     if (path := facts.path) is not None:

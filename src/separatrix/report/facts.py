@@ -242,8 +242,25 @@ class Imbalance:
 
 
 @dataclass(frozen=True)
+class NewRows:
+    """Errors on the test rows that do not stand in the training data, with the exact interval.
+
+    None of the rates where there is no such row.
+    """
+
+    n: int
+    errors: int
+    rate: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
 class OpenedTest:
-    """The sealed test, opened once. Rows of `confusion` are the true classes, in order."""
+    """The sealed test, opened once. Rows of `confusion` are the true classes, in order.
+
+    `new_rows` is there where more than 5 % of the test rows also stand in the training data.
+    """
 
     n: int
     errors: int
@@ -256,6 +273,7 @@ class OpenedTest:
     duplicate_rows: tuple[int, ...] = ()
     baseline: float | None = None
     sealed: str = ""
+    new_rows: NewRows | None = None
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,13 @@ def measure_of(settings: Settings, names: list[str]) -> Measure | None:
     return None if measure.scoring == "error" else measure
 
 
-def set_apart(parts: Parts, codes: np.ndarray, names: list[str], settings: Settings) -> Parts:
+def set_apart(
+    parts: Parts,
+    codes: np.ndarray,
+    names: list[str],
+    settings: Settings,
+    times: np.ndarray | None = None,
+) -> Parts:
     """Take rows from training for a threshold that bounds false alarms; in time, the latest."""
     level = settings.at_most_false_alarms
     if level is None:
@@ -111,8 +117,13 @@ def set_apart(parts: Parts, codes: np.ndarray, names: list[str], settings: Setti
     count = rows_apart(
         int(np.count_nonzero(own != positive)), len(train), level, names[1 - positive]
     )
-    if settings.by_time:
-        taken = np.arange(len(train) - count, len(train))
+    if settings.group is not None:
+        raise DataError(
+            "a bound on false alarms is for rows drawn one by one, and those of a group belong "
+            "together: leave group or at_most_false_alarms out."
+        )
+    if times is not None:
+        taken = np.sort(np.argsort(times[train], kind="stable")[len(train) - count :])
         how = "the last of the others"
     else:
         taken = split(own, test=count, seed=settings.seed).test

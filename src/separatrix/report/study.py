@@ -34,12 +34,14 @@ from separatrix.report.journal import Journal, alone_in, key_of
 from separatrix.report.scoring import alarm_bound, measure_of, set_apart, settled, thresholded
 from separatrix.report.study_facts import facts_of
 from separatrix.report.study_proof import STUDY_FORMAT, labels_of
+from separatrix.report.study_rows import rows_of
 from separatrix.report.verdict import verdict_within
 from separatrix.selection.chosen_machine import chosen_machine, fitted_on, held_out_scores
+from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import fitting_loss
 from separatrix.selection.sealed_test import SealedTest
-from separatrix.selection.split import Parts, split
+from separatrix.selection.split import Parts
 from separatrix.solvers.running.threads import cores
 from separatrix.storage.model_file import from_bytes, to_bytes
 
@@ -73,6 +75,9 @@ class Settings:
     at_most_false_alarms: float | None = None
     minimax: bool = False
     by_time: bool = False
+    time: str | None = None
+    group: str | None = None
+    dedupe: bool = False
     positive: str | None = None
     max_seconds: float | None = None
     verdict_seconds: float = 60.0
@@ -123,14 +128,13 @@ class Study:
         self.y = labels_of(table.y, settings.positive)
         self.classes, self.codes = np.unique(self.y, return_inverse=True)
         self.names = [str(name) for name in self.classes.tolist()]
-        self.parts: Parts = split(
-            self.y,
-            test=settings.test_share,
-            times="order" if settings.by_time else None,
-            seed=settings.seed,
-        )
+        rows = rows_of(table, self.y, self.settings)
+        self.folding = rows.folding
+        self.table = table = dataclasses.replace(table, notes=[*table.notes, *rows.notes])
         self.measure = measure_of(settings := self.settings, self.names)
-        self.parts = set_apart(self.parts, self.codes, self.names, settings)
+        self.parts: Parts = set_apart(
+            rows.parts, self.codes, self.names, settings, rows.folding.times
+        )
         self.alarm_bound = alarm_bound(settings, self.parts, self.names)
         self.threshold: dict[str, Any] = {}
         X, train, test = table.X, self.parts.train, self.parts.test
@@ -164,8 +168,24 @@ class Study:
             # Older work is resumed under its name.
             and (name, value) not in (("device", "cpu"), ("features", AS_READ), ("lift", None))
             and (name not in _OF_SCORING or value not in (None, False))
+            and (name not in ("time", "group", "dedupe") or value)
         }
+        if self.folding.groups is not None or self.folding.times is not None:
+            chosen["rows"] = self._key_of_folds()
         return key_of({"data": sha256(data), "classes": self.names, "settings": chosen})
+
+    def _key_of_folds(self) -> str:
+        kept = self.folding.groups if self.folding.times is None else self.folding.times
+        assert kept is not None, "folds keep something apart"
+        return key_of({"folds": "apart", "values": [str(value) for value in kept.tolist()]})
+
+    def folds(self) -> list[Fold]:
+        """Return the folds of the training rows."""
+        train, codes, classes = self.parts.train, self.codes_train, np.arange(len(self.names))
+        return folds_of(
+            self.folding.cv(train, codes), np.zeros((len(train), 1)), codes, classes,
+            groups=self.folding.groups_of(train), seed=self.settings.seed,
+        )  # fmt: skip
 
     def run(self) -> f.Facts:
         """Do what is not done yet, and write everything."""
@@ -277,7 +297,7 @@ class Study:
         seconds = np.inf if settings.max_seconds is None else settings.max_seconds
         deadline = time.perf_counter() + seconds
         search = Search(
-            raw, self.parts.train, self.codes, np.arange(len(self.names)), folds=settings.folds,
+            raw, self.parts.train, self.codes, np.arange(len(self.names)), folds=self.folding,
             seed=settings.seed, workers=cores(), class_weight=balanced, Cs=settings.Cs,
             rule=settings.rule, deadline=deadline, measure=self.measure, store=self.journal,
             progress=self._say,
@@ -315,7 +335,8 @@ class Study:
             self.y_train,
             loss=settings.loss,
             Cs=settings.Cs,
-            folds=settings.folds,
+            folds=self.folding.cv(self.parts.train, self.codes_train),
+            groups=self.folding.groups_of(self.parts.train),
             rule=settings.rule,
             tol=settings.tol,
             class_weight="balanced" if settings.balanced else None,
@@ -327,9 +348,12 @@ class Study:
             measure=self.measure,
         )
         if self.measure is not None or settings.minimax or self.alarm_bound is not None:
+            train = self.parts.train
             held_out = held_out_scores(
-                self.X_train, self.y_train, machine.C, settings.folds, settings.seed, self.journal
-            )
+                self.X_train, self.y_train, machine.C,
+                self.folding.cv(train, self.codes_train), settings.seed, self.journal,
+                self.folding.groups_of(train),
+            )  # fmt: skip
             self.threshold = thresholded(self, machine, *held_out)
         return machine, path
 

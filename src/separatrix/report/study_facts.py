@@ -39,6 +39,7 @@ _FEATURES = 20
 _CHECKED_ENTRIES = 20_000_000  # above, proofs are not checked once more
 _SUPPORT = 10
 _HUGE_SPREAD = 1000.0
+_MANY_REPEATED = 0.05  # of the test rows
 
 
 def facts_of(
@@ -61,7 +62,7 @@ def facts_of(
         ),
         split=f.Split(
             len(parts.train), len(parts.test), f"The test holds {parts.how}.",
-            None if work.settings.by_time else work.settings.seed,
+            None if work.folding.times is not None else work.settings.seed,
             len(parts.validation) or None,
         ),
         verdict=_verdicts(work, verdicts, small),
@@ -277,9 +278,20 @@ def test_facts(result: TestResult, rows: np.ndarray, y_train: np.ndarray) -> f.O
         confusion=tuple(tuple(int(count) for count in row) for row in result.confusion),
         duplicates=len(overlap),
         duplicate_rows=tuple(int(rows[at]) for at in overlap[:_FEATURES]),
+        new_rows=_new_rows(result, len(overlap)),
         baseline=float(1.0 - totals[commonest] / totals.sum()),
         sealed="Opened once, after C was chosen and the model fitted and proved.",
     )
+
+
+def _new_rows(result: TestResult, repeated: int) -> f.NewRows | None:
+    """Tell the errors on the rows that do not stand in training, where many others do."""
+    fresh = result.fresh
+    if repeated <= _MANY_REPEATED * result.n:
+        return None
+    if fresh is None:  # all of them do
+        return f.NewRows(0, 0)
+    return f.NewRows(fresh.n, fresh.errors, fresh.rate, fresh.lower, fresh.upper)
 
 
 # ---- what weighs

@@ -35,7 +35,7 @@ def chosen_machine(
     *,
     loss: str,
     Cs: Any,
-    folds: int,
+    folds: Any,
     rule: str,
     tol: float,
     class_weight: Any,
@@ -45,6 +45,7 @@ def chosen_machine(
     progress: Progress | None = None,
     device: str = "cpu",
     measure: Measure | None = None,
+    groups: Any = None,
 ) -> tuple[Any, PathTable]:
     """Choose C by cross-validation, fit on all rows, and return the machine and the path.
 
@@ -63,13 +64,13 @@ def chosen_machine(
         searched: Any = kinds.LogisticRegressionCV(Cs, **choosing)
     else:
         searched = kinds.LinearSVMCV(Cs, loss=loss, **choosing)
-    searched.fit(X, y, store=store, progress=progress)
+    searched.fit(X, y, groups=groups, store=store, progress=progress)
     C, path = searched.C_, searched.path_
     if loss == "logistic":
         machine: Any = kinds.LogisticRegression(C, **common)
     else:
         machine = kinds.LinearSVM(C, loss=loss, probability=True, **common)
-        machine._calibration = _calibration(X, y, C, folds, seed, store)
+        machine._calibration = _calibration(X, y, C, folds, seed, store, groups)
     own = {*settings_of(searched), "C_", "path_"}
     for name, value in vars(searched).items():
         if name not in own:
@@ -116,10 +117,10 @@ def _kinds(plain: bool) -> Any:
 
 
 def _calibration(
-    X: Any, y: np.ndarray, C: float, folds: int, seed: int, store: Store
+    X: Any, y: np.ndarray, C: float, folds: Any, seed: int, store: Store, groups: Any
 ) -> Calibration:
     """Fit slopes to the scores that each row has from the fold it was held out of."""
-    stacked, known = held_out_scores(X, y, C, folds, seed, store)
+    stacked, known = held_out_scores(X, y, C, folds, seed, store, groups)
     if not len(known):
         return Calibration(1.0, 1.0, held_out="path")
     slopes = fitted_slopes(stacked, known, np.ones(len(known)))
@@ -127,7 +128,7 @@ def _calibration(
 
 
 def held_out_scores(
-    X: Any, y: np.ndarray, C: float, folds: int, seed: int, store: Store
+    X: Any, y: np.ndarray, C: float, folds: Any, seed: int, store: Store, groups: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores that rows have from the folds they were held out of, and their classes.
 
@@ -136,7 +137,7 @@ def held_out_scores(
     X = as_matrix(X)
     classes, codes = np.unique(y, return_inverse=True)
     scores, held_out = [], []
-    for number, fold in enumerate(folds_of(folds, X, codes, classes, seed=seed)):
+    for number, fold in enumerate(folds_of(folds, X, codes, classes, groups=groups, seed=seed)):
         kept = store.get((C.hex(), number))
         if kept is None:
             continue

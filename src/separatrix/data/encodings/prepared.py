@@ -42,9 +42,11 @@ def encode_columns(
 
 
 def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
+    kept_aside = {str(name): known_column(name, columns, file) for name in options.aside}
+    left_out = [column.name for column in kept_aside.values()]
     options = replace(
         options,
-        drop=known_columns(options.drop, columns, file),
+        drop=[*known_columns(options.drop, columns, file), *left_out],
         categorical=[known_column(name, columns, file).name for name in options.categorical],
     )
     notes: list[str] = []
@@ -54,6 +56,10 @@ def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
         notes.append(reason)
     else:
         target = known_column(options.target, columns, file)
+    if target.name in left_out:
+        raise DataError(f"the target {target.name!r} cannot be kept aside too", file=file)
+    missing = MISSING_WORDS | set(options.missing)
+    aside = {name: aside_values(column, missing) for name, column in kept_aside.items()}
     y = target_labels(target, MISSING_WORDS | set(options.missing), notes)
     classes = check_classes(target, y, file)
     labels = tuple(classes.tolist())
@@ -72,7 +78,27 @@ def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
         notes += said
     return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes,
             "target": target.name, "encoding": encoding, "notes": notes,
-            "texts": texts, "raw": (columns, options) if texts is None else None}  # fmt: skip
+            "texts": texts, "aside": aside,
+            "raw": (columns, options) if texts is None else None}  # fmt: skip
+
+
+def aside_values(column: Column, missing: frozenset[str]) -> np.ndarray:
+    """Return the numbers or the texts of a column that is no feature; none may be missing."""
+    numbers = column.numbers(missing)
+    if numbers is not None:
+        absent = np.flatnonzero(np.isnan(numbers))
+        values: np.ndarray = numbers
+    else:
+        texts = column.texts(missing)
+        absent = np.flatnonzero(texts.codes < 0)
+        values = np.array([*texts.values, ""], dtype=str)[texts.codes]
+    if len(absent):
+        raise column.error(
+            f"the column {column.name!r} has no value here (and in {len(absent) - 1} more rows); "
+            "fill it in, or remove the rows",
+            int(absent[0]),
+        )
+    return values
 
 
 def text_options(options: ReadOptions) -> TextEncoding:

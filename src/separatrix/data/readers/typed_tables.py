@@ -18,7 +18,7 @@ from separatrix.data.encodings.labels import (
     known_columns,
     target_labels,
 )
-from separatrix.data.encodings.prepared import encode_columns
+from separatrix.data.encodings.prepared import aside_values, encode_columns
 from separatrix.data.options import ReadOptions
 from separatrix.data.readers.embeddings import (
     check_finite,
@@ -36,13 +36,19 @@ def read_typed(table: Any, source: Source, options: ReadOptions, encoding: Any) 
     columns = columns_of_arrow(table, source.name)
     if encoding is None:
         options = replace(options, drop=known_columns(options.drop, columns, source.name))
+        aside = {str(name): known_column(name, columns, source.name) for name in options.aside}
     vectors = [each for each in columns if is_vector(each) and each.name not in options.drop]
     if isinstance(encoding, IndexEncoding):
         vectors = [each for each in vectors if each.name == encoding.prefix] or vectors
     elif encoding is not None:
         vectors = []
     if vectors:
-        return _embedded(columns, vectors, source, options, encoding)
+        if encoding is not None or not aside:
+            return _embedded(columns, vectors, source, options, encoding)
+        left_out = [column.name for column in aside.values()]
+        options = replace(options, drop=[*options.drop, *left_out])
+        kept = {name: aside_values(column, MISSING_WORDS) for name, column in aside.items()}
+        return _embedded(columns, vectors, source, options, encoding) | {"aside": kept}
     written = with_decimal_commas(columns, options, encoding)
     return encode_columns(*with_labels(written, source, options), encoding)
 

@@ -35,7 +35,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "selection": (
         "Choosing",
         "Which C, and a test set that opens once.",
-        ("LinearSVMCV", "LogisticRegressionCV", "KernelSVMCV", "split", "SealedTest"),
+        ("Study", "LinearSVMCV", "LogisticRegressionCV", "KernelSVMCV", "split", "SealedTest"),
     ),
     "closed_forms": (
         "Closed forms and programs",
@@ -43,7 +43,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("LeastSquares", "Fisher", "GaussianPlugIn", "LinearProgramHalfspace", "ZeroOne"),
     ),
     "lift": ("Lifting", "New columns from old ones.", ("lift",)),
-    "data": ("Data", "Files and frames in.", ("read", "Table", "open_partitions")),
+    "data": ("Data", "Files and frames in.", ("read", "Table", "Encoder", "open_partitions")),
     "models": (
         "Models that travel",
         "Kept, loaded, and handed to other programs.",

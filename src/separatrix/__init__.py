@@ -13,6 +13,8 @@ Where to begin:
     sx.read             a CSV, LIBSVM, Parquet or text file becomes a sx.Table; open_partitions:
                         more rows than memory
     sx.separability     separable, quasi-separable or overlapping: a sx.Verdict with its proof
+    sx.Study            the whole journey for a frame, an array or a file: candidates compared, the
+                        best proved and tested once, a report; ``separatrix study`` in Python
     sx.LinearSVMCV      a support vector machine, C chosen by cross-validation over the whole path;
                         LogisticRegressionCV and KernelSVMCV likewise
     sx.split            rows for training and test; SealedTest: a test set that opens once
@@ -27,6 +29,7 @@ answer again and ``print(machine)`` says it in words:
                    yields every update
     closed forms   LeastSquares, Fisher, GaussianPlugIn
     programs       LinearProgramHalfspace, and ZeroOne: the fewest training errors of any hyperplane
+    columns        Encoder: what sx.read learns of a frame, as a transformer for pipelines
     lift           basis functions: products, bumps, random features
     theory         bounds: Vapnik's and margin bounds; shatter: every labeling of a few points
     errors         DataError, DeviceError, NotSeparableError, ContaminatedTestError,
@@ -49,6 +52,7 @@ _HOME = {
     "DataError": "separatrix.errors",
     "DeltaRule": "separatrix.estimators.delta_rule",
     "DeviceError": "separatrix.errors",
+    "Encoder": "separatrix.estimators.encoder",
     "Fisher": "separatrix.estimators.fisher",
     "GaussianPlugIn": "separatrix.estimators.gaussian_plug_in",
     "KernelKozinec": "separatrix.estimators.kernel_perceptron",
@@ -70,6 +74,7 @@ _HOME = {
     "SGD": "separatrix.estimators.sgd",
     "SealedTest": "separatrix.selection.sealed_test",
     "SeparationWarning": "separatrix.errors",
+    "Study": "separatrix.report.python_study",
     "Table": "separatrix.data.table",
     "Verdict": "separatrix.core.verdict",
     "ZeroOne": "separatrix.estimators.zero_one",

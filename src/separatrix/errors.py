@@ -36,7 +36,8 @@ def not_finite(value: float, row: int, where: str) -> DataError:
     """
     what = "NaN" if value != value else "inf" if value > 0 else "-inf"
     remedy = (
-        "Fill or drop missing values first (sklearn.impute.SimpleImputer)."
+        "Fill or drop missing values first: sx.Encoder() in a pipeline fills them, and so does "
+        "sx.read(frame)."
         if what == "NaN"
         else "Replace infinities by finite numbers, or drop the row."
     )

@@ -116,8 +116,8 @@ def in_our_words(error: ValueError) -> ValueError:
     if "could not convert string to float" in text:
         value = text.split(":", 1)[-1].strip()
         return DataError(
-            f"X holds text where a number is needed: {value}. Turn text columns into numbers first "
-            "(sklearn.preprocessing.OneHotEncoder)."
+            f"X holds text where a number is needed: {value}. Put sx.Encoder() before the model "
+            "in a pipeline, or read the frame: table = sx.read(frame, target=...)."
         )
     return error
 

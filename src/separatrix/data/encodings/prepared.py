@@ -63,23 +63,34 @@ def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
     y = target_labels(target, MISSING_WORDS | set(options.missing), notes)
     classes = check_classes(target, y, file)
     labels = tuple(classes.tolist())
-    features = [column for column in kept if column.name != target.name]
-    if not features:
-        raise DataError("there is no column of features beside the target", file=file, line=1)
-    prose = _column_of_prose(features, file, options, notes)
-    encoding: Any
-    texts = None if prose is None else _texts_of(prose)
-    if prose is not None and texts is not None:
-        learned, X = fit_text(texts, text_options(options), options.max_features)
-        encoding = replace(learned, column=prose.name, target=target.name, classes=labels)
-    else:
-        encoding, said = fit_encoding(columns, target.name, labels, options)
-        X, _ = encoding.apply(columns, len(y))
-        notes += said
+    encoding, X, texts = fit_columns(columns, target.name, labels, file, options, notes)
     return {"X": X, "y": y, "feature_names": encoding.feature_names, "classes": classes,
             "target": target.name, "encoding": encoding, "notes": notes,
             "texts": texts, "aside": aside,
             "raw": (columns, options) if texts is None else None}  # fmt: skip
+
+
+def fit_columns(
+    columns: Sequence[Column],
+    target: str | None,
+    labels: Sequence[Any],
+    file: str,
+    options: ReadOptions,
+    notes: list[str],
+) -> tuple[Any, Any, list[str] | None]:
+    """Learn how columns become features: the encoding, the features, and the texts if words are."""
+    features = [each for each in columns if each.name not in (target, *options.drop)]
+    if not features:
+        raise DataError("there is no column of features beside the target", file=file, line=1)
+    prose = _column_of_prose(features, file, options, notes)
+    if prose is not None:
+        texts = _texts_of(prose)
+        learned, X = fit_text(texts, text_options(options), options.max_features)
+        return replace(learned, column=prose.name, target=target, classes=tuple(labels)), X, texts
+    encoding, said = fit_encoding(columns, target, labels, options)
+    X, _ = encoding.apply(columns, len(columns[0]))
+    notes += said
+    return encoding, X, None
 
 
 def aside_values(column: Column, missing: frozenset[str]) -> np.ndarray:

@@ -83,7 +83,8 @@ def write(
 
 
 def _stays_behind(encoding: Any) -> ValueError:
-    made_of = "texts" if isinstance(encoding, TextEncoding) else "columns"
+    inner = encoding.inner if isinstance(encoding, FeatureEncoding) else encoding
+    made_of = "texts" if isinstance(inner, TextEncoding) else "columns"
     return ValueError(
         f"This model makes its features from {made_of}, which the other program would do "
         f"otherwise. Export it for features that are made here (features=True, --features; "

@@ -32,7 +32,9 @@ _OUTPUTS = ("label", "scores", "probabilities")
 def has_onnx_form(encoding: Any) -> bool:
     """Whether ONNX can make the same features; words it would cut otherwise than training did."""
     inner = encoding.inner if isinstance(encoding, FeatureEncoding) else encoding
-    return isinstance(inner, TableEncoding | IndexEncoding)
+    if isinstance(inner, TableEncoding):
+        return all(isinstance(code, NumberCode | CategoryCode) for code in inner.codes)
+    return isinstance(inner, IndexEncoding)
 
 
 def features_of(graph: Graph, encoding: Any) -> tuple[str, dict[str, str]]:

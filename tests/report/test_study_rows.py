@@ -13,7 +13,7 @@ from separatrix.report.study_rows import rows_of
 from separatrix.selection.folds import folds_of, forward
 from separatrix.selection.split import split
 
-QUICK = Settings(Cs=(0.1, 10.0), folds=3, times=False, loss="hinge")
+QUICK = Settings(features="raw", Cs=(0.1, 10.0), folds=3, times=False, loss="hinge")
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def test_sparse_columns_keep_their_zeros(folder, tmp_path):
         (["--lift", "cubic"], "--lift takes a lift and a number"),
         (["--lift", "polynomial:two"], "--lift takes a lift and a number"),
         (["--scale", "standard", "--certificate", "c.json"], "separatrix verify model.sx DATA"),
-        (["--scale", "standard", "-o", "picture.svg"], "leave --scale, --lift out"),
+        (["--scale", "standard", "-o", "picture.svg"], "leave --features, --scale, --lift out"),
         (["--scale", "standard", "--memory", "1GB"], "for data in memory"),
         (["--device", "auto", "--memory", "1GB"], "for data in memory"),
     ],

@@ -5,6 +5,7 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.svm import SVC
 
@@ -178,9 +179,8 @@ def test_a_missing_column_is_an_error_that_names_it(table, tmp_path, features):
 
 
 def test_a_frame_without_a_column_likewise(table):
-    pandas = pytest.importorskip("pandas")
     read = sx.read(table, target="class", drop=["id"])
-    frame = pandas.read_csv(table)
+    frame = pd.read_csv(table)
     with pytest.raises(sx.DataError, match=r"the columns 'age', 'job' .* \('Age' is there\)"):
         read.encoding.transform(frame.drop(columns="job").rename(columns={"age": "Age"}))
     found = read.encoding.transform(frame.drop(columns="age"), allow_missing=True)

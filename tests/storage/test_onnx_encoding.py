@@ -7,6 +7,7 @@ import json
 import numpy as np
 import onnx.reference
 import onnxruntime
+import pandas as pd
 import pytest
 from tests.cli.command import separatrix as run
 
@@ -124,9 +125,8 @@ def test_steps_follow_the_encoding(mixed, later, tmp_path):
 
 
 def test_single_precision_is_kept(tmp_path):
-    pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
-    frame = pandas.DataFrame(rng.normal(size=(40, 3)).astype(np.float32), columns=list("abc"))
+    frame = pd.DataFrame(rng.normal(size=(40, 3)).astype(np.float32), columns=list("abc"))
     frame["kind"] = np.where(frame.a + frame.b > 0, "up", "down")
     table = sx.read(frame, target="kind")
     model = sx.LinearSVM(C=1e6).fit(table.X, table.y)

@@ -57,7 +57,7 @@ def test_fitted_features_of_columns_are_used_and_proved(table, tmp_path, feature
     assert run("verify", model, table).returncode == 0
 
 
-@pytest.mark.parametrize("features", ["words", "ratios", "characters"])
+@pytest.mark.parametrize("features", ["words", "ratios", "characters", "joined"])
 def test_fitted_features_of_texts(texts, tmp_path, features):
     model, new = tmp_path / "model.sx", tmp_path / "new.txt"
     done = run("fit", texts, "--features", features, "-o", model)
@@ -87,7 +87,7 @@ def test_a_lift_and_a_kernel_come_after_the_features(table, tmp_path):
         ("fit", ["--features", "standard", "-o", "a.svg"], 2, "leave --features"),
         ("fit", ["--features", "nice"], 2, "'nice'"),
         ("path", ["--features", "ranks", "--scoring", "f1"], 2, "--scoring cannot be given"),
-        ("path", ["--features", "ranks", "--Cs", "4"], 2, "--Cs with a number of values"),
+        ("path", ["--features", "ranks", "--max-seconds", "9"], 2, "--max-seconds cannot be"),
     ],
 )
 def test_what_does_not_go_together_is_refused(table, command, words, code, said):
@@ -120,11 +120,10 @@ def test_a_path_learns_features_in_each_fold(table):
 
 
 def test_a_path_in_features_keeps_groups_whole(table):
-    common = ("-t", "class", "--features", "standard", "--Cs", "1", "--groups", "site")
-    done = run("path", table, *common, "--folds", "9", "--json")
-    assert done.returncode == 2, "--Cs 1 is a number of values"
-    done = run("path", table, *common[:-3], "1,10", *common[-2:], "--folds", "9", "--json")
+    common = ("-t", "class", "--features", "standard", "--groups", "site")
+    rule = ("--Cs", "3", "--rule", "one_standard_error")
+    done = run("path", table, *common, *rule, "--folds", "9", "--json")
     assert done.returncode == 0, done.stderr
-    few = run("path", table, *common[:-3], "1,10", *common[-2:], "--folds", "10")
+    few = run("path", table, *common, "--folds", "10")
     assert few.returncode == 3
     assert "there are 9" in few.stderr

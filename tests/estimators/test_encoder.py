@@ -115,7 +115,7 @@ def test_arrays_have_numbered_columns():
     assert sx.Encoder(categorical=("x0",)).fit(X).transform(X).shape == (3, 6)
 
 
-@pytest.mark.parametrize("features", ["raw", "words", "ratios", "characters"])
+@pytest.mark.parametrize("features", ["raw", "words", "ratios", "joined"])
 def test_a_column_of_sentences_becomes_words(features):
     rng = np.random.default_rng(0)
     words = ["good", "bad", "film", "plot", "never", "really", "slow"]

@@ -138,7 +138,7 @@ def test_single_precision_is_kept(tmp_path):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("features", ["words", "ratios", "characters", "raw"])
+@pytest.mark.parametrize("features", ["words", "joined", "characters", "raw"])
 def test_texts_are_refused_unless_features_are_meant(tmp_path, features):
     data, model = tmp_path / "texts.txt", tmp_path / "model.sx"
     lines = ("a good film, really\tgood", "the best of all\tgood", "not a good one\tbad")
@@ -152,6 +152,20 @@ def test_texts_are_refused_unless_features_are_meant(tmp_path, features):
         assert not (tmp_path / "out").exists()
         assert run(*words, "--features").returncode == 0
         (tmp_path / "out").unlink()
+
+
+def test_a_column_of_sentences_among_others_is_refused_too(tmp_path):
+    rng = np.random.default_rng(0)
+    words = ["good", "bad", "film", "plot", "never", "really", "slow"]
+    texts = [" ".join(rng.choice(words, 7)) for _ in range(40)]
+    frame = pd.DataFrame({"age": rng.normal(size=40), "comment": texts})
+    frame["kind"] = ["up" if "good" in text else "down" for text in texts]
+    data, model = tmp_path / "data.csv", tmp_path / "model.sx"
+    frame.to_csv(data, index=False)
+    assert run("fit", data, "-t", "kind", "-o", model).returncode == 0
+    refused = run("export", model, "-o", tmp_path / "model.onnx")
+    assert refused.returncode == 2
+    assert "makes its features from texts" in refused.stderr
 
 
 def test_standardised_numbers_are_folded_for_liblinear_and_ranks_refused(tmp_path):

@@ -57,6 +57,7 @@ class FixedFeatures(StrEnum):
     WORDS = "words"
     RATIOS = "ratios"
     CHARACTERS = "characters"
+    JOINED = "joined"
 
 
 class Scale(StrEnum):

@@ -59,7 +59,7 @@ def path(
         _check_scoring(scoring)
     in_folds = features is not FixedFeatures.RAW
     if in_folds:
-        _refuse_with_features(scoring, rule, max_seconds, device, Cs)
+        _refuse_with_features(scoring, max_seconds, device)
     table, grouped = _read(source, groups)
     loss = loss or _fitting_loss(table)
     settings = {
@@ -142,16 +142,12 @@ def _chooser(loss: Loss, Cs: Any, settings: dict[str, Any], is_plain: bool) -> A
     return kinds.LinearSVMCV(Cs, loss=loss.value, **settings)
 
 
-def _refuse_with_features(
-    scoring: str | None, rule: Rule, max_seconds: float | None, device: str, Cs: str | None
-) -> None:
+def _refuse_with_features(scoring: str | None, max_seconds: float | None, device: str) -> None:
     """Refuse what a path in features of each fold does not have."""
     given = {
         "--scoring": scoring is not None,
-        "--rule": rule is not Rule.BEST,
         "--max-seconds": max_seconds is not None,
         "--device": device != "cpu",
-        "--Cs with a number of values": isinstance(_values(Cs), int),
     }
     if names := [name for name, is_given in given.items() if is_given]:
         raise typer.BadParameter(f"{', '.join(names)} cannot be given with --features.")
@@ -180,17 +176,17 @@ def _fitted_in_folds(
     seed, weight = settings["random_state"], settings["class_weight"]
     search = Search(
         raw, rows, codes, np.arange(len(classes)), folds=Folding(settings["cv"], grouped),
-        seed=seed, workers=settings["n_jobs"] or cores(), class_weight=weight,
-        progress=lambda what, done, total: tick(done, total, what),
+        seed=seed, workers=settings["n_jobs"] or cores(), class_weight=weight, Cs=Cs,
+        rule=settings["rule"], progress=lambda what, done, total: tick(done, total, what),
     )  # fmt: skip
-    found = search.compare(Candidate(features.value, loss.value), rows, Cs)
+    found = search.compare(Candidate(features.value, loss.value), rows)
     X = raw.learn(features.value, rows, codes).X
     common = {"tol": settings["tol"], "class_weight": weight, "random_state": seed}
     model = fitted_on(found, X, table.y, codes, device="cpu", **common)
     model.path_ = found.path
     model.path_.reason = (
-        f"{found.candidate}: C = {found.C:.4g} has the least error on held-out rows, "
-        f"{100.0 * found.error:.2f} %. Each fold learned its own features."
+        f"{found.candidate}: C = {found.C:.4g} is chosen, with the error {100.0 * found.error:.2f} "
+        f"% on held-out rows. Each fold learned its own features."
     )
     return model
 

@@ -28,22 +28,23 @@ from separatrix.errors import DataError
 
 __all__ = ["Encoder"]
 
-_NEEDS_LABELS = "ratios"
+_NEED_LABELS = ("ratios", "joined")
 
 
 class Encoder(TransformerMixin, BaseEstimator):
     """Columns of numbers and texts become features, as `sx.read` makes them.
 
     A number stays a number; a missing one becomes the median, with a column that marks it. A text
-    becomes one column for each value, missing ones too. All of it is learned in `fit` alone, so
-    that a pipeline learns it anew in each fold.
+    becomes one column for each value, missing ones too; sentences become words. All of it is
+    learned in `fit` alone, so that a pipeline learns it anew in each fold.
 
     Parameters
     ----------
     features : str, default="raw"
         What the columns become then: "raw" (as they are), "standard" (standardised) or "ranks"
-        (joined with ranks). Of one column of sentences: "raw" (counts of words), "words" (tf-idf of
-        words and pairs), "ratios" (log-count ratios, which need y) or "characters".
+        (joined with ranks). Of one column of sentences alone: "raw" (counts of words), "words"
+        (tf-idf of words and pairs), "characters" (these with characters), "ratios" (log-count
+        ratios) or "joined"; the last two need y.
     max_categories : int, default=100
         Values of a column beyond these, the rarest, share one feature.
     categorical : tuple of str, default=()
@@ -168,8 +169,8 @@ class Encoder(TransformerMixin, BaseEstimator):
         return found
 
     def _codes(self, y: Any, n_rows: int) -> np.ndarray:
-        if y is None and self.features == _NEEDS_LABELS:
-            raise DataError("features='ratios' weigh words by class: give y to fit")
+        if y is None and self.features in _NEED_LABELS:
+            raise DataError(f"features={self.features!r} weigh words by class: give y to fit")
         if y is None:
             return np.zeros(n_rows, dtype=np.int64)
         return np.unique(np.asarray(y), return_inverse=True)[1]

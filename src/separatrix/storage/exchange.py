@@ -18,6 +18,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from separatrix.data.encodings.column_features import FeatureEncoding
 from separatrix.data.encodings.index_encoding import IndexEncoding
 from separatrix.data.encodings.words import TextEncoding
@@ -84,7 +86,8 @@ def write(
 
 def _stays_behind(encoding: Any) -> ValueError:
     inner = encoding.inner if isinstance(encoding, FeatureEncoding) else encoding
-    made_of = "texts" if isinstance(inner, TextEncoding) else "columns"
+    is_text = isinstance(inner, TextEncoding) or np.any(getattr(inner, "words", False))
+    made_of = "texts" if is_text else "columns"
     return ValueError(
         f"This model makes its features from {made_of}, which the other program would do "
         f"otherwise. Export it for features that are made here (features=True, --features; "

@@ -37,7 +37,7 @@ def texts(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("features", ["standard", "ranks"])
+@pytest.mark.parametrize("features", ["standard", "ranks", "products"])
 def test_fitted_features_of_columns_are_used_and_proved(table, tmp_path, features):
     model = tmp_path / "model.sx"
     common = ("-t", "class", "--drop", "site", "--features", features)
@@ -45,7 +45,8 @@ def test_fitted_features_of_columns_are_used_and_proved(table, tmp_path, feature
     assert done.returncode == 0, done.stderr
     read = sx.read(table, target="class", drop=["site"])
     _, codes = np.unique(read.y, return_inverse=True)
-    X = RawRows(read).learn(features, np.arange(90), codes).X.toarray()
+    X = RawRows(read).learn(features, np.arange(90), codes).X
+    X = X.toarray() if hasattr(X, "toarray") else X
     if features == "standard":
         raw = read.X.toarray()
         scaled = raw / np.where(((raw == 0) | (raw == 1)).all(axis=0), 1.0, raw.std(axis=0))

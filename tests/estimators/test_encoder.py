@@ -42,7 +42,7 @@ def dense(found):
     return found.toarray() if hasattr(found, "toarray") else found
 
 
-@pytest.mark.parametrize("features", ["raw", "standard", "ranks"])
+@pytest.mark.parametrize("features", ["raw", "standard", "ranks", "products"])
 def test_it_learns_what_read_learns(frame, labels, features):
     read = sx.read(frame.assign(target=labels), target="target")
     encoder = sx.Encoder(features).fit(frame)

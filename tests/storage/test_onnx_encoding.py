@@ -1,6 +1,7 @@
 """ONNX with its encoding, against `separatrix predict`, row by row, on raw columns."""
 
 import csv
+import dataclasses
 import io
 import json
 
@@ -12,6 +13,7 @@ import pytest
 from tests.cli.command import separatrix as run
 
 import separatrix as sx
+from separatrix.data.encodings.column_features import ColumnFeatures
 
 HEADER = ["age", "job", "in,come", "label", "add_1", "height", "class"]
 
@@ -42,7 +44,7 @@ def later(mixed, tmp_path):
     rows += [
         ["-500", "astronaut", "1e12", "b", "0", "9"],
         ["", "NA", "?", "c", "", ""],
-        ["1e300", "cook", "-5", "a", "3", "-1e300"],
+        ["1e100", "cook", "-5", "a", "3", "-1e100"],
         ["40", "clerk", "3000", "", "17", "1.7"],
     ]
     path = tmp_path / "later.csv"
@@ -93,7 +95,7 @@ def require_the_same(model, path, data):
     np.testing.assert_allclose(found["scores"].ravel(), scores, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("features", ["raw", "standard", "ranks"])
+@pytest.mark.parametrize("features", ["raw", "standard", "ranks", "products"])
 @pytest.mark.parametrize("more", [[], ["-O", "max_categories=2"], ["--drop", "job,label"]])
 def test_every_raw_row_is_predicted_alike(mixed, later, tmp_path, features, more):
     model, path = tmp_path / "model.sx", tmp_path / "model.onnx"
@@ -102,6 +104,12 @@ def test_every_raw_row_is_predicted_alike(mixed, later, tmp_path, features, more
     done = run("export", model, "-o", path)
     assert done.returncode == 0, done.stderr
     require_the_same(model, path, later)
+
+
+def test_everything_that_columns_become_has_a_form():
+    known = {"shift", "scale", "ranks", "pairs"}
+    found = {part.name for part in dataclasses.fields(ColumnFeatures)}
+    assert found == known, "storage/onnx_encoding.py and exchange.py know no other"
 
 
 def test_inputs_are_named_by_their_columns_or_by_number(mixed, tmp_path):
@@ -185,10 +193,11 @@ def test_standardised_numbers_are_folded_for_liblinear_and_ranks_refused(tmp_pat
         assert [row["class"] for row in ours] == [row["class"] for row in theirs]
         scores = [abs(row["score"]) for row in ours], [abs(row["score"]) for row in theirs]
         np.testing.assert_allclose(*scores, rtol=1e-9)
-    assert run("fit", data, "--features", "ranks", "-o", model).returncode == 0
-    refused = run("export", model, "--to", "liblinear", "-o", other)
-    assert refused.returncode == 2
-    assert "makes its features from columns" in refused.stderr
+    for features in ("ranks", "products"):
+        assert run("fit", data, "--features", features, "-o", model).returncode == 0
+        refused = run("export", model, "--to", "liblinear", "-o", other)
+        assert refused.returncode == 2
+        assert "makes its features from columns" in refused.stderr
 
 
 def test_a_csv_of_weights_names_the_features(mixed, tmp_path):

@@ -54,6 +54,7 @@ class FixedFeatures(StrEnum):
     RAW = "raw"
     STANDARD = "standard"
     RANKS = "ranks"
+    PRODUCTS = "products"
     WORDS = "words"
     RATIOS = "ratios"
     CHARACTERS = "characters"

@@ -41,10 +41,10 @@ class Encoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     features : str, default="raw"
-        What the columns become then: "raw" (as they are), "standard" (standardised) or "ranks"
-        (joined with ranks). Of one column of sentences alone: "raw" (counts of words), "words"
-        (tf-idf of words and pairs), "characters" (these with characters), "ratios" (log-count
-        ratios) or "joined"; the last two need y.
+        What the columns become then: "raw" (as they are), "standard" (standardised), "ranks"
+        (joined with ranks) or "products" (joined with products of pairs). Of one column of
+        sentences alone: "raw" (counts of words), "words" (tf-idf of words and pairs), "characters"
+        (these with characters), "ratios" (log-count ratios) or "joined"; the last two need y.
     max_categories : int, default=100
         Values of a column beyond these, the rarest, share one feature.
     categorical : tuple of str, default=()

@@ -102,12 +102,13 @@ def _of_numbers(model: Any, encoding: Any) -> Any:
         raise _stays_behind(encoding)
     if inner is encoding:
         return model
-    if encoding.columns.ranks or hasattr(model, "steps"):
+    columns = encoding.columns
+    if columns.ranks or columns.pairs or hasattr(model, "steps"):
         raise _stays_behind(encoding)
     from separatrix.core.pipeline import Pipeline, StandardScaler
 
     scaler = StandardScaler()
-    scaler.mean_, scaler.scale_ = encoding.columns.shift, encoding.columns.scale
+    scaler.mean_, scaler.scale_ = columns.shift, columns.scale
     scaler.n_features_in_ = len(scaler.scale_)
     return Pipeline([("scale", scaler), ("model", model)])
 

@@ -3,7 +3,7 @@
 A table of numbers is one input ``X``, a column of it for each column of the table, NaN where a
 cell is missing. A table with categories has one input for each column: float64 with NaN where
 missing, or texts, where an empty one is missing. Texts are compared as they are, so blanks around
-them must be gone. Standardised columns and ranks follow, operation by operation as here.
+them must be gone. Standardised columns, ranks and products follow, operation by operation as here.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _category(graph: Graph, x: str, code: CategoryCode, missing: frozenset[str])
     return graph.add("Gather", [graph.constant(rows), flat], axis=0)
 
 
-# ---- standardised columns, and ranks
+# ---- standardised columns, ranks and products
 
 
 def _columns(graph: Graph, X: str, columns: ColumnFeatures) -> str:
@@ -120,7 +120,14 @@ def _columns(graph: Graph, X: str, columns: ColumnFeatures) -> str:
     if columns.shift.any():
         X = graph.add("Sub", [X, graph.constant(columns.shift)])
     X = graph.add("Div", [X, graph.constant(columns.scale)])
-    return graph.add("Concat", [X, *ranks], axis=1) if ranks else X
+    X = graph.add("Concat", [X, *ranks], axis=1) if ranks else X
+    if not columns.pairs:
+        return X
+    left, right = (
+        graph.add("Gather", [X, graph.constant(places)], axis=1)
+        for places in np.array(columns.pairs).T
+    )
+    return graph.add("Concat", [X, graph.add("Mul", [left, right])], axis=1)
 
 
 def _rank(graph: Graph, X: str, rank: Rank) -> str:

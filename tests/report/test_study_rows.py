@@ -191,3 +191,24 @@ def test_where_test_rows_stand_in_training_new_rows_are_the_headline(table, tmp_
     clean = study(table, tmp_path / "clean", dataclasses.replace(QUICK, dedupe=True))
     opposed = int(clean.data.notes[1].split()[0])  # the same features, another label
     assert clean.test.duplicates <= opposed < facts.test.duplicates
+
+
+@pytest.mark.parametrize("features", ["raw", "standard"])
+@pytest.mark.parametrize("changed", [{"group": "patient"}, {"time": "day"}])
+def test_thresholds_come_from_the_same_folds(table, tmp_path, changed, features):
+    given = {"features": features, "scoring": "balanced", "Cs": None, **changed}
+    work = Study(table, tmp_path, dataclasses.replace(QUICK, loss="logistic", **given))
+    facts = work.run()
+    held = sum(int((fold.validation > 0).sum()) for fold in work.folds())
+    assert facts.threshold.rows == held
+    assert (held < len(work.parts.train)) == ("time" in changed)
+
+
+def test_rows_set_apart_for_false_alarms_are_the_latest_of_training(table):
+    settings = dataclasses.replace(QUICK, time="day", at_most_false_alarms=0.2, positive="ill")
+    rows, day = Study(table, "unused", settings).parts, table.aside["day"]
+    assert max(day[rows.train]) <= min(day[rows.validation])
+    assert max(day[rows.validation]) < min(day[rows.test])
+    grouped = dataclasses.replace(settings, time=None, group="patient")
+    with pytest.raises(sx.DataError, match="leave group or at_most_false_alarms out"):
+        Study(table, "unused", grouped)

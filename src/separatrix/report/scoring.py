@@ -208,7 +208,7 @@ def threshold_facts(work: Study, test_scores: np.ndarray) -> f.Threshold | None:
         false_alarms=_share(*known["false_alarms"]),
         test_missed=_share(int(np.count_nonzero(own & ~called)), int(own.sum())),
         test_false_alarms=_share(int(np.count_nonzero(~own & called)), int((~own).sum())),
-        rows=len(work.parts.validation) if bound is not None else len(work.parts.train),
+        rows=known["missed"][1] + known["false_alarms"][1],
     )
 
 
@@ -219,7 +219,11 @@ def _guarantee(work: Study, bound: AlarmBound | None, other: str) -> str:
             "was chosen by them. The sealed test is the honest figure."
         )
     alarms, negative = work.threshold["false_alarms"]
-    more = "; the rows set apart come before those of the test" if work.settings.by_time else ""
+    more = (
+        "; the rows set apart come before those of the test"
+        if work.folding.times is not None
+        else ""
+    )
     if work.settings.features == AS_READ and work.table.encoding is not None:
         more += "; what columns become was learned on these rows too, without their labels"
     return (

@@ -155,3 +155,9 @@ def test_products_are_those_of_scaled_columns(is_sparse):
 def test_products_of_many_columns_are_refused():
     with pytest.raises(sx.DataError, match="at most 100 columns, and there are 101"):
         learn_columns(np.random.default_rng(0).normal(size=(5, 101)), "products")
+
+
+def test_products_too_large_are_refused():
+    columns = learn_columns(np.array([[1.0, 2.0], [2.0, 5.0], [4.0, 3.0]]), "products")
+    with pytest.raises(sx.DataError, match="row 1: the product of columns 0 and 0 is too large"):
+        columns.apply(np.array([[1.0, 2.0], [1e200, 2.0]]))

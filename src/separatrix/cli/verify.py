@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from separatrix.cli import _fitting as fitting
@@ -81,6 +80,8 @@ def _features(whole: Any, source: reading.Source) -> Any:
 
     The training rows must teach the same features again.
     """
+    import numpy as np
+
     from separatrix.checker import Refused
     from separatrix.data.table import encoding_from_dict, read_as
     from separatrix.errors import DataError

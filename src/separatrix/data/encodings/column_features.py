@@ -74,7 +74,15 @@ class ColumnFeatures:
             scaled = replace(self, pairs=()).apply(X)
             Z = scaled.toarray() if sparse.issparse(scaled) else scaled
             left, right = np.array(self.pairs).T
-            return np.hstack([Z, Z[:, left] * Z[:, right]])
+            with np.errstate(over="ignore"):
+                products = Z[:, left] * Z[:, right]
+            if not np.isfinite(products).all():
+                row, pair = np.argwhere(~np.isfinite(products))[0].tolist()
+                raise DataError(
+                    f"row {row}: the product of columns {left[pair]} and {right[pair]} is too "
+                    "large for a float64; rescale them"
+                )
+            return np.hstack([Z, products])
         if not sparse.issparse(X):
             X = np.asarray(X, dtype=np.float64)
             ranked = [rank(X[:, rank.column])[:, None] for rank in self.ranks]

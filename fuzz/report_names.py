@@ -29,6 +29,7 @@ from tests.report.examples import facts_of
 from tests.report.test_page import Page, check, check_scripts
 
 import separatrix as sx
+from separatrix.report.facts import Step
 from separatrix.report.page import render_report
 
 __all__ = ["PAGES", "Texts", "facts_with", "run"]
@@ -97,7 +98,10 @@ def facts_with(texts: Iterator[str], classes: int = 5) -> Any:
         support=tuple(replace(each, excerpt=text()) for each in facts.support),
         mistakes=tuple(replace(each, excerpt=text()) for each in facts.mistakes),
         bounds=tuple(replace(each, assumptions=(text(), text())) for each in facts.bounds),
-        next_steps=tuple(text() for _ in range(12)),
+        baseline=replace(facts.baseline, name=text()),
+        per_class=tuple(replace(each, name=text()) for each in facts.per_class),
+        learning=replace(facts.learning, sentence=text()),
+        next_steps=tuple(Step(text(), text(), text()) for _ in range(12)),
         commands=tuple(replace(each, does=text(), line=text()) for each in facts.commands * 6),
         margins=replace(facts.margins, edges=()),
     )  # fmt: skip

@@ -4,11 +4,13 @@ import math
 from dataclasses import replace
 
 from separatrix.report.facts import (
+    Baseline,
     Bin,
     Bound,
     Calibration,
     Candidate,
     ClassCount,
+    ClassMeasures,
     Command,
     Curve,
     Data,
@@ -16,10 +18,13 @@ from separatrix.report.facts import (
     Feature,
     Features,
     Imbalance,
+    LearningCurve,
+    LearningPoint,
     Machine,
     MadeWith,
     Margins,
     MarginsOf,
+    Measure,
     Mistake,
     OpenedTest,
     Path,
@@ -30,6 +35,7 @@ from separatrix.report.facts import (
     Scoring,
     Share,
     Split,
+    Step,
     Support,
     Threshold,
     Verdict,
@@ -117,6 +123,7 @@ def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm")
             Candidate("standard", "squared_hinge", 0.1, 0.12, 0.01, 4, 40 * K, False, 0.4),
             Candidate("ranks", "hinge", 1.0, 0.1, 0.01, 8, 40 * K, True, 0.9),
         ),
+        baseline=Baseline(names[0], 0.45, 0.01),
         path=path(),
         reading=Reading("balanced", "In between.", "Underfits.", "Overfits."),
         machine=Machine(
@@ -140,6 +147,21 @@ def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm")
             tuple(tuple(8 if i == j else 1 for j in range(K)) for i in range(K)),
             2, (4, 9), 0.5, "Opened once.",
         ),
+        measures=(
+            Measure("balanced_accuracy", 0.84, 0.7, 0.93, "2,000 draws"),
+            Measure("log_loss", 0.4),
+        ),
+        per_class=tuple(
+            ClassMeasures(
+                name, 10 + k, None if k == 1 else Measure("precision", 0.8, 0.5, 0.95),
+                Measure("recall", 0.7 + k / 100, 0.4, 0.9), Measure("f1", 0.75),
+            )
+            for k, name in enumerate(names)
+        ),
+        learning=LearningCurve(
+            tuple(LearningPoint(10 * k, 0.3 / k, 0.02) for k in (1, 2, 3, 4)),
+            "helps", "Doubling the rows from 20 to 40 lowered the error: more rows would help.",
+        ),
         bounds=(
             Bound("VC", 1.4, ("rows are independent",), 0.95),
             Bound("margin", 0.4, (text,), 0.95, text),
@@ -152,7 +174,10 @@ def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm")
         calibration=tuple(Calibration(name, bins, "By Platt.", 0.1, 0.03) for name in groups),
         margins=Margins(edges, tuple(parts)),
         mistakes=tuple(Mistake(k, names[0], names[1], -0.5, text) for k in range(20)),
-        next_steps=(text, "Try more rows."),
+        next_steps=(
+            Step("rare", text, f"separatrix study '{text}' --balanced"),
+            Step("again", "Try another split."),
+        ),
         commands=(Command("Once more", f"separatrix study '{text}'"),),
     )  # fmt: skip
 

@@ -45,7 +45,10 @@ def test_numbers_without_a_word_in_json():
         ({"data": {"source": "s", "n_rows": True, "n_features": 2}}, "facts.data.n_rows must be"),
         ({"machine": []}, "facts.machine must be an object"),
         ({"bounds": "no"}, "facts.bounds must be a list"),
-        ({"next_steps": ["a", None]}, r"facts.next_steps\[1\] must be a str"),
+        (
+            {"next_steps": [{"kind": "a", "sentence": "b"}, None]},
+            r"facts.next_steps\[1\] must be an",
+        ),
         ({"path": {"rows": [], "chosen": "many"}}, "facts.path.chosen must be a float"),
     ],
 )

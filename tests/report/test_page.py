@@ -5,15 +5,18 @@ import math
 import re
 from dataclasses import fields, replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from separatrix.plots._svg import COLOURS
 from separatrix.plots.player.page import placed_script
+from separatrix.report import page as page_module
 from separatrix.report.facts import Data, Facts, Verdict
 from separatrix.report.page import SECTIONS, render_report, write_report
 from tests.report.examples import HOSTILE, facts_of, hostile
 
+COPYING = (Path(page_module.__file__).parent / "templates" / "copy.js").read_text()
 VOID = {"meta", "br", "img", "col", "hr", "input", "link"}
 
 
@@ -84,18 +87,21 @@ def check(text):
 
 
 def check_scripts(page, text):
-    """Assert that nothing can run but the player, which the policy knows by its fingerprint."""
+    """Assert that nothing can run but player and copying, known to the policy by fingerprint."""
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
-    if page.tags.count("script") == 0:
+    known = (placed_script(), COPYING)
+    running = [script for script in page.scripts if script in known]
+    data = [script for script in page.scripts if script not in known]
+    assert page.tags.count("script") == text.lower().count("<script") == len(page.scripts)
+    assert text.lower().count("</script") == len(page.scripts)
+    assert len(data) == (placed_script() in running)
+    assert all(json.loads(part)["panes"] for part in data)
+    digests = [hashlib.sha256(script.encode()).digest() for script in running]
+    allowed = " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in digests)
+    if running:
+        assert f"script-src {allowed};" in policy
+    else:
         assert "script-src" not in policy
-        return
-    data, player = page.scripts
-    assert page.tags.count("script") == text.lower().count("<script") == 2
-    assert text.lower().count("</script") == 2
-    assert json.loads(data)["panes"]
-    assert player == placed_script()
-    digest = base64.b64encode(hashlib.sha256(player.encode()).digest()).decode()
-    assert f"script-src 'sha256-{digest}';" in policy
 
 
 @pytest.mark.parametrize(
@@ -188,6 +194,22 @@ def test_a_proof_that_does_not_hold_is_not_claimed():
     assert "prove it exactly" not in broken
     unbounded = replace(whole, machine=replace(machine, gap=math.inf, checked=None))
     assert "LinearSVM, without a proof" in check(render_report(unbounded)).text
+
+
+def test_the_leaderboard_is_by_the_error_or_by_the_measure_that_chose():
+    facts = replace(facts_of(), scoring=None, threshold=None, imbalance=None)
+    text = check(render_report(facts)).text
+    assert "The winner’s cross-validated error is optimistic" in text
+    assert text.index("their ranks, hinge chosen 1 10.0") < text.index("squared hinge 0.1 12.0")
+    two = tuple(
+        replace(each, score=score, score_error=0.01)
+        for each, score in zip(facts.candidates, (0.9, 0.8), strict=True)
+    )
+    scoring = replace(facts_of().scoring, title="balanced accuracy", larger_is_better=True)
+    text = check(render_report(replace(facts, candidates=two, scoring=scoring))).text
+    assert "cross-validated balanced accuracy is optimistic" in text
+    assert "balanced accuracy 0.38 on 20 rows it had never seen" in text
+    assert text.index("squared hinge 0.1 0.9 ± 0.01") < text.index("hinge chosen 1 0.8 ± 0.01")
 
 
 def test_an_absent_part_has_neither_section_nor_place_in_the_contents():

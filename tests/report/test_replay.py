@@ -99,15 +99,15 @@ def reports(tmp_path_factory):
     return made
 
 
-def opened(browser, path, **settings):
-    """Return the page, the requests it made and the errors it had."""
+def opened(browser, path, part="#replay", **settings):
+    """Return the page at a part, which unfolds, the requests it made and the errors it had."""
     context = browser.new_context(viewport={"width": 1000, "height": 800}, **settings)
     context.set_default_timeout(PATIENCE)
     page, asked, complaints = context.new_page(), [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(f"file://{path}")
+    page.goto(f"file://{path}{part}")
     return page, asked, complaints
 
 
@@ -141,7 +141,7 @@ def test_the_replay_plays_within_the_report(browser, reports):
     )
     assert_on_the_line(ends, told)
     assert complaints == []
-    assert asked == [f"file://{path}"]
+    assert [url.partition("#")[0] for url in asked] == [f"file://{path}"]
     page.context.close()
 
 
@@ -192,7 +192,7 @@ def test_without_scripts_and_on_paper_there_is_a_picture(browser, reports):
     assert page.locator("#replay-still-title").count() == 1
     assert page.locator("[data-replay] figure svg").is_visible()
     page.context.close()
-    page, _, _ = opened(browser, path)
+    page, _, _ = opened(browser, path, part="")
     still = page.locator("[data-replay] > .panels figure > svg")
     assert not still.is_visible()
     page.emulate_media(media="print")

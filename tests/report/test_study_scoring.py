@@ -282,8 +282,8 @@ def test_the_command_says_it_and_its_advice_runs(rare_file, tmp_path):
     done = run("study", rare_file, "--target", "class", *quick, "-o", out)
     assert done.returncode == 0, done.stderr
     assert "note: Only 12.5 % of the rows are of class bad" in done.stdout
-    line = next(one for one in done.stdout.splitlines() if one.startswith("next: separatrix study"))
-    words = shlex.split(line.removeprefix("next: "))[1:]
+    line = next(one for one in done.stdout.splitlines() if one.startswith("    separatrix study"))
+    words = shlex.split(line)[1:]
     again = run(*words, "--json")
     assert again.returncode == 0, again.stderr
     before = Facts.from_json((out / "study.json").read_text())

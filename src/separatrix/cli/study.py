@@ -220,6 +220,7 @@ def _lines(facts: Facts, notes: Sequence[str], out: Path) -> list[str]:
         f"{len(facts.data.classes)} classes; {test.n:,} rows sealed for the test",
         *(f"note: {note}" for note in notes),
         f"verdict: {facts.verdict.sentence}",
+        *_tried(facts),
         f"path: {facts.path.reason}",
         f"machine: {machine.name}, C = {machine.C:.4g}; {machine.proof}",
         *_threshold_lines(facts),
@@ -229,11 +230,30 @@ def _lines(facts: Facts, notes: Sequence[str], out: Path) -> list[str]:
     if test.duplicates and test.new_rows is None:
         repeated = _counted(test.duplicates, "test row") + " also in the training data"
         lines.append(f"note: {repeated}")
-    known = facts.imbalance.command if facts.imbalance else ""
-    others = [step for step in facts.next_steps if not known or known not in step]
-    if others:
-        lines.append(f"next: {others[0]}")
+    for step in facts.next_steps:
+        lines.append(f"next: {step.sentence}")
+        lines += [f"    {step.line}"] if step.line else []
     return [*lines, f"Report: {out / 'report.html'}"]
+
+
+def _tried(facts: Facts) -> list[str]:
+    """Say what was compared, the best first, and what naming the commonest class comes to."""
+    if len(facts.candidates) < 2:
+        return []
+    scoring = facts.scoring
+    parts = []
+    for each in facts.candidates:
+        by_error = each.score is None
+        value = each.error if each.score is None else each.score
+        order = -value if scoring is not None and scoring.larger_is_better else value
+        figure = f"{100 * value:.2f} %" if by_error else f"{value:.4f}"
+        name = f"{each.features} {each.loss.replace('_', ' ')} {figure}"
+        parts.append((order, name + (" (chosen)" if each.chosen else "")))
+    said = [name for _, name in sorted(parts)]
+    if facts.baseline is not None and scoring is None:
+        said.append(f"always {facts.baseline.name} {100 * facts.baseline.error:.2f} %")
+    measure = "error" if scoring is None else scoring.title
+    return [f"candidates, {measure} on held-out rows: {'; '.join(said)}"]
 
 
 def _threshold_lines(facts: Facts) -> list[str]:
@@ -257,8 +277,6 @@ def _measure_lines(facts: Facts) -> list[str]:
         lines.append(f"on the test: {missed} of {cut.positive} missed, {alarms} false alarms")
     if facts.imbalance is not None:
         lines.append(f"note: {facts.imbalance.sentence}")
-        if facts.imbalance.command:
-            lines.append(f"next: {facts.imbalance.command}")
     return lines
 
 
@@ -295,16 +313,17 @@ def _counted(number: int, word: str) -> str:
 def _commands(table: Table, out: Path, data: list[str]) -> tuple[Any, ...]:
     from separatrix.report.facts import Command
 
-    if not data or table.encoding is None:
-        return ()
     said = sys.argv[1:] if sys.argv[1:2] == ["study"] else ["study", *data]
+    again = Command("does this study again", shlex.join(["separatrix", *said]))
+    if not data or table.encoding is None:
+        return (again,)
     return (
-        Command("does this study again", shlex.join(["separatrix", *said])),
+        again,
         Command(
-            "judges new rows", f"separatrix predict -m {shlex.quote(str(out / 'model.sx'))} NEW"
+            "predicts new rows", f"separatrix predict -m {shlex.quote(str(out / 'model.sx'))} NEW"
         ),
         Command(
-            "proves the machine again from the data",
+            "proves the model again from the data",
             shlex.join(["separatrix", "verify", str(out / "model.sx"), *data]),
         ),
     )

@@ -17,6 +17,7 @@ __all__ = [
     "Rate",
     "draw_calibration",
     "draw_error_rates",
+    "draw_learning_curve",
     "draw_margin_histogram",
     "draw_path_errors",
     "draw_path_support",
@@ -68,6 +69,23 @@ def draw_path_support(
     panel.line(C, values, "ink", 2.0)
     panel.marks(C, values, "o", 4.5, "ink", "ink", 1.0)
     _mark_chosen(panel, C, values, chosen)
+    return panel.svg(words)
+
+
+def draw_learning_curve(
+    rows: Sequence[int], errors: Sequence[float], spread: Sequence[float], words: Words
+) -> str:
+    """Draw the error on held-out rows against the rows trained on, with its spread."""
+    values, around = np.asarray(errors, dtype=float), np.asarray(spread, dtype=float)
+    top = float((values + around).max())
+    ticks = list(rows)
+    across = Axis(0.0, 1.06 * max(rows), ticks, [f"{each:,}" for each in ticks], "training rows")
+    panel = Panel(
+        420.0, 260.0, across, _percents(0.0, 1.08 * top if top > 0.0 else 1.0, 5, grid=True)
+    )
+    panel.area(rows, np.maximum(values - around, 0.0), values + around, "faint", 0.25)
+    panel.line(rows, values, "ink", 2.0)
+    panel.marks(rows, values, "o", 5.5, "ink", "ink", 1.0)
     return panel.svg(words)
 
 

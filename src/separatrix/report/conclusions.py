@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from separatrix.report import facts as f
 from separatrix.report.facts import Facts, Machine, Margins, Verdict
-from separatrix.report.words import cut, fixed, listed, number, percent, plural, spelled, whole
+from separatrix.report.words import (
+    cut,
+    fixed,
+    listed,
+    number,
+    opened,
+    percent,
+    plural,
+    spelled,
+    whole,
+)
 
-__all__ = ["Figure", "answer", "headings", "key_figures", "next_steps", "reading_of"]
+__all__ = ["Figure", "answer", "choice", "headings", "key_figures", "reading_of"]
 
 _NAME = 40
 _FAR = 2.0  # standard errors
-_MANY_TWINS = 0.02
+RARE = 0.4  # of an equal share of the rows: with less, a class is rare
+NEARLY_ALL = 0.95
 _KINDS = {
     "separable": "A hyperplane separates the classes",
     "quasi-separable": "A hyperplane separates the classes, but for rows on its edge",
@@ -51,6 +62,15 @@ def answer(facts: Facts) -> str:
     if facts.test is not None:
         errors = plural(facts.test.errors, "error")
         rows = plural(facts.test.n, "row")
+        if facts.scoring is not None:
+            figure = f"{number(facts.scoring.test)} on {rows} it had never seen"
+            return f"{who}: {facts.scoring.title} {figure}, with {errors}."
+        if facts.baseline is not None and facts.test.rate >= (facts.test.baseline or 0.0) > 0.0:
+            always = whole(round(facts.test.n * (facts.test.baseline or 0.0)))
+            return (
+                f"No better than always naming {cut(facts.baseline.name, _NAME)}: {errors} in "
+                f"{rows} it had never seen, against {always}."
+            )
         return (
             f"{who} with {errors if facts.test.errors else 'no error'} in {rows} it had never seen."
         )
@@ -85,6 +105,11 @@ def key_figures(facts: Facts) -> list[Figure]:
             found.append(Figure("Error on new rows", percent(new.rate), sure, "test", ends))
         else:
             found.append(Figure("Test error", percent(test.rate), sure, "test", ends))
+    if (scoring := facts.scoring) is not None:
+        span = f"{number(scoring.low)} to {number(scoring.high)}; it chose the model"
+        found.append(Figure(opened(scoring.title), number(scoring.test), span, "threshold"))
+    elif (balanced := measure(facts, "balanced_accuracy")) is not None and rare_class(facts):
+        found.append(_balanced(balanced))
     if (verdict := facts.verdict) is not None:
         found.append(_separable(verdict))
     if (path := facts.path) is not None:
@@ -95,7 +120,49 @@ def key_figures(facts: Facts) -> list[Figure]:
         left = "of the objective is the most that is left to gain"
         left += ", proved" if machine.checked is not False else "; the proof did not hold"
         found.append(Figure("Optimality gap", f"≤ {number(machine.gap, 2)}", left, "machine"))
-    return found
+    return found[:4]
+
+
+def measure(facts: Facts, name: str) -> f.Measure | None:
+    """Return a measure of the test by its name."""
+    return next((part for part in facts.measures if part.name == name), None)
+
+
+def rare_class(facts: Facts) -> f.ClassCount | None:
+    """Return the smallest class where it is rare: then the error alone says little."""
+    if facts.data is None or len(facts.data.classes) < 2:
+        return None
+    smallest = min(facts.data.classes, key=lambda part: part.count)
+    total = sum(part.count for part in facts.data.classes)
+    # Of two classes under 20 %; of more each is small, and a rare one has 0.4 of an equal share.
+    return smallest if smallest.count < RARE / len(facts.data.classes) * total else None
+
+
+def _balanced(part: f.Measure) -> Figure:
+    detail = "mean recall of the classes"
+    if part.low is None or part.high is None:
+        return Figure("Balanced accuracy", percent(part.value), detail, "measures")
+    span = f"{percent(part.low)} to {percent(part.high)}; {detail}"
+    return Figure("Balanced accuracy", percent(part.value), span, "measures")
+
+
+def choice(facts: Facts) -> str:
+    """Return what was chosen, out of what, and beside what, in one sentence or two."""
+    chosen = next((each for each in facts.candidates if each.chosen), None)
+    if chosen is None:
+        return ""
+    what = f"{_words_of(chosen)}, C\u00a0=\u00a0{number(chosen.C)}"
+    of = f", of {plural(len(facts.candidates), 'candidate')}" if len(facts.candidates) > 1 else ""
+    beside = ""
+    if facts.baseline is not None:
+        name = cut(facts.baseline.name, _NAME)
+        beside = f" Always naming {name} errs on {percent(facts.baseline.error)}."
+    return f"Chosen by cross-validation{of}: {what}.{beside}"
+
+
+def _words_of(candidate: f.Candidate) -> str:
+    features = FEATURES.get(candidate.features, candidate.features)
+    return f"{features}, {candidate.loss.replace('_', ' ')}"
 
 
 def _validated(error: float, spread: float) -> str:
@@ -135,7 +202,7 @@ def _proof(verdict: Verdict) -> str:
 
 # Features of a candidate -> what they are.
 FEATURES = {
-    "raw": "as read",
+    "raw": "columns as read",
     "standard": "standardised columns",
     "ranks": "standardised columns and their ranks",
     "products": "standardised columns, their products and squares",
@@ -149,14 +216,16 @@ FEATURES = {
 def headings(facts: Facts) -> dict[str, str]:
     """Return the conclusion of every section that has something to tell."""
     makers = {
+        "candidates": _candidates,
+        "test": _test,
+        "measures": _measures,
+        "learning": lambda f: f.learning.sentence.rstrip(".") if f.learning else "",
         "data": _data,
         "separation": _separation,
-        "candidates": _candidates,
         "path": _path,
         "machine": _machine,
         "threshold": _threshold,
         "replay": lambda f: "The method at work, step by step" if f.replay else "",
-        "test": _test,
         "features": _features,
         "support": _support,
         "errors": _errors,
@@ -195,10 +264,10 @@ def _candidates(facts: Facts) -> str:
     chosen = [each for each in facts.candidates if each.chosen]
     if not chosen:
         return ""
-    tried = plural(len(facts.candidates), "candidate")
-    loss = chosen[0].loss.replace("_", " ")
-    features = FEATURES.get(chosen[0].features, chosen[0].features)
-    return f"Of {tried}: {features}, {loss}"
+    first = opened(_words_of(chosen[0]))
+    if len(facts.candidates) == 1:
+        return f"{first}: the one candidate"
+    return f"{first}: chosen of {plural(len(facts.candidates), 'candidate')}"
 
 
 def _path(facts: Facts) -> str:
@@ -240,6 +309,18 @@ def _test(facts: Facts) -> str:
     return f"{errors} in {plural(test.n, 'row')} it had never seen"
 
 
+def _measures(facts: Facts) -> str:
+    if not facts.measures and not facts.per_class:
+        return ""
+    recalls = [(part.recall.value, part.name) for part in facts.per_class if part.recall]
+    if not recalls:
+        return "Measures of the test"
+    worst, name = min(recalls)
+    if worst == max(recalls)[0]:
+        return f"Every class is found in {percent(worst)} of its rows"
+    return f"{opened(cut(name, _NAME))} is found least: {percent(worst)} of its rows"
+
+
 def _features(facts: Facts) -> str:
     if not facts.features or not any(group.features for group in facts.features):
         return ""
@@ -264,9 +345,21 @@ def _support(facts: Facts) -> str:
     if machine is None or machine.n_support is None:
         return "The rows that hold the hyperplane"
     rows = facts.split.train if facts.split else machine.n_rows
+    if nearly_all_support(facts):
+        every = "Every" if machine.n_support == rows else "Nearly every"
+        return f"{every} training row shapes the model: {whole(machine.n_support)} of {whole(rows)}"
     of = f" of {whole(rows)}" if rows else ""
     what = "the hyperplanes" if machine.n_machines > 1 else "the hyperplane"
     return f"{whole(machine.n_support)}{of} rows hold {what}"
+
+
+def nearly_all_support(facts: Facts) -> bool:
+    """Whether so many rows are support vectors that the word says nothing."""
+    machine = facts.machine
+    if machine is None or machine.n_support is None:
+        return False
+    rows = facts.split.train if facts.split else machine.n_rows
+    return bool(rows) and machine.n_support >= NEARLY_ALL * (rows or 0)
 
 
 def _errors(facts: Facts) -> str:
@@ -329,7 +422,7 @@ def share_below(margins: Margins, part: str, limit: float) -> float | None:
     return sum(sum(group[:bins]) for group in counts) / total if total else None
 
 
-# ---- the path, and what to try next
+# ---- the path
 
 
 def _percent(share: float) -> str:
@@ -396,42 +489,3 @@ def _by_measure(path: f.Path) -> f.Reading:
     if row.training_error is not None:
         sentence += f", its training error {_percent(row.training_error)}"
     return f.Reading("balanced", f"{sentence}.")
-
-
-def next_steps(facts: f.Facts, settings: Any) -> tuple[str, ...]:
-    """Return what to try next, the most promising first."""
-    path, verdict, data, test = facts.path, facts.verdict, facts.data, facts.test
-    if path is None or verdict is None or data is None or test is None:
-        return ()
-    chosen = next(row for row in path.rows if path.chosen == row.C)
-    training, validation = chosen.training_error or 0.0, chosen.validation_error
-    steps = []
-    if facts.reading is not None and facts.reading.kind in ("underfitting", "overfitting"):
-        side = "larger" if facts.reading.kind == "underfitting" else "smaller"
-        steps.append(f"The best C is at the end of the path: try {side} ones with --Cs.")
-    if (rare := facts.imbalance) is not None and facts.scoring is None:
-        steps.append(f"{rare.sentence} {rare.command}".strip())
-    other = "" if facts.candidates else " Let the study look for better ones: --features auto."
-    if validation - training > max(0.05, 4.0 * chosen.validation_spread):
-        steps.append(
-            f"Validation error exceeds training error by {_percent(validation - training)}: more "
-            f"rows would help most, or other features.{other}"
-        )
-    elif validation > 0.02:
-        steps.append(
-            f"Training and validation error are close ({_percent(training)} and "
-            f"{_percent(validation)}): a hyperplane in these features can do little more.{other}"
-        )
-    if test.duplicates and test.duplicates > _MANY_TWINS * test.n:
-        steps.append(
-            f"{test.duplicates} of {test.n} test rows also stand in the training data: drop "
-            "repeated rows before splitting."
-        )
-    if verdict.kind == "separable" and path.chosen < path.rows[-1].C:
-        steps.append(
-            "The training rows are separable, yet a softer margin does better on rows it has not "
-            "seen: keep it."
-        )
-    if settings.loss != "logistic":
-        steps.append("For probabilities that are fitted, not calibrated: --loss logistic.")
-    return tuple(steps[:4])

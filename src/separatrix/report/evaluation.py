@@ -11,7 +11,15 @@ from scipy import sparse
 from separatrix.report import facts as f
 from separatrix.selection import bounds
 
-__all__ = ["Excerpts", "calibration_of", "curves_of", "margins_of", "mistakes_of", "own_margins"]
+__all__ = [
+    "Excerpts",
+    "calibration_of",
+    "curves_of",
+    "importance_of",
+    "margins_of",
+    "mistakes_of",
+    "own_margins",
+]
 
 _LONGEST = 240
 _NAMED = 8
@@ -250,6 +258,19 @@ class Excerpts:
         if self.importance is None:
             return np.arange(len(columns))
         return np.argsort(-abs(self.importance[columns] * values), kind="stable")
+
+
+def importance_of(coef: np.ndarray, names: Sequence[str], columns: Sequence[str]) -> np.ndarray:
+    """Return what each column as read weighs most with, by its name and that of its ranks.
+
+    >>> importance_of(np.array([[1.0, -3.0]]), ["a", "rank of b"], ["a", "b", "c"]).tolist()
+    [1.0, 3.0, 0.0]
+    """
+    weights: dict[str, float] = {}
+    for name, weight in zip(names, abs(coef).max(axis=0).tolist(), strict=False):
+        column = str(name).removeprefix("rank of ")
+        weights[column] = max(weight, weights.get(column, 0.0))
+    return np.array([weights.get(str(name), 0.0) for name in columns])
 
 
 def _named(name: str, value: float) -> str:

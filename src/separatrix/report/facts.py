@@ -146,6 +146,15 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Baseline:
+    """What naming the commonest class of the training rows, always, comes to on the same folds."""
+
+    name: str
+    error: float
+    standard_error: float = 0.0
+
+
+@dataclass(frozen=True)
 class Machine:
     """The machine fitted at the end. `certificate` is its SHA-256, `proof` its one sentence.
 
@@ -274,6 +283,49 @@ class OpenedTest:
     baseline: float | None = None
     sealed: str = ""
     new_rows: NewRows | None = None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure on the test rows and its 95 % interval; `how` says what the interval rests on."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    how: str = ""
+
+
+@dataclass(frozen=True)
+class ClassMeasures:
+    """Precision, recall and F1 of one class; None where no row decides. `support` counts rows."""
+
+    name: str
+    support: int
+    precision: Measure | None = None
+    recall: Measure | None = None
+    f1: Measure | None = None
+
+
+@dataclass(frozen=True)
+class LearningPoint:
+    """The mean error on held-out rows when so many rows train, and its standard error."""
+
+    rows: int
+    error: float
+    standard_error: float = 0.0
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Would more rows help? The same candidate and C on parts of the training rows, same folds.
+
+    `kind` is "helps", "may help" or "no gain"; of data too large or too small, "" and no points.
+    """
+
+    points: tuple[LearningPoint, ...]
+    kind: str
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -448,6 +500,18 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Step:
+    """What to try next: why, in a sentence, and the command that does it.
+
+    A study started from Python has no command, and its steps have no line.
+    """
+
+    kind: str
+    sentence: str
+    line: str = ""
+
+
+@dataclass(frozen=True)
 class Facts:
     """All that a study found."""
 
@@ -459,6 +523,7 @@ class Facts:
     split: Split | None = None
     verdict: Verdict | None = None
     candidates: tuple[Candidate, ...] = ()
+    baseline: Baseline | None = None
     path: Path | None = None
     reading: Reading | None = None
     machine: Machine | None = None
@@ -467,6 +532,9 @@ class Facts:
     imbalance: Imbalance | None = None
     replay: Replay | None = None
     test: OpenedTest | None = None
+    measures: tuple[Measure, ...] = ()
+    per_class: tuple[ClassMeasures, ...] = ()
+    learning: LearningCurve | None = None
     bounds: tuple[Bound, ...] = ()
     features: tuple[Features, ...] = ()
     support: tuple[Support, ...] = ()
@@ -474,7 +542,7 @@ class Facts:
     calibration: tuple[Calibration, ...] = ()
     margins: Margins | None = None
     mistakes: tuple[Mistake, ...] = ()
-    next_steps: tuple[str, ...] = ()
+    next_steps: tuple[Step, ...] = ()
     commands: tuple[Command, ...] = ()
 
     def to_json(self) -> str:

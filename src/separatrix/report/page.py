@@ -1,9 +1,10 @@
-"""Facts become one HTML page: no network, light, dark and on paper; one script plays the replay.
+"""Facts become one HTML page: a summary, then parts that fold; no network; light, dark, on paper.
 
 Texts from the data are escaped by the template engine, everywhere and without exception; the only
 markup it lets through are the figures, which are drawn here and hold no text of the data but their
 descriptions, escaped too. A policy in the page forbids outside loads and every script but the
-player, which it knows by its SHA-256, as a second wall.
+player and the copying of commands, which it knows by their SHA-256, as a second wall. Without
+scripts the page tells the same.
 """
 
 from __future__ import annotations
@@ -19,16 +20,24 @@ from markupsafe import Markup
 
 from separatrix._write_aside import write_whole
 from separatrix.plots._drawing import CLASS_COLOURS
-from separatrix.plots.player.page import theme
+from separatrix.plots.player.page import placed_script, theme
 from separatrix.report import words
-from separatrix.report.conclusions import FEATURES, answer, headings, key_figures, strength
-from separatrix.report.facts import Facts, Feature, Features
+from separatrix.report.conclusions import (
+    FEATURES,
+    answer,
+    choice,
+    headings,
+    key_figures,
+    nearly_all_support,
+    strength,
+)
+from separatrix.report.facts import Candidate, Facts, Feature, Features
 from separatrix.report.pictures import draw_pictures
 from separatrix.report.replay import (
     draw_still,
+    fingerprint_of,
     replay_json,
     replay_sentence,
-    script_and_hash,
     still_note,
 )
 
@@ -40,25 +49,37 @@ _TWO_SIDED, _FEW_CLASSES, _MANY_CLASSES = 12, 10, 5
 _GROUPS_SHOWN = 20
 _PAIRS_SHOWN = 8
 _MATRIX_SHOWN = 26
+_FAR_BASELINE = 2.5  # times the worst candidate: further, it would squeeze the rest
 
 # Section -> the few words that name it in the contents.
 SECTIONS = {
-    "data": "The data",
-    "separation": "Separation",
-    "candidates": "Candidates",
-    "path": "The path over C",
-    "machine": "The model",
-    "threshold": "Measure and threshold",
-    "replay": "Replay",
+    "candidates": "Leaderboard",
     "test": "The sealed test",
-    "features": "Weights",
-    "support": "Support vectors",
+    "threshold": "Measure and threshold",
+    "measures": "Measures",
+    "next": "Next",
     "errors": "Mistakes",
     "curves": "Ranking",
     "calibration": "Calibration",
+    "learning": "More rows",
+    "features": "Weights",
+    "support": "Support vectors",
     "margins": "Margins",
-    "next": "Next",
+    "path": "The path over C",
+    "machine": "The model",
+    "replay": "Replay",
+    "separation": "Separation",
+    "data": "The data",
     "commands": "Reproduce",
+}
+# What stands open when the page is opened; all else unfolds at a click, and on paper.
+OPENED = ("candidates", "test", "threshold", "measures", "next", "commands")
+MEASURES = {
+    "balanced_accuracy": "Balanced accuracy",
+    "mcc": "Matthews correlation",
+    "auc": "Area under ROC",
+    "log_loss": "Log loss",
+    "brier": "Brier score",
 }
 
 
@@ -75,6 +96,7 @@ def render_report(facts: Facts) -> str:
         for section, found in draw_pictures(facts).items()
     }
     conclusions = headings(facts)
+    sections = {name: words_ for name, words_ in SECTIONS.items() if name in conclusions}
     return (
         _templates()
         .get_template("page.html")
@@ -83,12 +105,16 @@ def render_report(facts: Facts) -> str:
             answer=answer(facts),
             figures=key_figures(facts),
             headings=conclusions,
-            sections={name: words_ for name, words_ in SECTIONS.items() if name in conclusions},
+            sections=sections,
+            opened=OPENED,
             pictures=pictures,
             tables=tables_of(facts),
             candidate_words=FEATURES,
+            measure_words=MEASURES,
+            choice=choice(facts),
             style=_style(),
             replay=_replay(facts),
+            scripts=_scripts(facts),
         )
     )
 
@@ -96,15 +122,20 @@ def render_report(facts: Facts) -> str:
 def _replay(facts: Facts) -> dict[str, Any] | None:
     if (replay := facts.replay) is None:
         return None
-    script, fingerprint = script_and_hash()
     return {
         "sentence": replay_sentence(replay),
         "note": still_note(replay),
         "still": Markup(draw_still(facts, replay)),
         "data": Markup(replay_json(facts, replay)),
-        "script": Markup(script),
-        "fingerprint": fingerprint,
     }
+
+
+def _scripts(facts: Facts) -> list[dict[str, str]]:
+    """Return the scripts that the page may run, each with its fingerprint."""
+    texts = [placed_script()] if facts.replay is not None else []
+    if facts.commands or any(step.line for step in facts.next_steps):
+        texts.append(_asset("copy.js"))
+    return [{"text": Markup(text), "fingerprint": fingerprint_of(text)} for text in texts]
 
 
 @cache
@@ -130,8 +161,13 @@ def _finalize(value: Any) -> Any:
 
 @cache
 def _style() -> Markup:
-    source, _, _ = PackageLoader("separatrix.report").get_source(_templates(), "style.css")
-    return Markup(theme() + source)
+    return Markup(theme() + _asset("style.css"))
+
+
+@cache
+def _asset(name: str) -> str:
+    source, _, _ = PackageLoader("separatrix.report").get_source(_templates(), name)
+    return source
 
 
 # ---- tables and bars: shares, shades, and the few rows that are worth a look
@@ -166,6 +202,8 @@ def tables_of(facts: Facts) -> dict[str, Any]:
     """Return all tables of a page."""
     names = [part.name for part in facts.data.classes] if facts.data else []
     return {
+        "leaderboard": _leaderboard(facts),
+        "nearly_all_support": nearly_all_support(facts),
         "bars": _bars(facts, names),
         "standardised": any(
             part.standardised is not None for group in facts.features for part in group.features
@@ -179,6 +217,41 @@ def tables_of(facts: Facts) -> dict[str, Any]:
         "mistakes": facts.mistakes[:CASES_SHOWN],
         "colours": {name: k for k, name in enumerate(names)} if len(names) <= _COLOURS else {},
     }
+
+
+def _leaderboard(facts: Facts) -> dict[str, Any]:
+    """Return the candidates, the best first, and a scale from 0 to 1 that shows them apart."""
+    scoring = facts.scoring
+    rows = [(each, *_validated(each)) for each in facts.candidates]
+    rows.sort(key=lambda row: -row[1] if scoring and scoring.larger_is_better else row[1])
+    low, top = 0.0, 1.1 * max((value + spread for _, value, spread in rows), default=0.0)
+    if scoring is not None and rows:
+        low = min(
+            0.0 if value < 2.0 * spread else value - 2.0 * spread for _, value, spread in rows
+        )
+    elif facts.baseline is not None and (not rows or facts.baseline.error <= _FAR_BASELINE * top):
+        top = max(top, 1.05 * facts.baseline.error)
+    scale = top - low or 1.0
+    return {
+        "rows": [each for each, _, _ in rows],
+        "drawn": [
+            [(end - low) / scale for end in (value, value - spread, value + spread)]
+            for _, value, spread in rows
+        ],
+        "baseline": None if facts.baseline is None else (facts.baseline.error - low) / scale,
+        "places": 2 if any(0.0 < each.error < 0.1 for each in facts.candidates) else 1,
+        "models": max(1, len(facts.features)),
+        "timed": any(each.seconds is not None for each in facts.candidates),
+        "most_rows": max((each.n_rows for each in facts.candidates), default=0),
+        "measure": "" if scoring is None else scoring.title,
+    }
+
+
+def _validated(each: Candidate) -> tuple[float, float]:
+    """Return what a candidate was chosen by, and its standard error."""
+    if each.score is None:
+        return each.error, each.standard_error
+    return each.score, each.score_error or 0.0
 
 
 def _bars(facts: Facts, names: list[str]) -> list[BarTable]:

@@ -10,12 +10,14 @@ from separatrix.plots.panels import (
     Rate,
     draw_calibration,
     draw_error_rates,
+    draw_learning_curve,
     draw_margin_histogram,
     draw_path_errors,
     draw_path_support,
     draw_precision_recall,
     draw_roc,
 )
+from separatrix.report.conclusions import nearly_all_support
 from separatrix.report.facts import Facts, Path
 from separatrix.report.words import clean, cut, number, percent, plural, whole
 
@@ -37,15 +39,16 @@ class Picture(NamedTuple):
 def draw_pictures(facts: Facts) -> dict[str, list[Picture]]:
     """Return the pictures of every section that has any."""
     return {
-        "path": _path(facts.path) if facts.path else [],
+        "path": _path(facts.path, not nearly_all_support(facts)) if facts.path else [],
         "test": _rates(facts),
+        "learning": _learning(facts),
         "curves": _curves(facts),
         "calibration": _calibration(facts),
         "margins": _margins(facts),
     }
 
 
-def _path(path: Path) -> list[Picture]:
+def _path(path: Path, with_support: bool) -> list[Picture]:
     rows = [row for row in path.rows if 0.0 < row.C < math.inf]
     rows.sort(key=lambda row: row.C)
     if len(rows) < 2 or not 0.0 < path.chosen < math.inf:
@@ -70,7 +73,7 @@ def _path(path: Path) -> list[Picture]:
     )
     found = [Picture(drawn, title, f"Band: {path.spread}. Ring: the C chosen.")]
     support = [row.n_support for row in rows if row.n_support is not None]
-    if len(support) == len(rows):
+    if with_support and len(support) == len(rows):
         title = "Support vectors against C"
         first, last = whole(support[0]), whole(support[-1])
         description = f"{first} at C = {number(at[0])}, {last} at the end."
@@ -99,7 +102,8 @@ def _rates(facts: Facts) -> list[Picture]:
     scale = max(test.high, *(rate.value for rate in rates))
     for bound in facts.bounds:
         if bound.value < min(1.0, _FAR * scale):
-            rates.append(Rate(f"{cut(bound.name, 16)} bound", bound.value, weight="bound"))
+            name = cut(bound.name, 16).removesuffix(" bound")
+            rates.append(Rate(f"{name} bound", bound.value, weight="bound"))
     description = "; ".join(
         f"{rate.label} {percent(rate.value)}"
         + (f" ({percent(rate.low)} to {percent(rate.high)})" if rate.low is not None else "")
@@ -112,6 +116,21 @@ def _rates(facts: Facts) -> list[Picture]:
         note += f" {always} {percent(test.baseline)}{'' if near else ', far to the right'}."
     drawn = draw_error_rates(rates, Words("test-rates", title, description))
     return [Picture(drawn, title, note)]
+
+
+def _learning(facts: Facts) -> list[Picture]:
+    points = facts.learning.points if facts.learning else ()
+    if len(points) < 2:
+        return []
+    title = "Error on held-out rows against rows trained on"
+    description = "; ".join(f"{whole(each.rows)} rows: {percent(each.error)}" for each in points)
+    drawn = draw_learning_curve(
+        [each.rows for each in points],
+        [each.error for each in points],
+        [each.standard_error for each in points],
+        Words("learning-curve", title, description),
+    )
+    return [Picture(drawn, title, "Band: one standard error over the folds.")]
 
 
 def _curves(facts: Facts) -> list[Picture]:

@@ -26,7 +26,6 @@ from separatrix.plots._drawing import CLASS_COLOURS
 from separatrix.plots._svg import Words
 from separatrix.plots.panels import draw_plane_panel
 from separatrix.plots.player.columns import finite
-from separatrix.plots.player.page import placed_script
 from separatrix.plots.player.rules import sides_of, support_of
 from separatrix.report import facts as f
 from separatrix.report.facts import Facts, Replay, ReplayRun
@@ -35,11 +34,11 @@ from separatrix.solvers.linear.choose import choose
 from separatrix.solvers.linear.replay import replay_machine
 
 __all__ = [
+    "fingerprint_of",
     "draw_still",
     "replay_facts",
     "replay_json",
     "replay_sentence",
-    "script_and_hash",
     "still_note",
 ]
 
@@ -163,11 +162,10 @@ def _run_facts(frames: list[Any], support: list[int]) -> f.ReplayRun:
 
 
 @cache
-def script_and_hash() -> tuple[str, str]:
-    """Return the player and its fingerprint, by which the page's policy knows it from any other."""
-    script = placed_script()
+def fingerprint_of(script: str) -> str:
+    """Return the fingerprint by which the page's policy knows a script from any other."""
     digest = hashlib.sha256(script.encode()).digest()
-    return script, f"sha256-{base64.b64encode(digest).decode()}"
+    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def replay_json(facts: Facts, replay: Replay) -> str:

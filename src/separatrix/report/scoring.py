@@ -8,7 +8,6 @@ share of false alarms must not be exceeded it comes from rows that are set apart
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from separatrix.core.thresholds import (
 from separatrix.data.table import AS_READ
 from separatrix.errors import DataError
 from separatrix.report import facts as f
+from separatrix.report.advice import changed_line, in_time
 from separatrix.selection import bounds
 from separatrix.selection.score_interval import interval_of
 from separatrix.selection.scores import SCORINGS, WITH_THRESHOLD, Costs, Measure, parse_costs
@@ -317,6 +317,7 @@ def _balanced_command(work: Study) -> str:
     """Return the study again, by balanced accuracy, with test rows and a folder of its own."""
     if not work.commands:
         return ""
-    out = work.folder.with_name(f"{work.folder.name}_balanced")
-    more = ["--scoring", "balanced", "--seed", str(work.settings.seed + 1), "-o", str(out)]
-    return f"{work.commands[0].line} {shlex.join(more)}"
+    changes = {"--scoring": "balanced"}
+    if not in_time(work.settings):
+        changes["--seed"] = str(work.settings.seed + 1)
+    return changed_line(work.commands[0].line, "rare", changes)

@@ -141,6 +141,7 @@ class Study:
         self.X_train, self.y_train, self.codes_train = X[train], self.y[train], self.codes[train]
         self.X_test, self.y_test, self.codes_test = X[test], self.y[test], self.codes[test]
         self.candidates: tuple[f.Candidate, ...] = ()
+        self.excerpts = Excerpts(X, table.feature_names, table.texts)
         self._use(X, table.encoding, table.feature_names)
         self.journal: Journal
 
@@ -148,7 +149,6 @@ class Study:
         """Take the features that the model is fitted on."""
         self.encoded = dataclasses.replace(self.table, X=X, encoding=encoding, feature_names=names)
         self.model_train, self.model_test = X[self.parts.train], X[self.parts.test]
-        self.excerpts = Excerpts(X, names, self.table.texts)
 
     @cached_property
     def raw(self) -> RawRows:

@@ -15,15 +15,19 @@ from separatrix.data.scaling import deviations
 from separatrix.data.summary import summarise
 from separatrix.data.table import Table
 from separatrix.report import facts as f
-from separatrix.report.conclusions import answer, next_steps, reading_of
+from separatrix.report.advice import next_steps
+from separatrix.report.conclusions import answer, reading_of
 from separatrix.report.evaluation import (
     Excerpts,
     calibration_of,
     curves_of,
+    importance_of,
     margins_of,
     mistakes_of,
     own_margins,
 )
+from separatrix.report.learning import learning_facts
+from separatrix.report.measures import class_measures, measures_of
 from separatrix.report.replay import replay_facts
 from separatrix.report.scoring import imbalance_facts, scoring_facts, threshold_facts
 from separatrix.report.verdict import digest, joined_verdicts, verdict_facts
@@ -47,7 +51,10 @@ def facts_of(
 ) -> f.Facts:
     """Return all that a study found."""
     table, parts, names = work.table, work.parts, work.names
-    work.excerpts.importance = abs(machine.coef_).max(axis=0)
+    if table.texts is None:
+        work.excerpts.importance = importance_of(
+            machine.coef_, work.encoded.feature_names, table.feature_names
+        )
     train_scores = machine.decision_function(work.model_train)
     test_scores = machine.decision_function(work.model_test)
     chances, threshold = machine.predict_proba(work.model_test), float(machine.threshold_)
@@ -66,7 +73,8 @@ def facts_of(
             len(parts.validation) or None,
         ),
         verdict=_verdicts(work, verdicts, small),
-        candidates=work.candidates,
+        candidates=work.candidates or (raw_candidate(machine, path, work),),
+        baseline=baseline_facts(work.codes_train, names),
         path=path_facts(
             path, work.settings.folds, work.settings.times, work.remarks,
             "error" if work.measure is None else work.measure.title,
@@ -83,6 +91,9 @@ def facts_of(
             work.settings.seed,
         ),
         test=test_facts(result, parts.test, work.y_train),
+        measures=measures_of(result.confusion, test_scores, chances, work.codes_test),
+        per_class=class_measures(result.confusion, names),
+        learning=learning_facts(work, machine, path),
         bounds=tuple(
             f.Bound(bound.name, bound.value, bound.assumptions, bound.confidence, str(bound))
             for bound in result.bounds
@@ -110,10 +121,24 @@ def facts_of(
         commands=work.commands,
     )  # fmt: skip
     assert facts.path is not None, "it was given above"
-    facts = dataclasses.replace(facts, reading=reading_of(facts.path))
+    facts = dataclasses.replace(facts, reading=reading_of(facts.path), measures=_agreeing(facts))
     steps = next_steps(facts, work.settings)
     facts = dataclasses.replace(facts, next_steps=steps)
     return dataclasses.replace(facts, answer=answer(facts))
+
+
+def _agreeing(facts: f.Facts) -> tuple[f.Measure, ...]:
+    """Return the measures; one that has an interval elsewhere on the page has the same here."""
+    known = {}
+    if (rare := facts.imbalance) is not None:
+        known["balanced_accuracy"] = rare.low, rare.high, rare.how
+    if (chosen := facts.scoring) is not None:
+        name = "balanced_accuracy" if chosen.name == "balanced" else chosen.name
+        known[name] = chosen.low, chosen.high, chosen.how
+    return tuple(
+        f.Measure(part.name, part.value, *known[part.name]) if part.name in known else part
+        for part in facts.measures
+    )
 
 
 def _verdicts(work: Study, verdicts: list[Verdict], check: bool) -> f.Verdict:
@@ -231,6 +256,24 @@ def path_facts(
         best=rows[int(np.argmin(errors))].C,
         seconds=float(table["seconds"].sum()) if times else None,
     )
+
+
+def raw_candidate(machine: Any, path: PathTable, work: Study) -> f.Candidate:
+    """Tell the one candidate of a study that compares nothing but C."""
+    row = list(path)[path.chosen]
+    return f.Candidate(
+        features=work.settings.features, loss=getattr(machine, "loss", "logistic"), C=path.C,
+        error=row["validation_error"], standard_error=row["standard_error"],
+        n_features=work.model_train.shape[1], n_rows=work.model_train.shape[0], chosen=True,
+        seconds=float(path["seconds"].sum()) if work.settings.times else None,
+    )  # fmt: skip
+
+
+def baseline_facts(codes: np.ndarray, names: list[str]) -> f.Baseline:
+    """Tell what naming the commonest class comes to; stratified folds have its share each."""
+    counts = np.bincount(codes, minlength=len(names))
+    commonest = int(np.argmax(counts))
+    return f.Baseline(names[commonest], float(1.0 - counts[commonest] / counts.sum()))
 
 
 def _score_error(row: dict[str, float]) -> float | None:

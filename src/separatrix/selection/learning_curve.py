@@ -1,0 +1,96 @@
+"""Would more rows help? The error on held-out rows when a quarter, a half and more of them train.
+
+    for each share s and fold f     fit on the share s of f's training rows, at the same C
+                                    error = mistakes on f's validation rows
+
+The folds are those that chose C. Parts are drawn class by class, and a smaller part lies within a
+larger one. Features are learned from the rows of the part alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from separatrix.core.proving import Effort
+from separatrix.problem.signed import as_matrix
+from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
+from separatrix.selection.folds import Fold
+from separatrix.solvers.running.threads import one_thread
+
+__all__ = ["SHARES", "errors_on_parts", "part_of"]
+
+SHARES = (0.25, 0.5, 0.75)
+_TOL = 1e-3  # the errors alone count
+
+
+def errors_on_parts(
+    matrix: Callable[[np.ndarray], Any],
+    codes: np.ndarray,
+    classes: np.ndarray,
+    folds: Sequence[Fold],
+    *,
+    loss: str,
+    C: float,
+    multinomial: bool = False,
+    class_weight: Any = None,
+    seed: int = 0,
+    workers: int = 1,
+) -> list[tuple[int, np.ndarray]]:
+    """Return for each share how many rows train, and the error on every fold.
+
+    `matrix(rows)` gives all rows in the features that `rows` teach.
+    """
+
+    def error(task: tuple[float, int]) -> tuple[int, float]:
+        share, number = task
+        fold = folds[number]
+        train = part_of(np.flatnonzero(fold.train > 0.0), codes, share, [seed, number])
+        rows = np.concatenate([train, np.flatnonzero(fold.validation > 0.0)])
+        is_train = np.arange(len(rows)) < len(train)
+        X, labels = as_matrix(matrix(train)[rows]), codes[rows]
+        common: dict[str, Any] = {
+            "codes": labels,
+            "classes": classes,
+            "weights": np.ones(len(rows)),
+            "folds": (
+                Fold(is_train.astype(float), np.where(is_train, 0.0, fold.validation[rows])),
+            ),
+            "loss": loss,
+            "effort": Effort(_TOL, seed=seed),
+            "class_weight": class_weight,
+        }
+        setting = (
+            SoftmaxSetting(rows=(), X=X, **common)
+            if multinomial
+            else Setting(rows=signed_problems(X, labels, len(classes), True), **common)
+        )
+        return len(train), float(setting.solve(C, 0, None)[0]["validation_error"])
+
+    tasks = [(share, number) for share in SHARES for number in range(len(folds))]
+    with one_thread(), ThreadPoolExecutor(max(1, workers)) as pool:
+        found = list(pool.map(error, tasks))
+    by_share = [found[at : at + len(folds)] for at in range(0, len(found), len(folds))]
+    return [
+        (round(float(np.mean([n for n, _ in part]))), np.array([rate for _, rate in part]))
+        for part in by_share
+    ]
+
+
+def part_of(rows: np.ndarray, codes: np.ndarray, share: float, seed: Any) -> np.ndarray:
+    """Return a share of some rows, class by class, in order; a smaller one lies within a larger.
+
+    >>> rows, codes = np.arange(8), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    >>> small, large = (part_of(rows, codes, share, 0) for share in (0.5, 0.75))
+    >>> len(small), int(codes[small].sum()), set(small) <= set(large)
+    (4, 2, True)
+    """
+    order = np.random.default_rng(seed).permutation(len(rows))
+    kept = []
+    for k in np.unique(codes[rows]).tolist():
+        own = order[codes[rows][order] == k]
+        kept.append(own[: int(np.ceil(share * len(own)))])
+    return np.asarray(rows[np.sort(np.concatenate(kept))])

@@ -44,7 +44,7 @@ def test_study_predict_and_verify_in_one_line_each(clouds, tmp_path):
     assert proved.stdout.startswith("proved: no hyperplane lowers the objective")
     whole = run("verify", out / "certificate.json", clouds, "--target", "label")
     assert whole.returncode == 0, whole.stdout
-    assert whole.stdout.startswith("proved: the verdict, and the machine: no hyperplane lowers")
+    assert whole.stdout.startswith("proved: the verdict, and the model: no hyperplane lowers")
     told = run("predict", "-m", model, clouds, "--probabilities")
     machine = sx.load(model)
     table = read_model(model).encoding.transform(clouds)
@@ -109,7 +109,7 @@ def test_the_certificates_of_three_classes_are_proved_and_forged_ones_refused(tm
     assert run("study", path, "-t", "kind", "-o", out, *QUICK).returncode == 0
     told = run("verify", out / "certificate.json", path, "-t", "kind")
     assert told.returncode == 0, told.stdout
-    assert "3 of 3 verdicts, and the machine: 3 machines" in told.stdout
+    assert "3 of 3 verdicts, and the model: 3 models" in told.stdout
     whole = json.loads((out / "certificate.json").read_text())
     forged = tmp_path / "forged.json"
     for change in (

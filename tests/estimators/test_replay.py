@@ -139,5 +139,5 @@ def test_a_machine_of_steps_names_rows_of_the_data():
 def test_what_has_no_updates_says_so():
     with pytest.raises(TypeError, match="LeastSquares has no updates"):
         sx.replay(sx.OneVsRest(sx.LeastSquares()), X, NAMES)
-    with pytest.raises(ValueError, match="direct machine has no replay"):
+    with pytest.raises(ValueError, match="direct model has no replay"):
         sx.replay(sx.LinearSVM(multi_class="direct"), X, NAMES)

@@ -151,7 +151,7 @@ def test_what_is_told_of_pairs_rows_and_odds(tmp_path, kernel):
     each = sx.OneVsRest(sx.LogisticRegression()).fit(X, THREE)
     sx.save(each, path)
     said = "\n".join(lines(describe(ModelFile(each), str(path))))
-    assert "3 certificates, one a machine" in said
+    assert "3 certificates, one a model" in said
     odds = sx.LogisticRegression().fit(X, TWO)
     whole = ModelFile(odds, spreads=np.array([1.0, 2.0]))
     said = "\n".join(lines(describe(whole, str(path))))

@@ -198,5 +198,5 @@ def require_functions() -> None:
         if not ((true.low <= found.high) & (found.low <= true.high)).all():
             raise ArithmeticError(
                 "NumPy's exp, log or tanh is off by more than eight units in the last place on "
-                "this machine, and no bound that needs many of their values can be proved with it."
+                "this computer, and no bound that needs many of their values can be proved with it."
             )

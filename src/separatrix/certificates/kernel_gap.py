@@ -234,16 +234,16 @@ class KernelGap(KernelClaim):
         if not self.is_convex:
             return (
                 "the kernel is not positive, so only this is proved: no pair of multipliers is out "
-                f"of order by more than {self.violation:.2g}; better machines may exist"
+                f"of order by more than {self.violation:.2g}; better models may exist"
             )
-        return self._in_words("machine with this kernel lowers")
+        return self._in_words("model with this kernel lowers")
 
 
 @dataclass(frozen=True, eq=False)
 class KernelGaps(EachMachine):
     """One certificate a machine, where there are several classes."""
 
-    _what: ClassVar[str] = "machine with this kernel"
+    _what: ClassVar[str] = "model with this kernel"
 
     def check(self, X: Any, y: Any) -> bool:
         """Prove every machine's claim again."""
@@ -360,6 +360,6 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
 
     def __str__(self) -> str:
         if not self.is_convex:
-            return "not proved: the kernel is not positive, and better machines may exist"
+            return "not proved: the kernel is not positive, and better models may exist"
         many = f"{len(self.classes)} weight vectors"
-        return self._in_words(f"machine of {many} with this kernel lowers")
+        return self._in_words(f"model of {many} with this kernel lowers")

@@ -203,7 +203,7 @@ class EachMachine:
     def __str__(self) -> str:
         return (
             f"proved: no {self._what} lowers the objective of any of the {len(self.machines)} "
-            f"machines{self._which} by more than {self.gap:.2g} of it"
+            f"models{self._which} by more than {self.gap:.2g} of it"
         )
 
 

@@ -83,7 +83,7 @@ def log(top: int, bottom: int) -> tuple[int, int]:
     # |rest|^3 / 2, 64 units; what was rounded above and below is less than the 4 more.
     low, high = (m * low >> s) - ONE, ((m + 1) * high >> s) + 1 - ONE
     if not -(ONE >> 51) < low <= high < ONE >> 51:
-        raise ArithmeticError("math.log is wrong on this machine")
+        raise ArithmeticError("math.log is wrong on this computer")
     sure = guess + (doublings * _ln2() >> _GUARD)
     low, high = (rest - (rest * rest >> (BITS + 1)) for rest in (low, high))
     return sure + low - 68, sure + high + 68

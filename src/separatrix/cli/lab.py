@@ -52,7 +52,7 @@ def _listening(port: int) -> socket.socket:
             listening.close()
             continue
         return listening
-    raise OSError("no port of this machine is free")
+    raise OSError("no port of this computer is free")
 
 
 def _read(data: Path, target: str | None) -> Table:

@@ -222,7 +222,7 @@ def _lines(facts: Facts, notes: Sequence[str], out: Path) -> list[str]:
         f"verdict: {facts.verdict.sentence}",
         *_tried(facts),
         f"path: {facts.path.reason}",
-        f"machine: {machine.name}, C = {machine.C:.4g}; {machine.proof}",
+        f"model: {machine.name}, C = {machine.C:.4g}; {machine.proof}",
         *_threshold_lines(facts),
         *_tested(test),
     ]

@@ -113,7 +113,7 @@ def _proved_on_partitions(whole: Any, source: reading.Source, memory: str) -> tu
     from separatrix.storage.certificate_proof import NOT_THESE
 
     if not isinstance(whole, dict) or whole.get("kind") != "duality-gap":
-        raise typer.BadParameter("--memory is for the certificate of a machine (duality-gap).")
+        raise typer.BadParameter("--memory is for the certificate of a model (duality-gap).")
     rows = fitting.opened(source, memory)
     try:
         gap = from_json(whole, "duality-gap")

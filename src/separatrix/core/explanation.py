@@ -188,13 +188,13 @@ def _linear_terms(
 ) -> tuple[Any, np.ndarray, np.ndarray, Sequence[str] | None]:
     form = linear_form(machine)
     if form.pairs is not None:
-        raise ValueError("Machines of pairs vote: no one score is made of contributions.")
+        raise ValueError("Models of pairs vote: no one score is made of contributions.")
     return X, form.weights, form.intercepts, names
 
 
 def _kernel_terms(machine: Any, X: Any) -> tuple[Any, np.ndarray, np.ndarray, Sequence[str] | None]:
     if len(machine.classes_) > 2 and getattr(machine, "multi_class", "") == "ovo":
-        raise ValueError("Machines of pairs vote: no one score is made of contributions.")
+        raise ValueError("Models of pairs vote: no one score is made of contributions.")
     rows = machine.kernel_.block(X, machine.support_vectors_)
     if machine.kernel_.name == "precomputed":
         rows = np.asarray(X)[:, machine.support_]

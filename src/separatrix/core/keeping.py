@@ -224,7 +224,7 @@ class Watch:
             self._gaps[machine] = float(state.gap)
             if self._line is not None:
                 spent = time.perf_counter() - self._begun
-                of = f"machine {machine + 1} of {self._n_machines}, " * (self._n_machines > 1)
+                of = f"model {machine + 1} of {self._n_machines}, " * (self._n_machines > 1)
                 self._line.update(
                     f"{type(self._estimator).__name__}: {of}gap {self._gaps[machine]:.2e} of "
                     f"{self._estimator.tol:g} required, {state.passes:.0f} passes, {spent:.1f} s"

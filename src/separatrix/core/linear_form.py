@@ -108,7 +108,7 @@ def _unscaled(form: LinearForm, step: Any) -> LinearForm:
 def _of_wrapper(model: Any) -> LinearForm:
     forms = [linear_form(one) for one in model.estimators_]
     if any(len(form.weights) != 1 for form in forms):
-        raise ValueError("The machines inside do not have one row of weights each.")
+        raise ValueError("The models inside do not have one row of weights each.")
     weights = np.vstack([form.weights for form in forms])
     intercepts = np.concatenate([form.intercepts for form in forms])
     pairs = getattr(model, "pairs_", None) if len(forms) > 1 else None
@@ -119,11 +119,11 @@ def _of_kernel_machine(model: Any) -> LinearForm:
     if model.kernel_.name != "linear":
         raise ValueError(
             f"The {model.kernel_.name} kernel has no weights for the features. Use the linear one, "
-            "or export the machine with its support vectors (LIBSVM, ONNX)."
+            "or export the model with its support vectors (LIBSVM, ONNX)."
         )
     weights = np.asarray(model.dual_coef_ @ model.support_vectors_)
     many = len(model.classes_) > 2 and model.multi_class == "ovo"
     if many and type(model).__name__ == "LibsvmMachine":
-        raise ValueError("A machine of LIBSVM votes by other rules; it has no linear form here.")
+        raise ValueError("A model of LIBSVM votes by other rules; it has no linear form here.")
     pairs = pairs_of(len(model.classes_)) if many else None
     return LinearForm(model.classes_, weights, model.intercept_, pairs)

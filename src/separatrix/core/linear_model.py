@@ -198,7 +198,7 @@ def _without_probabilities(machine: LogisticProbabilities) -> str | None:
     if getattr(machine, "multi_class", "ovr") != "ovo":
         return None
     return (
-        "machines that vote (multi_class='ovo') have no probabilities. Fit with "
+        "models that vote (multi_class='ovo') have no probabilities. Fit with "
         "multi_class='ovr' or 'multinomial'."
     )
 

@@ -75,13 +75,13 @@ class Machine(CallbackSupport, LinearClassifier, core.Machine):
         """
         if self.multi_class == "direct":
             raise ValueError(
-                "The direct machine has no replay: use multi_class='ovr' or 'ovo', whose machines "
+                "The direct model has no replay: use multi_class='ovr' or 'ovo', whose models "
                 "are shown one after another."
             )
         if self.multi_class == "multinomial":
             raise ValueError(
-                "The multinomial machine has no replay: use multi_class='ovr' or 'ovo', whose "
-                "machines are shown one after another."
+                "The multinomial model has no replay: use multi_class='ovr' or 'ovo', whose "
+                "models are shown one after another."
             )
         X, codes, problems = self._pose(X, y, sample_weight, loss)
         if on_device(X):

@@ -297,7 +297,7 @@ class KernelSVM(KernelClassifier):
         """
         if self.multi_class == "direct":
             raise ValueError(
-                "The direct machine has no replay: use multi_class='ovo' or 'ovr', whose machines "
+                "The direct model has no replay: use multi_class='ovo' or 'ovr', whose models "
                 "are shown one after another."
             )
         X, codes, weights = self._pose(X, y, None)

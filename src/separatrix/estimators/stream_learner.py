@@ -239,7 +239,7 @@ class StreamLearner:
         if n_features > self.most_features:
             raise DataError(
                 f"feature {n_features:,} is beyond the {self.most_features:,} allowed; allow more "
-                "with --max-features (64 bytes each and machine), or renumber the features"
+                "with --max-features (64 bytes each and model), or renumber the features"
             )
         # Room for half as many again, so that new features are seldom paid for.
         room = n_features if known == 0 else max(n_features, known + known // 2)

@@ -148,7 +148,7 @@ class ZeroOne(LinearClassifier):
         if reduced is None:
             raise DataError(
                 f"ZeroOne takes at most {_MOST_ENTRIES:,} entries where the classes overlap, and X "
-                f"has {part.X.shape[0]:,} x {part.X.shape[1]:,}. Use a machine for overlapping "
+                f"has {part.X.shape[0]:,} x {part.X.shape[1]:,}. Use a model for overlapping "
                 "classes."
             )
         found = fewest_errors(

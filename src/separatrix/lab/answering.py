@@ -173,7 +173,7 @@ def _proof(machine: Any, X: np.ndarray, request: Request) -> str:
     proofs = [proof for proof in getattr(machine, "certificates_", []) if proof is not None]
     if proofs:
         holding = sum(bool(getattr(proof, "holds", True)) for proof in proofs)
-        return f"{holding} of {len(machine.estimators_)} machines proved"
+        return f"{holding} of {len(machine.estimators_)} models proved"
     return ""
 
 

@@ -228,7 +228,7 @@ METHODS: dict[str, Method] = {
             own_many=True, replays=True,
         ),
         Method(
-            "kernel_svm", "Kernel machine", "Kernels", "KernelSVM",
+            "kernel_svm", "Kernel SVM", "Kernels", "KernelSVM",
             "The soft margin in a kernel's space, two multipliers at a time.",
             (_cost("infinite: a hard margin"), *_KERNEL, _tolerance(1e-3), _WEIGHTS),
             many=("ovo", "ovr", "direct"), own_many=True, replays=True, lifts=False,

@@ -45,7 +45,7 @@ def save_machine(
     """Draw a fitted LinearSVM of two classes on two features: hyperplane, margin and support."""
     X = dense(X)
     if X.shape[1] != 2 or len(machine.coef_) != 1:
-        raise ValueError("a picture of a machine needs two features and two classes.")
+        raise ValueError("a picture of a model needs two features and two classes.")
     codes = np.searchsorted(machine.classes_, np.asarray(y))
     w, b = _rule(machine)
     with picture(path, 6.4, 4.8, bbox_inches="tight") as figure:
@@ -97,9 +97,7 @@ def save_linear_rules(
     shown = [plane_data(X, y) for _, X, y, _ in panels]
     for _, _, _, machines in panels:
         if len(machines) > len(_LINES):
-            raise ValueError(
-                f"a picture shows at most {len(_LINES)} machines. Got {len(machines)}."
-            )
+            raise ValueError(f"a picture shows at most {len(_LINES)} models. Got {len(machines)}.")
     limits = draw_limits(np.vstack([X for X, _, _ in shown]))
     with picture(path, 1.2 + 4.6 * len(panels), 4.6) as figure:
         axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]

@@ -68,13 +68,13 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any, features: Any = None) -> 
             raise Refused(NOT_THESE)
         said += 1
     if not machines:
-        raise Refused("there is no certificate of the machine")
+        raise Refused("there is no certificate of the model")
     sentences = [prove_again(machine, learned, labels) for machine in machines]
     more = _proved_threshold(whole, all_features, all_labels, rows)
     verdict = f"{said} of {len(claims)} verdicts" if len(claims) > 1 else "the verdict"
     verdict = verdict if said else "no verdict (it was undecided)"
-    last = sentences[0] if len(sentences) == 1 else f"{len(sentences)} machines, as: {sentences[0]}"
-    return f"{verdict}, and the machine: {last}; on the {len(rows)} rows trained on{more}"
+    last = sentences[0] if len(sentences) == 1 else f"{len(sentences)} models, as: {sentences[0]}"
+    return f"{verdict}, and the model: {last}; on the {len(rows)} rows trained on{more}"
 
 
 def _proved_threshold(

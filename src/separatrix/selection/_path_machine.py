@@ -243,7 +243,7 @@ class PathMachine(Machine):
         if short:
             gap = max(cell["gap"] for cell in short)
             warnings.warn(
-                f"{type(self).__name__}: {len(short)} of the {len(found.cells)} machines of the "
+                f"{type(self).__name__}: {len(short)} of the {len(found.cells)} models of the "
                 f"path ended with a larger gap than tol={self.tol:g}: up to {gap:.3g}, which is "
                 "proved. What to do: raise max_seconds or tol.",
                 self._unfinished,
@@ -267,7 +267,7 @@ def path_bar(enabled: bool) -> Iterator[Callable[[int, int, str], None] | None]:
     bar = Progress(
         TextColumn("the path over C"),
         BarColumn(),
-        TextColumn("{task.completed:.0f} of {task.total:.0f} machines, {task.description}"),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} models, {task.description}"),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,

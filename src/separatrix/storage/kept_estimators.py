@@ -154,7 +154,7 @@ def _require_classes(model: Any) -> None:
     scores = len(shares) if isinstance(shares, np.ndarray) and shares.ndim == 2 else None
     fits = shares is None or scores in (1 if k == 2 else k, k * (k - 1) // 2)
     if k < 1 or not fits:
-        raise ModelFileError("the classes of the model file do not fit its machines.")
+        raise ModelFileError("the classes of the model file do not fit its models.")
 
 
 def _require_bounded_lift(model: Any) -> None:

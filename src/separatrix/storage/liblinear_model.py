@@ -49,7 +49,7 @@ def _read(head: Head, plain: bool) -> Any:
     if kind not in _LOGISTIC and kind not in _HINGES:
         raise ModelFileError(
             f"the solver {kind!r:.40} is no classifier that is known here "
-            "(regression and one-class machines are not read)."
+            "(regression and one-class models are not read)."
         )
     k, d = head.whole("nr_class", 2), head.whole("nr_feature", 1)
     labels = head.wholes("label", k)
@@ -102,7 +102,7 @@ def write_liblinear(
     form = whole.at_zero
     if form.pairs is not None:
         raise ValueError(
-            "Machines of pairs vote, and LIBLINEAR's programs do not. "
+            "Models of pairs vote, and LIBLINEAR's programs do not. "
             "Fit with multi_class='ovr' or 'direct'."
         )
     if not (np.isfinite(form.weights).all() and np.isfinite(form.intercepts).all()):

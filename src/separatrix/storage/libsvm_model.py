@@ -43,7 +43,7 @@ def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = Non
 def _read(head: Head, n_features: int | None) -> Any:
     kind, kernel = head.text("svm_type"), head.text("kernel_type")
     if kind not in ("c_svc", "nu_svc"):
-        raise ModelFileError(f"the machine {kind!r:.40} is no classifier, and only those are read.")
+        raise ModelFileError(f"the model {kind!r:.40} is no classifier, and only those are read.")
     if kernel not in _KERNELS:
         raise ModelFileError(
             f"the kernel {kernel!r:.40} is not read: of a precomputed one the file does not say "
@@ -222,7 +222,7 @@ def _of_linear(model: Any, number_classes: bool) -> Any:
     form = linear_form(model).at_zero
     if len(form.weights) != 1:
         raise ValueError(
-            "LIBSVM has no form for linear machines of several classes. Use LIBLINEAR's."
+            "LIBSVM has no form for linear models of several classes. Use LIBLINEAR's."
         )
     labels = label_texts(form.classes, number_classes)[::-1]
     vectors, rho = sp.csr_array(form.weights), -form.intercepts

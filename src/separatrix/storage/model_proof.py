@@ -160,7 +160,7 @@ def _many(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
         _one(one, TrainingRows.of(part, labels, weights), not_proved)
     values.record("n_iter_")
     values.close()
-    return f"the certificates of all {len(proofs)} machines hold"
+    return f"the certificates of all {len(proofs)} models hold"
 
 
 # ---- the steps before a classifier

@@ -73,7 +73,7 @@ def _heaviest(whole: ModelFile) -> dict[str, list[dict[str, Any]]]:
 
 def _proof(last: Any) -> str:
     if hasattr(last, "certificates_"):
-        return f"{len(last.certificates_)} certificates, one a machine"
+        return f"{len(last.certificates_)} certificates, one a model"
     return str(last.certificate_)
 
 

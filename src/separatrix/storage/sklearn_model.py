@@ -130,7 +130,7 @@ def _svc(model: Any) -> Any:
     if kernel.name == "callable":
         raise ValueError("The kernel is a function of yours: give it to sklearn.svm.SVC itself.")
     if type(model).__name__ == "LibsvmMachine" or not (np.diff(_codes(model.classes_)) > 0).all():
-        raise ValueError("A machine of LIBSVM has its classes in another order than SVC can have.")
+        raise ValueError("A model of LIBSVM has its classes in another order than SVC can have.")
     columns, counts, order, rho = in_libsvm_order(model, list(range(k)))
     names = {"gamma": kernel.gamma, "degree": kernel.degree, "coef0": kernel.coef0}
     plain = SVC(

@@ -55,8 +55,8 @@ def refuse_too_large(columns: int, entries: float, what: str) -> None:
     if 8.0 * entries > memory or columns >= 2**62:
         raise DataError(
             f"{what} makes {columns:,} columns, which would take {_size(8.0 * entries)} of memory; "
-            f"this machine has {_size(memory)}. Lower the degree, take fewer columns or rows at a "
-            "time, or use a kernel machine, which never makes them."
+            f"this computer has {_size(memory)}. Lower the degree, take fewer columns or rows at a "
+            "time, or use a kernel model, which never makes them."
         )
 
 

@@ -58,13 +58,13 @@ class Status(StrEnum):
     PATIENCE = (
         "patience",
         "the best weights have not improved for `patience` updates",
-        "raise patience, or use a machine made for overlapping classes",
+        "raise patience, or use a model made for overlapping classes",
         True,
     )
     ORIGIN = (
         "origin",
         "the convex hull of the signed rows reaches the origin: no margin is left to find",
-        "ask sx.separability for a proof, or use a machine made for overlapping classes",
+        "ask sx.separability for a proof, or use a model made for overlapping classes",
         True,
     )
     OPTIMAL = ("optimal", "the optimum is reached, to the tolerance given", "", True)
@@ -77,18 +77,18 @@ class Status(StrEnum):
     NOT_SEPARABLE = (
         "not separable",
         "no hyperplane puts every row strictly on its own side, and that is proved",
-        "allow slack, or use a machine for overlapping classes (LinearSVM, LogisticRegression)",
+        "allow slack, or use a model for overlapping classes (LinearSVM, LogisticRegression)",
         True,
     )
     BUDGET = (
         "budget",
         "the budget of updates, passes or seconds was spent",
-        "raise the budget, or use a machine made for overlapping classes",
+        "raise the budget, or use a model made for overlapping classes",
         False,
     )
     READ = (
         "read",
-        "the machine was read from a file of another program, without a proof",
+        "the model was read from a file of another program, without a proof",
         "",
         True,
     )

@@ -58,6 +58,7 @@ LEFT_OUT = {
     ("GaussianPlugIn", "reject_label"): "the page paints what is rejected",
 }
 NOT_METHODS = {
+    "Encoder": "points are numbers already",
     "KernelSVMCV": "a search over parameters, not a method to watch",
     "LinearSVMCV": "a search over parameters, not a method to watch",
     "LogisticRegressionCV": "a search over parameters, not a method to watch",

@@ -177,7 +177,9 @@ def grid_seconds(table: Any, parts: Any) -> float:
         scaler = StandardScaler(with_mean=dense)
         forms = [scaler, FunctionTransformer(validate=False)]
         if X.shape[1] < X.shape[0]:
-            forms.append(make_union(scaler, QuantileTransformer(n_quantiles=256)))
+            whole = FunctionTransformer(lambda rows: rows if dense else rows.toarray())
+            ranks = make_pipeline(whole, QuantileTransformer(n_quantiles=256))
+            forms.append(make_union(scaler, ranks))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for form in forms:

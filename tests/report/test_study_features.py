@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 import separatrix as sx
+from separatrix.checker import Refused
 from separatrix.data.embedded import iris
 from separatrix.data.row_blocks import row_blocks
 from separatrix.data.table import encoding_from_dict
 from separatrix.report.facts import Facts
 from separatrix.report.study import Settings, Study, study
+from separatrix.report.study_proof import prove_study
 from separatrix.storage.model_file import read_model, save_whole
 from tests.cli.command import separatrix as run
 
@@ -207,3 +209,32 @@ def test_a_curve_is_tried_where_it_is_allowed(tmp_path):
     assert run("predict", "-m", tmp_path / "out" / "model.sx", file).returncode == 0
     plain = study(sx.read(file), tmp_path / "plain", AUTO)
     assert "products" not in {each.features for each in plain.candidates}
+
+
+def test_texts_with_the_same_words_in_another_order_are_not_repeated(tmp_path):
+    rng = np.random.default_rng(1)
+    lines = []
+    for k in range(60):
+        words = ["fine" if k % 2 else "poor", f"a{k // 4}", f"b{k // 4}", "film"]
+        lines.append(f"{' '.join(rng.permutation(words))} {k}\t{'good' if k % 2 else 'bad'}")
+    texts = [line.rsplit(" ", 1)[0] for line in lines]
+    file = tmp_path / "t.tsv"
+    file.write_text("\n".join(line.replace(f" {k}\t", "\t") for k, line in enumerate(lines)))
+    facts = study(sx.read(file), tmp_path / "out", dataclasses.replace(AUTO, features="words"))
+    parts = sx.split(sx.read(file).y, test=0.2, seed=0)
+    trained = {texts[row] for row in parts.train}
+    assert facts.test.duplicates == sum(texts[row] in trained for row in parts.test)
+
+
+@pytest.mark.parametrize("change", ["fewer", "copies"])
+def test_a_certificate_of_three_classes_needs_a_model_for_each(change, tmp_path):
+    study(iris(), tmp_path, Settings(features="standard", loss="squared_hinge", folds=3))
+    whole = json.loads((tmp_path / "certificate.json").read_text())
+    table = iris()
+    encoding = encoding_from_dict(whole["encoding"])
+    features = encoding.columns.apply(table.X)
+    assert prove_study(whole, table.X, table.y, features)
+    first = whole["machine"][0]
+    whole["machine"] = [first] if change == "fewer" else [first] * 3
+    with pytest.raises(Refused, match="a model for each class"):
+        prove_study(whole, table.X, table.y, features)

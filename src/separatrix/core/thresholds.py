@@ -164,6 +164,7 @@ class AlarmBound:
 
     def __str__(self) -> str:
         return (
-            f"with confidence {self.confidence:g} at most {100.0 * self.level:g} % of later rows "
-            f"of the other class are called {self.positive}, by {len(self.rows):,} rows set apart"
+            f"if the {len(self.rows):,} rows set apart were drawn as later rows will be, with "
+            f"confidence {self.confidence:g} at most {100.0 * self.level:g} % of later rows of the "
+            f"other class are called {self.positive}"
         )

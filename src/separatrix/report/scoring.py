@@ -26,6 +26,7 @@ from separatrix.report.advice import changed_line, in_time
 from separatrix.selection import bounds
 from separatrix.selection.score_interval import interval_of
 from separatrix.selection.scores import SCORINGS, WITH_THRESHOLD, Costs, Measure, parse_costs
+from separatrix.selection.sealed_test import matching_rows
 from separatrix.selection.split import Parts, split
 
 if TYPE_CHECKING:
@@ -226,6 +227,12 @@ def _guarantee(work: Study, bound: AlarmBound | None, other: str) -> str:
     )
     if work.settings.features == AS_READ and work.table.encoding is not None:
         more += "; what columns become was learned on these rows too, without their labels"
+    twins = int((matching_rows(work.table.X[bound.rows], work.X_train) >= 0).sum())
+    if twins:
+        more += (
+            f"; {twins:,} of the rows set apart also stand in training, and if they are copies, "
+            "not draws of their own, the promise does not hold (--dedupe drops copies)"
+        )
     return (
         f"With {100.0 * bound.confidence:g} % confidence at most {100.0 * bound.level:g} % of new "
         f"rows of {other} are called {bound.positive} (exact, from the order of {negative:,} "

@@ -38,6 +38,7 @@ from separatrix.report.study_rows import rows_of
 from separatrix.report.verdict import verdict_within
 from separatrix.selection.chosen_machine import chosen_machine, fitted_on, held_out_scores
 from separatrix.selection.folds import Fold, folds_of
+from separatrix.selection.opening import Overlap
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import fitting_loss
 from separatrix.selection.sealed_test import SealedTest
@@ -199,7 +200,7 @@ class Study:
             self._say("test", 0, 1)
             result = seal.result or seal.open(
                 machine, self.model_train, self.y_train, name=self._name_of(machine),
-                rows=self.model_test, overlap=seal.overlap(self.X_train),
+                rows=self.model_test, overlap=self._overlap(seal),
             )  # fmt: skip
             self._say("report", 0, 1)
             facts = facts_of(self, verdicts, machine, path, result)
@@ -222,9 +223,25 @@ class Study:
             raise ContaminatedTestError(
                 f"the test rows of this split were opened in {self.folder} before, by "
                 f"{seal.result.model}. What is chosen after that needs a test set of its own: "
-                "choose another --seed. To repeat that study, use its settings."
+                f"{self._other_test}. To repeat that study, use its settings."
             )
         return seal
+
+    @property
+    def _other_test(self) -> str:
+        in_time = self.folding.times is not None
+        return "wait for later rows" if in_time else "choose another --seed"
+
+    def _overlap(self, seal: SealedTest) -> Overlap:
+        """Find the test rows that also stand in training: texts by their words in order."""
+        if self.table.texts is None:
+            return seal.overlap(self.X_train)
+        first: dict[str, int] = {}
+        for number, row in enumerate(self.parts.train.tolist()):
+            first.setdefault(self.table.texts[row], number)
+        matches = np.array([first.get(self.table.texts[row], -1) for row in self.parts.test])
+        rows = np.flatnonzero(matches >= 0)
+        return Overlap(rows=rows, train_rows=matches[rows], n=seal.n)
 
     def _name_of(self, machine: Any) -> str:
         return f"{type(machine).__name__}(C={machine.C:.6g}), study {self.journal.key}"

@@ -69,12 +69,24 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any, features: Any = None) -> 
         said += 1
     if not machines:
         raise Refused("there is no certificate of the model")
+    _require_one_a_class(machines, len(classes))
     sentences = [prove_again(machine, learned, labels) for machine in machines]
     more = _proved_threshold(whole, all_features, all_labels, rows)
     verdict = f"{said} of {len(claims)} verdicts" if len(claims) > 1 else "the verdict"
     verdict = verdict if said else "no verdict (it was undecided)"
     last = sentences[0] if len(sentences) == 1 else f"{len(sentences)} models, as: {sentences[0]}"
     return f"{verdict}, and the model: {last}; on the {len(rows)} rows trained on{more}"
+
+
+def _require_one_a_class(machines: Any, n_classes: int) -> None:
+    """Require a model for all classes, or one for each class against the rest, in order."""
+    try:
+        known = [machine["claim"].get("positive") for machine in machines]
+    except (LookupError, TypeError, AttributeError) as error:
+        raise Refused("not a well-formed certificate: the models") from error
+    each = [1] if n_classes == 2 else list(range(n_classes))
+    if known not in ([None], each):
+        raise Refused("there must be a model for each class against the rest, in order")
 
 
 def _proved_threshold(

@@ -1,7 +1,8 @@
 """The threshold of a model file, proved again from the rows that were set apart for it.
 
 Where the file says that its threshold bounds false alarms, the rows named must not be those of
-training, and the threshold must be the score that the bound takes (`core.thresholds`). Any other
+training, and the threshold must be the score that the bound takes (`core.thresholds`). How those
+rows were drawn nothing can prove: the claim is made on that condition, and says so. Any other
 threshold is a number that nothing proves: it is named as such.
 """
 
@@ -15,7 +16,9 @@ from separatrix.core.thresholds import AlarmBound
 from separatrix.storage.claims_of_gaps import THRESHOLD
 from separatrix.storage.fitted_values import Mismatch, require
 
-__all__ = ["proved_threshold", "require_alarm_bound"]
+__all__ = ["HOW_DRAWN", "proved_threshold", "require_alarm_bound"]
+
+HOW_DRAWN = "how the rows set apart were drawn"
 
 _ROUNDING = 1e-9
 
@@ -36,6 +39,7 @@ def proved_threshold(whole: Any, X: Any, labels: np.ndarray, not_proved: list[st
     )
     if THRESHOLD in not_proved:
         not_proved.remove(THRESHOLD)
+    not_proved.append(HOW_DRAWN)
     return f"; {claim}"
 
 

@@ -90,8 +90,8 @@ def _stays_behind(encoding: Any) -> ValueError:
     made_of = "texts" if is_text else "columns"
     return ValueError(
         f"This model makes its features from {made_of}, which the other program would do "
-        f"otherwise. Export it for features that are made here (features=True, --features; "
-        f"`separatrix convert` writes them), or predict with `separatrix predict`."
+        "otherwise. Export it for rows that are features already (features=True, --features; in "
+        "Python the encoding's `transform` makes them), or predict with `separatrix predict`."
     )
 
 

@@ -40,7 +40,7 @@ from separatrix.selection.chosen_machine import chosen_machine, fitted_on, held_
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.opening import Overlap
 from separatrix.selection.path_table import PathTable
-from separatrix.selection.refinement import fitting_loss
+from separatrix.selection.refinement import fitting_loss, grid
 from separatrix.selection.sealed_test import SealedTest
 from separatrix.selection.split import Parts
 from separatrix.solvers.running.threads import cores
@@ -85,6 +85,10 @@ class Settings:
     device: str = "cpu"
     title: str = ""
     times: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what no study can do, before any row is read."""
+        grid(self.Cs)
 
 
 def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ...]]:

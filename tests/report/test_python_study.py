@@ -56,6 +56,16 @@ def test_a_frame_is_studied_as_its_file_is(frame, tmp_path):
     assert ours.folder_ == tmp_path / "frame"
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("loss", "foo"), ("lift", "foo"), ("rule", "foo"), ("max_seconds", -1), ("max_seconds", 0),
+     ("max_seconds", np.nan), ("test_share", 0), ("test_share", 0.0), ("Cs", 0), ("Cs", [])],
+)  # fmt: skip
+def test_wrong_settings_are_refused_by_name(frame, name, wrong):
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        sx.Study(frame, target="ill", **{name: wrong})
+
+
 def test_labels_beside_a_frame_keep_their_type(frame):
     X = frame.drop(columns=["ill", "patient"])
     for y in ((frame.ill == "y").to_numpy(), np.where(frame.ill == "y", "1", "0")):

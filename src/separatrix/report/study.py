@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix._write_aside import write_whole
+from separatrix.core.checks import one_of, positive
 from separatrix.core.verdict import Verdict
 from separatrix.data.table import AS_READ, Table
 from separatrix.errors import ContaminatedTestError, ModelFileError
@@ -89,6 +90,12 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse what no study can do, before any row is read."""
         grid(self.Cs)
+        one_of("loss", self.loss, ("auto", "hinge", "squared_hinge", "logistic"))
+        one_of("lift", self.lift, (None, "auto"))
+        one_of("rule", self.rule, ("best", "one_standard_error"))
+        positive("max_seconds", self.max_seconds, optional=True)
+        positive("verdict_seconds", self.verdict_seconds, zero=True, infinite=True)
+        positive("test_share", self.test_share)
 
 
 def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ...]]:

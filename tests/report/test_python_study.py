@@ -66,6 +66,19 @@ def test_wrong_settings_are_refused_by_name(frame, name, wrong):
         sx.Study(frame, target="ill", **{name: wrong})
 
 
+def test_a_lift_is_never_ignored_in_silence(frame):
+    with pytest.raises(ValueError, match="lift makes products of columns, and features='raw'"):
+        sx.Study(frame, target="ill", features="raw", lift="auto")
+    quick = {"lift": "auto", "Cs": (0.1,), "folds": 2, "loss": "squared_hinge", "times": False}
+    done = sx.Study(frame, target="ill", features="products", **quick).run()
+    assert [row["features"] for row in done.leaderboard_] == ["products"]
+    one = sx.Study(frame[["age"]].fillna(0.0), frame.ill, features="standard", **quick).run()
+    assert "No curve was tried (lift): there is one column" in one.facts_.path.reason
+    texts = [f"{'sun' if k % 2 else 'rain'} {'day' * (k % 3)}" for k in range(40)]
+    done = sx.Study(texts, np.arange(40) % 2, features="words", **quick).run()
+    assert "No curve was tried (lift): texts" in done.facts_.path.reason
+
+
 def test_labels_beside_a_frame_keep_their_type(frame):
     X = frame.drop(columns=["ill", "patient"])
     for y in ((frame.ill == "y").to_numpy(), np.where(frame.ill == "y", "1", "0")):

@@ -56,6 +56,8 @@ OUTPUTS = ("report.html", "model.sx", "certificate.json", "path.csv", "study.jso
 Progress = Callable[[str, float, float], None]
 _OF_SCORING = ("scoring", "costs", "at_most_false_alarms", "minimax")
 _RANKS = "The loss is logistic, whose scores rank rows at every threshold; --loss takes another."
+_NO_TEXT_CURVE = "No curve was tried (lift): texts have no products of columns."
+_NO_CURVE = "No curve was tried (lift): there is one column only, or there are too many products."
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,11 @@ class Settings:
         positive("max_seconds", self.max_seconds, optional=True)
         positive("verdict_seconds", self.verdict_seconds, zero=True, infinite=True)
         positive("test_share", self.test_share)
+        if self.lift is not None and self.features == AS_READ:
+            raise ValueError(
+                "lift makes products of columns, and features='raw' takes the columns as they are: "
+                "give one of them."
+            )
 
 
 def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ...]]:
@@ -331,7 +338,8 @@ class Study:
             progress=self._say,
         )  # fmt: skip
         features = raw.candidates if settings.features == "auto" else (settings.features,)
-        features += raw.curves if settings.lift == "auto" else ()
+        if settings.lift == "auto":
+            features = tuple(dict.fromkeys((*features, *raw.curves)))
         losses = LOSSES if settings.loss == "auto" else (settings.loss,)
         best = search.best(features, losses)
         self._learn(best.candidate.features)
@@ -352,6 +360,8 @@ class Study:
         self.threshold = thresholded(self, model, best.scores[known], self.codes_train[known])
         path = best.path
         path.notes = (*path.notes, *curve_remark(search.compared))
+        if settings.lift == "auto" and "products" not in features:
+            path.notes += (_NO_TEXT_CURVE if raw.has_texts else _NO_CURVE,)
         return model, path
 
     def _chosen(self) -> tuple[Any, PathTable]:

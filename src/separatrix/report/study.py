@@ -40,6 +40,7 @@ from separatrix.report.verdict import verdict_within
 from separatrix.selection.chosen_machine import chosen_machine, fitted_on, held_out_scores
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.opening import Overlap
+from separatrix.selection.path import RULES
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import fitting_loss, grid
 from separatrix.selection.sealed_test import SealedTest
@@ -94,7 +95,7 @@ class Settings:
         grid(self.Cs)
         one_of("loss", self.loss, ("auto", "hinge", "squared_hinge", "logistic"))
         one_of("lift", self.lift, (None, "auto"))
-        one_of("rule", self.rule, ("best", "one_standard_error"))
+        one_of("rule", self.rule, RULES)
         positive("max_seconds", self.max_seconds, optional=True)
         positive("verdict_seconds", self.verdict_seconds, zero=True, infinite=True)
         positive("test_share", self.test_share)

@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris
 
 import separatrix as sx
 from separatrix.report.facts import Facts
+from separatrix.report.python_study import Leaderboard
 from separatrix.report.study import Settings, study
 
 QUICK = {"features": "raw", "Cs": (0.1, 10.0), "folds": 3, "times": False, "loss": "hinge"}
@@ -77,6 +78,26 @@ def test_a_lift_is_never_ignored_in_silence(frame):
     texts = [f"{'sun' if k % 2 else 'rain'} {'day' * (k % 3)}" for k in range(40)]
     done = sx.Study(texts, np.arange(40) % 2, features="words", **quick).run()
     assert "No curve was tried (lift): texts" in done.facts_.path.reason
+
+
+def test_the_leaderboard_shows_the_measure_that_chose(frame):
+    done = sx.Study(frame, target="ill", drop=["patient"], **QUICK, scoring="auc").run()
+    (row,) = done.leaderboard_
+    assert (row["measure"], row["score"]) == ("AUC", done.facts_.scoring.value)
+    assert f"{row['score']:.4f}" in repr(done.leaderboard_)
+    # By its error the first would be the best, by its AUC it is the worst.
+    one = dataclasses.replace(done.facts_.candidates[0], chosen=False)
+    some = [
+        dataclasses.replace(one, features=name, error=error, score=score, score_error=0.01)
+        for name, error, score in (("a", 0.1, 0.6), ("b", 0.2, 0.8), ("c", 0.3, 0.9))
+    ]
+    board = Leaderboard.of(dataclasses.replace(done.facts_, candidates=tuple(some)))
+    assert [row["features"] for row in board] == ["c", "b", "a"]
+    assert board._cells()[0][4:7] == ["AUC", "+-", "error %"]
+    assert "<th>AUC</th>" in board._repr_html_()
+    small = dataclasses.replace(done.facts_.scoring, title="log loss", larger_is_better=False)
+    facts = dataclasses.replace(done.facts_, candidates=tuple(some), scoring=small)
+    assert [row["features"] for row in Leaderboard.of(facts)] == ["a", "b", "c"]
 
 
 def test_labels_beside_a_frame_keep_their_type(frame):

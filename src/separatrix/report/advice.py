@@ -1,8 +1,9 @@
 """What to try next: the reason in a sentence, and the whole command that does it.
 
 A command is the one that was typed, with a few options changed. It writes to a folder of its own
-and takes another seed: what is tried after looking at a test needs new test rows. Advice that
-cannot help on these data is not given.
+and takes another seed: what is tried after looking at a test needs new test rows. (The latest rows
+are the same with any seed, which the page says.) Advice that cannot help on these data is not
+given.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def skewed(rng, n=300):
 @pytest.mark.parametrize("wrong", [0, -1, [], "a", (np.inf,), (np.nan,), (0.0, 1.0), (-1.0,)])
 def test_what_is_no_C_is_refused(wrong):
     X, y = skewed(np.random.default_rng(0), 30)
-    with pytest.raises(ValueError, match="Cs must be a (whole )?number"):
+    with pytest.raises(ValueError, match=r"Cs must be a (whole )?number"):
         search_of(table_of(X, y), y, Cs=wrong)
 
 

@@ -157,7 +157,7 @@ class Leaderboard(list[dict[str, Any]]):
     @classmethod
     def of(cls, facts: Facts) -> Leaderboard:
         """Return the candidates of some facts; of a path alone, its chosen C."""
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "features": each.features,
                 "loss": each.loss,

@@ -275,7 +275,8 @@ class Search:
             return self.values, ()
         if self.Cs is not None:
             n = len(self.values)
-            units: Sequence[float] = np.geomspace(_GRID[0], _GRID[-1], n) if n > 1 else (1.0,)
+            spaced: list[float] = np.geomspace(_GRID[0], _GRID[-1], n).tolist()
+            units: Sequence[float] = spaced if n > 1 else (1.0,)
         else:
             units = _TEXT_GRID if self.raw.has_texts and features != AS_READ else _GRID
         beyond = _BEYOND if features == AS_READ else ()

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["cleansed", "is_terminal", "print_pieces"]
+__all__ = ["cleansed", "is_terminal", "on_one_line", "print_pieces"]
 
 # Control characters other than tab and newline, and those that turn the direction of writing.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -25,6 +25,15 @@ def cleansed(text: str) -> str:
     red \x1b[31m
     """
     return _STEERING.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+
+
+def on_one_line(text: str) -> str:
+    r"""Return the text cleansed, its line breaks and tabs written out too: no line can be forged.
+
+    >>> print(on_one_line("a\nproved: all"))
+    a\nproved: all
+    """
+    return cleansed(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def print_pieces(pieces: Iterable[bytes]) -> None:

@@ -173,11 +173,14 @@ def test_without_data_the_embedded_sets_are_studied(tmp_path):
 @pytest.mark.parametrize(
     "wrong",
     [["--Cs", "many"], ["--test-share", "1"], ["--test-share", "1.5"], ["--folds", "1"],
-     ["--rule", "worst"]],
+     ["--rule", "worst"], ["--Cs", "inf"], ["--Cs", "1e400"], ["--Cs", "0"], ["--Cs=-1"],
+     ["--Cs", "nan"], ["--Cs", "0,1"], ["--max-seconds=-5"], ["--max-seconds", "0"],
+     ["--verdict-seconds=-1"]],
 )  # fmt: skip
 def test_wrong_options_are_refused(clouds, tmp_path, wrong):
     done = run("study", clouds, "--target", "label", "-o", tmp_path / "out", *wrong)
     assert done.returncode == 2
+    assert not (tmp_path / "out").exists()
 
 
 def test_fit_writes_a_model_that_predict_reads(clouds, tmp_path):

@@ -77,6 +77,16 @@ def test_in_a_pipe_the_names_are_what_they_are(files):
     assert r"a\x1b[2J\x1b]0;owned\x07" in out
 
 
+def test_no_text_of_a_model_file_begins_a_line(files):
+    data, model = files
+    table = sx.read(data, target="class")
+    about = {"source": "x\nforged: all", "made_with": "y\r\nforged: more\x85forged\u2028forged"}
+    sx.save(sx.LinearSVM().fit(table.X, table.y), model, table=table, about=about)
+    done = run("info", model)
+    assert "x\\nforged: all" in done.stdout
+    assert not [line for line in done.stdout.splitlines() if line.startswith("forged")]
+
+
 def test_what_is_cleansed_is_what_steers():
     assert cleansed("tab\tand\nnewline, é, 中") == "tab\tand\nnewline, é, 中"
     assert cleansed("\r\x9b\u202e") == r"\r\x9b\u202e"

@@ -12,6 +12,7 @@ from separatrix.report import verdict as bounded
 from separatrix.report.advice import _advice, changed_line, next_steps
 from separatrix.report.facts import Bin, Calibration, Facts, Step
 from separatrix.report.study import Settings
+from separatrix.selection.path import _notes as left_out
 from tests.cli.command import separatrix as run
 from tests.report.examples import facts_of
 
@@ -237,6 +238,42 @@ def test_every_kind_and_when_it_is_not_given():
     fitted = dataclasses.replace(hard, machine=types.SimpleNamespace(loss="logistic", status=""))
     assert "probabilities" not in kinds_of(fitted, features="auto")
     assert next_steps(Facts("t"), Settings()) == ()
+
+
+def test_the_options_of_C_are_kept_and_the_features_tried_are_named():
+    facts = facts_of()
+    line = "separatrix study a.csv --features ranks --Cs 1,2 --rule best --max-seconds 9 -o out"
+    command = dataclasses.replace(facts.commands[0], line=line)
+    facts = dataclasses.replace(facts, commands=(command,), candidates=facts.candidates[:1])
+    steps = {step.kind: step for step in next_steps(facts, Settings(features="ranks"))}
+    assert "--Cs 1,2 --rule best --max-seconds 9" in steps["features"].line
+    assert steps["features"].sentence.startswith("One kind of features was tried:")
+    bent = dataclasses.replace(facts.candidates[0], features="products")
+    both = dataclasses.replace(facts, candidates=(*facts.candidates, bent))
+    steps = {step.kind: step for step in next_steps(both, Settings(features="ranks", lift="auto"))}
+    name = facts.candidates[0].features
+    assert steps["features"].sentence.startswith(f"Only {name} and products were tried")
+
+
+def test_another_C_is_dismissed_only_where_it_was_tried():
+    facts = facts_of()
+    rows = [dataclasses.replace(row, training_error=0.1, validation_error=0.1)
+            for row in facts.path.rows]  # fmt: skip
+
+    def said(**changes):
+        path = dataclasses.replace(facts.path, rows=tuple(rows), **changes)
+        steps = _advice(dataclasses.replace(facts, path=path), Settings(features="auto"))
+        return next(sentence for kind, sentence, _ in steps if kind == "lift")
+
+    claim = "another C can do little"
+    middle, last = rows[1].C, rows[-1].C
+    assert claim in said(chosen=middle, best=middle)
+    assert claim not in said(chosen=last, best=last)
+    assert claim not in said(chosen=middle, best=last)
+    left = " ".join(left_out({1: [1.0, 10.0]}, [1.0], True))
+    assert claim not in said(chosen=middle, best=middle, reason=left)
+    hopeless = " ".join(left_out({1: [1.0, 10.0]}, [1.0], False))
+    assert claim in said(chosen=middle, best=middle, reason=hopeless)
 
 
 def test_a_study_from_python_has_sentences_and_no_command():

@@ -212,6 +212,14 @@ def test_the_leaderboard_is_by_the_error_or_by_the_measure_that_chose():
     assert text.index("squared hinge 0.1 0.9 ± 0.01") < text.index("hinge chosen 1 0.8 ± 0.01")
 
 
+def test_a_next_step_says_whether_its_test_rows_are_new():
+    facts = facts_of()
+    assert "It takes new test rows (another seed)" in render_report(facts)
+    latest = render_report(replace(facts, split=replace(facts.split, seed=None)))
+    assert "new test rows" not in latest
+    assert "The same latest rows are tested again" in latest
+
+
 def test_an_absent_part_has_neither_section_nor_place_in_the_contents():
     page = check(render_report(replace(facts_of(), curves=(), test=None, mistakes=())))
     assert not {"curves", "test", "errors"} & set(page.ids)

@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris
 
 import separatrix as sx
 from separatrix.report.facts import Facts
+from separatrix.report.python_study import Leaderboard
 from separatrix.report.study import Settings, study
 
 QUICK = {"features": "raw", "Cs": (0.1, 10.0), "folds": 3, "times": False, "loss": "hinge"}
@@ -54,6 +55,49 @@ def test_a_frame_is_studied_as_its_file_is(frame, tmp_path):
     written = (tmp_path / "frame" / "study.json").read_text()
     assert Facts.from_json(written) == ours.facts_
     assert ours.folder_ == tmp_path / "frame"
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("loss", "foo"), ("lift", "foo"), ("rule", "foo"), ("max_seconds", -1), ("max_seconds", 0),
+     ("max_seconds", np.nan), ("test_share", 0), ("test_share", 0.0), ("Cs", 0), ("Cs", [])],
+)  # fmt: skip
+def test_wrong_settings_are_refused_by_name(frame, name, wrong):
+    with pytest.raises(ValueError, match=f"^{name} must be"):
+        sx.Study(frame, target="ill", **{name: wrong})
+
+
+def test_a_lift_is_never_ignored_in_silence(frame):
+    with pytest.raises(ValueError, match="lift makes products of columns, and features='raw'"):
+        sx.Study(frame, target="ill", features="raw", lift="auto")
+    quick = {"lift": "auto", "Cs": (0.1,), "folds": 2, "loss": "squared_hinge", "times": False}
+    done = sx.Study(frame, target="ill", features="products", **quick).run()
+    assert [row["features"] for row in done.leaderboard_] == ["products"]
+    one = sx.Study(frame[["age"]].fillna(0.0), frame.ill, features="standard", **quick).run()
+    assert "No curve was tried (lift): there is one column" in one.facts_.path.reason
+    texts = [f"{'sun' if k % 2 else 'rain'} {'day' * (k % 3)}" for k in range(40)]
+    done = sx.Study(texts, np.arange(40) % 2, features="words", **quick).run()
+    assert "No curve was tried (lift): texts" in done.facts_.path.reason
+
+
+def test_the_leaderboard_shows_the_measure_that_chose(frame):
+    done = sx.Study(frame, target="ill", drop=["patient"], **QUICK, scoring="auc").run()
+    (row,) = done.leaderboard_
+    assert (row["measure"], row["score"]) == ("AUC", done.facts_.scoring.value)
+    assert f"{row['score']:.4f}" in repr(done.leaderboard_)
+    # By its error the first would be the best, by its AUC it is the worst.
+    one = dataclasses.replace(done.facts_.candidates[0], chosen=False)
+    some = [
+        dataclasses.replace(one, features=name, error=error, score=score, score_error=0.01)
+        for name, error, score in (("a", 0.1, 0.6), ("b", 0.2, 0.8), ("c", 0.3, 0.9))
+    ]
+    board = Leaderboard.of(dataclasses.replace(done.facts_, candidates=tuple(some)))
+    assert [row["features"] for row in board] == ["c", "b", "a"]
+    assert board._cells()[0][4:7] == ["AUC", "+-", "error %"]
+    assert "<th>AUC</th>" in board._repr_html_()
+    small = dataclasses.replace(done.facts_.scoring, title="log loss", larger_is_better=False)
+    facts = dataclasses.replace(done.facts_, candidates=tuple(some), scoring=small)
+    assert [row["features"] for row in Leaderboard.of(facts)] == ["a", "b", "c"]
 
 
 def test_labels_beside_a_frame_keep_their_type(frame):

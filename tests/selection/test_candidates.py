@@ -25,6 +25,22 @@ def skewed(rng, n=300):
     return np.exp(3.0 * z) * [1e4, 1.0, 1e-4], y
 
 
+@pytest.mark.parametrize("wrong", [0, -1, [], "a", (np.inf,), (np.nan,), (0.0, 1.0), (-1.0,)])
+def test_what_is_no_C_is_refused(wrong):
+    X, y = skewed(np.random.default_rng(0), 30)
+    with pytest.raises(ValueError, match=r"Cs must be a (whole )?number"):
+        search_of(table_of(X, y), y, Cs=wrong)
+
+
+def test_the_number_of_values_may_be_one():
+    X, y = skewed(np.random.default_rng(0), 60)
+    for count in (1, np.int64(3)):
+        search = search_of(table_of(X, y), y, Cs=count)
+        grid, _ = search._grid("standard", 2.0)
+        assert len(grid) == count
+    assert search_of(table_of(X, y), y, Cs=1)._grid("standard", 2.0)[0].tolist() == [0.5]
+
+
 def test_ranks_win_on_skewed_columns():
     X, y = skewed(np.random.default_rng(0))
     search = search_of(table_of(X, y), y)

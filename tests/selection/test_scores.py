@@ -73,7 +73,22 @@ def test_three_classes(scoring):
     assert loss_of(scores, y, scoring) == pytest.approx(expected[scoring], abs=1e-12)
 
 
-@pytest.mark.parametrize("text", ["", "5", "5:0", "5:x", "a:b = 1:2", "1:2:3", "-1:1", "inf:1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "5",
+        "5:0",
+        "5:x",
+        "a:b = 1:2",
+        "1:2:3",
+        "-1:1",
+        "inf:1",
+        "1e308:1e308",
+        "1:1e-101",
+        "1e101:1",
+    ],
+)
 def test_costs_that_are_none(text):
     with pytest.raises(sx.DataError, match="costs must be two numbers"):
         parse_costs(text)

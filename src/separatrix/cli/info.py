@@ -6,6 +6,7 @@ import json
 import shlex
 from typing import Any
 
+from separatrix._terminal import on_one_line
 from separatrix.cli import _reading as reading
 from separatrix.cli._output import say
 
@@ -37,7 +38,7 @@ def _tell_model(path: str, as_json: bool) -> None:
         say(json.dumps(facts, ensure_ascii=False))
         return
     for line in lines(facts):
-        say(line)
+        say(on_one_line(line))  # its texts are those of whoever wrote the file
 
 
 def _next_command(found: dict[str, Any], source: reading.Source) -> str:

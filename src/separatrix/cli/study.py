@@ -338,7 +338,7 @@ def _values(text: str | None) -> Any:
         raise typer.BadParameter(
             f"--Cs must be numbers with commas between. Got {text!r}."
         ) from None
-    if len(numbers) == 1 and numbers[0] == int(numbers[0]) and "," not in text and "." not in text:
+    if len(numbers) == 1 and numbers[0].is_integer() and "." not in text:
         return int(numbers[0])
     return numbers
 

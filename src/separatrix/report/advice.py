@@ -1,8 +1,9 @@
 """What to try next: the reason in a sentence, and the whole command that does it.
 
 A command is the one that was typed, with a few options changed. It writes to a folder of its own
-and takes another seed: what is tried after looking at a test needs new test rows. Advice that
-cannot help on these data is not given.
+and takes another seed: what is tried after looking at a test needs new test rows. (The latest rows
+are the same with any seed, which the page says.) Advice that cannot help on these data is not
+given.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from separatrix.data.encodings.column_features import MOST_MULTIPLIED
 from separatrix.report import facts as f
 from separatrix.report.conclusions import rare_class
 from separatrix.report.words import fixed, plural
+from separatrix.selection.path import OUT_OF_TIME
 
 __all__ = ["changed_line", "in_time", "next_steps"]
 
@@ -29,8 +31,6 @@ _OF_TABLES = ("standard", "raw", "ranks")
 _LONG = "600"  # seconds for a verdict
 _FLAGS = frozenset({"--balanced", "--by-time", "--dedupe", "--no-times", "--json"})
 _SHORT = {"--out": "-o"}
-# Options that other features than raw ones refuse.
-_OF_RAW = ("--Cs", "--rule", "--max-seconds")
 
 Changes = Mapping[str, str | None]
 
@@ -96,9 +96,13 @@ def _features(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
     """Features that were given, not compared."""
     if settings.features == "auto":
         return None
+    kinds = list(dict.fromkeys(each.features for each in facts.candidates))
+    tried = "One kind of features was tried"
+    if len(kinds) > 1:
+        tried = f"Only {' and '.join(kinds)} were tried as features"
     return (
-        "One kind of features was tried: compare several on the same folds, and their losses.",
-        {"--features": "auto", **dict.fromkeys(_OF_RAW)},
+        f"{tried}: compare several on the same folds, and their losses.",
+        {"--features": "auto"},
     )
 
 
@@ -118,12 +122,20 @@ def _lift(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
     near = max(_NEAR * validation, 2.0 * row.validation_spread)
     if validation < _SMALL or validation - training > near:
         return None
+    little = "" if _may_gain(facts.path) else ": more rows or another C can do little"
     return (
         f"Training and validation error are close ({fixed(100.0 * training, 1)} and "
-        f"{fixed(100.0 * validation, 1)} %): more rows or another C can do little. See whether a "
-        "curve, by products of columns, does better than a hyperplane.",
+        f"{fixed(100.0 * validation, 1)} %){little}. See whether a curve, by products of columns, "
+        "does better than a hyperplane.",
         {"--lift": "auto"},
     )
+
+
+def _may_gain(path: f.Path) -> bool:
+    """Whether a C that was not tried may be better: beyond the ends, or left out for its time."""
+    tried = [row.C for row in path.rows]
+    at_end = {path.chosen, path.best} & {min(tried), max(tried)}
+    return bool(at_end) or OUT_OF_TIME in path.reason
 
 
 def _ends(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:

@@ -58,7 +58,8 @@ class Study:
     facts_ : Facts
         All that was found; ``facts_.to_json()`` is ``study.json``.
     leaderboard_ : Leaderboard
-        The candidates, the best first: a list of dictionaries that prints as a table.
+        The candidates, the best first: a list of dictionaries that prints as a table. Where
+        another measure than the error chose, it is there too, and orders them.
     model_ : StudyModel
         The model, fitted and proved. It predicts rows of the form that X has.
     folder_ : Path
@@ -156,7 +157,7 @@ class Leaderboard(list[dict[str, Any]]):
     @classmethod
     def of(cls, facts: Facts) -> Leaderboard:
         """Return the candidates of some facts; of a path alone, its chosen C."""
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "features": each.features,
                 "loss": each.loss,
@@ -171,16 +172,28 @@ class Leaderboard(list[dict[str, Any]]):
         ]
         if not rows:
             rows = [_of_path(facts)]
-        return cls(sorted(rows, key=lambda row: (row["error"], not row["chosen"])))
+        found = facts.scoring
+        if found is None:
+            return cls(sorted(rows, key=lambda row: (row["error"], not row["chosen"])))
+        scored = [each for each in facts.candidates if each.score is not None]
+        scores = [(each.score, each.score_error) for each in scored]
+        alone = [(found.value, found.standard_error)]  # of a path over C, which compares no others
+        for row, (score, error) in zip(rows, scores or alone, strict=True):
+            row |= {"measure": found.title, "score": score, "score_error": error}
+        sign = -1.0 if found.larger_is_better else 1.0
+        return cls(sorted(rows, key=lambda row: (sign * row["score"], not row["chosen"])))
 
     def _cells(self) -> list[list[str]]:
-        heads = ["", "features", "loss", "C", "error %", "+-", "weights", "seconds"]
+        measure = self[0].get("measure") if self else None
+        more = [] if measure is None else [measure, "+-"]
+        heads = ["", "features", "loss", "C", *more, "error %", "+-", "weights", "seconds"]
         rows = [
             [
                 "*" if row["chosen"] else "",
                 row["features"],
                 row["loss"].replace("_", " "),
                 f"{row['C']:.4g}",
+                *([f"{row['score']:.4f}", f"{row['score_error']:.4f}"] if more else []),
                 f"{100.0 * row['error']:.2f}",
                 f"{100.0 * row['standard_error']:.2f}",
                 f"{row['n_features']:,}",

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix._write_aside import write_whole
+from separatrix.core.checks import one_of, positive
 from separatrix.core.verdict import Verdict
 from separatrix.data.table import AS_READ, Table
 from separatrix.errors import ContaminatedTestError, ModelFileError
@@ -39,8 +40,9 @@ from separatrix.report.verdict import verdict_within
 from separatrix.selection.chosen_machine import chosen_machine, fitted_on, held_out_scores
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.opening import Overlap
+from separatrix.selection.path import RULES
 from separatrix.selection.path_table import PathTable
-from separatrix.selection.refinement import fitting_loss
+from separatrix.selection.refinement import fitting_loss, grid
 from separatrix.selection.sealed_test import SealedTest
 from separatrix.selection.split import Parts
 from separatrix.solvers.running.threads import cores
@@ -55,6 +57,8 @@ OUTPUTS = ("report.html", "model.sx", "certificate.json", "path.csv", "study.jso
 Progress = Callable[[str, float, float], None]
 _OF_SCORING = ("scoring", "costs", "at_most_false_alarms", "minimax")
 _RANKS = "The loss is logistic, whose scores rank rows at every threshold; --loss takes another."
+_NO_TEXT_CURVE = "No curve was tried (lift): texts have no products of columns."
+_NO_CURVE = "No curve was tried (lift): there is one column only, or there are too many products."
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,21 @@ class Settings:
     device: str = "cpu"
     title: str = ""
     times: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what no study can do, before any row is read."""
+        grid(self.Cs)
+        one_of("loss", self.loss, ("auto", "hinge", "squared_hinge", "logistic"))
+        one_of("lift", self.lift, (None, "auto"))
+        one_of("rule", self.rule, RULES)
+        positive("max_seconds", self.max_seconds, optional=True)
+        positive("verdict_seconds", self.verdict_seconds, zero=True, infinite=True)
+        positive("test_share", self.test_share)
+        if self.lift is not None and self.features == AS_READ:
+            raise ValueError(
+                "lift makes products of columns, and features='raw' takes the columns as they are: "
+                "give one of them."
+            )
 
 
 def with_loss(settings: Settings, table: Table) -> tuple[Settings, tuple[str, ...]]:
@@ -320,7 +339,8 @@ class Study:
             progress=self._say,
         )  # fmt: skip
         features = raw.candidates if settings.features == "auto" else (settings.features,)
-        features += raw.curves if settings.lift == "auto" else ()
+        if settings.lift == "auto":
+            features = tuple(dict.fromkeys((*features, *raw.curves)))
         losses = LOSSES if settings.loss == "auto" else (settings.loss,)
         best = search.best(features, losses)
         self._learn(best.candidate.features)
@@ -341,6 +361,8 @@ class Study:
         self.threshold = thresholded(self, model, best.scores[known], self.codes_train[known])
         path = best.path
         path.notes = (*path.notes, *curve_remark(search.compared))
+        if settings.lift == "auto" and "products" not in features:
+            path.notes += (_NO_TEXT_CURVE if raw.has_texts else _NO_CURVE,)
         return model, path
 
     def _chosen(self) -> tuple[Any, PathTable]:

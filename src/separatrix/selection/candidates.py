@@ -31,6 +31,7 @@ from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, s
 from separatrix.selection.folds import Fold, Folding, folds_of
 from separatrix.selection.path import FoundPath, Store, cross_validate
 from separatrix.selection.path_table import PathTable
+from separatrix.selection.refinement import grid as checked_grid
 from separatrix.selection.refinement import least_within_one_error
 from separatrix.selection.scores import Measure
 
@@ -195,6 +196,7 @@ class Search:
         self.seed, self.workers = seed, workers
         self.class_weight, self.progress = class_weight, progress
         self.Cs, self.rule, self.deadline = Cs, rule, deadline
+        self.values, self._given = checked_grid(Cs)  # refuses what is no C
         self.measure = measure
         self.store: Store = InMemory() if store is None else store
         self.compared: list[Compared] = []
@@ -257,11 +259,6 @@ class Search:
     def _has_time(self) -> bool:
         return time.perf_counter() < self.deadline
 
-    @property
-    def _given(self) -> bool:
-        """Whether the values of C were given one by one."""
-        return self.Cs is not None and not isinstance(self.Cs, int)
-
     def _sample(self) -> np.ndarray:
         """Return the rows that compare features: fewer of wide tables with many classes."""
         models = 1 if len(self.classes) == 2 else len(self.classes)
@@ -274,10 +271,12 @@ class Search:
 
     def _grid(self, features: str, square: float) -> tuple[np.ndarray, Sequence[float]]:
         """Return values of C, and those beyond that are tried while the largest is the best."""
-        if isinstance(self.Cs, int):
-            units: Sequence[float] = np.geomspace(_GRID[0], _GRID[-1], self.Cs).tolist()
-        elif self.Cs is not None:
-            return np.unique(np.asarray(self.Cs, dtype=np.float64)), ()
+        if self._given:
+            return self.values, ()
+        if self.Cs is not None:
+            n = len(self.values)
+            spaced: list[float] = np.geomspace(_GRID[0], _GRID[-1], n).tolist()
+            units: Sequence[float] = spaced if n > 1 else (1.0,)
         else:
             units = _TEXT_GRID if self.raw.has_texts and features != AS_READ else _GRID
         beyond = _BEYOND if features == AS_READ else ()

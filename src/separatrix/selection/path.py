@@ -39,9 +39,10 @@ from separatrix.selection.refinement import (
 )
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["RULES", "FoundPath", "Store", "cross_validate"]
+__all__ = ["OUT_OF_TIME", "RULES", "FoundPath", "Store", "cross_validate"]
 
 RULES = ("best", "one_standard_error")
+OUT_OF_TIME = "for want of time"
 Key = tuple[str, int]
 CellToDo = tuple[float, int, Arrays | None]  # C, fold, and where to start
 Progress = Callable[[int, int, str], None]
@@ -287,7 +288,7 @@ def _notes(sides: dict[int, list[float]], done: list[float], out_of_time: bool) 
             names = ", ".join(f"{C:.4g}" for C in left)
             last = max(done, key=lambda C: side * C)
             where = f"{'above' if side > 0 else 'below'} {last:.4g}"
-            why = "for want of time" if out_of_time else "where the error had become hopeless"
+            why = OUT_OF_TIME if out_of_time else "where the error had become hopeless"
             notes.append(f"Left out, {where} {why}: C = {names}.")
     return tuple(notes)
 

@@ -33,6 +33,7 @@ TITLES = {
     "auc": "AUC", "log_loss": "log loss", "cost": "cost a row", "minimax": "larger class error",
     "misses": "share missed at that many false alarms",
 }  # fmt: skip
+_LEAST, _MOST = 1e-100, 1e100  # of a cost: sums and quotients of such stay finite
 _LARGER_IS_BETTER = ("balanced", "f1", "mcc", "auc")
 
 
@@ -57,11 +58,11 @@ def parse_costs(text: str) -> Costs:
     except ValueError:
         first = second = -1.0
     if names not in (None, ["missed", "false_alarm"], ["false_alarm", "missed"]) or not (
-        0.0 < first < np.inf and 0.0 < second < np.inf
+        _LEAST <= first <= _MOST and _LEAST <= second <= _MOST
     ):
         raise DataError(
-            "costs must be two numbers above 0: of a missed row of the positive class and of a "
-            f"false alarm, such as 5:1. Got {text!r}."
+            "costs must be two numbers above 0, from 1e-100 to 1e100: of a missed row of the "
+            f"positive class and of a false alarm, such as 5:1. Got {text!r}."
         )
     return Costs(second, first) if names == ["false_alarm", "missed"] else Costs(first, second)
 

@@ -27,7 +27,7 @@ def test_a_certificate_survives_its_file(kernel):
     assert again.to_json() == text
     assert again.gap == proof.gap
     assert again.holds
-    assert "proved: no machine of" in str(again)
+    assert "proved: no model of" in str(again)
     assert str(again) == "proved: " + prove_again(json.loads(text), X, codes)
     for rows in (X, sp.csr_array(X), np.asfortranarray(X)):
         assert again.check(rows, codes)

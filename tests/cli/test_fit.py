@@ -93,7 +93,7 @@ def test_three_classes(tmp_path):
     np.savetxt(path, rows, delimiter=",", header="a,b,c,d,kind", comments="")
     done = run("fit", str(path), "--target", "kind")
     assert done.returncode == 0
-    assert "3 machines" in done.stdout
+    assert "3 models" in done.stdout
     refused = run("fit", str(path), "--target", "kind", "--certificate", str(tmp_path / "c.json"))
     assert refused.returncode == 2
 

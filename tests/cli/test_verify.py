@@ -109,7 +109,7 @@ def test_a_direct_machine_with_a_kernel_is_proved_again(irises, tmp_path):
     path.write_text(proof.to_json())
     proved = run("verify", path, data, "--target", "species")
     assert proved.returncode == 0, proved.stderr
-    assert proved.stdout.startswith("proved: no machine of 3 weight vectors with this kernel")
+    assert proved.stdout.startswith("proved: no model of 3 weight vectors with this kernel")
     assert run("verify", path, other, "--target", "species").returncode == 1
 
 

@@ -313,7 +313,7 @@ def test_nothing_given_is_changed_and_a_fit_survives_pickling():
     assert (before == X).all()
     again = pickle.loads(pickle.dumps(machine))
     assert (again.decision_function(X) == machine.decision_function(X)).all()
-    assert "proved: no machine" in str(machine)
+    assert "proved: no model" in str(machine)
     assert "support" in machine._repr_html_()
 
 

@@ -69,5 +69,5 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match="two features and two classes"):
             draw()
-    with pytest.raises(ValueError, match="at most 4 machines"):
+    with pytest.raises(ValueError, match="at most 4 models"):
         save_linear_rules([("", X, y, dict.fromkeys("abcde"))], tmp_path / "a.png")

@@ -9,8 +9,8 @@ that won. Of many rows a sample compares the features.
 C is counted in units of 1 / mean |x|^2, so that one grid serves columns of any scale; columns as
 read, whose scales differ, go beyond it while that helps. With many rows the least error wins. With
 few, the errors of the folds are rough: a later candidate must then be better than one before it by
-a quarter of a standard error of the difference. (Chosen on 25 tables, where a whole one kept plainer
-features too often: test errors were 5 % larger.)
+a quarter of a standard error of the difference. (Chosen on 25 tables, where a whole one kept
+plainer features too often: test errors were 5 % larger.)
 """
 
 from __future__ import annotations

@@ -8,6 +8,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
+from separatrix.cli._fitting import FixedFeatures
+from separatrix.cli.study import Features
+from separatrix.data.encodings.column_features import COLUMN_FEATURES
+from separatrix.data.encodings.grams import TEXT_FEATURES
 from separatrix.data.raw_rows import RawRows
 from tests.cli.command import separatrix as run
 
@@ -128,3 +132,9 @@ def test_a_path_in_features_keeps_groups_whole(table):
     few = run("path", table, *common, "--folds", "10")
     assert few.returncode == 3
     assert "there are 9" in few.stderr
+
+
+def test_commands_name_the_features_that_there_are():
+    known = {*COLUMN_FEATURES, *TEXT_FEATURES}
+    assert {each.value for each in FixedFeatures} == known
+    assert {each.value for each in Features} == known | {"auto"}

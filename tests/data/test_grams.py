@@ -71,6 +71,16 @@ def test_characters_are_those_inside_words(texts):
     assert_allclose(learned.X.toarray(), expected, rtol=1e-6, atol=1e-7)
 
 
+@given(sentences)
+def test_joined_are_the_ratios_beside_the_characters(texts):
+    y, rows = halves(len(texts))
+    joined, ratios, words, characters = (
+        RawRows(table_of(texts, y)).learn(name, rows, y).X.toarray()
+        for name in ("joined", "ratios", "words", "characters")
+    )
+    assert_array_equal(joined, np.hstack([ratios, characters[:, words.shape[1] :]]))
+
+
 def test_ratios_by_hand():
     texts = ["good good film", "bad film", "good"]
     y = np.array([1, 0, 1])

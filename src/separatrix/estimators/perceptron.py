@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,8 @@ class Perceptron(LinearClassifier):
         Whether the weights separate the rows, proved either way. None after `partial_fit`.
     novikoff_ : Novikoff or None
         Mistakes made beside the bound on them that the margin found proves (single updates, fixed
-        rate). A wider margin, such as Kozinec's, proves a better bound: see `check_novikoff`.
+        rate). A wider margin, such as Kozinec's, proves a better bound: see `check_novikoff`. None
+        where products vanish, so that rows on their own side were taken for mistakes.
     status_, n_iter_, n_passes_
         Why the run ended, its updates, and its passes over the rows.
 
@@ -233,9 +235,12 @@ class Perceptron(LinearClassifier):
         if run.exponents is not None and not divides_exactly(run.given.X, run.exponents):
             return None  # the run was on rows that had lost digits: its mistakes are not these
         first = run.settings["first"]
-        return check_novikoff(
+        found = check_novikoff(
             run.problem, state.answer, state.updates, first, float(self.learning_rate)
         )
+        # More updates than mistakes are possible: products vanished, and rows that were right
+        # were taken for mistakes.
+        return found if found.holds or not math.isfinite(found.bound) else None
 
     @available_unless(_without_a_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:

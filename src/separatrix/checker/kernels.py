@@ -99,9 +99,8 @@ class Kernel:
     def said(self, sentence: str, smallest: float | None) -> str:
         """Add the assumption under which two bounds prove something."""
         if self.is_positive:
-            require(
-                smallest is None, "smallest must be nan: theory says that this kernel is positive"
-            )
+            if smallest is not None:
+                raise Refused("smallest must be nan: theory says that this kernel is positive")
             return sentence
         return (
             f"if the {self.name} kernel is positive semidefinite on these rows, which is assumed "
@@ -128,8 +127,8 @@ def check_kernel_gap(data: Data, claim: Claim, intercept: bool) -> str:
                           "of no class here has neither")  # fmt: skip
     whole_a, unit = integers(alpha)
     shares = {row: y * a for row, (y, a) in enumerate(zip(signs, whole_a, strict=True)) if a}
-    balanced = not sum(shares.values())
-    require(balanced, "the multipliers of the two classes must have the same sum")
+    if sum(shares.values()):
+        raise Refused("the multipliers of the two classes must have the same sum")
     scores, off = kernel.scores([shares])[0], kernel.off * sum(whole_a)
     unit_g = kernel.unit + unit
     worst = _violation(signs, alpha, costs, scores, off, unit_g)

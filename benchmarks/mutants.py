@@ -83,6 +83,9 @@ def mutations(tree):
             yield line, "condition negated", _negate(place)
             if any(isinstance(child, ast.Raise) for child in node.body):
                 yield line, "refusal left out", _pass(place)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
+            yield line, "refusal left out", _require(place, ast.Constant(True))
+            yield line, "condition negated", _require(place, ast.UnaryOp(ast.Not(), node.args[0]))
         if isinstance(node, ast.BoolOp):
             yield line, "and/or", _boolean(place)
 
@@ -123,6 +126,13 @@ def _negate(place):
 def _pass(place):
     def apply(tree):
         _at(tree, place).body = [ast.Pass()]
+
+    return apply
+
+
+def _require(place, holds):
+    def apply(tree):
+        _at(tree, place).args[0] = copy.deepcopy(holds)
 
     return apply
 

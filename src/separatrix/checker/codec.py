@@ -8,6 +8,7 @@ numbers that are written, where they are numbers.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,18 +27,22 @@ class Refused(ValueError):
     """The certificate does not prove its claim; the message says where."""
 
 
+def require(holds: Any, reason: str) -> None:
+    """Refuse, for this reason, unless it holds."""
+    if not holds:
+        raise Refused(reason)
+
+
 class Claim:
     """The fields of one JSON object, as attributes; the optional ones that are absent are None."""
 
     kind: str  # of what is said of the data: that of the certificate
 
     def __init__(self, value: Any, where: str, fields: dict[str, Reader], optional: Any = ()):
-        if type(value) is not dict:
-            raise Refused(f"{where} must be a JSON object")
+        require(type(value) is dict, f"{where} must be a JSON object")
         lacks, holds = fields.keys() - value - set(optional), value - fields.keys()
         for word, names in (("lacks", lacks), ("must not hold", holds)):
-            if names:
-                raise Refused(f"{where} {word} {', '.join(sorted(map(repr, names)))}")
+            require(not names, f"{where} {word} {', '.join(sorted(map(repr, names)))}")
         for name, reader in fields.items():
             try:
                 setattr(self, name, reader(value[name]) if name in value else None)
@@ -71,8 +76,7 @@ def parsed(text: str) -> Any:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) != len(pairs):
-        raise Refused("a JSON object names a field twice")
+    require(len(found) == len(pairs), "a JSON object names a field twice")
     return found
 
 
@@ -95,22 +99,24 @@ text, flag = _of(str, "text"), _of(bool, "true or false")
 whole, count = _of(int, "a whole number"), _of(int, "a whole number, at least 0", 0)
 
 
+def _fitting(value: Any, fits: Callable[[str], Any], what: str) -> str:
+    if not fits(text(value)):
+        raise Refused(f"expected {what}, got {value[:40]!r}")
+    return str(value)
+
+
 def number(value: Any) -> float:
     """Accept a finite float64 in hexadecimal."""
-    if not FLOAT.fullmatch(text(value)):
-        raise Refused(f"expected a finite number in hexadecimal, got {value[:40]!r}")
     try:
-        return float.fromhex(value)
+        return float.fromhex(_fitting(value, FLOAT.fullmatch, "a finite number in hexadecimal"))
     except OverflowError:
         raise Refused(f"{value[:40]!r} is too large for a float64") from None
 
 
 def cost(value: Any) -> float:
     """Accept a number that is not below zero, or inf."""
-    if value == "inf":
-        return float("inf")
-    if not (found := number(value)) >= 0.0:
-        raise Refused("a cost must not be below zero")
+    found = math.inf if value == "inf" else number(value)
+    require(found >= 0.0, "a cost must not be below zero")
     return found
 
 
@@ -121,28 +127,19 @@ def share(value: Any) -> float | None:
 
 def integer(value: Any) -> int:
     """Accept an integer in hexadecimal."""
-    if not INTEGER.fullmatch(text(value)):
-        raise Refused(f"expected an integer in hexadecimal, got {value[:40]!r}")
-    return int(value, 16)
+    return int(_fitting(value, INTEGER.fullmatch, "an integer in hexadecimal"), 16)
 
 
 def one_of(*names: str) -> Reader:
     """Accept one of some words."""
-
-    def read(value: Any) -> str:
-        if text(value) not in names:
-            raise Refused(f"expected one of {', '.join(names)}, got {value[:40]!r}")
-        return str(value)
-
-    return read
+    return lambda value: _fitting(value, names.__contains__, f"one of {', '.join(names)}")
 
 
 def many(reader: Reader) -> Reader:
     """Accept a list of such values."""
 
     def read(value: Any) -> list[Any]:
-        if type(value) is not list:
-            raise Refused("expected a list")
+        require(type(value) is list, "expected a list")
         return [reader(each) for each in value]
 
     return read
@@ -160,9 +157,7 @@ def anything(value: Any) -> Any:
 
 def as_number(label: str) -> Fraction | None:
     """Return the number a label is, without rounding; None where it is text."""
-    if len(label) > _LONGEST or not NUMBER.fullmatch(label):
-        return None
-    return Fraction(label)
+    return Fraction(label) if len(label) <= _LONGEST and NUMBER.fullmatch(label) else None
 
 
 def same_label(written: str, name: str) -> bool:
@@ -171,9 +166,8 @@ def same_label(written: str, name: str) -> bool:
     >>> same_label("+1", "1.0"), same_label("9007199254740992", "9007199254740993")
     (True, False)
     """
-    return written == name or (
-        as_number(written) is not None and as_number(written) == as_number(name)
-    )
+    number = as_number(written)
+    return written == name or (number is not None and number == as_number(name))
 
 
 def in_order(labels: Iterable[str]) -> dict[str, int]:

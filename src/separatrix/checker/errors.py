@@ -14,7 +14,7 @@ from itertools import accumulate, combinations
 from typing import Any, NamedTuple
 
 from . import codec
-from .codec import Claim, Refused
+from .codec import Claim, Refused, require
 from .exact import Data, margins
 from .separation import refuse_sum, weight_vectors
 
@@ -48,8 +48,8 @@ def check_errors(data: Data, claim: Claim, intercept: bool) -> str:
     weights, _ = weight_vectors(data, floats, claim.integers)
     if sum(margin <= 0 for margin in margins(data, weights, True)) != claim.errors:
         raise Refused("the weights make another number of errors")
-    if claim.by != "witnesses" and (claim.witnesses or claim.tree is not None):
-        raise Refused("witnesses and a tree are given, and not used")
+    used = claim.by == "witnesses" or (not claim.witnesses and claim.tree is None)
+    require(used, "witnesses and a tree are given, and not used")
     if claim.by == "witnesses":
         _refuse_tree(data, claim)
     elif claim.lower > (_fewest(data) if claim.by == "cells" else 0):
@@ -80,14 +80,12 @@ def refuse_case(
 ) -> None:
     """Refuse a case that does not force the claimed number of errors."""
     if hasattr(case, "row"):
-        if not 0 <= case.row < len(book.keys):
-            raise Refused(f"there is no row {case.row}")
+        require(0 <= case.row < len(book.keys), f"there is no row {case.row}")
         row = frozenset([book.keys[case.row]])
         refuse_case(book, case.wrong, wrong | row, right)
         refuse_case(book, case.right, wrong, right | row)
         return
-    if case is None:
-        raise Refused("there is no tree, or a case of it is missing")
+    require(case is not None, "there is no tree, or a case of it is missing")
     load, total = Counter[Any](), 0
     for k, amount in case.loads:
         # Witnesses that hold a wrong row force no more, and rows taken to be right take no load.
@@ -114,12 +112,10 @@ def _fewest(data: Data) -> int:
     the line through every two, and the points on the axis are divided by a threshold.
     """
     d = data.n_features
-    if not 1 <= d <= 3:
-        raise Refused("cells are counted in one to three dimensions")
+    require(1 <= d <= 3, "cells are counted in one to three dimensions")
     costs: dict[Point, list[int]] = {}  # of a point on the positive side, and on the other
-    for code, (columns, entries) in zip(data.codes, data.whole, strict=True):
-        at = dict(zip(columns, entries, strict=True))
-        costs.setdefault(tuple(at.get(j, 0) for j in range(d)), [0, 0])[code] += 1
+    for code, place in zip(data.codes, zip(*data.columns, strict=True), strict=True):
+        costs.setdefault(place, [0, 0])[code] += 1
     points = sorted(costs)
     best = min(sum(c[0] for c in costs.values()), sum(c[1] for c in costs.values()))
     if d == 1:

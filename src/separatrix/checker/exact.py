@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
-from itertools import islice, pairwise, repeat
+from itertools import chain, islice, pairwise, repeat
 from operator import mul, or_
 from typing import Any
 
-from .codec import Refused
+from .codec import Refused, require
 
 Row = tuple[Sequence[int], Sequence[float]]  # column numbers, ascending, and their non-zero values
+Shares = list[tuple[int, int]]  # row numbers, and by what integer each row is multiplied
 Whole = tuple[Sequence[int], list[int]]  # the same with integers in place of floats
 
 
@@ -36,6 +37,13 @@ def integers(values: Iterable[float]) -> tuple[list[int], int]:
     together = reduce(or_, found, 1 << bits)
     spare = (together & -together).bit_length() - 1  # zeros at the end of all
     return [n >> spare for n in found] if spare else found, spare - bits
+
+
+def integer_vectors(vectors: Sequence[Sequence[float]]) -> tuple[list[list[int]], int]:
+    """Return the same of several vectors, which share the exponent."""
+    flat, exponent = integers(chain.from_iterable(vectors))
+    rest = iter(flat)
+    return [list(islice(rest, len(vector))) for vector in vectors], exponent
 
 
 def ratio(number: int, exponent: int) -> Fraction:
@@ -60,9 +68,8 @@ class Data:
 
     @cached_property
     def _scaled(self) -> tuple[list[Whole], int]:
-        flat, exponent = integers(x for _, entries in self.rows for x in entries)
-        rest = iter(flat)
-        return [(j, list(islice(rest, len(x)))) for j, x in self.rows], exponent
+        found, exponent = integer_vectors([x for _, x in self.rows])
+        return [(j, x) for (j, _), x in zip(self.rows, found, strict=True)], exponent
 
     @property
     def whole(self) -> list[Whole]:
@@ -73,6 +80,15 @@ class Data:
     def exponent(self) -> int:
         """The exponent of the integers, not above zero."""
         return self._scaled[1]
+
+    @cached_property
+    def columns(self) -> list[list[int]]:
+        """The same integers column by column, with the zeros between them."""
+        found = [[0] * len(self.rows) for _ in range(self.n_features)]
+        for i, row in enumerate(self.whole):
+            for j, x in zip(*row, strict=True):
+                found[j][i] = x
+        return found
 
     def refuse_disorder(self) -> None:
         """Refuse rows, columns and class numbers that do not fit together."""
@@ -109,12 +125,10 @@ class Data:
     def products(self, number: int) -> Iterator[int]:
         """Yield the products of one row with every row, in units of ``2**(2 exponent)``."""
         columns, entries = self.whole[number]
-        get, full = dict(zip(columns, entries, strict=True)).get, len(entries) == self.n_features
+        get, d = dict(zip(columns, entries, strict=True)).get, self.n_features
         for others, values in self.whole:
-            chosen = (
-                entries if full and len(values) == len(entries) else map(get, others, repeat(0))
-            )
-            yield sum(map(mul, values, chosen))
+            full = len(values) == len(entries) == d
+            yield sum(map(mul, values, entries if full else map(get, others, repeat(0))))
 
     def combination(self, shares: Iterable[tuple[int, int]]) -> dict[int, int]:
         """Return sum s x over (row number, s), column by column, in units of ``2**exponent``."""
@@ -137,21 +151,17 @@ def margins(data: Data, weights: Sequence[Sequence[int]], intercept: bool) -> It
 
     With several weight vectors, one for each class: the row's own class against every other.
     """
-    if len(weights) == 1:
-        for code, score in zip(data.codes, data.scores(weights[0], intercept), strict=True):
-            yield score if code == 1 else -score
+    every = [data.scores(w, intercept) for w in weights]
+    if len(every) == 1:
+        yield from (z if code == 1 else -z for code, z in zip(data.codes, *every, strict=True))
         return
-    for code, *scores in zip(
-        data.codes, *(data.scores(w, intercept) for w in weights), strict=True
-    ):
-        for other, score in enumerate(scores):
-            if other != code:
-                yield scores[code] - score
+    for code, *scores in zip(data.codes, *every, strict=True):
+        own = scores.pop(code)
+        yield from (own - score for score in scores)
 
 
 def distinct(rows: Sequence[int], values: Sequence[Any], among: int) -> None:
     """Refuse row numbers that are not different numbers of rows, with a value each."""
-    if len(rows) != len(values):
-        raise Refused("rows and multipliers must be of one length")
+    require(len(rows) == len(values), "rows and multipliers must be of one length")
     if len(set(rows)) != len(rows) or any(row >= among for row in rows):
         raise Refused("a row is named twice, or is no row of the data")

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from .codec import Claim, Refused
+from .codec import Claim, Refused, require
 from .enclosed import BITS, exp, log, log1p_exp
-from .exact import Data, distinct, integers, ratio, square
+from .exact import Data, Shares, distinct, integer_vectors, integers, ratio, square
 
 _QUOTIENT = 256
 REACH = 1000  # without a penalty on w, the bound speaks of weights up to so many times as large
@@ -32,8 +32,7 @@ def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the least objective of the linear model lies between dual and primal."""
     if not (claim.positive == 1 if data.n_classes == 2 else claim.positive < data.n_classes):
         raise Refused("positive must number a class: 1, or any where there are more than two")
-    if claim.ridge not in (0.0, 1.0):
-        raise Refused("ridge must be 0 or 1")
+    require(claim.ridge in (0.0, 1.0), "ridge must be 0 or 1")
     signs = [1 if code == claim.positive else -1 for code in data.codes]
     model = Model(data, claim, [claim.weights], intercept)
     if claim.loss == "logistic" and model.is_hard:
@@ -76,23 +75,18 @@ def all_costs(costs: list[float], rows: int) -> list[float]:
 
 def between(claim: Claim, primal: Fraction, dual: Fraction, what: str) -> str:
     """Refuse bounds that do not hold; else say what they prove."""
-    if primal > Fraction(claim.primal):
-        raise Refused("the objective at the weights is above the upper bound")
-    if dual < Fraction(claim.dual):
-        raise Refused("the multipliers do not prove the lower bound")
-    if claim.dual > claim.primal:
-        raise Refused("the bounds cross")
+    high, low = Fraction(claim.primal), Fraction(claim.dual)
+    require(primal <= high, "the objective at the weights is above the upper bound")
+    require(dual >= low, "the multipliers do not prove the lower bound")
+    require(low <= high, "the bounds cross")
     return f"no {what} has an objective below {claim.dual:.12g}; this one has {claim.primal:.12g}"
 
 
 def _primal(model: Model, signs: list[int]) -> Fraction:
     unit, loss, one = model.unit, model.claim.loss, 1 << -model.unit
     used = [(y * z[0], c) for y, (c, _, z) in zip(signs, model.scores(), strict=True) if c]
-    if model.is_hard:  # divided by its least margin, w has a margin of 1 on every row
-        least = min(one, *(margin for margin, _ in used))
-        if least <= 0:
-            raise Refused("a margin is not positive, and its row's cost is infinite")
-        return model.norm() / ratio(least, unit) ** 2
+    if model.is_hard:
+        return hard_norm(model.norm(), [margin for margin, _ in used], unit)
     if loss == "logistic":
         losses = _logistic(used, unit)
     else:
@@ -100,6 +94,23 @@ def _primal(model: Model, signs: list[int]) -> Fraction:
         short = sum(c * max(0, one - margin) ** power for margin, c in used)
         losses = ratio(short, power * unit)
     return model.norm() + losses / (1 << -model.cost_unit)
+
+
+def hard_norm(norm: Fraction, margins: list[int], unit: int) -> Fraction:
+    """Return the norm of w divided by its least margin: it then has a margin of 1 on every row."""
+    least = min(1 << -unit, *margins)
+    require(least > 0, "a margin is not positive, and its row's cost is infinite")
+    return norm / ratio(least, unit) ** 2
+
+
+def class_losses(rows: Iterable[tuple[int, int, list[int]]], offs: list[int], unit: int) -> int:
+    """Return sum c max(0, 1 + z_k - z_y), k the worst rival, of scores off by so much a class."""
+    losses, one = 0, 1 << -unit
+    for c, code, scores in rows:
+        high = [score + off for score, off in zip(scores, offs, strict=True)]
+        own = scores[code] - offs[code]
+        losses += c * max(0, one + max(high[:code] + high[code + 1 :]) - own)
+    return losses
 
 
 def _logistic(used: list[tuple[int, int]], unit: int) -> Fraction:
@@ -126,20 +137,18 @@ def _dual(model: Model, signs: list[int]) -> Fraction:
     if claim.ridge:
         lost += model.squares([shares], unit)
     else:
-        lost += _in_a_box(model.data, claim, whole_a, shares, unit)
+        lost += _in_a_box(model.data, claim, shares, unit)
     used = [(a, costs[row]) for row, a in named if a]
     return _gain(claim.loss, used, ratio(sum(whole_a), unit)) - lost
 
 
-def _in_a_box(
-    data: Data, claim: Claim, multipliers: list[int], shares: list[tuple[int, int]], unit: int
-) -> Fraction:
+def _in_a_box(data: Data, claim: Claim, shares: Shares, unit: int) -> Fraction:
     """Return sum_j |u_j| B_j, B_j = 1000 (|w_j| + sum a / sum a |x_j|)."""
     sizes, u = Counter[int](), data.combination(shares)
-    for row, a in zip(claim.rows, multipliers, strict=True):
+    for row, share in shares:
         for j, x in zip(*data.whole[row], strict=True):
-            sizes[j] += a * abs(x)
-    total, lost = sum(multipliers) << -data.exponent, 0
+            sizes[j] += abs(share * x)
+    total, lost = sum(abs(share) for _, share in shares) << -data.exponent, 0
     weights, exponent = integers(claim.weights)
     for j, value in u.items():
         if value:  # then some a |x_j| is not zero
@@ -185,20 +194,17 @@ class Model:
 
     def __init__(self, data: Data, claim: Claim, vectors: list[list[float]], intercept: bool):
         self.data, self.claim, self.intercept = data, claim, intercept
-        if claim.bias_penalty < 0.0:
-            raise Refused("bias_penalty must be at least 0")
+        require(claim.bias_penalty >= 0.0, "bias_penalty must be at least 0")
         self.penalty = Fraction(claim.bias_penalty) if intercept else None
         self.limits = all_costs(claim.costs, len(data.rows))
         self.is_hard = math.inf in self.limits
         costs = [float(c > 0.0) for c in self.limits] if self.is_hard else self.limits
         self.costs, self.cost_unit = integers(costs)
-        flat, self.exponent = integers(v for vector in vectors for v in vector)
+        self.weights, self.exponent = integer_vectors(vectors)
         d, count = 1 + data.n_features, data.n_classes if vectors is claim.weights else 1
         if [len(vector) for vector in vectors] != [d] * count:
             raise Refused("there must be a weight for each column, and the bias: one list a class")
-        if self.is_hard and count > 1:
-            raise Refused("costs must be finite here")
-        self.weights = [flat[k : k + d] for k in range(0, len(flat), d)]
+        require(not self.is_hard or count == 1, "costs must be finite here")
         self.unit, self.what = self.exponent + data.exponent, f"set of {count} weight vectors"
 
     def scores(self) -> Iterator[tuple[int, int, list[int]]]:
@@ -214,12 +220,12 @@ class Model:
         biases = ratio(square(w[0] for w in self.weights), 2 * self.exponent)
         return (found + (self.penalty or 0) * biases) / 2
 
-    def squares(self, shares: list[list[tuple[int, int]]], unit: int) -> Fraction:
+    def squares(self, shares: list[Shares], unit: int) -> Fraction:
         """Return 1/2 sum_k |u_k|^2 for shares a_ik in such units, one list a weight vector."""
         sums = [self.data.combination(each) for each in shares]
         return ratio(sum(square(u.values()) for u in sums), 2 * (unit + self.data.exponent)) / 2
 
-    def unbalanced(self, shares: list[list[tuple[int, int]]], unit: int) -> Fraction:
+    def unbalanced(self, shares: list[Shares], unit: int) -> Fraction:
         """Return what the dual loses where shares do not sum to zero; refuse it of free biases."""
         balances = [sum(share for _, share in each) for each in shares]
         if self.penalty == 0 and any(balances):
@@ -231,26 +237,21 @@ class Model:
 def check_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the least objective of Crammer and Singer's model lies between dual and primal."""
     model = Model(data, claim, claim.weights, intercept)
-    one, losses = 1 << -model.unit, 0
-    for c, code, scores in model.scores():
-        rivals = max(score for k, score in enumerate(scores) if k != code)
-        losses += c * max(0, one + rivals - scores[code])
+    losses = class_losses(model.scores(), [0] * data.n_classes, model.unit)
     primal = model.norm() + ratio(losses, model.unit + model.cost_unit)
-    shares, unit = class_shares(data, claim, model.costs, model.cost_unit)
+    shares, unit = class_shares(data, claim, model.limits)
     gain = ratio(sum(integers(claim.multipliers)[0]), unit)
     lost = model.squares(shares, unit) + model.unbalanced(shares, unit)
     return between(claim, primal, gain - lost, model.what)
 
 
-def class_shares(
-    data: Data, claim: Claim, costs: list[int], cost_unit: int
-) -> tuple[list[list[tuple[int, int]]], int]:
+def class_shares(data: Data, claim: Claim, costs: list[float]) -> tuple[list[Shares], int]:
     """Return shares a_ik of feasible multipliers m_ik, one list a class: sum_k m_ik and -m_ik."""
     named = list(zip(claim.rows, claim.rivals, strict=False))
     if not len(claim.rows) == len(claim.rivals) == len(claim.multipliers) == len(set(named)):
         raise Refused("every multiplier needs its row and its class, named once")
     multipliers, unit = integers(claim.multipliers)
-    shares: list[list[tuple[int, int]]] = [[] for _ in range(data.n_classes)]
+    shares: list[Shares] = [[] for _ in range(data.n_classes)]
     spent = Counter[int]()
     for (row, rival), m in zip(named, multipliers, strict=True):
         if row >= len(data.rows) or rival >= data.n_classes or rival == data.codes[row] or m < 0:
@@ -258,7 +259,7 @@ def class_shares(
         shares[rival].append((row, -m))
         spent[row] += m
     for row, total in spent.items():
-        if ratio(total, unit) > ratio(costs[row], cost_unit):
+        if ratio(total, unit) > costs[row]:
             raise Refused(f"the multipliers of row {row} exceed its cost")
         shares[data.codes[row]].append((row, total))
     return shares, unit
@@ -278,7 +279,7 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     # Where all rows are nearly certain, what others get is small, and is counted in smaller units.
     bits = min(s for *_, code, _, parts in rows for k, (_, _, s) in enumerate(parts) if k != code)
     one, losses, gain = 1 << bits, 0, 0
-    shares: list[list[tuple[int, int]]] = [[] for _ in range(data.n_classes)]
+    shares: list[Shares] = [[] for _ in range(data.n_classes)]
     for row, c, code, below, parts in rows:
         others = [(high << bits >> s) + 1 for _, high, s in parts]
         q = [(max(0, low) << 2 * bits >> s) // sum(others) for low, _, s in parts]
@@ -312,28 +313,23 @@ def _log_above(total: int, one: int, bits: int) -> int:
     return (log(total, one)[1] << bits >> BITS) + 1
 
 
-def _mended(
-    model: Model, shares: list[list[tuple[int, int]]], entropy: Fraction, bits: int
-) -> Fraction:
+def _mended(model: Model, shares: list[Shares], entropy: Fraction, bits: int) -> Fraction:
     """Return the dual where a share t of every row's probabilities goes to one distribution v.
 
     t v_k M = t N_k + (1 - t) r_k >= 0 makes every r_k zero; N_k are sums of costs, M is their sum.
     Entropy is concave, so (1 - t) of it is left, and M u'_k = M ((1 - t) u_k + t S_k) - t v_k M S.
     """
     data, K, one = model.data, model.data.n_classes, 1 << bits
-    members: list[list[tuple[int, int]]] = [[] for _ in range(K)]
+    members: list[Shares] = [[] for _ in range(K)]
     for row, (c, code) in enumerate(zip(model.costs, data.codes, strict=True)):
         members[code].append((row, c << bits))
     masses = [sum(share for _, share in each) for each in members]
     balances = [sum(share for _, share in each) for each in shares]
-    if not all(masses):
-        raise Refused("a class has no row of a cost above zero")
+    require(all(masses), "a class has no row of a cost above zero")
     lacking = [(-r << bits) // (n - r) for r, n in zip(balances, masses, strict=True)]
     t = 1 + max(0, *lacking) if any(balances) else 0
-    mass, mixes = (
-        sum(masses),
-        [t * n + (one - t) * r for r, n in zip(balances, masses, strict=True)],
-    )
+    mass = sum(masses)
+    mixes = [t * n + (one - t) * r for r, n in zip(balances, masses, strict=True)]
     everything = data.combination([pair for each in members for pair in each])
     total = 0
     for k in range(K):

@@ -7,14 +7,16 @@ the weights in the kernel's space.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
+from operator import add
 
-from .codec import Claim, Refused
+from .codec import Claim, Refused, require
 from .enclosed import BITS, exp, tanh
 from .exact import Data, distinct, integers, ratio, square
-from .gaps import all_costs, between, class_shares
+from .gaps import all_costs, between, class_losses, class_shares, hard_norm
 
 _LONGEST = 1 << 20  # bits of one value of a polynomial kernel
 
@@ -27,8 +29,7 @@ class Kernel:
         self.gamma, self.coef0 = Fraction(claim.gamma), Fraction(claim.coef0)
         if self.name == "callable":
             raise Refused("the kernel was a Python function, which is not in the file")
-        if self.gamma <= 0:
-            raise Refused("gamma must be above 0")
+        require(self.gamma > 0, "gamma must be above 0")
         if self.name == "precomputed" and len(data.rows) != data.n_features:
             raise Refused("a precomputed kernel needs as many columns as rows")
         self.unit, self.off = 2 * data.exponent, 0
@@ -52,9 +53,8 @@ class Kernel:
         """Yield the values of one row with every row."""
         data = self.data
         if self.name == "precomputed":  # (K + K') / 2
-            column = (dict(zip(*row, strict=True)).get(number, 0) for row in data.whole)
-            mine = dict(zip(*data.whole[number], strict=True))
-            yield from (mine.get(i, 0) + other for i, other in enumerate(column))
+            mine = (column[number] for column in data.columns)
+            yield from map(add, mine, data.columns[number])
             return
         products = data.products(number)
         if self.name == "linear":
@@ -70,9 +70,8 @@ class Kernel:
                 for product in products:
                     yield tanh((top * product * deep + extra * bottom << BITS) // (bottom * deep))
                 return
-            squares = self._squares
-            own = squares[number]
-            for product, other in zip(products, squares, strict=True):
+            own = self._squares[number]
+            for product, other in zip(products, self._squares, strict=True):
                 low, high, s = exp((top * (2 * product - own - other) << BITS) // bottom)
                 yield (low + high) >> (s - BITS + 1)
 
@@ -94,8 +93,7 @@ class Kernel:
         """Return at least N, in units of the values and twice those of the shares."""
         total = sum(s * scores[row] for row, s in shares.items())
         most = total + self.off * sum(map(abs, shares.values())) ** 2
-        if most < 0:
-            raise Refused("the kernel is not positive semidefinite: a square is below zero")
+        require(most >= 0, "the kernel is not positive semidefinite: a square is below zero")
         return most
 
     def said(self, sentence: str, smallest: float | None) -> str:
@@ -147,11 +145,10 @@ def check_kernel_gap(data: Data, claim: Claim, intercept: bool) -> str:
     margins = [y * ((g << -unit_b) + bias) - off for y, g in zip(signs, scores, strict=True)]
     total, one = ratio(sum(whole_a), unit), 1 << -unit_m
     if math.inf in costs:
-        least = min(one, *(m for m, c in zip(margins, costs, strict=True) if c))
-        if least <= 0 or N == 0:
-            raise Refused("a margin is not positive, and its row's cost is infinite")
-        # The dual is stretched to where it is largest.
-        primal, dual = N / 2 / ratio(least, unit_m) ** 2, total**2 / N / 2
+        used = [m for m, c in zip(margins, costs, strict=True) if c]
+        primal = hard_norm(N / 2, used, unit_m)
+        require(N, "a margin is not positive, and its row's cost is infinite")
+        dual = total**2 / N / 2  # stretched to where it is largest
     else:
         whole_c, unit_c = integers(costs)
         short = sum(c * max(0, one - m) for m, c in zip(margins, whole_c, strict=True))
@@ -162,8 +159,7 @@ def check_kernel_gap(data: Data, claim: Claim, intercept: bool) -> str:
 def signs_of(data: Data, claim: Claim, intercept: bool) -> list[int]:
     """Return +1 for the positive class, -1 for the negative one (-1: every other), else 0."""
     K, positive, negative = data.n_classes, claim.positive, claim.negative
-    if intercept is not True:
-        raise Refused("the biases of kernel models are free")
+    require(intercept is True, "the biases of kernel models are free")
     if not (positive < K and -1 <= negative < K and positive != negative):
         raise Refused("positive and negative must number two classes")
     if K == 2 and (positive, negative) not in ((1, -1), (1, 0)):
@@ -195,7 +191,7 @@ def check_kernel_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> st
     if math.inf in costs or len(claim.biases) != K or intercept is not True:
         raise Refused("costs must be finite, and there must be a free bias for each class")
     whole_c, unit_c = integers(costs)
-    listed, unit = class_shares(data, claim, whole_c, unit_c)
+    listed, unit = class_shares(data, claim, costs)
     shares = [dict(each) for each in listed]
     if any(sum(each.values()) for each in shares):
         raise Refused("the multipliers of a class and those named for it must have one sum")
@@ -204,14 +200,13 @@ def check_kernel_multiclass_gap(data: Data, claim: Claim, intercept: bool) -> st
     biases, unit_b = integers(claim.biases)
     unit_all = unit_g + unit_b
     offs = [kernel.off * sum(map(abs, each.values())) << -unit_b for each in shares]
-    losses = 0
-    for code, c, *g in zip(data.codes, whole_c, *scores, strict=True):
-        z = [(score << -unit_b) + (b << -unit_g) for score, b in zip(g, biases, strict=True)]
-        rivals = max(z[k] + offs[k] for k in range(K) if k != code)
-        losses += c * max(0, (1 << -unit_all) + rivals - z[code] + offs[code])
+    moved = (
+        [(z << -unit_b) + (b << -unit_g) for z, b in zip(g, biases, strict=True)]
+        for g in zip(*scores, strict=True)
+    )
+    losses = class_losses(zip(whole_c, data.codes, moved, strict=True), offs, unit_all)
     primal = N / 2 + ratio(losses, unit_all + unit_c)
-    multipliers, unit_m = integers(claim.multipliers)
-    dual = ratio(sum(multipliers), unit_m) - N / 2
+    dual = ratio(sum(integers(claim.multipliers)[0]), unit) - N / 2
     what = f"model of {K} weight vectors with this kernel"
     return kernel.said(between(claim, primal, dual, what), claim.smallest)
 
@@ -271,20 +266,17 @@ def check_kernel_overlap(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("multipliers must not be below 0, and have one sum in both classes")
     if any(a and not signs[row] for row, a in zip(claim.rows, listed, strict=True)):
         raise Refused("a multiplier belongs to a row of neither class")
-    groups: dict[tuple[object, ...], int] = {}
+    groups = Counter[tuple[object, ...]]()
     for row, share in shares.items():
-        key = (*data.rows[row][0], None, *data.rows[row][1])
-        groups[key] = groups.get(key, 0) + share
+        groups[(*data.rows[row][0], None, *data.rows[row][1])] += share
     kernel = Kernel(data, claim.kernel)
     if any(groups.values()):
-        if kernel.name == "sigmoid":
-            raise Refused("this kernel has no space, and so no hulls")
+        require(kernel.name != "sigmoid", "this kernel has no space, and so no hulls")
         (scores,) = kernel.scores([shares])
         square = ratio(kernel.square(shares, scores), kernel.unit + 2 * unit)
         if claim.margin < 0 or square > (Fraction(claim.margin) * ratio(sum(listed), unit)) ** 2:
             raise Refused("the multipliers do not prove the bound on the margin")
-    elif claim.margin < 0:
-        raise Refused("no margin is below 0")
+    require(claim.margin >= 0, "no margin is below 0")
     said = f"no hyperplane in the kernel's space has a margin above {claim.margin:.9g}"
     if not kernel.is_positive and any(groups.values()):
         return f"if the {kernel.name} kernel is positive semidefinite on these rows, {said}"

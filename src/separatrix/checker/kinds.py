@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import codec, errors, gaps, kernels, separation, squares
-from .codec import Claim, Reader, Refused, refusing, same_label
+from .codec import Claim, Reader, Refused, refusing, require, same_label
 from .exact import Data
 
 FORMAT = "separatrix-certificate-1"
@@ -96,6 +96,8 @@ CLAIMS = {
     ),
 }
 SCALED = "separation", "margin-bounds", "gordan", "overlap", "quasi"  # decimals times 10**k
+OUTER: dict[str, Reader] = {"format": codec.one_of(FORMAT), "kind": codec.one_of(*CLAIMS)}
+OUTER |= {"data": codec.anything, "claim": codec.anything}
 ABOUT: dict[str, Reader] = {"rows": codec.count, "features": codec.count, "intercept": codec.flag}
 ABOUT |= {"classes": TEXTS, "sha256": codec.text}
 OF_A_FILE: dict[str, Reader] = {"columns": TEXTS, "target": codec.text, "zero_based": codec.flag}
@@ -104,16 +106,12 @@ OF_A_FILE |= {"decimals": COUNTS}
 
 def about(certificate: Any) -> Claim:
     """Return what a certificate says of its data, and its kind."""
-    outer: dict[str, Reader]
-    outer = {"format": codec.one_of(FORMAT), "kind": codec.one_of(*CLAIMS)}
-    outer |= {"data": codec.anything, "claim": codec.anything}
-    whole = Claim(certificate, "the certificate", outer)
+    whole = Claim(certificate, "the certificate", OUTER)
     found = Claim(whole.data, "data", ABOUT | OF_A_FILE, OF_A_FILE)
     found.kind = whole.kind
     if found.decimals is not None and whole.kind not in SCALED:
         raise Refused(f"decimals: a {whole.kind} speaks of the numbers as they are stored")
-    if any(places > 400 for places in found.decimals or []):
-        raise Refused("decimals: no float has so many")
+    require(max(found.decimals or [0]) <= 400, "decimals: no float has so many")
     return found
 
 

@@ -16,11 +16,10 @@ import math
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from .codec import NUMBER, Claim, Refused, in_order, same_label
+from .codec import Claim, Refused, as_number, in_order, same_label
 from .exact import Data, Row
 
 USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category", "income", "type")
@@ -87,16 +86,18 @@ def _values(cells: Cells, decimals: Sequence[int] | None, at: int) -> Row:
         with suppress(ValueError):
             values = list(map(float, texts))
             if max(map(abs, values), default=0.0) < math.inf:
-                kept = [(j, value) for (j, _), value in zip(cells, values, strict=True) if value]
-                return [j for j, _ in kept], [value for _, value in kept]
-    kept = []
+                return _entries((j, value) for (j, _), value in zip(cells, values, strict=True))
+    found = {}
     for j, text in cells:
         try:
-            value = number(text, None if decimals is None else decimals[j])
+            found[j] = number(text, None if decimals is None else decimals[j])
         except Refused as reason:
             raise Unreadable(f"row {at}, column {j}: {reason}") from None
-        if value:
-            kept.append((j, value))
+    return _entries(found.items())
+
+
+def _entries(values: Iterable[tuple[int, float]]) -> Row:
+    kept = [(j, value) for j, value in values if value]
     return [j for j, _ in kept], [value for _, value in kept]
 
 
@@ -106,14 +107,14 @@ def number(text: str, places: int | None) -> float:
     >>> number("0.125", None), number("0.125", 3)
     (0.125, 125.0)
     """
-    if not NUMBER.fullmatch(text) or len(text) > 1000:
+    if (exact := as_number(text)) is None:
         raise Refused(f"{text[:40]!r} is not a number, or too long a one; {VERIFY}")
     value = float(text)
     if not math.isfinite(value):
         raise Refused(f"{text[:40]!r} is too large for a float64")
     if places is None:
         return value
-    exact = Fraction(text) * 10**places
+    exact *= 10**places
     if exact.denominator != 1 or abs(exact) > 2**53:
         raise Refused(f"{text[:40]} times 10**{places} is not an integer below 2**53")
     return float(exact)

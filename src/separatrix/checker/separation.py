@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from .codec import Claim, Refused
-from .exact import Data, distinct, integers, margins, ratio, square
+from .codec import Claim, Refused, require
+from .exact import Data, distinct, integer_vectors, integers, margins, ratio, square
 
 
 def weight_vectors(
@@ -17,16 +17,13 @@ def weight_vectors(
 ) -> tuple[list[list[int]], int]:
     """Return one vector of integers, or one a class where there are more than two; the exponent."""
     count, length = (1 if data.n_classes == 2 else data.n_classes), 1 + data.n_features
-    if (floats is None) == (whole is None):
-        raise Refused("the claim must hold either weights or integers")
-    if floats is None:
-        flat, exponent, lengths = whole or [], 0, [len(whole or []) // count] * count
-    else:
-        flat, exponent = integers(v for vector in floats for v in vector)
-        lengths = [len(vector) for vector in floats]
-    if lengths != [length] * count or len(flat) != count * length:
-        raise Refused(f"the weights must be {count} x {length} numbers")
-    return [flat[k * length : (k + 1) * length] for k in range(count)], exponent
+    require((floats is None) != (whole is None), "the claim must hold either weights or integers")
+    vectors, exponent = integer_vectors(floats or [])
+    if whole is not None:
+        vectors = [whole[k : k + length] for k in range(0, len(whole), length)]
+    lengths = [len(vector) for vector in vectors]
+    require(lengths == [length] * count, f"the weights must be {count} x {length} numbers")
+    return vectors, exponent
 
 
 def check_separation(data: Data, claim: Claim, intercept: bool) -> str:
@@ -46,8 +43,7 @@ def check_margin_bounds(data: Data, claim: Claim, intercept: bool) -> str:
     lower, upper = Fraction(claim.lower), Fraction(claim.upper)
     weights, exponent = weight_vectors(data, claim.weights)
     length = ratio(square(w for vector in weights for w in vector), 2 * exponent)
-    if not length or lower > upper:
-        raise Refused("zero weights have no margin, and bounds may not cross")
+    require(length and lower <= upper, "zero weights have no margin, and bounds may not cross")
     # x |x| orders numbers as x does, without a root: least margin times its size, over |w|^2.
     least = ratio(min(margins(data, weights, intercept)), exponent + data.exponent)
     if least * abs(least) < lower * abs(lower) * length:
@@ -84,8 +80,8 @@ def refuse_sum(data: Data, rows: list[int], multipliers: list[int], intercept: b
     """Refuse multipliers that are not positive, or whose multiples of rows do not sum to zero."""
     if data.n_classes != 2 or not multipliers or min(multipliers) <= 0:
         raise Refused("a witness needs two classes and positive multipliers")
-    if any(signed_sum(data, rows, multipliers, intercept)):
-        raise Refused("the multiples of the rows do not sum to zero")
+    total = signed_sum(data, rows, multipliers, intercept)
+    require(not any(total), "the multiples of the rows do not sum to zero")
 
 
 def check_gordan(data: Data, claim: Claim, intercept: bool) -> str:
@@ -104,16 +100,14 @@ def check_overlap(data: Data, claim: Claim, intercept: bool) -> str:
 
 def check_quasi(data: Data, claim: Claim, intercept: bool) -> str:
     """Claim: the weights leave no margin negative, some positive, and the others are tied."""
-    if data.n_classes != 2:
-        raise Refused("a witness needs two classes")
+    require(data.n_classes == 2, "a witness needs two classes")
     weights, _ = weight_vectors(data, None, claim.integers)
     signs = list(margins(data, weights, intercept))
     tight = {row for row, margin in enumerate(signs) if margin == 0}
     if min(signs) < 0 or max(signs) == 0:
         raise Refused("the weights must leave no margin negative, and some positive")
     _refuse_loose(data, claim, tight, intercept, may_span=False)
-    tied = f"{len(tight)} are on the boundary whenever none is beyond it"
-    return f"of {len(signs)} rows, {tied}"
+    return f"of {len(signs)} rows, {len(tight)} are on the boundary whenever none is beyond it"
 
 
 def _refuse_loose(
@@ -132,8 +126,7 @@ def _refuse_loose(
         rows, multipliers = rows + rest, multipliers + [claim.others] * len(rest)
     refuse_sum(data, rows, multipliers, intercept)
     spans = may_span and rank(data, rows, intercept) == data.n_features + intercept
-    if rest and not claim.others and not spans:
-        raise Refused("the named rows do not span the others")
+    require(not rest or claim.others or spans, "the named rows do not span the others")
 
 
 def rank(data: Data, numbers: Iterable[int], intercept: bool) -> int:

@@ -9,13 +9,13 @@ matrices of integers are eliminated without a fraction (Bareiss 1968).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 from operator import mul
 from typing import NamedTuple
 
-from .codec import Claim, Refused
+from .codec import Claim, Refused, require
 from .exact import Data, integers, ratio, square
 
 Matrix = list[list[int]]
@@ -26,6 +26,14 @@ def refuse_wide(columns: int) -> None:
     """Refuse data whose matrix would take hours."""
     if columns > MOST_COLUMNS:
         raise Refused(f"elimination without rounding is done for {MOST_COLUMNS} columns at most")
+
+
+def _eliminated(rows: Matrix, top: list[int], at: int, before: int) -> Matrix:
+    """Return the rows less their multiples of the top one, whose pivot is in column `at`."""
+    return [
+        [(top[at] * x - row[at] * y) // before for x, y in zip(row, top, strict=True)]
+        for row in rows
+    ]
 
 
 def rest(matrix: Matrix, size: int) -> tuple[list[list[Fraction]], int]:
@@ -42,16 +50,10 @@ def rest(matrix: Matrix, size: int) -> tuple[list[list[Fraction]], int]:
         pivot = rows[k][k]
         if pivot < 0 or (pivot == 0 and any(rows[k][k:])):
             raise Refused("a scatter is not positive semidefinite, or leaves a target open")
-        if pivot == 0:
-            continue
-        rank += 1
-        top = rows[k]
-        for i in range(k + 1, len(rows)):
-            left = rows[i][k]
-            rows[i] = [(pivot * x - left * y) // before for x, y in zip(rows[i], top, strict=True)]
-        before = pivot
-    left_over = range(size, len(rows))
-    return [[Fraction(rows[i][j], before) for j in left_over] for i in left_over], rank
+        if pivot:
+            rows[k + 1 :] = _eliminated(rows[k + 1 :], rows[k], k, before)
+            before, rank = pivot, rank + 1
+    return [[Fraction(x, before) for x in row[size:]] for row in rows[size:]], rank
 
 
 def positive_eigenvalues(matrix: Matrix) -> tuple[int, int]:
@@ -74,14 +76,9 @@ def positive_eigenvalues(matrix: Matrix) -> tuple[int, int]:
             for row in rows:
                 row[at] += row[other]
         top = rows.pop(at)
-        pivot = top.pop(at)
-        above += (pivot > 0) == (before > 0)
-        lefts = [row.pop(at) for row in rows]
-        rows = [
-            [(pivot * x - left * y) // before for x, y in zip(row, top, strict=True)]
-            for row, left in zip(rows, lefts, strict=True)
-        ]
-        before = pivot
+        above += (top[at] > 0) == (before > 0)
+        rows = [row[:at] + row[at + 1 :] for row in _eliminated(rows, top, at, before)]
+        before = top[at]
     return above, 0
 
 
@@ -92,12 +89,11 @@ def check_least_squares(data: Data, claim: Claim, intercept: bool) -> str:
     outputs = 1 if K == 2 else K
     if ridge < 0 or [len(w) for w in claim.weights] != [1 + data.n_features] * outputs:
         raise Refused("ridge must not be below 0, and weights be one list an output")
-    if not intercept and any(w[0] for w in claim.weights):
-        raise Refused("without an intercept the biases must be 0")
-    targets = [
-        [1 if code == k else 0 for code in data.codes] if K > 2 else [2 * c - 1 for c in data.codes]
-        for k in range(outputs)
-    ]
+    flat = intercept or not any(w[0] for w in claim.weights)
+    require(flat, "without an intercept the biases must be 0")
+    targets = [[int(code == k) for code in data.codes] for k in range(K)]
+    if K == 2:
+        targets = [[2 * code - 1 for code in data.codes]]
     found = Fraction(0)
     for w, t in zip(claim.weights, targets, strict=True):
         whole, unit = integers(w)
@@ -120,8 +116,7 @@ def _least(data: Data, targets: list[list[int]], ridge: Fraction, intercept: boo
     """Return min f."""
     top, bottom = ridge.as_integer_ratio()
     one = 1 << -data.exponent
-    columns = [list(column) for column in zip(*_dense(data), strict=True)]
-    columns = [[one] * len(data.rows)] * intercept + columns
+    columns = [[one] * len(data.rows)] * intercept + data.columns
     every = columns + [[t * one for t in target] for target in targets]
     matrix = [[bottom * sum(map(mul, a, b)) for b in every] for a in every]
     for j in range(intercept, len(columns)):
@@ -129,14 +124,6 @@ def _least(data: Data, targets: list[list[int]], ridge: Fraction, intercept: boo
     left, _ = rest(matrix, len(columns))
     found = sum((left[k][k] for k in range(len(targets))), Fraction(0))
     return found / bottom / (1 << -2 * data.exponent)
-
-
-def _dense(data: Data) -> Iterable[list[int]]:
-    for columns, entries in data.whole:
-        row = [0] * data.n_features
-        for j, x in zip(columns, entries, strict=True):
-            row[j] = x
-        yield row
 
 
 class Scatters(NamedTuple):
@@ -154,21 +141,18 @@ def scatters(data: Data) -> Scatters:
     refuse_wide(data.n_features)
     K, d = data.n_classes, data.n_features
     counts = [data.codes.count(k) for k in range(K)]
-    if not all(counts):
-        raise Refused("every class needs a row")
+    require(all(counts), "every class needs a row")
     scale = lcm(len(data.codes), *counts)
-    dense = list(_dense(data))
-    sums = [[0] * d for _ in range(K)]
-    for code, row in zip(data.codes, dense, strict=True):
-        sums[code] = [a + b for a, b in zip(sums[code], row, strict=True)]
-    columns = [list(column) for column in zip(*dense, strict=True)]
-    whole = [sum(column) for column in zip(*sums, strict=True)]
+    columns, sums, whole = data.columns, [[0] * d for _ in range(K)], list(map(sum, data.columns))
+    for j, column in enumerate(columns):
+        for code, x in zip(data.codes, column, strict=True):
+            sums[code][j] += x
     within, between = [[0] * d for _ in range(d)], [[0] * d for _ in range(d)]
     for i in range(d):
         for j in range(i + 1):
             own = sum(scale // n * s[i] * s[j] for n, s in zip(counts, sums, strict=True))
             within[i][j] = within[j][i] = scale * sum(map(mul, columns[i], columns[j])) - own
-            between[i][j] = between[j][i] = own - scale // len(dense) * whole[i] * whole[j]
+            between[i][j] = between[j][i] = own - scale // len(data.codes) * whole[i] * whole[j]
     return Scatters(within, between, scale, sums, counts)
 
 
@@ -185,8 +169,8 @@ def check_fisher(data: Data, claim: Claim, intercept: bool) -> str:
     wide, apart = _form(found.within, whole), _form(found.between, whole)
     if wide <= 0 or Fraction(apart, wide) < Fraction(claim.ratio) * share:
         raise Refused("the direction's ratio is below the one claimed")
-    if _above(found, Fraction(claim.bound) * share)[0]:
-        raise Refused("some direction has a larger ratio than the bound")
+    above, _ = _above(found, Fraction(claim.bound) * share)
+    require(not above, "some direction has a larger ratio than the bound")
     return (
         f"the ratio of scatters is at least {claim.ratio:.9g}, and no direction has more than "
         f"{claim.bound:.9g}"
@@ -221,10 +205,9 @@ def check_fisher_directions(data: Data, claim: Claim, intercept: bool) -> str:
 
 def _refuse_moved(data: Data, claim: Claim, found: Scatters) -> None:
     """Refuse weights that are not those of means moved by so little."""
-    n, unit = len(data.rows), Fraction(1, 1 << -data.exponent)
-    mean = [Fraction(sum(column), n) for column in zip(*found.sums, strict=True)]
-    if claim.moved < 0.0:
-        raise Refused("moved must not be below 0")
+    n, unit = len(data.rows), ratio(1, data.exponent)
+    mean = [Fraction(sum(column), n) for column in data.columns]
+    require(claim.moved >= 0.0, "moved must not be below 0")
     most = Fraction(claim.moved) ** 2
     for k, w in enumerate(claim.weights):
         whole, fine = integers(w)
@@ -243,14 +226,16 @@ def _form(matrix: Matrix, v: list[int]) -> int:
 
 def _are_at_least(found: Scatters, directions: Matrix, t: Fraction) -> bool:
     """Whether these are independent, and every direction in their span has a ratio above t."""
-    top, bottom = t.as_integer_ratio()
-    less = [
-        [bottom * b - top * w for b, w in zip(*rows, strict=True)]
-        for rows in zip(found.between, found.within, strict=True)
-    ]
+    less = _less(found, t, range(len(found.within)))
     images = [[sum(map(mul, row, v)) for row in less] for v in directions]
     inner = [[sum(map(mul, image, v)) for v in directions] for image in images]
     return positive_eigenvalues(inner)[0] == len(directions)
+
+
+def _less(found: Scatters, t: Fraction, kept: Sequence[int]) -> Matrix:
+    """Return S_B - t S_W of these columns, times the denominator of t."""
+    top, bottom = t.as_integer_ratio()
+    return [[bottom * found.between[i][j] - top * found.within[i][j] for j in kept] for i in kept]
 
 
 def _above(found: Scatters, t: Fraction) -> tuple[int, int]:
@@ -261,6 +246,4 @@ def _above(found: Scatters, t: Fraction) -> tuple[int, int]:
     kept = [j for j, row in enumerate(found.within) if row[j]]
     if any(found.between[j][j] for j in range(len(found.within)) if j not in kept):
         raise Refused("a column varies between classes and not within them")
-    top, bottom = t.as_integer_ratio()
-    less = [[bottom * found.between[i][j] - top * found.within[i][j] for j in kept] for i in kept]
-    return positive_eigenvalues(less)
+    return positive_eigenvalues(_less(found, t, kept))

@@ -35,8 +35,7 @@ from separatrix.problem.canonical import as_checker_data, problem_from
 
 PROBLEMS, ALTERATIONS = 20, 25
 FOLDER = Path(checker.__file__).parent
-FILES = ["codec", "exact", "separation", "witnesses", "errors", "gaps", "many_classes", "kernels"]
-FILES += ["kinds"]
+FILES = ["codec", "exact", "separation", "errors", "gaps", "kernels", "squares", "kinds"]
 TURNED = {
     ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,

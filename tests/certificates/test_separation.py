@@ -11,13 +11,13 @@ from tests.problems import as_sparse, problem
 import separatrix as sx
 from separatrix.certificates.separation import (
     check_margin_bounds,
-    check_novikoff,
     check_separation,
     radius_up,
     root_down,
     root_up,
 )
 from separatrix.checker import Refused
+from separatrix.core.novikoff import check_novikoff
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve

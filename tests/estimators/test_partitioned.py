@@ -245,3 +245,14 @@ def test_the_certificate_is_the_same_file_as_ever(tmp_path):
     claim = json.loads(sx.LinearSVM().fit(handle).certificate_.to_json())
     assert claim["kind"] == "duality-gap"
     assert claim["data"]["sha256"] == sha256(data_of(X, y, 2, True))
+
+
+def test_equal_rows_in_two_partitions_cancel_when_checked(tmp_path):
+    """Summed block by block, a row of 1e32 and its opposite would leave rounding of 1e16."""
+    row = np.array([[-4.4e-54, -2.59614843e32, -2.36118324e22, 7.0e-98, 2.6e-68]])
+    for k in (0, 1):
+        np.savez(tmp_path / f"{k}.npz", X=row, y=[k])
+    rows = sx.open_partitions(tmp_path)
+    machine = sx.LinearSVM(loss="squared_hinge").fit(rows)
+    assert machine.certificate_.holds
+    assert machine.certificate_.check(rows)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import separatrix as sx
-from separatrix.certificates.separation import check_novikoff
+from separatrix.core.novikoff import check_novikoff
 from separatrix.problem.signed import SignedProblem
 
 WORKED_X = np.array([[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]])

@@ -83,7 +83,7 @@ class DualityGap(TwoBounds):
         """Prove both bounds again from the data, which may be partitions; others are refused."""
         if not hasattr(X, "stored"):
             return super().check(X, y)
-        K, found = len(X.classes), (X, None)
+        K, rows, codes = len(X.classes), X, None
         if not (
             self._is_about(X.shape, K, lambda: sha256_of_blocks(X.blocks, X.shape, K))
             and self.ridge
@@ -91,10 +91,10 @@ class DualityGap(TwoBounds):
         ):
             return False
         if X.shape[0] <= _FEW_ROWS:  # a fit brings them together too, and sums what blocks cannot
-            parts, codes = zip(*X.blocks(), strict=True)
+            parts, numbers = zip(*X.blocks(), strict=True)
             rows = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
-            found = as_matrix(rows), np.concatenate(codes)
-        return self._is_found_again(*found)
+            rows, codes = as_matrix(rows), np.concatenate(numbers)
+        return self._is_found_again(rows, codes)
 
     def _is_found_again(self, X: Any, codes: np.ndarray | None) -> bool:
         signs = None if codes is None else np.where(codes == self.positive, 1.0, -1.0)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import sparse as sp
+from separatrix.problem.exact import column_floor
 from separatrix.problem.signed import SignedProblem
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
@@ -23,24 +24,6 @@ _MARGINS_AT_A_TIME = 1 << 13
 
 def _values(X: Any) -> np.ndarray:
     return np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64)
-
-
-def column_floor(X: Any) -> np.ndarray:
-    """Return for each column the exponent of its lowest bit (0 where it is all zeros).
-
-    >>> column_floor(np.array([[0.5, 8.0], [3.0, 12.0]])).tolist()
-    [-1, 2]
-    """
-    values = _values(X)
-    number, exponent = _mantissas(values)
-    low = exponent + np.frexp((number & -number).astype(np.float64))[1] - 1
-    low = np.where(values == 0.0, 10_000, low)
-    floor = np.full(X.shape[1], 10_000, dtype=np.int64)
-    if sp.issparse(X):
-        np.minimum.at(floor, X.indices, low)
-    else:
-        floor = low.min(axis=0, initial=10_000)
-    return np.where(floor == 10_000, 0, floor)
 
 
 def _mantissas(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.separation import Novikoff, check_novikoff, check_separation, misplaced
+from separatrix.certificates.separation import check_separation, misplaced
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.core.linear_model import available_unless
 from separatrix.core.models import seed_of
+from separatrix.core.novikoff import Novikoff, check_novikoff
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run, first_weights

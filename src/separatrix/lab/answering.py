@@ -19,8 +19,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 import separatrix as sx
-from separatrix.certificates.separation import check_novikoff
 from separatrix.checker import Data, Refused, check
+from separatrix.core.novikoff import check_novikoff
 from separatrix.errors import DataError, NotSeparableError
 from separatrix.lab.building import (
     Request,

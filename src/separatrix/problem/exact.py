@@ -77,8 +77,12 @@ def lowest_bits(values: np.ndarray) -> np.ndarray:
     return np.where(values == 0.0, _NOTHING, low)
 
 
-def _column_floor(X: Any) -> np.ndarray:
-    """Return the exponent of the lowest bit set in each column (0 for an empty column)."""
+def column_floor(X: Any) -> np.ndarray:
+    """Return the exponent of the lowest bit set in each column (0 for an empty column).
+
+    >>> column_floor(np.array([[0.5, 8.0], [3.0, 12.0]])).tolist()
+    [-1, 2]
+    """
     floor = np.full(X.shape[1], _NOTHING, dtype=np.int64)
     if isinstance(X, np.ndarray):
         step = max(1, 2_000_000 // max(1, X.shape[1]))
@@ -115,7 +119,7 @@ class Integers:
     @classmethod
     def of(cls, rows: SignedRows) -> Integers:
         """Choose the largest power of two that leaves every column in integers."""
-        floor = _column_floor(rows.X)
+        floor = column_floor(rows.X)
         return cls(rows, np.concatenate([[0], floor]) if rows.fit_intercept else floor)
 
     def part(self, rows: np.ndarray) -> Integers:

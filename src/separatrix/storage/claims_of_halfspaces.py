@@ -12,13 +12,13 @@ from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import (
     MarginBounds,
     Separation,
-    check_novikoff,
     check_separation,
     codes_of,
     exact_margin,
     exact_vectors,
 )
 from separatrix.core.models import fresh
+from separatrix.core.novikoff import check_novikoff
 from separatrix.problem.canonical import problem_from
 from separatrix.problem.equal_rows import whole_weights
 from separatrix.problem.equilibrate import packed_weights

@@ -44,7 +44,7 @@ RECORDS = {
     "LowerBound": "separatrix.certificates.errors",
     "MarginBounds": "separatrix.certificates.separation",
     "MulticlassGap": "separatrix.certificates.multiclass_gap",
-    "Novikoff": "separatrix.certificates.separation",
+    "Novikoff": "separatrix.core.novikoff",
     "PairGaps": "separatrix.certificates.duality_gap",
     "Partition": "separatrix.certificates.partition",
     "ScaledGap": "separatrix.certificates.duality_gap",

@@ -44,6 +44,9 @@ __all__ = [
 _SHARE = 0.1  # how far a chunk lowers its violation
 _SHARE_OF_ALL = 0.001  # and one that holds all rows
 _STEPS_A_ROW = 20
+# After so many rounds, each of which raises the dual by less than this share of the gap that is
+# left, rounding is all that moves.
+_MOST_IDLE, _SLOWEST = 64, 1e-6
 _BIAS_NEAR = 30.0  # the best bias is sought when the gap is within so many tolerances
 _LEAST_VIOLATION = 1e-14
 _NO_MARGIN = 1e-7  # of the longest row; |w|, a root, is known to about 1e-8
@@ -77,6 +80,8 @@ class State:
     dual: float = 0.0
     updates: int = 0
     rounds: int = 0
+    idle: int = 0
+    highest: float = -np.inf  # dual so far
     status: Status | None = None
     chunk: Chunk | None = field(default=None, repr=False)
     last: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
@@ -135,6 +140,7 @@ def resume(state: State, alpha: np.ndarray, scores: np.ndarray, tol: float) -> N
     """Go on from multipliers whose scores K(a y) were computed in float64."""
     state.alpha, state.f = alpha.copy(), scores - state.machine.signs
     state.tol, state.status, state.chunk = tol, None, None
+    state.idle, state.highest = 0, -np.inf
     _measure(state)
 
 
@@ -229,6 +235,11 @@ def _close(state: State) -> None:
     if state.machine.is_hard:
         _stretch(state)
     _measure(state)
+    least = state.highest + _SLOWEST * (state.primal - state.dual)
+    state.idle = state.idle + 1 if state.dual <= least else 0
+    state.highest = max(state.highest, state.dual)
+    if state.status is None and state.idle >= _MOST_IDLE:
+        state.status = Status.SETTLED
 
 
 def _stretch(state: State) -> None:

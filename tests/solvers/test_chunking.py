@@ -273,3 +273,16 @@ def test_of_equal_rows_the_later_one_is_taken(by_arrays):
     state = chunking.start(machine, kernel_rows=WholeRows(np.eye(4)), by_arrays=by_arrays)
     chunking.advance(state, 1)
     assert chunking.pair_of(state) == (3, 2)  # what may fall first, then what gains most
+
+
+def test_a_run_ends_where_only_rounding_moves():
+    """Without that, rounds of a step or two go on until a budget is spent."""
+    for seed in (0, 1, 3, 9):
+        rng = np.random.default_rng(seed)
+        X, y = 10.0 ** rng.uniform(-12, 12, (6, 2)), rng.integers(0, 2, 6)
+        y[:2] = 0, 1
+        machine = KernelMachine(np.where(y == 1, 1.0, -1.0), np.full(6, 1e8), np.arange(6))
+        state = chunking.start(machine, kernel_rows=WholeRows((X @ X.T + 1.0) ** 3), tol=1e-11)
+        while state.status is None and state.rounds < 1_000:
+            chunking.advance(state, 1_000)
+        assert state.status is Status.SETTLED

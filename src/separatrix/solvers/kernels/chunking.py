@@ -44,9 +44,9 @@ __all__ = [
 _SHARE = 0.1  # how far a chunk lowers its violation
 _SHARE_OF_ALL = 0.001  # and one that holds all rows
 _STEPS_A_ROW = 20
-# After so many rounds, each of which raises the dual by less than this share of the gap that is
-# left, rounding is all that moves.
-_MOST_IDLE, _SLOWEST = 64, 1e-6
+# After so many rounds, each of which raises the dual by less than these shares of the gap that is
+# left and of itself, rounding is all that moves.
+_MOST_IDLE, _OF_GAP, _OF_DUAL = 64, 1e-6, 1e-9
 _BIAS_NEAR = 30.0  # the best bias is sought when the gap is within so many tolerances
 _LEAST_VIOLATION = 1e-14
 _NO_MARGIN = 1e-7  # of the longest row; |w|, a root, is known to about 1e-8
@@ -235,8 +235,8 @@ def _close(state: State) -> None:
     if state.machine.is_hard:
         _stretch(state)
     _measure(state)
-    least = state.highest + _SLOWEST * (state.primal - state.dual)
-    state.idle = state.idle + 1 if state.dual <= least else 0
+    least = min(_OF_GAP * (state.primal - state.dual), _OF_DUAL * abs(state.dual))
+    state.idle = state.idle + 1 if state.dual - state.highest <= least else 0
     state.highest = max(state.highest, state.dual)
     if state.status is None and state.idle >= _MOST_IDLE:
         state.status = Status.SETTLED

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
 
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
-from separatrix.selection.candidates import Candidate, Search, chosen_of, middle_of_best
+from separatrix.selection.candidates import LOSSES, Candidate, Search, chosen_of, is_near, middle_of_best
+from separatrix.selection.folds import folds_of
 from tests.amounts import cases
 
 
@@ -49,7 +52,68 @@ def test_ranks_win_on_skewed_columns():
     assert best.error < 0.7 * min(each.error for each in search.compared[:2])
     assert {str(each.candidate) for each in search.compared} >= {
         "standard, squared hinge", "raw, squared hinge", "ranks, squared hinge", "ranks, hinge",
+        "ranks, logistic",
     }  # fmt: skip
+
+
+def test_of_two_classes_the_logistic_loss_may_win():
+    """Rows far on the wrong side pull the squared hinge away, and the logistic loss less."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 4))
+    y = (X @ [1.0, -1.0, 0.5, 0.0] > 0).astype(int)
+    far = np.arange(400) % 25 == 0
+    X[far], y[far] = 8.0 * X[far], 1 - y[far]
+    search = search_of(table_of(X, y), y)
+    best = search.best(("standard",), ("squared_hinge", "logistic"))
+    assert best.candidate == Candidate("standard", "logistic")
+    assert best.error < search.compared[0].error
+    peer = [LogisticRegression(C=best.C, max_iter=500) for _ in range(5)]
+    folds = folds_of(5, X, y, np.unique(y), seed=0)
+    for number, (model, fold) in enumerate(zip(peer, folds, strict=True)):
+        learned = RawRows(table_of(X, y)).learn("standard", np.flatnonzero(fold.train), y).X
+        model.fit(learned[fold.train > 0], y[fold.train > 0])
+        wrong = model.predict(learned[fold.validation > 0]) != y[fold.validation > 0]
+        assert wrong.mean() == pytest.approx(best.errors[number], abs=0.02)
+
+
+def test_a_loss_far_behind_is_not_refined(monkeypatch):
+    X, y = skewed(np.random.default_rng(0), 120)
+    near = {"hinge": False, "logistic": True}
+
+    def judged(rival, losses):
+        assert rival.mean() == min(each.error for each in search.compared)
+        return near[LOSSES[len(search.compared)]]
+
+    search = search_of(table_of(X, y), y)
+    monkeypatch.setattr("separatrix.selection.candidates.is_near", judged)
+    search.best(("standard",))
+    _, hinge, logistic = (each.found.table["C"] for each in search.compared)
+    np.testing.assert_allclose(hinge, search.compared[0].C * np.array([0.1, 1.0, 10.0]))
+    assert len(logistic) > 3
+
+
+def test_far_behind_is_more_than_a_standard_error_of_the_difference():
+    rival = np.array([0.1, 0.2, 0.3, 0.2])
+    behind = np.array([0.02, -0.01, 0.03, 0.0])  # mean 0.01, standard error 0.0091
+    assert not is_near(rival, rival + behind)
+    assert is_near(rival, rival + behind - 0.001)
+    assert is_near(rival, rival - 0.05)
+    assert not is_near(rival, rival + 0.05)
+
+
+def test_columns_of_zero_and_one_are_tried_once():
+    """Standardised, ranked or as read, they are the same features."""
+    rng = np.random.default_rng(8)
+    X = (rng.random((50, 4)) < 0.4).astype(float)
+    y = np.arange(50) % 2
+    for rows in (X, csr_matrix(X)):
+        raw = RawRows(table_of(rows, y))
+        assert raw.candidates == ("standard",)
+        for features in ("standard", "raw", "ranks"):
+            found = raw.learn(features, np.arange(40), y).X
+            np.testing.assert_array_equal(found.toarray() if rows is not X else found, X)
+    other = np.hstack([X, X[:, :1] + 1.0])
+    assert RawRows(table_of(other, y)).candidates == ("standard", "raw", "ranks")
 
 
 def test_the_held_out_scores_are_those_of_the_errors():

@@ -26,6 +26,7 @@ from separatrix.data.encodings.column_features import (
     MOST_MULTIPLIED,
     FeatureEncoding,
     learn_columns,
+    of_zero_and_one,
 )
 from separatrix.data.encodings.columns import Column, Texts
 from separatrix.data.encodings.encoding import TableEncoding, fit_encoding
@@ -87,6 +88,8 @@ class RawRows:
         """The features worth trying, the one to prefer first."""
         if self.has_texts:
             return ("characters", "joined", "ratios")
+        if of_zero_and_one(self.table.X).all():
+            return ("standard",)  # the others are the same
         n, d = self.table.X.shape
         if isinstance(self.table.encoding, TableEncoding):
             d -= int(self.table.encoding.words.sum())

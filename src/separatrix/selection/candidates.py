@@ -3,8 +3,9 @@
     choose (features, loss, C) to minimise   mean over folds f of  error on f's rows
 
 Features are learned inside each fold, from the rows that train there (`data/raw_rows.py`). They are
-compared by the squared hinge, whose paths cost least; the other losses are tried on the features
-that won. Of many rows a sample compares the features.
+compared by the squared hinge, whose paths cost least; hinge and logistic loss are tried on the
+features that won, at three values of C. A loss that is then behind by more than a standard error of
+the difference is dropped; of the others, C is refined. Of many rows a sample compares the features.
 
 C is counted in units of 1 / mean |x|^2, so that one grid serves columns of any scale; columns as
 read, whose scales differ, go beyond it while that helps. With many rows the least error wins. With
@@ -18,6 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,7 @@ _TEXT_GRID = (0.1, 1.0, 10.0, 100.0)
 _GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 _BEYOND = (1e3, 1e4, 1e5, 1e6)  # of columns as read
 _AROUND = (0.1, 1.0, 10.0)
+_BEHIND = 1.0  # standard errors of the difference: a loss so far behind is dropped
 _HINGE_ENTRIES = 5_000_000  # of the training rows of all models: above, only one loss is tried
 
 
@@ -221,13 +224,18 @@ class Search:
             if self._has_time and self._is_worth(loss, chosen):
                 Cs = None if self._given else tuple(centre * c for c in _AROUND)
                 again = Candidate(chosen.candidate.features, loss)
-                final.append(self.compare(again, self.rows, Cs))
+                rival = min((each.losses for each in final), key=np.mean)
+                final.append(self.compare(again, self.rows, Cs, rival))
         return final[chosen_of([each.losses for each in final], len(self.rows))]
 
     def compare(
-        self, candidate: Candidate, rows: np.ndarray, Cs: Sequence[float] | None = None
+        self,
+        candidate: Candidate,
+        rows: np.ndarray,
+        Cs: Sequence[float] | None = None,
+        rival: np.ndarray | None = None,
     ) -> Compared:
-        """Walk the path of one candidate."""
+        """Walk the path of one candidate; far behind the losses of a `rival`, it is not refined."""
         begun = time.perf_counter()
         codes = self.codes[rows]
         cv, groups = self.folding.cv(rows, codes), self.folding.groups_of(rows)
@@ -241,7 +249,7 @@ class Search:
         store, say = _Kept(self.store, candidate, len(rows)), self.progress
         found = cross_validate(
             setting, grid, rounds=int(not self._given), beyond=beyond, workers=self.workers,
-            store=store,
+            is_worth=None if rival is None else partial(is_near, rival), store=store,
             progress=say and (lambda done, total, text: say(f"{candidate}: {text}", done, total)),
         )  # fmt: skip
         losses = found.losses
@@ -286,10 +294,7 @@ class Search:
     def _is_worth(self, loss: str, chosen: Compared) -> bool:
         if self.raw.has_texts:
             return False  # the others never won on texts
-        by_error = self.measure is None
-        if loss == "logistic" and len(self.classes) == 2 and by_error:
-            return False  # it gains nothing on average
-        if loss == "hinge" and not by_error:
+        if loss == "hinge" and self.measure is not None:
             return False  # its scores know one threshold only
         models = 1 if len(self.classes) == 2 else len(self.classes)
         return chosen.n_features * len(self.rows) * models <= _HINGE_ENTRIES
@@ -393,6 +398,17 @@ def middle_of_best(errors: np.ndarray) -> int:
     around = np.convolve(np.pad(means, 1, mode="edge"), [0.25, 0.5, 0.25], mode="valid")
     best = best[around[best] <= around[best].min() + 1e-12]
     return int(best[(len(best) - 1) // 2])
+
+
+def is_near(rival: np.ndarray, losses: np.ndarray) -> bool:
+    """Whether a candidate is not far behind a rival, by the losses of both on the same folds.
+
+    >>> rival = np.array([0.20, 0.22, 0.18])
+    >>> is_near(rival, np.array([0.21, 0.20, 0.20])), is_near(rival, rival + [0.02, 0.03, 0.02])
+    (True, False)
+    """
+    behind = losses - rival
+    return bool(behind.mean() <= _BEHIND * _standard_error(behind))
 
 
 def chosen_of(errors: Sequence[np.ndarray], n_rows: int) -> int:

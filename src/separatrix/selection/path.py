@@ -81,13 +81,15 @@ def cross_validate(
     stop_early: bool = True,
     rule: str = "best",
     beyond: Sequence[float] = (),
+    is_worth: Callable[[np.ndarray], bool] | None = None,
     workers: int = 1,
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> FoundPath:
     """Walk the path, refine it `rounds` times around its best, and choose a C by the rule.
 
-    Values `beyond` the grid, ascending, are tried one by one while the largest C is the best.
+    Values `beyond` the grid, ascending, are tried one by one while the largest C is the best. The
+    path is refined where it `is_worth` it, by what is to be small on each fold at the best C.
     """
     with one_thread():  # so that the number of threads changes no bit
         walk = _Walk(setting, workers, store, progress)
@@ -97,6 +99,8 @@ def cross_validate(
                 if walk.done and walk.best == len(walk.done) - 1:
                     walk.around([float(C)])
             for _ in range(rounds):
+                if is_worth is not None and not is_worth(walk.losses(walk.done)[walk.best]):
+                    break
                 walk.around(refined(np.array(walk.done), walk.best))
         finally:
             walk.close()

@@ -30,6 +30,7 @@ __all__ = [
     "ColumnFeatures",
     "FeatureEncoding",
     "learn_columns",
+    "of_zero_and_one",
 ]
 
 COLUMN_FEATURES = ("raw", "standard", "ranks", "products")
@@ -167,7 +168,7 @@ def learn_columns(
     scale = deviations(X)
     mean = np.zeros(X.shape[1]) if is_sparse else X.mean(axis=0, dtype=np.float64)
     noise = 4 * np.finfo(float).eps * np.abs(mean)
-    plain = _of_zero_and_one(X) | ~(scale > np.maximum(noise, np.finfo(float).tiny))
+    plain = of_zero_and_one(X) | ~(scale > np.maximum(noise, np.finfo(float).tiny))
     plain = plain if kept is None else plain | kept
     shift, scale = np.where(plain, 0.0, mean), np.where(plain, 1.0, scale)
     if features == "standard":
@@ -187,7 +188,7 @@ def _pairs(X: Any, kept: NDArray[np.bool_] | None) -> tuple[tuple[int, int], ...
             f"products are for at most {MOST_MULTIPLIED} columns, and there are {len(used)}"
         )
     whole = X.toarray() if sparse.issparse(X) else np.asarray(X)
-    binary = _of_zero_and_one(X)
+    binary = of_zero_and_one(X)
     return tuple(
         (i, j)
         for at, i in enumerate(used.tolist())
@@ -197,7 +198,8 @@ def _pairs(X: Any, kept: NDArray[np.bool_] | None) -> tuple[tuple[int, int], ...
     )
 
 
-def _of_zero_and_one(X: Any) -> NDArray[np.bool_]:
+def of_zero_and_one(X: Any) -> NDArray[np.bool_]:
+    """Return which columns hold 0 and 1 alone."""
     if sparse.issparse(X):
         other = np.zeros(X.shape[1], dtype=bool)
         other[X.indices[X.data != 1.0]] = True

@@ -8,7 +8,14 @@ from sklearn.linear_model import LogisticRegression
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.table import Table
-from separatrix.selection.candidates import LOSSES, Candidate, Search, chosen_of, is_near, middle_of_best
+from separatrix.selection.candidates import (
+    LOSSES,
+    Candidate,
+    Search,
+    chosen_of,
+    is_near,
+    middle_of_best,
+)
 from separatrix.selection.folds import folds_of
 from tests.amounts import cases
 

@@ -99,6 +99,15 @@ def test_a_loss_far_behind_is_not_refined(monkeypatch):
     assert len(logistic) > 3
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+def test_other_losses_keep_to_the_number_of_values(count):
+    X, y = skewed(np.random.default_rng(0), 90)
+    search = search_of(table_of(X, y), y, Cs=count, folds=2)
+    search.best(("standard",))
+    assert len(search.compared) == 3
+    assert all(len(each.found.table["C"]) <= count + min(2, count - 1) for each in search.compared)
+
+
 def test_far_behind_is_more_than_a_standard_error_of_the_difference():
     rival = np.array([0.1, 0.2, 0.3, 0.2])
     behind = np.array([0.02, -0.01, 0.03, 0.0])  # mean 0.01, standard error 0.0091

@@ -222,7 +222,7 @@ class Search:
         final = [chosen]
         for loss in losses[1:]:
             if self._has_time and self._is_worth(loss, chosen):
-                Cs = None if self._given else tuple(centre * c for c in _AROUND)
+                Cs = None if self._given else tuple(centre * c for c in self._around)
                 again = Candidate(chosen.candidate.features, loss)
                 rival = min((each.losses for each in final), key=np.mean)
                 final.append(self.compare(again, self.rows, Cs, rival))
@@ -262,6 +262,12 @@ class Search:
         )  # fmt: skip
         self.compared.append(done)
         return done
+
+    @property
+    def _around(self) -> Sequence[float]:
+        """Return where other losses are tried, in units of the C chosen: no more than `Cs`."""
+        few = self.Cs is not None and len(self.values) < len(_AROUND)
+        return _AROUND[1 : 1 + len(self.values)] if few else _AROUND
 
     @property
     def _has_time(self) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix._write_aside import write_whole
+from separatrix.core.linear_model import decided
 from separatrix.errors import ModelFileError
 from separatrix.estimators.kernel_svm import KernelSVM
 from separatrix.storage.peer_text import (
@@ -60,16 +61,18 @@ def _read(head: Head, n_features: int | None) -> Any:
         raise ModelFileError("labels must differ, and support vectors be counted by class.")
     columns, vectors = _support(lines, k - 1, n_features)
     found = _kernel(head, _KERNELS[kernel])
-    # Of two classes LIBSVM gives a positive score to the first, we to the second.
-    order = slice(None, None, -1 if k == 2 else None)
+    order = np.argsort(labels)
+    # Of two classes LIBSVM gives a positive score to the first of the file, we to the larger.
+    sign = -1.0 if k == 2 and order[0] == 0 else 1.0
     return as_read(
         LibsvmMachine(kernel=found.name, gamma=found.gamma, degree=found.degree, coef0=found.coef0),
         vectors.shape[1],
-        classes_=np.array(labels)[order].copy(),
-        n_support_=np.array(counts[order]),
+        classes_=np.array(labels)[order],
+        label_order_=np.argsort(order),
+        n_support_=np.array(counts)[order],
         kernel_=found,
-        dual_coef_=_shares(columns, counts),
-        intercept_=-rho,
+        dual_coef_=sign * _shares(columns, counts),
+        intercept_=-sign * rho,
         support_=np.arange(total),
         support_vectors_=vectors,
     )
@@ -169,9 +172,12 @@ def _layout(model: Any, number_classes: bool) -> tuple[list[str], np.ndarray, An
     if model.kernel_.name == "callable":
         raise ValueError("The kernel is a function, and LIBSVM's files hold no code.")
     k = len(model.classes_)
-    as_libsvm = type(model).__name__ == "LibsvmMachine" and k > 2
-    order_of = list(range(k)) if as_libsvm else list(range(k))[::-1]
     names = label_texts(model.classes_, number_classes)
+    if type(model).__name__ == "LibsvmMachine" and k > 2:
+        order_of, of_file = list(range(k)), file_order(model)
+        names = [names[code] for code in of_file]
+    else:
+        order_of = list(range(k))[::-1]
     columns, counts, order, rho = in_libsvm_order(model, order_of)
     return [names[code] for code in order_of], columns, counts, order, rho
 
@@ -246,10 +252,12 @@ def _pieces(head: list[str], columns: np.ndarray, vectors: Any, given: bool) -> 
 
 
 class LibsvmMachine(KernelSVM):
-    """`KernelSVM` read from LIBSVM's file: the classes stand in its order and vote by its rules.
+    """`KernelSVM` read from LIBSVM's file: it votes by LIBSVM's rules.
 
-    The score of a pair of classes votes for the first of them where it is above zero, and of
-    classes with equally many votes the first wins. It carries no certificate.
+    The score of a pair of classes votes for the first of them, in the order of the file, where it
+    is above zero; of classes with equally many votes the first of the file wins. `classes_` are
+    sorted; ``label_order_[i]`` is the number there of the i-th label of the file. It carries no
+    certificate.
     """
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -257,7 +265,25 @@ class LibsvmMachine(KernelSVM):
         scores = self._machine_scores(X)
         if len(self.classes_) == 2:
             return scores.ravel()
-        return _votes(scores, len(self.classes_))
+        return _votes(scores, len(self.classes_))[:, np.argsort(file_order(self))]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of every row; of equal votes the first label of the file."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return decided(self.classes_, scores)
+        order = file_order(self)
+        return decided(self.classes_[order], scores[:, order])
+
+
+def file_order(model: Any) -> np.ndarray:
+    """Return the numbers in `classes_` of the labels as the file has them."""
+    # A model file of an earlier version has its classes in the order of LIBSVM's file.
+    numbers = np.arange(len(model.classes_))
+    order = np.asarray(getattr(model, "label_order_", numbers))
+    if order.dtype.kind != "i" or not np.array_equal(np.sort(order), numbers):
+        raise ModelFileError("label_order_ of the model file does not number its classes.")
+    return order
 
 
 def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:

@@ -59,7 +59,9 @@ class GaussianPlugIn(LinearClassifier):
     bounded_class : label or None, default=None
         For Neyman-Pearson; None is ``classes_[0]``, which bounds the false alarms.
     shrinkage : {"auto", "ledoit-wolf"} or float from 0 to 1, default="auto"
-        How much covariances are shrunk towards the variances; "auto" only if they are singular.
+        How much covariances are shrunk towards their own variances; "auto" only if they are
+        singular. 1 is the diagonal model. A column in which a class does not vary has there the
+        variance within all classes.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ def test_the_covariance_is_between_that_of_the_rows_and_its_diagonal(share):
     weights = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
     model = sx.GaussianPlugIn("full", shrinkage=share).fit(X, CODES, sample_weight=weights)
     for k in range(3):
-        S = np.cov(X[CODES == k].T, fweights=weights[CODES == k].astype(int), bias=True)
+        S = np.cov(X[k == CODES].T, fweights=weights[k == CODES].astype(int), bias=True)
         want = (1.0 - share) * S + share * np.diag(np.diag(S))
         np.testing.assert_allclose(covariance_of(model, k), want, atol=1e-12)
     assert model.certificate_.holds
@@ -61,11 +61,13 @@ def test_the_share_is_that_of_ledoit_and_wolf_in_columns_of_unit_variance():
     scale = np.array([1.0, 1e3, 1e-3, 1.0])
     model = sx.GaussianPlugIn("full", shrinkage="ledoit-wolf").fit(X * scale, CODES)
     for k in range(3):
-        own = X[CODES == k]
+        own = X[k == CODES]
         peer, share = ledoit_wolf((own - own.mean(axis=0)) / own.std(axis=0), assume_centered=True)
         assert model.gaussians_.shares[k] == pytest.approx(share, rel=1e-9)
         units = own.std(axis=0) * scale
-        np.testing.assert_allclose(covariance_of(model, k) / units / units[:, None], peer, rtol=1e-9)
+        np.testing.assert_allclose(
+            covariance_of(model, k) / units / units[:, None], peer, rtol=1e-9
+        )
     sparse = sx.GaussianPlugIn("full", shrinkage="ledoit-wolf").fit(sp.csr_array(X), CODES)
     np.testing.assert_allclose(sparse.gaussians_.shares, model.gaussians_.shares, rtol=1e-9)
 
@@ -74,7 +76,7 @@ def test_a_column_without_variance_in_a_class_has_that_of_all_classes():
     rows = X.copy()
     rows[CODES == 0, 1] = 3.0
     model = sx.GaussianPlugIn("full", shrinkage=0.5).fit(rows, CODES)
-    pooled = sum(rows[CODES == k, 1].var() for k in range(3)) / 3
+    pooled = sum(rows[k == CODES, 1].var() for k in range(3)) / 3
     assert covariance_of(model, 0)[1, 1] == pytest.approx(0.5 * pooled)
     assert model.certificate_.holds
     with pytest.raises(sx.DataError, match="singular covariance"):

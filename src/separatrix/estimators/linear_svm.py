@@ -176,7 +176,9 @@ def _held_out_scores(
         rows = spare[outside]
         kept = weights.copy()
         kept[rows] = 0.0  # weight zero is a row left out: no copy of X is made
-        one = clone(machine).set_params(probability=False, verbose=False).fit(X, y, kept)
+        one = clone(machine).set_params(probability=False, verbose=False)
+        vars(one).pop("_skl_callbacks", None)  # these follow the fit itself
+        one.fit(X, y, kept)
         scores[rows] = one.decision_function(X[rows]).reshape(len(rows), -1)
         held_out[rows] = True
     return scores, held_out

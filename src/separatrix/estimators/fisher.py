@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.certificates.fisher import check_fisher, prove_fisher_directions
 from separatrix.core.checks import one_of, positive, several_classes, share_or_name
 from separatrix.errors import DataError
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import (
     brought,
@@ -126,6 +127,8 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Fisher:
         self._check_parameters()
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
         X, y = training_data(self, X, y)
         X, y, weights = weighted_rows(X, y, sample_weight)

@@ -14,6 +14,7 @@ from separatrix.certificates.gaussian_estimates import (
 )
 from separatrix.core.checks import one_of, positive, several_classes, share_or_name
 from separatrix.errors import DataError
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import new_data, training_data, weighted_rows
 from separatrix.problem.canonical import data_of, sha256
@@ -135,6 +136,8 @@ class GaussianPlugIn(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GaussianPlugIn:
         """Estimate the Gaussians and settle how to decide."""
         self._check_parameters()
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         X, y = training_data(self, X, y)
         X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 
 from separatrix.core.checks import several_classes
 from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._part_proofs import PartProofs
 from separatrix.estimators._validate import new_data, training_data
 from separatrix.estimators.replay import frames_of, numbered
@@ -63,6 +64,8 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ManyClasses:
         """Fit one copy of the estimator for every machine, in threads."""
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         X, y = training_data(self, X, y)
         self.classes_, codes = several_classes(self, y)
         if sample_weight is not None:

@@ -37,15 +37,20 @@ class KernelClassifier(LinearClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._is_given()
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
+
+    def _is_given(self) -> bool:
+        """Whether X holds the values of the kernel."""
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _kernel_data(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray]:
         """Return X and y, checked; settle the kernel's parameters."""
-        given = sp.issparse(X) and isinstance(self.kernel, str) and self.kernel == "precomputed"
-        if given:
-            raise TypeError("A precomputed kernel must be a dense array. Use K.toarray().")
+        self._refuse_sparse(X)
         X, y = training_data(self, X, y)
+        if self._is_given():
+            check_gram(X, len(y))  # before anything is made of the labels and the weights
         refuse_huge(self, X)
         X = as_matrix(X)
         weights = None
@@ -55,9 +60,14 @@ class KernelClassifier(LinearClassifier):
             )
             weights = weights if weights.any() else None
         self.kernel_ = kernel_of(self.kernel, X, self.gamma, self.degree, self.coef0, weights)
-        if self.kernel_.name == "precomputed":
-            check_gram(X, len(y))
         return X, y
+
+    def _refuse_sparse(self, X: Any) -> None:
+        if self._is_given() and sp.issparse(X):
+            raise TypeError(
+                "Sparse input is not supported with kernel='precomputed': the values of a kernel "
+                "are a dense array. Use K.toarray()."
+            )
 
     def _keep_support(self, X: Any, shares: np.ndarray) -> None:
         """Keep the rows that carry something; `shares` has one row a machine."""
@@ -72,6 +82,7 @@ class KernelClassifier(LinearClassifier):
         check_is_fitted(self)
         if needs_torch("cpu", X):
             return self._scores_there(X, resolve("cpu", X)) + np.asarray(self.intercept_)
+        self._refuse_sparse(X)
         X = as_matrix(new_data(self, X))
         return kernel_scores_of(
             self.kernel_, X, self.support_, self.support_vectors_, self.dual_coef_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -150,6 +151,7 @@ class GaussianPlugIn(LinearClassifier):
         self.loss_matrix_ = as_loss_matrix(self.loss_matrix, n_classes)
         frequencies = np.bincount(codes, weights / weights.sum())
         self.priors_ = frequencies if self.priors is None else as_priors(self.priors, n_classes)
+        self._warn_of_single_rows(codes)
         gaussians = estimate_gaussians(
             X, codes, weights, n_classes, self.covariance, self.shrinkage
         )
@@ -160,6 +162,26 @@ class GaussianPlugIn(LinearClassifier):
         self.means_ = gaussians.class_means(X)
         self._certify(X, codes, weights)
         return self
+
+    def _warn_of_single_rows(self, codes: np.ndarray) -> None:
+        """Say where there is nothing to estimate a variance from."""
+        counts = np.bincount(codes, minlength=len(self.classes_))
+        single = self.classes_[counts == 1]
+        if not len(single) or (self.covariance == "shared" and counts.max() > 1):
+            return
+        names = ", ".join(map(repr, single[:8].tolist()))
+        instead = {
+            "shared": "A column counts by its variance over all rows",
+            "full": "The variances within all classes together stand in for its own",
+            "diagonal": "Its variances are taken as 1e-9 of those within all classes together",
+        }[self.covariance]
+        warnings.warn(
+            f"GaussianPlugIn: one row only of class {names}: it has no covariance to estimate. "
+            f"{instead}, and its probabilities mean little. Leave the class out, or find more rows "
+            "of it.",
+            UserWarning,
+            stacklevel=3,
+        )
 
     def _certify(self, X: Any, codes: Any, weights: Any) -> None:
         """Prove that the parameters are those of the data, where their scatter can be formed."""

@@ -103,7 +103,9 @@ class Kernel:
 
     def _called(self, A: Any, B: Any) -> np.ndarray:
         assert self.function is not None
-        values = np.asarray(self.function(A, B), dtype=np.float64)
+        found = self.function(A, B)
+        found = found.toarray() if sp.issparse(found) else found
+        values = np.asarray(found, dtype=np.float64)
         shape = (A.shape[0], B.shape[0])
         if values.shape != shape:
             raise DataError(

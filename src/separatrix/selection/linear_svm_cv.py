@@ -42,7 +42,6 @@ class PathEstimator(PathMachine, Machine):
         present.number_support(self)
         return self
 
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score by `scoring`; where that is None, the share of rows judged rightly."""
         if self.scoring is None or isinstance(self.scoring, Measure):

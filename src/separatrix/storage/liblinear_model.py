@@ -55,7 +55,7 @@ def _read(head: Head, plain: bool) -> Any:
             f"the solver {kind!r:.40} is no classifier that is known here "
             "(regression and one-class models are not read)."
         )
-    k, d = head.whole("nr_class", 2), head.whole("nr_feature", 1)
+    k, d = head.class_count(), head.whole("nr_feature", 1)
     labels = head.wholes("label", k)
     bias = head.number("bias")
     columns = 1 if k == 2 and kind != "MCSVM_CS" else k

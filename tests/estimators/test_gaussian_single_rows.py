@@ -1,4 +1,4 @@
-"""Gaussian classes of one row: nothing to estimate a covariance from, and a warning that says so."""
+"""Gaussian classes of one row have no covariance to estimate, and a warning says so."""
 
 import warnings
 

@@ -94,8 +94,8 @@ def test_weights_of_the_linear_program_are_costs(slack):
 
 def test_a_row_of_weight_zero_is_left_out_of_the_linear_program():
     rows, labels = [[0.0], [1.0], [0.5], [3.0], [4.0]], [0, 0, 1, 1, 1]
-    with pytest.warns(UserWarning):
-        assert not sx.LinearProgramHalfspace().fit(rows, labels).certificate_.kind == "separation"
+    with pytest.warns(UserWarning, match="least mean violation"):
+        assert sx.LinearProgramHalfspace().fit(rows, labels).certificate_.kind != "separation"
     model = sx.LinearProgramHalfspace().fit(rows, labels, sample_weight=[1, 1, 0, 2, 1])
     assert model.certificate_.holds
     assert model.slack_[2] == 0.0

@@ -56,7 +56,7 @@ class KernelClassifier(LinearClassifier):
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+                on_host(sample_weight), X, dtype=np.float64, ensure_non_negative=True
             )
             weights = weights if weights.any() else None
         self.kernel_ = kernel_of(self.kernel, X, self.gamma, self.degree, self.coef0, weights)

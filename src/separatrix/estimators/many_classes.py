@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from separatrix._device import on_host
 from separatrix.core.checks import several_classes
 from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
 from separatrix.estimators._absent_classes import present_rows
@@ -67,7 +68,7 @@ class _FitOffered:
                 )
             return whole(wrapper, X, y)
 
-        del fit.__wrapped__  # type: ignore[attr-defined]  # whose parameters would be shown
+        del fit.__wrapped__  # whose parameters would be shown
         return fit
 
 
@@ -106,7 +107,7 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X, y = training_data(self, X, y)
         self.classes_, codes = several_classes(self, y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            sample_weight = _check_sample_weight(on_host(sample_weight), X, dtype=np.float64)
         self.estimators_ = self._fitted(X, self._labels(codes), sample_weight)
         self.certificates_ = [getattr(one, "certificate_", None) for one in self.estimators_]
         if all(hasattr(one, "n_iter_") for one in self.estimators_):
@@ -160,9 +161,9 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def check(self, X: Any, y: Any) -> bool:
         """Prove the certificate of every machine again from the data."""
         X = validate_data(
-            self, X, reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=None
+            self, on_host(X), reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=None
         )
-        return self.certificate_.check(X, y)
+        return self.certificate_.check(X, on_host(y))
 
     def _margins(self, X: Any) -> np.ndarray:
         """Return one column a machine: above zero speaks for its second label."""

@@ -24,9 +24,9 @@ from separatrix.core.checks import (
 from separatrix.core.linear_model import LogisticProbabilities, available_unless
 from separatrix.core.models import seed_of
 from separatrix.errors import DataError
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run
-from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._validate import row_weights, training_data
 from separatrix.problem.equilibrate import medians
 from separatrix.problem.multiclass import KeslerProblem

@@ -41,6 +41,20 @@ def test_the_form_of_a_given_kernel_is_checked_before_labels_and_weights(kind):
             kind(kernel="precomputed").fit(ROWS, LABELS, sample_weight=np.full(100, -1.0))
 
 
+def test_values_of_a_given_kernel_are_checked_in_scikit_learns_order():
+    odd = np.random.default_rng(0).uniform(size=(10, 10))
+    model = sx.KernelSVM(kernel="precomputed")
+    with pytest.raises(ValueError, match="class"):
+        model.fit(odd, np.repeat([0, 1], 5), sample_weight=np.repeat([0.0, 1.0], 5))
+    with pytest.raises(ValueError, match="must be symmetric"):
+        model.fit(odd, np.repeat([0, 1], 5))
+    model.fit(ROWS @ ROWS.T, LABELS)
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.full((3, 2), np.nan))
+    with pytest.raises(ValueError, match="2 features"):
+        model.predict(np.zeros((3, 2)))
+
+
 def sparse_linear(A, B):
     return sp.csr_matrix(A) @ sp.csr_matrix(B).T
 

@@ -189,7 +189,9 @@ class KernelSVM(KernelClassifier):
             raise ValueError("n_jobs must not be 0. Use None for every core.")
         X, y = self._kernel_data(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
-        return X, codes, row_weights(self, codes, sample_weight, self.class_weight)
+        weights = row_weights(self, codes, sample_weight, self.class_weight)
+        self._check_symmetry(X)
+        return X, codes, weights
 
     def _costs(self, weights: np.ndarray) -> np.ndarray:
         if np.isinf(self.C):

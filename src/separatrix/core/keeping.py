@@ -33,7 +33,7 @@ __all__ = [
     "keep_support",
     "keep_support_of_pairs",
     "one_or_all",
-    "told_to_callbacks",
+    "reported_to_callbacks",
     "two_as_one",
     "warn_of_gap",
     "watching",
@@ -266,7 +266,7 @@ def _weights_of(state: Any, n_features: int) -> np.ndarray | None:
 
 
 @contextmanager
-def told_to_callbacks(estimator: Any, X: Any, y: Any) -> Iterator[Any]:
+def reported_to_callbacks(estimator: Any, X: Any, y: Any) -> Iterator[Any]:
     """Begin and end the task of a whole fit for scikit-learn's callbacks; None without any."""
     if not hasattr(estimator, "_skl_callbacks"):
         yield None
@@ -281,7 +281,7 @@ def told_to_callbacks(estimator: Any, X: Any, y: Any) -> Iterator[Any]:
 def watching(estimator: Any, n_machines: int, X: Any, y: Any) -> Iterator[Watch]:
     """Watch one fit; the line on the terminal goes away with it."""
     watch = Watch(estimator, n_machines, X, y)
-    with told_to_callbacks(estimator, X, y) as watch._context:
+    with reported_to_callbacks(estimator, X, y) as watch._context:
         if watch._line is None:
             yield watch
         else:

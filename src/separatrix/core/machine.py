@@ -31,7 +31,7 @@ from separatrix.core.keeping import (
     keep_pairs,
     keep_support,
     keep_support_of_pairs,
-    told_to_callbacks,
+    reported_to_callbacks,
     warn_of_gap,
     watching,
 )
@@ -268,7 +268,7 @@ def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> li
     workers = 1 if on_device(X) else min(len(pairs), cores)
     with (
         one_thread(),
-        told_to_callbacks(machine, X, y),
+        reported_to_callbacks(machine, X, y),
         ThreadPoolExecutor(workers) as pool,
     ):
         machines = list(pool.map(work, pairs))

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of an estimator, with nothing excused."""
+"""scikit-learn's own checks of an estimator; `EXCUSED` gives a reason for each one left out."""
 
 import json
 import os
@@ -21,6 +21,19 @@ json.dump(found, sys.stdout)
 """
 
 
+_EQUIVALENT = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+# Estimator -> checks that cannot pass. Both compare weights with copies in another order.
+EXCUSED = {
+    # The rule visits rows in their order, and ends elsewhere where the order is another.
+    "Perceptron": _EQUIVALENT,
+    # Any halfspace without error is an answer, and HiGHS finds another one in another order.
+    "LinearProgramHalfspace": _EQUIVALENT,
+}
+
+
 def not_passed(*makers: str) -> dict[str, list[str]]:
     """Return, for each expression such as ``LinearSVM()``, the checks that it does not pass.
 
@@ -35,7 +48,12 @@ def not_passed(*makers: str) -> dict[str, list[str]]:
     )
     assert run.returncode == 0, run.stderr
     found: dict[str, list[str]] = json.loads(run.stdout)
-    return found
+    return {
+        made: [
+            one for one in failed if one.split(":")[0] not in EXCUSED.get(made.split("(")[0], ())
+        ]
+        for made, failed in found.items()
+    }
 
 
 def assert_nothing_to_excuse(*makers: str) -> None:

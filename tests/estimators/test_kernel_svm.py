@@ -288,7 +288,7 @@ def test_matrices_are_refused_in_plain_words():
     K[0, 1] = 0.5
     with pytest.raises(ValueError, match="must be symmetric"):
         sx.KernelSVM(kernel="precomputed").fit(K, y)
-    with pytest.raises(TypeError, match="must be a dense array"):
+    with pytest.raises(TypeError, match="Sparse input is not supported"):
         sx.KernelSVM(kernel="precomputed").fit(sp.eye_array(6, format="csr"), y)
     with pytest.warns(ConvergenceWarning, match="not positive"):
         sx.KernelSVM(kernel="precomputed").fit(np.ones((6, 6)) - 2.0 * np.eye(6), y)

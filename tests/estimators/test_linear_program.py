@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 from tests.degenerate import degenerate
+from tests.estimator_checks import EXCUSED
 
 import separatrix as sx
 
@@ -19,7 +20,12 @@ def blobs(gap, seed=0):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.parametrize("slack", [False, True])
 def test_good_manners(slack):
-    check_estimator(sx.LinearProgramHalfspace(slack=slack))
+    several = "the classes can be separated there: rows in another order have another halfspace"
+    excused = dict.fromkeys(EXCUSED["LinearProgramHalfspace"], several)
+    found = check_estimator(
+        sx.LinearProgramHalfspace(slack=slack), expected_failed_checks=excused, on_fail="raise"
+    )
+    assert len(found) > 40
 
 
 def test_without_slack_it_makes_no_training_error():

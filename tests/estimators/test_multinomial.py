@@ -90,7 +90,7 @@ def test_what_cannot_be_is_said():
     with pytest.raises(ValueError, match="solver of its own"):
         machine(solver="gram").fit(X, y)
     with pytest.raises(DataError, match="weight zero"):
-        machine().fit(X, y, sample_weight=(y > 0).astype(float))
+        machine().fit(X, y, sample_weight=(y > 1).astype(float))
     with pytest.raises(ValueError, match="multinomial"):
         sx.LogisticRegression(multi_class="direct").fit(X, y)
     with pytest.raises(ValueError, match="multi_class"):

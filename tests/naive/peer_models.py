@@ -44,6 +44,28 @@ def _kernel(head, a, b):
     return math.tanh(gamma * dot + coef0)
 
 
+def libsvm_coupled(r):
+    """LIBSVM's multiclass_probability, line by line; r[i][j] is the share of i in the pair."""
+    k = len(r)
+    p = [1.0 / k] * k
+    Q = [[-r[j][t] * r[t][j] for j in range(k)] for t in range(k)]
+    for t in range(k):
+        Q[t][t] = sum(r[j][t] ** 2 for j in range(k) if j != t)
+    for _ in range(max(100, k)):
+        Qp = [sum(Q[t][j] * p[j] for j in range(k)) for t in range(k)]
+        pQp = sum(p[t] * Qp[t] for t in range(k))
+        if max(abs(value - pQp) for value in Qp) < 0.005 / k:
+            break
+        for t in range(k):
+            diff = (-Qp[t] + pQp) / Q[t][t]
+            p[t] += diff
+            pQp = (pQp + diff * (diff * Q[t][t] + 2 * Qp[t])) / (1 + diff) / (1 + diff)
+            for j in range(k):
+                Qp[j] = (Qp[j] + diff * Q[t][j]) / (1 + diff)
+                p[j] /= 1 + diff
+    return p
+
+
 def libsvm_predictions(path, rows):
     head, lines = _head(path, "SV")
     labels = [int(label) for label in head["label"]]

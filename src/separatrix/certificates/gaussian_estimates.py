@@ -143,7 +143,7 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
             root = log(Enclosure.exact(held.variances[k])).sum().halved()
         else:
             V = held.whiteners[k]
-            inner = quadratic_form(_towards_one(C, claim.gaussians.shares[k]), V)
+            inner = quadratic_form(_towards_variances(C, claim.gaussians.shares[k]), V)
             wrong = (inner - np.eye(len(V))).size().high
             root = -log(Enclosure.exact(np.diag(V))).sum()
             if np.tril(V, -1).any() or not (np.diag(V) > 0.0).all():
@@ -153,11 +153,21 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
     return means, covariances, offsets
 
 
-def _towards_one(C: Enclosure, share: float) -> Enclosure:
-    """Return (1 - a) C + a I: the columns have unit variance within all classes together."""
+def _towards_variances(C: Enclosure, share: float) -> Enclosure:
+    """Return (1 - a) C + a D with D the diagonal of C; 1 where that is below the least variance.
+
+    The columns have unit variance within all classes together. Where rounding leaves it open
+    whether a variance is below the least one, the enclosure holds both.
+    """
     if share == 0.0:
         return C
-    return C * (Enclosure.exact(1.0) - share) + share * np.eye(len(C.low))
+    own, on = C.diagonal(), np.eye(len(C.low), dtype=bool)
+    low = np.where(own.low > _LEAST_VARIANCE, own.low, np.minimum(own.low, 1.0))
+    low = np.where(own.high <= _LEAST_VARIANCE, 1.0, low)
+    high = np.where(own.low > _LEAST_VARIANCE, own.high, np.maximum(own.high, 1.0))
+    high = np.where(own.high <= _LEAST_VARIANCE, 1.0, high)
+    target = Enclosure(np.where(on, low, 0.0), np.where(on, high, 0.0))
+    return C * (Enclosure.exact(1.0) - share) + target * share
 
 
 def _threshold_error(claim: GaussianEstimates) -> float:

@@ -33,6 +33,7 @@ __all__ = [
     "keep_support",
     "keep_support_of_pairs",
     "one_or_all",
+    "reported_to_callbacks",
     "two_as_one",
     "warn_of_gap",
     "watching",
@@ -201,9 +202,8 @@ class Watch:
         self._line: Any = None
         self._gaps: dict[int, float] = {}
         self._n_machines = n_machines
-        self._context = None
-        if hasattr(estimator, "_skl_callbacks"):
-            self._context = estimator._init_callback_context(max_subtasks=None)
+        self._context: Any = None
+        self._weights: dict[int, np.ndarray] = {}
         if estimator.verbose:
             from rich.console import Console
 
@@ -230,27 +230,60 @@ class Watch:
                     f"{self._estimator.tol:g} required, {state.passes:.0f} passes, {spent:.1f} s"
                 )
             if self._context is not None:
-                self._tell_callbacks(state)
+                self._tell_callbacks(machine, state)
 
-    def _tell_callbacks(self, state: Any) -> None:
-        assert self._context is not None
+    def _tell_callbacks(self, machine: int, state: Any) -> None:
+        found = _weights_of(state, self._X.shape[1])
+        if found is not None:
+            self._weights[machine] = found
         task = self._context.subcontext(task_name="progress")
-        task.call_on_fit_task_begin(estimator=self._estimator, X=self._X, y=self._y)
+        data = {"estimator": self._estimator, "X": self._X, "y": self._y}
+        task.call_on_fit_task_begin(**data)
+        task.call_on_fit_task_end(**data, reconstruction_attributes=self._so_far())
+
+    def _so_far(self) -> dict[str, Any] | None:
+        """Return the model as it stands, for callbacks that predict; None where a part lacks."""
+        if len(self._weights) < self._n_machines:
+            return None
+        weights = np.vstack([self._weights[machine] for machine in sorted(self._weights)])
+        shown = {"coef_": weights[:, 1:], "intercept_": weights[:, 0]}
+        return {**shown, "certificate_": None}
+
+
+def _weights_of(state: Any, n_features: int) -> np.ndarray | None:
+    """Return a row [intercept, features...] a score, of the columns as given.
+
+    A solver that works in other columns than those of X has no such weights until its end.
+    """
+    if hasattr(state, "weights"):  # all classes at once, by softmax
+        found = two_as_one(np.asarray(state.weights))
+    elif hasattr(state, "W"):  # by the hinge
+        found = two_as_one(np.column_stack([state.bias, state.W.T]))
+    else:
         coef, intercept = state.problem.rows.weights(state.w)
-        task.call_on_fit_task_end(
-            estimator=self._estimator,
-            X=self._X,
-            y=self._y,
-            reconstruction_attributes={"coef_": coef, "intercept_": intercept},
-        )
+        found = np.column_stack([np.atleast_1d(intercept), np.atleast_2d(coef)])
+    return found if found.shape[1] == 1 + n_features else None
+
+
+@contextmanager
+def reported_to_callbacks(estimator: Any, X: Any, y: Any) -> Iterator[Any]:
+    """Begin and end the task of a whole fit for scikit-learn's callbacks; None without any."""
+    if not hasattr(estimator, "_skl_callbacks"):
+        yield None
+        return
+    context = estimator._init_callback_context(max_subtasks=None)
+    context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+    yield context
+    context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
 
 
 @contextmanager
 def watching(estimator: Any, n_machines: int, X: Any, y: Any) -> Iterator[Watch]:
     """Watch one fit; the line on the terminal goes away with it."""
     watch = Watch(estimator, n_machines, X, y)
-    if watch._line is None:
-        yield watch
-    else:
-        with watch._line:
+    with reported_to_callbacks(estimator, X, y) as watch._context:
+        if watch._line is None:
             yield watch
+        else:
+            with watch._line:
+                yield watch

@@ -31,6 +31,7 @@ from separatrix.core.keeping import (
     keep_pairs,
     keep_support,
     keep_support_of_pairs,
+    reported_to_callbacks,
     warn_of_gap,
     watching,
 )
@@ -265,7 +266,11 @@ def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> li
         return one.fit(X[rows], machine.classes_[codes[rows]], weights[rows])
 
     workers = 1 if on_device(X) else min(len(pairs), cores)
-    with one_thread(), ThreadPoolExecutor(workers) as pool:
+    with (
+        one_thread(),
+        reported_to_callbacks(machine, X, y),
+        ThreadPoolExecutor(workers) as pool,
+    ):
         machines = list(pool.map(work, pairs))
     keep_pairs(machine, machines, pairs)
     if hasattr(machines[0], "support_"):

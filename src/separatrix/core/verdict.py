@@ -91,6 +91,11 @@ class Verdict:
         """The proof; the data's fingerprint is taken when first needed."""
         return None if self._certificate is None else self._certificate()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Work out what was left for later: pickle and copies hold values, not functions."""
+        later = {"infinite": self.infinite, "certificate": self.certificate}
+        return {**vars(self), **later, "_infinite": None, "_certificate": None}
+
     def __bool__(self) -> bool:
         """Refuse to be taken for a yes: three answers do not fit into two."""
         raise TypeError("a verdict is not true or false: ask verdict.kind == 'separable'")

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from separatrix._device import guarded, needs_torch, on_host, resolve, rows_on
-from separatrix.core.checks import refuse_huge
+from separatrix.core.checks import refuse_huge, refuse_infinite
 from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import brought, new_data, training_data
-from separatrix.problem.kernels import Kernel, check_gram, kernel_of
+from separatrix.problem.kernels import Kernel, check_gram, check_square, kernel_of
 from separatrix.problem.signed import as_matrix
 from separatrix.solvers.kernels.device_kernel import KERNELS_ON_DEVICE, device_kernel_scores
 
@@ -37,27 +37,48 @@ class KernelClassifier(LinearClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._is_given()
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
+
+    def _is_given(self) -> bool:
+        """Whether X holds the values of the kernel."""
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _kernel_data(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray]:
         """Return X and y, checked; settle the kernel's parameters."""
-        given = sp.issparse(X) and isinstance(self.kernel, str) and self.kernel == "precomputed"
-        if given:
-            raise TypeError("A precomputed kernel must be a dense array. Use K.toarray().")
+        self._refuse_sparse(X)
         X, y = training_data(self, X, y)
+        if self._is_given():
+            check_square(X, len(y))  # before anything is made of the labels and the weights
         refuse_huge(self, X)
         X = as_matrix(X)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+                on_host(sample_weight), X, dtype=np.float64, ensure_non_negative=True
             )
             weights = weights if weights.any() else None
         self.kernel_ = kernel_of(self.kernel, X, self.gamma, self.degree, self.coef0, weights)
-        if self.kernel_.name == "precomputed":
-            check_gram(X, len(y))
         return X, y
+
+    def _check_symmetry(self, X: Any) -> None:
+        """Refuse values that no kernel has, once there are classes to separate."""
+        if self._is_given():
+            check_gram(X, X.shape[0])
+
+    def _refuse_infinite_values(self, X: Any) -> None:
+        """Look at the values of a given kernel before their number, as scikit-learn does."""
+        values = np.asarray(X) if self._is_given() else None
+        if values is not None and values.ndim == 2 and values.dtype.kind == "f":
+            refuse_infinite(self, values)
+
+    def _refuse_sparse(self, X: Any) -> None:
+        if self._is_given() and sp.issparse(X):
+            raise TypeError(
+                "Sparse input is not supported with kernel='precomputed': the values of a kernel "
+                "are a dense array. Use K.toarray()."
+            )
 
     def _keep_support(self, X: Any, shares: np.ndarray) -> None:
         """Keep the rows that carry something; `shares` has one row a machine."""
@@ -72,6 +93,8 @@ class KernelClassifier(LinearClassifier):
         check_is_fitted(self)
         if needs_torch("cpu", X):
             return self._scores_there(X, resolve("cpu", X)) + np.asarray(self.intercept_)
+        self._refuse_sparse(X)
+        self._refuse_infinite_values(X)
         X = as_matrix(new_data(self, X))
         return kernel_scores_of(
             self.kernel_, X, self.support_, self.support_vectors_, self.dual_coef_

@@ -71,7 +71,8 @@ def _validated(estimator: Any, *data: Any, **options: Any) -> Any:
     try:
         return validate_data(
             estimator,
-            *data,
+            # Under scikit-learn's array_api_dispatch a tensor would stay one; loops need NumPy.
+            *map(on_host, data),
             accept_sparse="csr",
             accept_large_sparse=True,
             dtype=_FLOATS,
@@ -127,7 +128,7 @@ def checked_weights(sample_weight: Any, rows: Any) -> np.ndarray | None:
     if sample_weight is None:
         return None
     checked: np.ndarray = _check_sample_weight(
-        sample_weight, rows, dtype=np.float64, copy=True, ensure_non_negative=True
+        on_host(sample_weight), rows, dtype=np.float64, copy=True, ensure_non_negative=True
     )
     return checked
 
@@ -145,7 +146,9 @@ def weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.nd
     X = X.astype(np.float64, copy=False)
     if sample_weight is None:
         return X, y, np.ones(X.shape[0])
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = _check_sample_weight(
+        on_host(sample_weight), X, dtype=np.float64, ensure_non_negative=True
+    )
     kept = weights > 0.0
     return (X, y, weights) if kept.all() else (X[kept], y[kept], weights[kept])
 

@@ -10,12 +10,16 @@ from separatrix.certificates.separation import check_separation
 from separatrix.core.checks import one_of, positive, two_classes
 from separatrix.core.models import seed_of
 from separatrix.errors import DataError
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._repeated_rows import repeated_rows
 from separatrix.estimators._run import Run, first_weights
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import delta_rule
+
+_AS_COSTS = "LeastSquares takes any weights, as costs of rows."
 
 
 class DeltaRule(LinearClassifier):
@@ -102,7 +106,7 @@ class DeltaRule(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
-    def _run(self, X: Any, y: Any) -> Run:
+    def _run(self, X: Any, y: Any, sample_weight: Any = None) -> Run:
         """Pose the problem and the settings that `fit` and `sx.replay` share."""
         one_of("update", self.update, ("batch", "minibatch", "single"))
         one_of("order", self.order, ("cyclic", "random"))
@@ -111,6 +115,7 @@ class DeltaRule(LinearClassifier):
         if self.learning_rate != "auto":
             positive("learning_rate", self.learning_rate)
         X, y = training_data(self, X, y)
+        X, y = repeated_rows(self, X, y, sample_weight, _AS_COSTS)
         self.classes_, signs = two_classes(self, y)
         problem = SignedProblem(X, signs, self.fit_intercept)
         seed = seed_of(self.random_state)
@@ -127,9 +132,14 @@ class DeltaRule(LinearClassifier):
         }
         return Run.of(self, delta_rule, problem, settings, whole_passes=self.update == "batch")
 
-    def fit(self, X: Any, y: Any) -> DeltaRule:
-        """Descend until the loss settles."""
-        run = self._run(X, y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DeltaRule:
+        """Descend until the loss settles.
+
+        Weights are numbers of visits: whole numbers, k for k copies of the row one after another,
+        0 for a row left out. Loss and certificate count the copies too.
+        """
+        present = present_rows(self, X, y, sample_weight)
+        run = self._run(*map(present.of, (X, y, sample_weight)))
         with np.errstate(over="ignore", invalid="ignore"):
             state, self.status_ = solve(
                 delta_rule, run.problem, run.budget, run.seconds, **run.settings

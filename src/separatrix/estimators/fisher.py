@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.certificates.fisher import check_fisher, prove_fisher_directions
 from separatrix.core.checks import one_of, positive, several_classes, share_or_name
 from separatrix.errors import DataError
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import (
     brought,
@@ -62,7 +63,8 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
     device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
         Where the scatter of dense rows is computed, if they outnumber the columns (extra gpu).
     n_components : int or None, default=None
-        How many directions `transform` gives; None gives all.
+        The most directions that `transform` gives; None gives all. Class means that lie on a line
+        or in a plane have fewer directions than classes less one.
 
     Attributes
     ----------
@@ -125,6 +127,8 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Fisher:
         self._check_parameters()
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
         X, y = training_data(self, X, y)
         X, y, weights = weighted_rows(X, y, sample_weight)
@@ -169,13 +173,13 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
             intercept = found.b[1:] - found.b[:1] - shift if two else found.b
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             raise DataError(f"Fisher: {Status.OVERFLOW.cause}. Divide large columns first.")
-        count = found.directions.shape[1]
-        if self.n_components is not None and self.n_components > count:
+        most = min(len(self.classes_) - 1, found.W.shape[1])
+        if self.n_components is not None and self.n_components > most:
             raise ValueError(
-                f"n_components must be at most {count}, the number of classes less one or of "
+                f"n_components must be at most {most}, the number of classes less one or of "
                 f"features. Got {self.n_components} instead."
             )
-        count = self.n_components or count
+        count = min(self.n_components or most, found.directions.shape[1])
         self.scalings_ = found.directions[:, :count]
         self._n_features_out = count
         self.explained_variance_ratio_ = found.ratios[:count]

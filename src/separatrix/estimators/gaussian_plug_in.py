@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from separatrix.certificates.gaussian_estimates import (
 )
 from separatrix.core.checks import one_of, positive, several_classes, share_or_name
 from separatrix.errors import DataError
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import new_data, training_data, weighted_rows
 from separatrix.problem.canonical import data_of, sha256
@@ -59,7 +61,9 @@ class GaussianPlugIn(LinearClassifier):
     bounded_class : label or None, default=None
         For Neyman-Pearson; None is ``classes_[0]``, which bounds the false alarms.
     shrinkage : {"auto", "ledoit-wolf"} or float from 0 to 1, default="auto"
-        How much covariances are shrunk towards the variances; "auto" only if they are singular.
+        How much covariances are shrunk towards their own variances; "auto" only if they are
+        singular. 1 is the diagonal model. A column in which a class does not vary has there the
+        variance within all classes.
 
     Attributes
     ----------
@@ -133,6 +137,8 @@ class GaussianPlugIn(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GaussianPlugIn:
         """Estimate the Gaussians and settle how to decide."""
         self._check_parameters()
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         X, y = training_data(self, X, y)
         X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
@@ -145,6 +151,7 @@ class GaussianPlugIn(LinearClassifier):
         self.loss_matrix_ = as_loss_matrix(self.loss_matrix, n_classes)
         frequencies = np.bincount(codes, weights / weights.sum())
         self.priors_ = frequencies if self.priors is None else as_priors(self.priors, n_classes)
+        self._warn_of_single_rows(codes)
         gaussians = estimate_gaussians(
             X, codes, weights, n_classes, self.covariance, self.shrinkage
         )
@@ -155,6 +162,26 @@ class GaussianPlugIn(LinearClassifier):
         self.means_ = gaussians.class_means(X)
         self._certify(X, codes, weights)
         return self
+
+    def _warn_of_single_rows(self, codes: np.ndarray) -> None:
+        """Say where there is nothing to estimate a variance from."""
+        counts = np.bincount(codes, minlength=len(self.classes_))
+        single = self.classes_[counts == 1]
+        if not len(single) or (self.covariance == "shared" and counts.max() > 1):
+            return
+        names = ", ".join(map(repr, single[:8].tolist()))
+        instead = {
+            "shared": "A column counts by its variance over all rows",
+            "full": "The variances within all classes together stand in for its own",
+            "diagonal": "Its variances are taken as 1e-9 of those within all classes together",
+        }[self.covariance]
+        warnings.warn(
+            f"GaussianPlugIn: one row only of class {names}: it has no covariance to estimate. "
+            f"{instead}, and its probabilities mean little. Leave the class out, or find more rows "
+            "of it.",
+            UserWarning,
+            stacklevel=3,
+        )
 
     def _certify(self, X: Any, codes: Any, weights: Any) -> None:
         """Prove that the parameters are those of the data, where their scatter can be formed."""

@@ -35,6 +35,7 @@ class _KernelRule(KernelClassifier):
         positive("max_seconds", self.max_seconds, optional=True)
         X, y = self._kernel_data(X, y)
         self.classes_, signs = two_classes(self, y)
+        self._check_symmetry(X)
         cache = int(float(self.cache_size) * 2**20)
         with one_thread():
             rows = kernel_rows(self.kernel_, X, cache, None, precise=True)

@@ -26,6 +26,7 @@ from separatrix.core.kernel_machines import (
 )
 from separatrix.core.linear_model import tally
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
 from separatrix.estimators._validate import row_weights, worked_on
 from separatrix.estimators.replay import numbered
@@ -139,8 +140,12 @@ class KernelSVM(KernelClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVM:
         """Find the machine and prove how close to the best it is."""
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         with worked_on(self, X):
-            return self._fitted(X, y, sample_weight)
+            self._fitted(X, y, sample_weight)
+        present.number_support(self)
+        return self
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> KernelSVM:
         place, X, y, sample_weight = brought_for_kernel(self, X, y, sample_weight)
@@ -184,7 +189,9 @@ class KernelSVM(KernelClassifier):
             raise ValueError("n_jobs must not be 0. Use None for every core.")
         X, y = self._kernel_data(X, y, sample_weight)
         self.classes_, codes = several_classes(self, y)
-        return X, codes, row_weights(self, codes, sample_weight, self.class_weight)
+        weights = row_weights(self, codes, sample_weight, self.class_weight)
+        self._check_symmetry(X)
+        return X, codes, weights
 
     def _costs(self, weights: np.ndarray) -> np.ndarray:
         if np.isinf(self.C):

@@ -13,6 +13,7 @@ from separatrix.certificates.least_squares import check_least_squares
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.core.linear_model import available_unless
 from separatrix.errors import DataError
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import (
     brought,
@@ -128,6 +129,9 @@ class LeastSquares(LinearClassifier):
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> LeastSquares:
         ridges = self._checked()
+        if self.task != "regression":
+            present = present_rows(self, X, y, sample_weight)
+            X, y, sample_weight = map(present.of, (X, y, sample_weight))
         place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
         if self.task == "regression":
             X, y = regression_data(self, X, y)

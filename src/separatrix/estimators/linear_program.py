@@ -9,8 +9,9 @@ import numpy as np
 from separatrix.certificates.separation import check_separation
 from separatrix.core.checks import two_classes
 from separatrix.core.verdict import Verdict, Witness, verdict_on
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._validate import training_data
+from separatrix.estimators._validate import training_data, weighted_rows
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.separability.linear_program import Solution, solve_feasibility, solve_robust
@@ -70,14 +71,35 @@ class LinearProgramHalfspace(LinearClassifier):
         self.slack = slack
         self.fit_intercept = fit_intercept
 
-    def fit(self, X: Any, y: Any) -> LinearProgramHalfspace:
-        """Solve the linear program and prove what it claims."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearProgramHalfspace:
+        """Solve the linear program and prove what it claims.
+
+        Weights are costs: the mean violation counts each row by its weight, k like k copies of the
+        row. A row of weight 0 is left out of program and certificate.
+        """
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         X, y = training_data(self, X, y)
+        every = X.astype(np.float64, copy=False)
+        X, y, costs = weighted_rows(X, y, sample_weight)
         self.classes_, signs = two_classes(self, y)
-        problem = SignedProblem(X.astype(np.float64, copy=False), signs, self.fit_intercept)
+        problem = SignedProblem(X, signs, self.fit_intercept)
         self.witness_, self.n_passes_ = None, 0.0
+        self._solve(problem, costs)
+        if X.shape[0] < every.shape[0]:
+            self._number_rows(np.flatnonzero(np.asarray(sample_weight) > 0.0), every.shape[0])
+        return self
+
+    def _number_rows(self, kept: np.ndarray, n_rows: int) -> None:
+        """Let duals and slacks number the rows as given; of those left out both are 0."""
+        for name in ("dual_coef_", "slack_"):
+            values = np.zeros(n_rows)
+            values[kept] = getattr(self, name)
+            setattr(self, name, values)
+
+    def _solve(self, problem: SignedProblem, costs: np.ndarray) -> None:
         if self.slack:
-            self._adopt(problem, solve_robust(problem), Status.OPTIMAL)
+            self._adopt(problem, costs, solve_robust(problem, costs), Status.OPTIMAL)
             apart = abs(self.objective_ - self.dual_objective_)
             if not apart <= _APART * max(1.0, self.objective_):
                 self.status_ = Status.UNPROVED
@@ -86,13 +108,12 @@ class LinearProgramHalfspace(LinearClassifier):
                     f"bounds it by {self.dual_objective_:.6g}: columns differ too much in size."
                 )
         else:
-            self._fit_without_slack(problem)
-        return self
+            self._fit_without_slack(problem, costs)
 
-    def _fit_without_slack(self, problem: SignedProblem) -> None:
+    def _fit_without_slack(self, problem: SignedProblem, costs: np.ndarray) -> None:
         found = solve_feasibility(problem)
         if found.w is not None and np.isfinite(found.w).all():
-            self._adopt(problem, found, Status.SEPARATED)
+            self._adopt(problem, costs, found, Status.SEPARATED)
             if self.certificate_.holds:
                 return
         verdict = verdict_on(problem, self._class_names())
@@ -100,14 +121,19 @@ class LinearProgramHalfspace(LinearClassifier):
             w = np.concatenate([[verdict.intercept], verdict.weights])
             duals = np.zeros(problem.n_samples)
             settled = Solution(w, duals, 0.0, 0.0, found.iterations, "")
-            self._adopt(problem, settled, Status.SEPARATED, verdict)
+            self._adopt(problem, costs, settled, Status.SEPARATED, verdict)
             return
         self.witness_ = verdict.witness
-        self._adopt(problem, solve_robust(problem), Status.NOT_SEPARABLE, verdict)
+        self._adopt(problem, costs, solve_robust(problem, costs), Status.NOT_SEPARABLE, verdict)
         self._warn(f"{verdict} Using the halfspace of least mean violation.")
 
     def _adopt(
-        self, problem: SignedProblem, found: Solution, status: Status, proof: Verdict | None = None
+        self,
+        problem: SignedProblem,
+        costs: np.ndarray,
+        found: Solution,
+        status: Status,
+        proof: Verdict | None = None,
     ) -> None:
         w = np.zeros(problem.dimension) if found.w is None else found.w
         self.coef_, self.intercept_ = problem.weights(w)
@@ -117,7 +143,9 @@ class LinearProgramHalfspace(LinearClassifier):
         self.objective_, self.dual_objective_ = found.objective, found.dual_objective
         if status is not Status.SEPARATED:
             # Of the weights as they are: HiGHS drops small entries, and speaks of other rows.
-            self.objective_ = sum(float(self.slack_[problem.signs == s].mean()) for s in (-1, 1))
+            sides = [problem.signs == sign for sign in (-1, 1)]
+            means = [np.average(self.slack_[side], weights=costs[side]) for side in sides]
+            self.objective_ = float(sum(means))
         if proof is not None and proof.certificate is not None:
             self.certificate_ = proof.certificate
         else:

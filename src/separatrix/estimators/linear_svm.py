@@ -21,6 +21,7 @@ from separatrix.core import machine as core
 from separatrix.core.checks import one_of
 from separatrix.core.linear_model import Calibration, fitted_slopes
 from separatrix.data.partitions import Partitions
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._machine import Machine, with_callbacks
 from separatrix.estimators._validate import moved_once, training_data, worked_on
 from separatrix.estimators.replay import replay_each_pair
@@ -125,10 +126,13 @@ class LinearSVM(Machine, core.LinearSVM):
             self._calibration = None
             fitted: LinearSVM = fit_partitions(self, X, sample_weight, self.loss)
             return fitted
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         with worked_on(self, X):
             self._fit_rows(X, y, sample_weight)
             if self.probability:
                 self._calibration = held_out_calibration(self, X, y, sample_weight)
+        present.number_support(self)
         return self
 
     def _replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[MachineFrame]:
@@ -176,7 +180,9 @@ def _held_out_scores(
         rows = spare[outside]
         kept = weights.copy()
         kept[rows] = 0.0  # weight zero is a row left out: no copy of X is made
-        one = clone(machine).set_params(probability=False, verbose=False).fit(X, y, kept)
+        one = clone(machine).set_params(probability=False, verbose=False)
+        vars(one).pop("_skl_callbacks", None)  # these follow the fit itself
+        one.fit(X, y, kept)
         scores[rows] = one.decision_function(X[rows]).reshape(len(rows), -1)
         held_out[rows] = True
     return scores, held_out

@@ -7,6 +7,7 @@ from typing import Any
 
 from separatrix.core import machine as core
 from separatrix.data.partitions import Partitions
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._machine import Machine, with_callbacks
 from separatrix.estimators._validate import worked_on
 from separatrix.estimators.replay import replay_each_pair
@@ -78,6 +79,8 @@ class LogisticRegression(Machine, core.LogisticRegression):
             self.verdict_ = None
             machine: LogisticRegression = fit_partitions(self, X, sample_weight, "logistic")
             return machine
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         with worked_on(self, X):
             self._fit_rows(X, y, sample_weight)
         self._warn_of_separation(stacklevel=3)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from separatrix._device import on_host
 from separatrix.core.checks import several_classes
 from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._part_proofs import PartProofs
 from separatrix.estimators._validate import new_data, training_data
 from separatrix.estimators.replay import frames_of, numbered
@@ -36,6 +40,40 @@ def _without_scores(wrapper: ManyClasses) -> str | None:
         f"{type(inner).__name__} has neither decision_function nor predict_proba, and "
         f"{type(wrapper).__name__} needs one of them. Wrap an estimator that has."
     )
+
+
+class _FitOffered:
+    """A descriptor: `fit` with sample weights where the estimator inside takes them, else without.
+
+    scikit-learn looks for ``sample_weight`` among the parameters before it gives weights to anyone.
+    """
+
+    def __init__(self, fit: Callable[..., Any]) -> None:
+        self._fit = fit
+        self.__doc__ = fit.__doc__
+
+    def __get__(self, wrapper: Any, owner: type | None = None) -> Any:
+        if wrapper is None:
+            return self._fit
+        if has_fit_parameter(wrapper.estimator, "sample_weight"):
+            return MethodType(self._fit, wrapper)
+        whole = self._fit
+
+        @wraps(whole)
+        def fit(X: Any, y: Any, *weights: Any, **named: Any) -> Any:
+            if any(given is not None for given in (*weights, *named.values())):
+                raise ValueError(
+                    f"{type(wrapper.estimator).__name__} does not take sample_weight. Leave it "
+                    "out, or repeat rows."
+                )
+            return whole(wrapper, X, y)
+
+        del fit.__wrapped__  # whose parameters would be shown
+        return fit
+
+
+def _offered_by_estimator(fit: Callable[..., Any]) -> Any:
+    return _FitOffered(fit)
 
 
 class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -61,17 +99,15 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Return the rows and the labels of every machine."""
         raise NotImplementedError
 
+    @_offered_by_estimator
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ManyClasses:
         """Fit one copy of the estimator for every machine, in threads."""
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         X, y = training_data(self, X, y)
         self.classes_, codes = several_classes(self, y)
         if sample_weight is not None:
-            if not has_fit_parameter(self.estimator, "sample_weight"):
-                raise ValueError(
-                    f"{type(self.estimator).__name__} does not take sample_weight. Leave it out, "
-                    "or repeat rows."
-                )
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            sample_weight = _check_sample_weight(on_host(sample_weight), X, dtype=np.float64)
         self.estimators_ = self._fitted(X, self._labels(codes), sample_weight)
         self.certificates_ = [getattr(one, "certificate_", None) for one in self.estimators_]
         if all(hasattr(one, "n_iter_") for one in self.estimators_):
@@ -125,9 +161,9 @@ class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def check(self, X: Any, y: Any) -> bool:
         """Prove the certificate of every machine again from the data."""
         X = validate_data(
-            self, X, reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=None
+            self, on_host(X), reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=None
         )
-        return self.certificate_.check(X, y)
+        return self.certificate_.check(X, on_host(y))
 
     def _margins(self, X: Any) -> np.ndarray:
         """Return one column a machine: above zero speaks for its second label."""

@@ -13,7 +13,9 @@ from separatrix.core.linear_model import available_unless
 from separatrix.core.models import seed_of
 from separatrix.core.novikoff import Novikoff, check_novikoff
 from separatrix.errors import DataError
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._repeated_rows import repeated_rows
 from separatrix.estimators._run import Run, first_weights
 from separatrix.estimators._validate import training_data
 from separatrix.problem.equilibrate import column_exponents, divided_columns, divides_exactly
@@ -21,6 +23,8 @@ from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import perceptron
+
+_AS_COSTS = "SGD(loss='perceptron') takes any weights, as costs of rows."
 
 
 def _without_a_stream(estimator: Any) -> str | None:
@@ -182,10 +186,11 @@ class Perceptron(LinearClassifier):
             "seed": seed,
         }
 
-    def _run(self, X: Any, y: Any) -> Run:
+    def _run(self, X: Any, y: Any, sample_weight: Any = None) -> Run:
         """Pose the problem and the settings that `fit` and `sx.replay` share."""
         self._check_parameters()
         X, y = training_data(self, X, y)
+        X, y = repeated_rows(self, X, y, sample_weight, _AS_COSTS)
         self.classes_, codes = several_classes(self, y)
         given = problem = self._pose(X, codes)
         exponents = None
@@ -195,9 +200,14 @@ class Perceptron(LinearClassifier):
         whole = self.order == "worst" or self.update == "batch"
         return Run.of(self, perceptron, problem, self._settings(problem), whole, given, exponents)
 
-    def fit(self, X: Any, y: Any) -> Perceptron:
-        """Find weights, and prove whether they separate the rows."""
-        run = self._run(X, y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
+        """Find weights, and prove whether they separate the rows.
+
+        Weights are numbers of visits: whole numbers, k for k copies of the row one after another,
+        0 for a row left out. Errors and certificate count the copies too.
+        """
+        present = present_rows(self, X, y, sample_weight)
+        run = self._run(*map(present.of, (X, y, sample_weight)))
         with np.errstate(over="ignore", invalid="ignore"):
             state, self.status_ = solve(
                 perceptron, run.problem, run.budget, run.seconds, **run.settings
@@ -244,10 +254,13 @@ class Perceptron(LinearClassifier):
         return found if found.holds or not math.isfinite(found.bound) else None
 
     @available_unless(_without_a_stream)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Perceptron:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Perceptron:
         """Go once over new rows, from the weights reached so far; name all classes at first.
 
         There is no pocket, no count of errors and no certificate here: they speak of all the data.
+        Weights are numbers of visits, as in `fit`.
         """
         self._check_parameters()
         first_call = not hasattr(self, "coef_")
@@ -260,6 +273,7 @@ class Perceptron(LinearClassifier):
         if not np.array_equal(self.classes_[codes], y):
             unknown = sorted(set(y.tolist()) - set(self.classes_.tolist()))
             raise DataError(f"y holds labels that are not among the classes: {unknown}.")
+        X, codes = repeated_rows(self, X, codes, sample_weight, _AS_COSTS)
         self._learn_once(self._pose(X, codes), first_call)
         return self
 

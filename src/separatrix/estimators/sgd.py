@@ -24,6 +24,7 @@ from separatrix.core.checks import (
 from separatrix.core.linear_model import LogisticProbabilities, available_unless
 from separatrix.core.models import seed_of
 from separatrix.errors import DataError
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run
 from separatrix.estimators._validate import row_weights, training_data
@@ -285,6 +286,8 @@ class SGD(LinearClassifier, LogisticProbabilities):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SGD:
         """Make passes over the rows, and prove how far from the optimum they ended."""
         self._check_parameters()
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         X, y = training_data(self, X, y)
         refuse_huge(self, X)
         self.classes_, codes = several_classes(self, y)

@@ -103,7 +103,9 @@ class Kernel:
 
     def _called(self, A: Any, B: Any) -> np.ndarray:
         assert self.function is not None
-        values = np.asarray(self.function(A, B), dtype=np.float64)
+        found = self.function(A, B)
+        found = found.toarray() if sp.issparse(found) else found
+        values = np.asarray(found, dtype=np.float64)
         shape = (A.shape[0], B.shape[0])
         if values.shape != shape:
             raise DataError(
@@ -176,13 +178,18 @@ def gamma_of(gamma: Any, X: Any, weights: np.ndarray | None = None) -> float:
     return float(gamma)
 
 
-def check_gram(X: Any, n_rows: int) -> float:
-    """Refuse a precomputed matrix that is not square or not symmetric; return its asymmetry."""
+def check_square(X: Any, n_rows: int) -> None:
+    """Refuse a precomputed matrix that is not square."""
     if X.shape != (n_rows, n_rows):
         raise ValueError(
             f"Precomputed matrix must be a square matrix: one row and one column for each training "
             f"row. Got {X.shape[0]} x {X.shape[1]} instead."
         )
+
+
+def check_gram(X: Any, n_rows: int) -> float:
+    """Refuse a precomputed matrix that is not square or not symmetric; return its asymmetry."""
+    check_square(X, n_rows)
     most, largest = 0.0, float(abs(X).max(initial=0.0))
     for begin in range(0, n_rows, 512):
         part = slice(begin, begin + 512)

@@ -20,6 +20,7 @@ from separatrix.core.checks import positive
 from separatrix.core.kernel_direct import refuse_direct
 from separatrix.core.kernel_machines import chunks_at, rows_at
 from separatrix.core.linear_model import tally
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._kernel_base import brought_for_kernel
 from separatrix.estimators._validate import worked_on
 from separatrix.estimators.kernel_svm import KernelSVM
@@ -114,6 +115,8 @@ class KernelSVMCV(KernelSVM):
             positive("every one of Cs", C)
         if not len(self.Cs) or not len(self.gammas):
             raise ValueError("Cs and gammas must hold at least one value each.")
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
         given = self.C, self.gamma  # of the parent, and no parameters of this one
         try:
             with worked_on(self, X):
@@ -125,6 +128,7 @@ class KernelSVMCV(KernelSVM):
             super().fit(X, y, sample_weight)
         finally:
             self.C, self.gamma = given
+        present.number_support(self)
         return self
 
     def _path(self, place: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, np.ndarray]:

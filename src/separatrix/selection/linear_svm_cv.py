@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._machine import Machine, with_callbacks
 from separatrix.estimators._validate import worked_on
 from separatrix.estimators.linear_svm import LinearSVM
 from separatrix.selection import plain_path
 from separatrix.selection._path_machine import PathMachine
 from separatrix.selection.path import Progress, Store
+from separatrix.selection.scores import Measure
 
 __all__ = ["LinearSVMCV", "PathEstimator"]
 
@@ -33,8 +35,22 @@ class PathEstimator(PathMachine, Machine):
         `store` keeps finished models, so that an interrupted fit can be resumed (see
         `selection.path`); `progress` is called with what is done, of how much, and where.
         """
+        present = present_rows(self, X, y, sample_weight)
+        X, y, sample_weight, groups = map(present.of, (X, y, sample_weight, groups))
         with worked_on(self, X):
-            return super().fit(X, y, sample_weight, groups, store=store, progress=progress)
+            super().fit(X, y, sample_weight, groups, store=store, progress=progress)
+        present.number_support(self)
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score by `scoring`; where that is None, the share of rows judged rightly."""
+        if self.scoring is None or isinstance(self.scoring, Measure):
+            return float(super().score(X, y, sample_weight))
+        from sklearn.metrics import check_scoring
+
+        scorer = check_scoring(self, scoring=self.scoring)
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(scorer(self, X, y, **weighted))
 
 
 class LinearSVMCV(PathEstimator, plain_path.LinearSVMCV):
@@ -55,6 +71,7 @@ class LinearSVMCV(PathEstimator, plain_path.LinearSVMCV):
         validated. One warning names such classes.
     scoring : None, str or callable, default=None
         None counts errors; otherwise any scorer of scikit-learn, whose mean is to be large.
+        `score` returns it too.
     rule : {"best", "one_standard_error"}, default="best"
         The C of the best mean; or the smallest C within one standard error of it.
     refine : bool or int, default=True

@@ -1,7 +1,10 @@
 """LIBLINEAR's model files, read and written: predictions are those of its own programs.
 
-Two classes: the first label wins where ``w.x`` is above zero. Several: the largest score, the first
-of equals. The bias is one more feature of the value `bias`, absent where that is negative.
+Two classes: the first label wins where ``w.x`` is above zero. Several: the largest score. Classes
+are sorted here, as scikit-learn's metrics need them. So where scores are equal to the last bit the
+first of the sorted labels wins, and LIBLINEAR takes the first of the file: such are rows without
+any value where there is no bias. The bias is one more feature of the value `bias`, absent where
+that is negative.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ _LINES_AT_ONCE = 4096
 def read_liblinear(path: str | os.PathLike[str], *, plain: bool = False) -> Any:
     """Return the model of a LIBLINEAR model file: `LinearSVM` or `LogisticRegression`.
 
-    Classes stand in LIBLINEAR's order. There is no certificate: the file holds no proof.
+    Classes are sorted, and two classes have one score. There is no certificate: the file holds no
+    proof.
     """
     return read_peer(path, "w", lambda head: _read(head, plain))
 
@@ -51,7 +55,7 @@ def _read(head: Head, plain: bool) -> Any:
             f"the solver {kind!r:.40} is no classifier that is known here "
             "(regression and one-class models are not read)."
         )
-    k, d = head.whole("nr_class", 2), head.whole("nr_feature", 1)
+    k, d = head.class_count(), head.whole("nr_feature", 1)
     labels = head.wholes("label", k)
     bias = head.number("bias")
     columns = 1 if k == 2 and kind != "MCSVM_CS" else k
@@ -61,13 +65,24 @@ def _read(head: Head, plain: bool) -> Any:
         raise ModelFileError(f"there must be {rows} x {columns} weights, and {k} labels.")
     table = finite(tokens, "weights").reshape(rows, columns)
     intercepts = table[d] * bias if bias >= 0.0 else np.zeros(columns)
-    # Of two classes LIBLINEAR gives a positive score to the first, we to the second.
-    classes = np.array(labels[::-1] if columns == 1 else labels)
-    coef = np.ascontiguousarray(table[:d].T)
-    fitted = {"classes_": classes, "coef_": coef, "intercept_": intercepts}
+    coef, intercepts = _of_sorted(table[:d].T, intercepts, np.argsort(labels))
+    fitted = {"classes_": np.sort(labels), "coef_": coef, "intercept_": intercepts}
     model = as_read(_unfitted(kind, plain), d, **fitted)
     model.solver_ = "liblinear"
     return model
+
+
+def _of_sorted(
+    coef: np.ndarray, intercepts: np.ndarray, order: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of the sorted classes: one a class, of two classes the second's alone."""
+    if len(coef) == 1:  # above zero for the first label of the file
+        sign = -1.0 if order[0] == 0 else 1.0
+        return np.ascontiguousarray(sign * coef), sign * intercepts
+    if len(coef) == 2:
+        low, high = order
+        return coef[[high]] - coef[[low]], intercepts[[high]] - intercepts[[low]]
+    return np.ascontiguousarray(coef[order]), intercepts[order]
 
 
 def _size(head: Head) -> int:

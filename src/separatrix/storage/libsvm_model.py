@@ -13,9 +13,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from separatrix._sparse import sparse as sp
 from separatrix._write_aside import write_whole
+from separatrix.core.linear_model import available_unless, decided
 from separatrix.errors import ModelFileError
 from separatrix.estimators.kernel_svm import KernelSVM
 from separatrix.storage.peer_text import (
@@ -30,6 +32,7 @@ from separatrix.storage.peer_text import (
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
 _MOST_SHARES = 1 << 24
 _MOST_DEGREE = 100
+_LEAST_SHARE = 1e-7  # LIBSVM takes no probability within a pair for less
 
 
 def read_libsvm_model(path: str | os.PathLike[str], n_features: int | None = None) -> Any:
@@ -49,7 +52,7 @@ def _read(head: Head, n_features: int | None) -> Any:
             f"the kernel {kernel!r:.40} is not read: of a precomputed one the file does not say "
             "how many rows it had."
         )
-    k, total = head.whole("nr_class", 2), head.whole("total_sv")
+    k, total = head.class_count(), head.whole("total_sv")
     lines = [line for line in head.lines if line.strip()]
     pairs = k * (k - 1) // 2
     if len(lines) != total or pairs * max(1, total) > _MOST_SHARES:
@@ -60,18 +63,25 @@ def _read(head: Head, n_features: int | None) -> Any:
         raise ModelFileError("labels must differ, and support vectors be counted by class.")
     columns, vectors = _support(lines, k - 1, n_features)
     found = _kernel(head, _KERNELS[kernel])
-    # Of two classes LIBSVM gives a positive score to the first, we to the second.
-    order = slice(None, None, -1 if k == 2 else None)
+    order = np.argsort(labels)
+    # Of two classes LIBSVM gives a positive score to the first of the file, we to the larger.
+    sign = -1.0 if k == 2 and order[0] == 0 else 1.0
+    sigmoids = {}
+    if head.has("probA") or head.has("probB"):
+        slopes, shifts = head.numbers("probA", pairs), head.numbers("probB", pairs)
+        sigmoids = {"probA_": slopes, "probB_": sign * shifts}
     return as_read(
         LibsvmMachine(kernel=found.name, gamma=found.gamma, degree=found.degree, coef0=found.coef0),
         vectors.shape[1],
-        classes_=np.array(labels)[order].copy(),
-        n_support_=np.array(counts[order]),
+        classes_=np.array(labels)[order],
+        label_order_=np.argsort(order),
+        n_support_=np.array(counts)[order],
         kernel_=found,
-        dual_coef_=_shares(columns, counts),
-        intercept_=-rho,
+        dual_coef_=sign * _shares(columns, counts),
+        intercept_=-sign * rho,
         support_=np.arange(total),
         support_vectors_=vectors,
+        **sigmoids,
     )
 
 
@@ -155,9 +165,12 @@ def write_libsvm_model(
         f"total_sv {len(columns)}",
         f"rho {' '.join(number_text(value) for value in rho.tolist())}",
         f"label {' '.join(labels)}",
-        f"nr_sv {' '.join(map(str, counts))}",
-        "SV",
     ]
+    for word in ("probA", "probB"):
+        numbers = getattr(model, f"{word}_", None)
+        if numbers is not None:
+            head.append(f"{word} {' '.join(number_text(value) for value in numbers.tolist())}")
+    head += [f"nr_sv {' '.join(map(str, counts))}", "SV"]
     write_whole(path, _pieces(head, columns, vectors, kernel.name == "precomputed"))
 
 
@@ -169,9 +182,12 @@ def _layout(model: Any, number_classes: bool) -> tuple[list[str], np.ndarray, An
     if model.kernel_.name == "callable":
         raise ValueError("The kernel is a function, and LIBSVM's files hold no code.")
     k = len(model.classes_)
-    as_libsvm = type(model).__name__ == "LibsvmMachine" and k > 2
-    order_of = list(range(k)) if as_libsvm else list(range(k))[::-1]
     names = label_texts(model.classes_, number_classes)
+    if type(model).__name__ == "LibsvmMachine" and k > 2:
+        order_of, of_file = list(range(k)), file_order(model)
+        names = [names[code] for code in of_file]
+    else:
+        order_of = list(range(k))[::-1]
     columns, counts, order, rho = in_libsvm_order(model, order_of)
     return [names[code] for code in order_of], columns, counts, order, rho
 
@@ -245,11 +261,21 @@ def _pieces(head: list[str], columns: np.ndarray, vectors: Any, given: bool) -> 
 # ---- predicting
 
 
-class LibsvmMachine(KernelSVM):
-    """`KernelSVM` read from LIBSVM's file: the classes stand in its order and vote by its rules.
+def _without_sigmoids(model: Any) -> str | None:
+    if hasattr(model, "probA_"):
+        return None
+    return "its file has no probA and probB. Train with LIBSVM's option -b 1."
 
-    The score of a pair of classes votes for the first of them where it is above zero, and of
-    classes with equally many votes the first wins. It carries no certificate.
+
+class LibsvmMachine(KernelSVM):
+    """`KernelSVM` read from LIBSVM's file: it votes by LIBSVM's rules.
+
+    The score of a pair of classes votes for the first of them, in the order of the file, where it
+    is above zero; of classes with equally many votes the first of the file wins. `classes_` are
+    sorted; ``label_order_[i]`` is the number there of the i-th label of the file. Where the file
+    has probA and probB (``svm-train -b 1``) there are probabilities, as LIBSVM makes them; their
+    largest may be another class than that of most votes, which `predict` returns. It carries no
+    certificate.
     """
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -257,7 +283,75 @@ class LibsvmMachine(KernelSVM):
         scores = self._machine_scores(X)
         if len(self.classes_) == 2:
             return scores.ravel()
-        return _votes(scores, len(self.classes_))
+        return _votes(scores, len(self.classes_))[:, np.argsort(file_order(self))]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of every row; of equal votes the first label of the file."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return decided(self.classes_, scores)
+        order = file_order(self)
+        return decided(self.classes_[order], scores[:, order])
+
+    @available_unless(_without_sigmoids)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of every class: of two by Platt's sigmoid, of several coupled."""
+        scores = self._machine_scores(X)
+        # The share of the second class, or of the first of a pair in the order of the file.
+        shares = expit(-(self.probA_ * scores + self.probB_))
+        shares = np.clip(shares, _LEAST_SHARE, 1.0 - _LEAST_SHARE)
+        if len(self.classes_) == 2:
+            return np.column_stack([1.0 - shares[:, 0], shares[:, 0]])
+        return coupled(shares, len(self.classes_))[:, np.argsort(file_order(self))]
+
+    @available_unless(_without_sigmoids)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithm of every probability."""
+        return np.log(self.predict_proba(X))
+
+
+def coupled(shares: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return probabilities of the classes from those within pairs (0, 1), (0, 2), ..., a row each.
+
+    The second method of Wu, Lin and Weng (2004), with the steps and the tolerance of LIBSVM:
+    minimise sum_ij (r_ji p_i - r_ij p_j)^2 over p >= 0 with sum 1.
+
+    >>> coupled(np.array([[0.5, 0.5, 0.5]]), 3).round(6).tolist()
+    [[0.333333, 0.333333, 0.333333]]
+    """
+    n, k = len(shares), n_classes
+    r = np.zeros((n, k, k))
+    for pair, (i, j) in enumerate(combinations(range(k), 2)):
+        r[:, i, j], r[:, j, i] = shares[:, pair], 1.0 - shares[:, pair]
+    Q = -np.transpose(r, (0, 2, 1)) * r
+    Q[:, np.arange(k), np.arange(k)] = (r**2).sum(axis=1)
+    p, open_ = np.full((n, k), 1.0 / k), np.arange(n)
+    for _ in range(max(100, k)):
+        Qp = np.einsum("ntj,nj->nt", Q[open_], p[open_])
+        pQp = np.einsum("nt,nt->n", p[open_], Qp)
+        far = abs(Qp - pQp[:, None]).max(axis=1) >= 0.005 / k
+        open_, Qp, pQp = open_[far], Qp[far], pQp[far]
+        if not len(open_):
+            break
+        for t in range(k):
+            own = Q[open_, t, t]
+            step = (pQp - Qp[:, t]) / own
+            whole = 1.0 + step
+            pQp = (pQp + step * (step * own + 2.0 * Qp[:, t])) / whole / whole
+            Qp = (Qp + step[:, None] * Q[open_, t]) / whole[:, None]
+            p[open_, t] += step
+            p[open_] /= whole[:, None]
+    return p
+
+
+def file_order(model: Any) -> np.ndarray:
+    """Return the numbers in `classes_` of the labels as the file has them."""
+    # A model file of an earlier version has its classes in the order of LIBSVM's file.
+    numbers = np.arange(len(model.classes_))
+    order = np.asarray(getattr(model, "label_order_", numbers))
+    if order.dtype.kind != "i" or not np.array_equal(np.sort(order), numbers):
+        raise ModelFileError("label_order_ of the model file does not number its classes.")
+    return order
 
 
 def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:

@@ -93,7 +93,10 @@ def _kernel_scores(graph: Graph, X: str, model: Any) -> str:
     if k == 2 or getattr(model, "multi_class", "ovr") != "ovo":
         return found
     if type(model).__name__ == "LibsvmMachine":
-        against_for = tuple((high, low) for low, high in pairs_of(k))
+        from separatrix.storage.libsvm_model import file_order
+
+        codes = file_order(model)
+        against_for = tuple((int(codes[high]), int(codes[low])) for low, high in pairs_of(k))
         return _votes(graph, found, against_for, k, ties=False)
     return _votes(graph, found, pairs_of(k), k)
 
@@ -128,7 +131,15 @@ def _label(graph: Graph, scores: str, model: Any) -> str:
         up = graph.add("Greater", [scores, graph.constant(threshold)])
         code = graph.add("Squeeze", [graph.cast(up, "int64"), graph.constant(np.array([1]))])
     else:
+        classes = model.classes_
+        if type(model).__name__ == "LibsvmMachine":  # of equals the first label of its file
+            from separatrix.storage.libsvm_model import file_order
+
+            order = file_order(model)
+            scores = graph.add("Gather", [scores, graph.constant(order)], axis=1)
+            classes = classes[order]
         code = graph.add("ArgMax", [scores], axis=1, keepdims=0)
+        return graph.add("Gather", [graph.constant(classes), code], axis=0)
     return graph.add("Gather", [graph.constant(model.classes_), code], axis=0)
 
 

@@ -32,6 +32,10 @@ class Head:
             raise ModelFileError(f"the head must give one value of {word}.")
         return values[0]
 
+    def has(self, word: str) -> bool:
+        """Whether the head gives this word."""
+        return word in self._words
+
     def _texts(self, word: str, count: int) -> list[str]:
         values = self._words.get(word, [])
         if len(values) != count:
@@ -41,6 +45,16 @@ class Head:
     def whole(self, word: str, least: int = 0) -> int:
         """Return the one value of a word as a whole number."""
         return _whole(self.text(word), word, least)
+
+    def class_count(self) -> int:
+        """Return the number of classes, which is two at least."""
+        count = self.whole("nr_class")
+        if count < 2:
+            raise ModelFileError(
+                f"nr_class is {count}: the model was trained on one class and answers that for "
+                "every row. There is nothing to tell apart, and it is not read."
+            )
+        return count
 
     def wholes(self, word: str, count: int) -> list[int]:
         """Return so many whole numbers."""

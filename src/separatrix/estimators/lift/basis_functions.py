@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from separatrix._device import on_host
 from separatrix.core.checks import positive
 from separatrix.errors import DataError
 from separatrix.problem import lifting
@@ -33,7 +34,7 @@ class Lifting(TransformerMixin, BaseEstimator):
         """Return X as float64, dense or CSR."""
         return validate_data(
             self,
-            X,
+            on_host(X),
             reset=reset,
             accept_sparse="csr",
             accept_large_sparse=True,

@@ -33,6 +33,8 @@ from separatrix.solvers.closed_forms.scatter import Division, divide_by_covarian
 
 __all__ = ["Discriminant", "solve_fisher"]
 
+_NO_WORTH = 1e-12  # of the best ratio: rounding
+
 
 @dataclass(frozen=True)
 class Discriminant:
@@ -143,8 +145,10 @@ def _directions(A: WithinRows, M: FloatArray, Z: FloatArray) -> tuple[FloatArray
     Z = Z / largest if largest > 0.0 else Z  # a direction has no size
     inner = M.T @ Z
     worths, U = np.linalg.eigh(roots[:, None] * (0.5 * (inner + inner.T)) * roots)
-    count = min(len(roots) - 1, A.n_columns)
-    order = np.argsort(-worths, kind="stable")[:count]
+    order = np.argsort(-worths, kind="stable")[: min(len(roots) - 1, A.n_columns)]
+    # Means that lie in fewer dimensions part the classes along no further direction.
+    count = int((worths[order] > _NO_WORTH * max(float(worths[order[0]]), 0.0)).sum())
+    order = order[: max(count, 1)]
     V = Z @ (roots[:, None] * U[:, order])
     within = A.times(V)
     lengths = np.sqrt(np.einsum("ij,ij->j", within, within) / A.mass)

@@ -7,8 +7,9 @@
     diagonal    a C_k for each class, the features taken to be independent (naive Bayes)
 
 Covariances are estimated in columns of unit variance, so that units do not matter. One that is
-singular is shrunk towards the variances by Ledoit and Wolf's share. Log-densities are given up to
-a constant that all classes have in common.
+singular is shrunk towards its own diagonal by Ledoit and Wolf's share: all of it makes the diagonal
+model. Where a class does not vary in a column, the variance within all classes stands there.
+Log-densities are given up to a constant that all classes have in common.
 """
 
 from __future__ import annotations
@@ -187,18 +188,24 @@ def _class_variances(A: WithinRows) -> FloatArray:
 
 
 def _whitener(A: WithinRows, shrinkage: float | str) -> tuple[FloatArray, float, float]:
-    """Return V with V V' = C^-1, half the log-determinant of C, and the share it was shrunk by."""
-    S, size = A.gram() / A.mass, A.shape[1]
+    """Return V with V V' = C^-1, half the log-determinant of C, and the share it was shrunk by.
+
+    C = (1 - a) S + a D with D the variances; it is factored in columns of unit variance.
+    """
+    S = A.gram() / A.mass
+    own = np.diag(S) > _LEAST_VARIANCE
+    roots = np.sqrt(np.where(own, np.diag(S), 1.0))
+    R, size = S / roots / roots[:, None], A.shape[1]
     share = 0.0 if shrinkage == "auto" else shrinkage
-    share = ledoit_wolf(A) if share == "ledoit-wolf" else float(share)
+    share = _share(A, roots) if share == "ledoit-wolf" else float(share)
     while True:
-        C = (1.0 - share) * S + share * np.eye(size)
+        C = (1.0 - share) * R + share * np.eye(size)
         try:
             root = np.linalg.cholesky(C)
         except np.linalg.LinAlgError:
             root = np.zeros((size, size))
         least = float(np.diag(root).min(initial=1.0)) ** 2
-        if least > _SINGULAR * max(1.0, float(np.diag(C).max(initial=0.0))):
+        if least > _SINGULAR:
             break
         if shrinkage == 0.0:
             raise DataError(
@@ -206,6 +213,13 @@ def _whitener(A: WithinRows, shrinkage: float | str) -> tuple[FloatArray, float,
                 "Use shrinkage='auto', 'ledoit-wolf' or a number up to 1."
             )
         # Ledoit and Wolf's share may be 0 (rows that mirror each other): then a little, and more.
-        share = max(ledoit_wolf(A), 1e-6) if share == 0.0 else min(1.0, 10.0 * share)
-    V = sl.solve_triangular(root, np.eye(size), lower=True).T
-    return np.ascontiguousarray(V), float(np.log(np.diag(root)).sum()), share
+        share = max(_share(A, roots), 1e-6) if share == 0.0 else min(1.0, 10.0 * share)
+    V = sl.solve_triangular(root, np.eye(size), lower=True).T / roots[:, None]
+    half = float(np.log(np.diag(root)).sum() + np.log(roots).sum())
+    return np.ascontiguousarray(V), half, share
+
+
+def _share(A: WithinRows, roots: FloatArray) -> float:
+    """Return Ledoit and Wolf's share for the class in columns of unit variance of its own."""
+    rows = A.rows.multiply(1.0 / roots).tocsr() if A.is_sparse else A.rows / roots
+    return ledoit_wolf(replace(A, rows=rows, means=A.means / roots))

@@ -2,7 +2,7 @@
 
     find w        with  z_i.w >= 1 for all i                     (no error; dummy objective)
 
-    minimise over w and s >= 0   sum_i s_i / n(y_i)
+    minimise over w and s >= 0   sum_i c_i s_i / n(y_i),         n(y) the costs of a class together
     subject to                   z_i.w >= 1 - s_i                (robust: mean violation by class)
 
 The second is Bennett and Mangasarian's (1992): dividing by the class sizes keeps w = 0 from being a
@@ -73,14 +73,15 @@ def solve_feasibility(problem: SignedProblem) -> Solution:
     return Solution(w, duals, 0.0, float(duals.sum()), int(result.nit), result.message)
 
 
-def solve_robust(problem: SignedProblem) -> Solution:
-    """Minimise the mean violation of the two classes."""
+def solve_robust(problem: SignedProblem, costs: np.ndarray | None = None) -> Solution:
+    """Minimise the mean violation of the two classes, each row counted by its cost."""
     rows, exponents = _scaled_rows(problem)
     count, width = rows.shape
     positive = problem.signs > 0
-    sizes = np.where(positive, max(1, positive.sum()), max(1, (~positive).sum()))
+    costs = np.ones(count) if costs is None else costs
+    sizes = np.where(positive, costs[positive].sum() or 1.0, costs[~positive].sum() or 1.0)
     result = linprog(
-        np.concatenate([np.zeros(width), 1.0 / sizes]),
+        np.concatenate([np.zeros(width), costs / sizes]),
         A_ub=-sp.hstack([rows, sp.identity(count)]).tocsr(),
         b_ub=-np.ones(count),
         bounds=[(None, None)] * width + [(0.0, None)] * count,

@@ -316,7 +316,7 @@ def test_what_is_no_source_is_refused():
     with pytest.raises(TypeError, match="a path"):
         sx.read(3)
     with pytest.raises(sx.DataError, match="kind must be"):
-        sx.read("x", kind="excel")
+        sx.read("x", kind="sheet")
     with pytest.raises(TypeError, match="colour"):
         sx.read("x", colour="red")
 

@@ -21,9 +21,8 @@ def rows():
     heights = np.round(rng.normal(size=60), 3).tolist()
     jobs = [["cook", "clerk"][k] for k in (rng.random(60) < 0.5).astype(int)]
     noise = rng.normal(size=60) / 3
-    classes = [
-        "yes" if h + (j == "cook") + e > 0.5 else "no" for h, j, e in zip(heights, jobs, noise)
-    ]
+    sums = [h + (j == "cook") + e for h, j, e in zip(heights, jobs, noise, strict=True)]
+    classes = ["yes" if total > 0.5 else "no" for total in sums]
     return [list(row) for row in zip(heights, jobs, classes, strict=True)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 from separatrix.data.readers.arff import looks_like_arff
 from separatrix.data.readers.array_files import ARRAYS, array_kind, is_idx
@@ -78,6 +79,8 @@ def naming(error: DataError, kind: str, file: str) -> DataError:
     What concerns a whole file is said of its first line.
     """
     title, message = TITLES.get(kind), error.message
+    if _BY_NAME.get(PurePath(file).suffix.lower(), kind) != kind:
+        title = title or kind  # its name says otherwise
     if title is not None and title not in message:
         message += f" (read as {title})"
     return DataError(message, error.file or file, error.line or 1, error.column or 1)

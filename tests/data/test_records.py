@@ -110,6 +110,24 @@ def test_blocks_joined_are_the_whole(pair, size):
     assert np.concatenate([block.y for block in blocks]).tolist() == whole.y.tolist()
 
 
+def test_a_key_may_be_absent_from_a_block_but_not_from_all(tmp_path):
+    path, rows = tmp_path / "x.jsonl", [{"a": k, "y": "np"[k % 2]} for k in range(40)]
+    rows[35]["rare"] = 1.5
+    write_lines(path, rows)
+    whole = sx.read(path)
+    blocks = list(row_blocks(path, whole.encoding, size=256))
+    assert len(blocks) > 10
+    found = [block.X.toarray() if hasattr(block.X, "toarray") else block.X for block in blocks]
+    expected = whole.X.toarray() if hasattr(whole.X, "toarray") else whole.X
+    np.testing.assert_array_equal(np.vstack(found), expected)
+    del rows[35]["rare"]
+    write_lines(path, rows)
+    for size in (256, 1 << 20):
+        with pytest.raises(sx.DataError, match="the column 'rare' of training cannot be found"):
+            list(row_blocks(path, whole.encoding, size=size))
+        assert list(row_blocks(path, whole.encoding, size=size, allow_missing=True))
+
+
 def test_contents_count_before_the_name(pair):
     path, plain = pair
     other = path.with_name("data.txt")
@@ -198,6 +216,18 @@ def test_sparse_arff_rows_and_their_zeros(tmp_path):
     assert table.y.tolist() == ["n", "p", "n", "p"]
     assert table.feature_names == ["a b", "c=x", "c=y"]
     assert table.X.toarray().tolist() == [[1.5, 0, 1], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
+
+
+def test_comments_of_arff_may_fill_a_block(tmp_path):
+    path = tmp_path / "x.arff"
+    head = "@relation r\n@attribute a real\n@attribute y {n,p}\n@data\n"
+    path.write_text(head + "1,n\n2,p\n" + "% nothing here\n" * 20 + "3,n\n")
+    whole = sx.read(path)
+    blocks = list(row_blocks(path, whole.encoding, size=32))
+    assert np.vstack([block.X for block in blocks]).tolist() == whole.X.tolist()
+    path.write_text(head + "% nothing here\n")
+    with pytest.raises(sx.DataError, match="no rows"):
+        sx.read(path)
 
 
 def test_nominal_numbers_of_arff_are_categories(tmp_path):

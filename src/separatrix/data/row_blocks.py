@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from separatrix.data.encodings.column_features import FeatureEncoding
 from separatrix.data.encodings.index_encoding import indexed
 from separatrix.data.encodings.labels import tidy_labels
-from separatrix.data.encodings.prepared import encode_columns
+from separatrix.data.encodings.prepared import encode_columns, expected_columns, missing_columns
 from separatrix.data.encodings.words import TextEncoder, TextEncoding
 from separatrix.data.options import ReadOptions
 from separatrix.data.readers.arff import DATA_LINE, arff_columns, arff_head, looks_like_arff
 from separatrix.data.readers.array_files import ARRAYS
-from separatrix.data.readers.delimited import parse_delimited
+from separatrix.data.readers.delimited import as_utf8, parse_delimited
 from separatrix.data.readers.embeddings import arrays_of, check_finite, labels_of_rows
 from separatrix.data.readers.excel import excel_blocks
 from separatrix.data.readers.json_records import json_blocks
@@ -258,8 +258,20 @@ def _json_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int)
     def take() -> bytes:
         return pieces.take(size, len)
 
-    for records in json_blocks(take, pieces.name, max(1, size // _BYTES_OF_A_ROW)):
+    blocks = json_blocks(take, pieces.name, max(1, size // _BYTES_OF_A_ROW))
+    records, after = next(blocks), next(blocks, None)
+    expected, seen = expected_columns(encoding) if after is not None else [], set[str]()
+    while True:
+        seen.update(records.values)
+        for name in expected:  # a key may be absent from a whole block
+            records.values.setdefault(name, [])
         yield _of_fields(read_records(records, whole, options, encoding))
+        if after is None:
+            break
+        records, after = after, next(blocks, None)
+    absent = [name for name in expected if name not in seen]
+    if absent and not options.allow_missing:
+        raise missing_columns(absent, list(seen), pieces.name)
 
 
 def _excel_blocks(
@@ -283,6 +295,7 @@ def _arff_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int)
             break
         sample = longer
     head = arff_head(Source(pieces.name, sample))
+    as_utf8(Source(pieces.name, sample[: head.start]), None)
     if not head.attributes:  # the first records show whether there are names
         whole = Source(pieces.name, pieces.rest(), suffix=pieces.suffix)
         yield _of_fields(BY_KIND["arff"](whole, replace(options, encoding=None), encoding))
@@ -293,6 +306,8 @@ def _arff_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int)
     for before, piece in _numbered(pieces, size, _last_line_end):
         try:
             columns = arff_columns(piece, head, pieces.name, options, decimal)
+            if not columns:
+                continue
             some = True
             yield _of_fields(encode_columns(columns, pieces.name, options, encoding))
         except DataError as error:

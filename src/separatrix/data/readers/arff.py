@@ -288,8 +288,10 @@ def _pairs(inner: str) -> list[tuple[int, str]]:
 def arff_columns(
     data: bytes, head: Head, file: str, options: ReadOptions, decimal: str | None = None
 ) -> list[CellColumn]:
-    """Return the columns of rows in UTF-8, checked against what is declared of them."""
-    csv, separator = rows_as_csv(data, head, file)
+    """Return the columns of rows, checked against what is declared of them; none of comments."""
+    csv, separator = rows_as_csv(as_utf8(Source(file, data), None).data, head, file)
+    if not csv.strip():
+        return []
     header = False if head.attributes else options.header
     given = separator if head.attributes else options.separator
     table = parse_delimited(Source(file, csv), given, header, None, decimal, before=0)

@@ -217,7 +217,7 @@ def json_blocks(take: Callable[[], bytes], name: str, rows: int) -> Iterator[Rec
         held.add({key or "(no name)": value for key, value in record.items()}, line)
         if len(held) == rows:
             yield held
-            held, some = Records(name, list(held.values)), True
+            held, some = Records(name), True
     if len(held) or not some:
         yield held
 

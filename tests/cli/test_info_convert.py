@@ -145,3 +145,14 @@ def test_the_next_command_leaves_out_what_info_advises(tmp_path):
     words = shlex.split(next_line.removeprefix("next: "))
     assert words[words.index("--drop") :] == ["--drop", "id", "--drop", "who 'I'"]
     assert "identifier" not in separatrix("info", *words[2:]).stdout
+
+
+def test_the_weights_of_words_are_told_in_english(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text(
+        "good film I like\t1\nbad film no good\t0\ngood good one here\t1\nbad it was\t0\n"
+    )
+    assert separatrix("fit", path, "-o", tmp_path / "m.sx").returncode == 0
+    told = separatrix("info", tmp_path / "m.sx").stdout
+    assert " an occurrence" in told
+    assert " a occurrence" not in told

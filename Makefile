@@ -122,7 +122,7 @@ wheel-test: $(READY)  ## build wheel and sdist, install the wheel into an empty 
 
 lock: $(READY)  ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
-	  --extra dev --extra peers --extra docs --extra lab --extra dask --extra onnx pyproject.toml -o requirements.lock
+	  --extra dev --extra peers --extra docs --extra lab --extra dask --extra onnx --extra excel pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
 	  --extra bench --constraint requirements.lock pyproject.toml -o requirements-bench.lock
 

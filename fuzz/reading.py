@@ -4,7 +4,8 @@
     python -m fuzz.reading --files 5000 --format csv --seed 7
 
 A file fails the run if reading it raises anything but a DataError that names file, line and column,
-takes over a second, or makes the process grow by over 64 MB.
+takes over a second, or makes the process grow by over 64 MB. Errors on JSON, ARFF and Excel name
+the format. Half of the Excel files are mutated within: a part of the workbook, packed again.
 The failing file is kept in the folder given by --keep.
 """
 
@@ -23,10 +24,12 @@ import sys
 import tempfile
 import time
 import traceback
+import zipfile
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 from pyarrow import feather, parquet
 
@@ -34,7 +37,13 @@ import separatrix as sx
 
 SLOWEST = 1.0
 MOST_GROWTH = 64 << 20
-TEXT_FORMATS = ("libsvm", "csv", "text")
+TEXT_FORMATS = ("libsvm", "csv", "text", "jsonl", "json", "arff")
+# What a file may have become, by its first bytes.
+OTHERS = (
+    "JSON", "ARFF", "Excel", "(read as ", "this is a", "the file is empty", ".gz file", ".bz2 file",
+    ".xz file", ".zst file",
+)  # fmt: skip
+TITLES = {"jsonl": "JSON", "json": "JSON", "arff": "ARFF", "xlsx": "Excel"}
 
 LIBSVM = b"+1 1:0.5 3:-2e-3 # note\n-1 2:1 7:12345678901234567890.5\r\n\n1 qid:3 1:.5 4:4.9e-324\n"
 CSV = (
@@ -49,8 +58,57 @@ SPECIAL = [
     b"\n", b"\r", b"\t", b",", b";", b":", b'"', b"#", b" ", b"\0", b"\xff", b"\xc2\x85", b"-",
     b"+", b"e", b".", b"1e999", b"1e-999", b"nan", b"inf", b"9" * 30, b"qid:", b"0:", b"?",
     b"2147483647:1", b"1" * 400, b'""', b"\xef\xbb\xbf", b"\xed\xa0\x80", b"NA", b"2020-01-01",
-    b"\n\n\n",
+    b"\n\n\n", b"{", b"}", b"[", b"]", b"\\", b"'", b"%", b"@data\n", b"null", b"NaN", b'{"a":',
+    b"\\ud800", b"true", b"[[[[[[", b"1e400", b"{0 1}", b"@attribute q {a,b}\n", b"{5}",
 ]  # fmt: skip
+
+
+JSON_LINES = (
+    b'{"age": 39, "job": "cook", "x": null, "y": "yes"}\n'
+    b'{"age": 50.5, "job": "a \\"b\\"", "y": "no"}\n\n'
+    b'{"age": -1e-3, "x": 7, "y": "yes", "more": true}\n{"age": 28, "job": "\\u00fc", "y": "no"}\n'
+)
+JSON_VECTORS = b'{"v": [0.5, 1], "y": 0}\n{"v": [1.5, -2e3], "y": 1}\n{"v": [2, 3], "y": 1}\n'
+ARRAY = b'[\n {"a": 1, "y": "n"},\n {"a": 2.5,\n  "y": "p"}, {"a": NaN, "y": "n"}\n]\n'
+ARFF = (
+    b"% of 2019\n@RELATION people\n@attribute age numeric\n@attribute 'the job' {cook,'a clerk'}\n"
+    b"@attribute note string\n@attribute class {no,yes}\n\n@data\n39,cook,'it\\'s',no\n"
+    b"50, 'a clerk' ,?,yes\n% more\n28,cook,\"b, c\",no\n{0 1, 2 'x', 3 yes}\n"
+)
+PLAIN_ARFF = b"@relation r\n@attribute a real\n@attribute y {n,p}\n@data\n1,n\n2.5,p\n?,n\n"
+
+
+def excel_bytes() -> bytes:
+    book = openpyxl.Workbook()
+    for row in (
+        ["a", "job", "on", "y"],
+        [1, "x", True, "n"],
+        [2.5, "y", None, "p"],
+        [3, "x", False, "n"],
+    ):
+        book.active.append(row)
+    sink = io.BytesIO()
+    book.save(sink)
+    return sink.getvalue()
+
+
+def repacked(data: bytes, draw: random.Random) -> bytes:
+    """Mutate one part of a workbook and pack it again."""
+    sink = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(sink, "w") as new:
+        names = old.namelist()
+        sheets = [name for name in names if "sheet" in name or "shared" in name]
+        chosen = draw.choice(sheets if draw.random() < 0.7 else names)
+        for name in names:
+            part = old.read(name)
+            new.writestr(name, mutate(part, draw, True) if name == chosen else part)
+    return sink.getvalue()
+
+
+def mutated(format_name: str, data: bytes, draw: random.Random, words: bool) -> bytes:
+    if format_name == "xlsx" and draw.random() < 0.5:
+        return repacked(data, draw)
+    return mutate(data, draw, words)
 
 
 def arrow_table() -> pa.Table:
@@ -117,6 +175,10 @@ SEEDS = {
     "libsvm": [LIBSVM, b"0 0:1 1:2\n1 5:1\n", b"cat 1:1\ndog 2:2\n"],
     "csv": [CSV, PLAIN, COMMAS, b"a;b\n1,5;x\n2,5;y\n", b"k\tv\nd\tc\nclass\t\nx\t1\ny\t2\n"],
     "text": [TEXT, b"ham\tgo there now please\nspam\tfree money for you\nham\tok then see you\n"],
+    "jsonl": [JSON_LINES, JSON_VECTORS],
+    "json": [ARRAY, JSON_LINES],
+    "arff": [ARFF, PLAIN_ARFF, PLAIN],
+    "xlsx": [excel_bytes()],
     "parquet": [parquet_bytes(), embedding_bytes()],
     "npy": [npy_bytes(ROWS), npy_bytes(np.asfortranarray(ROWS.astype(np.float64)))],
     "npz": [
@@ -163,6 +225,7 @@ def mutate(data: bytes, draw: random.Random, words: bool) -> bytes:
 
 def read_one(path: Path) -> str:
     """Return what happened, in a word; raise for what may not happen."""
+    title = TITLES.get(path.suffix[1:])
     beside = path.with_name("labels.npy")
     try:
         table = sx.read(path, labels=beside if beside.exists() else None)
@@ -173,6 +236,8 @@ def read_one(path: Path) -> str:
             ) from error
         if not (error.line and error.column):
             raise AssertionError(f"the error has no line and column: {error}") from error
+        if title is not None and not any(each in str(error) for each in OTHERS):
+            raise AssertionError(f"the error does not name the format: {error}") from error
         return "refused"
     if len(table.y) != table.X.shape[0] or len(table.feature_names) != table.X.shape[1]:
         raise AssertionError("the table does not fit together")
@@ -208,7 +273,7 @@ def fuzz(format_name: str, files: int, seed: int, keep: Path) -> bool:
         started = time.perf_counter()
         for number in range(files):
             seeds = SEEDS[format_name]
-            data = mutate(draw.choice(seeds), draw, format_name in TEXT_FORMATS)
+            data = mutated(format_name, draw.choice(seeds), draw, format_name in TEXT_FORMATS)
             path.write_bytes(data)
             begun = time.perf_counter()
             try:

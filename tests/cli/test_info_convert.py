@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 import separatrix as sx
 from separatrix.cli.main import app
 from separatrix.data.summary import summarise
+from tests.cli.command import separatrix
 
 CSV = "age,job,twin,const,class\n1000,cook,1000,7,yes\n2,clerk,2,7,no\n1000,cook,1000,7,no\n"
 
@@ -131,3 +133,26 @@ def test_help_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stdout == b"[]\n"
+
+
+def test_the_next_command_leaves_out_what_info_advises(tmp_path):
+    path = tmp_path / "people.csv"
+    rows = "".join(f"{k},it's {k},{k % 5},{'np'[k % 2]}\n" for k in range(30))
+    path.write_text("id,who 'I',a,y\n" + rows)
+    told = separatrix("info", path)
+    next_line = told.stdout.splitlines()[-1]
+    assert next_line.startswith("next: separatrix separable ")
+    words = shlex.split(next_line.removeprefix("next: "))
+    assert words[words.index("--drop") :] == ["--drop", "id", "--drop", "who 'I'"]
+    assert "identifier" not in separatrix("info", *words[2:]).stdout
+
+
+def test_the_weights_of_words_are_told_in_english(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text(
+        "good film I like\t1\nbad film no good\t0\ngood good one here\t1\nbad it was\t0\n"
+    )
+    assert separatrix("fit", path, "-o", tmp_path / "m.sx").returncode == 0
+    told = separatrix("info", tmp_path / "m.sx").stdout
+    assert " an occurrence" in told
+    assert " a occurrence" not in told

@@ -56,12 +56,18 @@ def files(tmp_path):
         ("separable", "DATA", "--target", "class", "--positive", "c"),
         ("trace", "DATA", "--target", "class"),
         ("fit", "DATA", "--target", "class"),
+        ("info", "DATA"),
+        ("path", "DATA", "--target", "class", "--folds", "2"),
+        ("stream", "-m", "STREAM", "DATA", "--target", "class"),
+        ("stream", "-m", "STREAM", "DATA", "--target", "class", "--classes", "b,c"),
+        ("study", "DATA", "--target", "class", "-o", "FOLDER", "--folds", "2"),
     ],
     ids=" ".join,
 )
 def test_no_escape_code_of_the_data_reaches_a_terminal(files, words):
     data, model = files
-    named = {"MODEL": model, "DATA": data}
+    named = {"MODEL": model, "DATA": data, "STREAM": data.with_name("s.sx")}
+    named["FOLDER"] = data.with_name("study")
     out, err = on_a_terminal(*(named.get(word, word) for word in words))
     assert out + err
     for code in ("\x1b[2J", "\x1b]0", "\x07"):

@@ -221,3 +221,23 @@ def test_exit_codes_tell_data_options_and_faults_apart():
     assert exit_code(_raised(lambda: np.ones(2) + np.ones(3))) == 70
     assert exit_code(_raised(lambda: {}["missing"])) == 70
     assert exit_code(ValueError("never raised")) == 70
+
+
+@pytest.mark.parametrize("method", ["kozinec", "delta-rule"])
+def test_three_classes_have_an_answer_of_the_shell(tmp_path, method):
+    path = tmp_path / "three.csv"
+    path.write_text("a,b,c\n" + "".join(f"{k},{k * k},c{k // 4}\n" for k in range(12)))
+    told = separatrix("trace", path, "--method", method)
+    assert told.returncode == 2
+    said = " ".join(told.stderr.replace("│", " ").split())
+    assert "there are 3 (c0, c1, c2)" in said
+    assert "--positive NAME" in said
+    assert "sx." not in said
+    told = separatrix("trace", path, "--method", method, "--positive", "c0", "--json")
+    assert told.returncode in (0, 4), told.stderr
+    facts = json.loads(told.stdout)
+    assert facts["classes"] == ["0", "1"]
+    if facts["proved"]:
+        (tmp_path / "c.json").write_text(json.dumps(facts["certificate"]))
+        again = separatrix("verify", tmp_path / "c.json", path, "--positive", "c0")
+        assert again.returncode == 0, again.stdout

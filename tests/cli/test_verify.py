@@ -233,3 +233,89 @@ def test_decimals_that_are_none_are_refused(pair, tmp_path, decimals):
     told = verified(whole, data, tmp_path)
     assert (told.returncode, told.stderr) == (1, "")
     assert told.stdout.startswith("refused: ")
+
+
+# ---- what differs
+
+
+def people(path, change=None):
+    rng = np.random.default_rng(3)
+    rows = [[round(float(v), 2), k % 5, "ab"[k % 2]] for k, v in enumerate(rng.normal(size=40))]
+    rows = change(rows) if change else rows
+    path.write_text("x,k,c\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    return path
+
+
+def with_cell(row, column, value):
+    def change(rows):
+        rows[row][column] = value
+        return rows
+
+    return change
+
+
+CHANGES = {
+    "rows": (lambda rows: rows[:-3], "37 rows, where 40 were"),
+    "values": (with_cell(7, 0, 99.0), "values of x"),
+    "labels": (with_cell(7, 2, "a"), "labels, or the order of rows"),
+    "classes": (with_cell(7, 2, "z"), "labels that were not there: z"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_model_says_how_the_file_differs_from_the_one_proved(tmp_path, what):
+    model = tmp_path / "m.sx"
+    assert run("fit", people(tmp_path / "a.csv"), "--target", "c", "-o", model).returncode == 0
+    change, words = CHANGES[what]
+    told = run("verify", model, people(tmp_path / "b.csv", change))
+    assert told.returncode == 1
+    assert f"The file differs from the one that was proved: {words}." in told.stdout
+    assert run("verify", model, tmp_path / "a.csv").returncode == 0
+
+
+def test_a_certificate_says_how_the_file_differs(tmp_path):
+    proof, data = tmp_path / "c.json", people(tmp_path / "a.csv")
+    assert run("separable", data, "--target", "c", "--certificate", proof).returncode == 0
+    expected = {
+        "rows": "37 rows, where 40 were",
+        "values": "values or labels, or the order of rows",
+        "labels": "values or labels, or the order of rows",
+        "classes": "labels that were not there: z",
+    }
+    for what, words in expected.items():
+        told = run("verify", proof, people(tmp_path / "b.csv", CHANGES[what][0]), "--target", "c")
+        assert told.returncode == 1
+        assert f"The file differs from the one that was proved: {words}." in told.stdout
+    told = run("verify", proof, data, "--target", "c", "--drop", "k")
+    assert "1 feature, where 2 were" in told.stdout
+    whole = json.loads(proof.read_text())
+    whole["kind"] = "separable"
+    proof.write_text(json.dumps(whole))
+    told = run("verify", proof, data, "--target", "c")
+    assert told.returncode == 1
+    assert "The file differs" not in told.stdout
+
+
+def test_a_model_saved_without_a_table_is_verified_given_the_target(tmp_path):
+    data = people(tmp_path / "a.csv")
+    table = sx.read(data, "c")
+    sx.save(sx.LinearSVM().fit(table.X, table.y), tmp_path / "m.sx")
+    told = run("verify", tmp_path / "m.sx", data)
+    assert (told.returncode, "--target" in told.stderr) == (2, True)
+    told = run("verify", tmp_path / "m.sx", data, "--target", "c")
+    assert (told.returncode, told.stdout[:7]) == (0, "proved:"), told.stderr
+    told = run("verify", tmp_path / "m.sx", data, "--target", "c", "--drop", "k")
+    assert told.returncode == 3
+    assert "the model has 2 features, and these data give 1" in told.stderr
+    changed = people(tmp_path / "b.csv", CHANGES["labels"][0])
+    assert run("verify", tmp_path / "m.sx", changed, "--target", "c").returncode == 1
+
+
+def test_columns_of_a_model_saved_from_a_frame_are_found_by_name(tmp_path):
+    import pandas as pd
+
+    data = people(tmp_path / "a.csv")
+    frame = pd.read_csv(data)
+    sx.save(sx.LinearSVM().fit(frame[["k", "x"]], frame["c"]), tmp_path / "m.sx")
+    told = run("verify", tmp_path / "m.sx", data, "--target", "c")
+    assert told.returncode == 0, told.stdout + told.stderr

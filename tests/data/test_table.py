@@ -316,7 +316,7 @@ def test_what_is_no_source_is_refused():
     with pytest.raises(TypeError, match="a path"):
         sx.read(3)
     with pytest.raises(sx.DataError, match="kind must be"):
-        sx.read("x", kind="excel")
+        sx.read("x", kind="sheet")
     with pytest.raises(TypeError, match="colour"):
         sx.read("x", colour="red")
 
@@ -529,3 +529,43 @@ def test_amounts_with_decimal_commas_in_a_frame_are_no_classes():
     prices = [f"{k % 30},5" for k in range(60)]
     with pytest.raises(sx.DataError, match="'price' holds numbers, 30 different ones in 60 rows"):
         sx.read(pa.table({"a": list(range(60)), "price": prices}))
+
+
+# ---- the target where none is named
+
+
+def lines_of(*columns):
+    return "\n".join(",".join(map(str, row)) for row in zip(*columns, strict=True)) + "\n"
+
+
+def test_a_usual_name_of_many_numbers_is_no_target(write):
+    income = ["income", *(1000 + 7 * (k % 400) for k in range(2000))]
+    kept = ["bought", *("yn"[k % 2] for k in range(2000))]
+    table = sx.read(write(lines_of(income, kept)))
+    assert table.target == "bought"
+    assert "the target is 'bought', the last column" in table.notes
+    table = sx.read(write(lines_of(kept, income)))
+    assert table.target == "bought"
+    assert any("'bought', the last column that looks like classes" in each for each in table.notes)
+
+
+def test_a_usual_name_of_few_values_is_the_target_wherever_it_stands(write):
+    income = ["income", *(["<=50K", ">50K"][k % 2] for k in range(40))]
+    ages = ["age", *(20 + k % 7 for k in range(40))]
+    table = sx.read(write(lines_of(income, ages)))
+    assert table.target == "income"
+    assert "the target is 'income', by its name" in table.notes
+
+
+def test_where_no_column_names_classes_the_last_is_refused(write):
+    rows = [[k + 0.5 for k in range(60)], [k / 7 for k in range(60)]]
+    with pytest.raises(sx.DataError, match="choose another"):
+        sx.read(write(lines_of(["a", *rows[0]], ["b", *rows[1]])))
+
+
+def test_a_last_column_of_names_gives_way_to_classes(write):
+    names = ["name", *(f"someone {k}" for k in range(30))]
+    kept = ["bought", *("yn"[k % 2] for k in range(30))]
+    table = sx.read(write(lines_of(["a", *range(30)], kept, names)), drop="name")
+    assert table.target == "bought"
+    assert sx.read(write(lines_of(["a", *range(30)], kept, names))).target == "bought"

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import separatrix as sx
+from separatrix.core.separability import Witness
 from separatrix.errors import SeparationWarning
 
 SQUARE = np.array([[0, 0], [1, 1], [0, 1], [1, 0.0]])
@@ -24,6 +25,14 @@ def test_overlap_names_rows_and_integers():
     assert (verdict.weights, verdict.intercept, verdict.margin) == (None, None, None)
     assert verdict.infinite.tolist() == [0.0, 0.0, 0.0]
     assert "Rows 0, 1, 2 and 3 cannot be separated: 1 x row 0 + 1 x row 1" in str(verdict)
+
+
+def test_long_multipliers_are_left_to_the_certificate():
+    said = str(Witness((883, 2, 7), (10**71, 3, 10**20)))
+    assert said.startswith("Rows 883, 2 and 7 cannot be separated: positive whole multiples")
+    assert "of up to 71 digits" in said
+    assert "1e71" not in said
+    assert str(Witness((3, 7), (1, 9999999))).endswith("1 x row 3 + 9999999 x row 7 = 0")
 
 
 def test_two_identical_points_are_a_witness_of_two():

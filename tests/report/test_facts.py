@@ -40,7 +40,7 @@ def test_numbers_without_a_word_in_json():
     [
         ({"format": "other"}, "not the facts of a study"),
         ({"colour": 1}, "facts has no field 'colour'"),
-        ({"title": 3}, "facts.title must be a str. Got 3 instead"),
+        ({"title": 3}, "facts.title must be a text. Got 3 instead"),
         ({"data": {"source": "s", "n_rows": 1}}, "facts.data must have a field 'n_features'"),
         ({"data": {"source": "s", "n_rows": True, "n_features": 2}}, "facts.data.n_rows must be"),
         ({"machine": []}, "facts.machine must be an object"),
@@ -49,7 +49,7 @@ def test_numbers_without_a_word_in_json():
             {"next_steps": [{"kind": "a", "sentence": "b"}, None]},
             r"facts.next_steps\[1\] must be an",
         ),
-        ({"path": {"rows": [], "chosen": "many"}}, "facts.path.chosen must be a float"),
+        ({"path": {"rows": [], "chosen": "many"}}, "facts.path.chosen must be a number"),
     ],
 )
 def test_what_is_no_fact_is_refused_by_name(change, words):

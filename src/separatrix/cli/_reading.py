@@ -46,8 +46,8 @@ class Source:
     kind: Annotated[
         str | None,
         typer.Option(
-            help="What the file is: libsvm, csv, text, parquet, arrow, idx, npy, npz or "
-            "safetensors."
+            help="What the file is: libsvm, csv, text, json, arff, excel, parquet, arrow, idx, "
+            "npy, npz or safetensors."
         ),
     ] = None
     no_header: Annotated[

@@ -113,7 +113,7 @@ class StreamRun:
 
         from separatrix.data.encodings.labels import refuse_amounts, tidy_labels
         from separatrix.data.sources.line_feed import passed
-        from separatrix.data.stream_rows import parser_for
+        from separatrix.data.stream_rows import TABLES, parser_for
         from separatrix.estimators.sgd import SGD
         from separatrix.estimators.stream_learner import Progressive, StreamLearner
         from separatrix.storage.stream_checkpoint import Checkpoint
@@ -121,19 +121,21 @@ class StreamRun:
         parser, header = parser_for(chunk, **self.plan.reading)
         chunk = without(chunk, header)
         sample = None
-        if self.plan.declared is None or parser.kind == "csv":
+        if self.plan.declared is None or parser.kind in TABLES:
             sample = readable(parser, first_lines(chunk, _WARM_UP_LINES))
         if self.plan.declared is not None:
             labels = tidy_labels(self.plan.declared)
         else:
             labels = np.zeros(0) if sample is None else np.unique(sample.labels)
-            if sample is not None and parser.kind == "csv":
+            if sample is not None and parser.kind in TABLES:
                 # Among the first rows many classes may have come once only.
                 refuse_amounts(
                     parser.encoding.target, sample.labels, chunk.name, rows_of_a_class=1.1
                 )
         learner = StreamLearner.fresh(SGD(**self.plan.machine), labels, self.plan.max_features)
-        if sample is not None and parser.kind == "csv":
+        for note in parser.notes:
+            self.teller.say(f"note: {note}")
+        if sample is not None and parser.kind in TABLES:
             learner.centre_on(sample.X)
         self.state = Checkpoint(learner, parser, Progressive(self.plan.window), self.feed.places)
         passed(chunk, 0)

@@ -43,6 +43,8 @@ def _tell_model(path: str, as_json: bool) -> None:
 
 def _next_command(found: dict[str, Any], source: reading.Source) -> str:
     """Return the command to try next, which reads the data as they were read here."""
+    from separatrix.data.encodings.column_codes import advised_drop
+
     chosen = found["target"] if source.target is None else source.target
     words = ["separatrix", "separable" if len(found["classes"]) == 2 else "study", *source.data]
     given: dict[str, Any] = {
@@ -50,7 +52,9 @@ def _next_command(found: dict[str, Any], source: reading.Source) -> str:
         "--kind": [source.kind],
         "--encoding": [source.encoding],
     }
-    given |= {"--labels": [source.labels], "--drop": source.drop or [], "-O": source.option or []}
+    advised = [advised_drop(note) for note in found["notes"]]
+    given |= {"--labels": [source.labels], "-O": source.option or []}
+    given["--drop"] = [*(source.drop or []), *advised]
     words += [
         word for name, all_ in given.items() for each in all_ if each for word in (name, each)
     ]

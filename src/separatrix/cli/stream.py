@@ -40,7 +40,8 @@ def stream(
         typer.Argument(help="Files, one after another; '-' (the default) is standard input."),
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(help="What lines are: libsvm, csv or text (label, tab, text).")
+        str | None,
+        typer.Option(help="What lines are: libsvm, csv, text (label, tab, text), json or arff."),
     ] = None,
     target: reading.Target = None,
     classes: Annotated[
@@ -123,8 +124,10 @@ def _require_sensible(
     bits: int,
     ngrams: int,
 ) -> None:
-    if kind not in (None, "libsvm", "csv", "text"):
-        raise typer.BadParameter(f"--kind must be libsvm, csv or text. Got {kind!r} instead.")
+    if kind not in (None, "libsvm", "csv", "text", "json", "arff"):
+        raise typer.BadParameter(
+            f"--kind must be libsvm, csv, text, json or arff. Got {kind!r} instead."
+        )
     if window < 1 or (every is not None and every < 1):
         raise typer.BadParameter("--window and --every must be 1 or more.")
     if checkpoint < 0 or skip_bad < 0:

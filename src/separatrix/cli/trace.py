@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from separatrix._terminal import cleansed
+from separatrix.cli import _reading as reading
 from separatrix.cli._output import certificate_of_file, progress_bar, say
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def trace(
     features: Annotated[
         str | None, typer.Option(help="Use these columns only, e.g. --features height,weight.")
     ] = None,
+    positive: reading.Positive = None,
     order: Annotated[Order | None, typer.Option(help="How rows are visited.")] = None,
     update: Annotated[Update | None, typer.Option(help="How many rows correct at once.")] = None,
     rate: Annotated[float | None, typer.Option(min=1e-300, help="The learning rate.")] = None,
@@ -85,7 +87,7 @@ def trace(
         "epsilon": epsilon,
     }
     machine = _machine(method, options, max_updates, seed)
-    table = _chosen(_read(data, target), features)
+    table = _of_two(_chosen(_read(data, target), features), positive, method)
     frames, machine = _watch(machine, table)
     if out is not None:
         _draw(frames, machine, table, method, out)
@@ -128,6 +130,24 @@ def _read(data: Path | None, target: str | None) -> Table:
     from separatrix.data.table import read
 
     return read(str(data), target=target)
+
+
+def _of_two(table: Table, positive: str | None, method: Method) -> Table:
+    """Return one class against all others where one is named; refuse several classes otherwise."""
+    import dataclasses
+
+    import numpy as np
+
+    if positive is not None:
+        y = reading.two_labels(table, positive)  # 1 and 0, as `verify --positive` has them
+        return dataclasses.replace(table, y=y, classes=np.unique(y))
+    if len(table.classes) > 2 and method is not Method.PERCEPTRON:
+        known = ", ".join(str(name) for name in list(table.classes)[:8])
+        raise typer.BadParameter(
+            f"{method.value} separates two classes, and there are {len(table.classes)} ({known}): "
+            "name one against all others with --positive NAME, or watch --method perceptron."
+        )
+    return table
 
 
 def _chosen(table: Table, features: str | None) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,6 +63,7 @@ def _proved(whole: Any, source: reading.Source, positive: str | None) -> tuple[b
     from separatrix.checker import Refused
     from separatrix.core.verdict import FORMAT as VERDICT_FORMAT
     from separatrix.report.study_proof import STUDY_FORMAT, prove_study, prove_verdict
+    from separatrix.storage.altered_data import since_certificate
     from separatrix.storage.certificate_proof import prove_again
 
     table = source.read()
@@ -72,7 +74,12 @@ def _proved(whole: Any, source: reading.Source, positive: str | None) -> tuple[b
         prove = prove_verdict if form == VERDICT_FORMAT else prove_again
         return True, prove(whole, table.X, reading.two_labels(table, positive))
     except Refused as reason:
-        return False, str(reason)
+        labels = reading.two_labels(table, positive)
+        return False, _with(str(reason), since_certificate(whole, table.X, labels))
+
+
+def _with(sentence: str, differs: str) -> str:
+    return f"{sentence}. {differs}." if differs else sentence
 
 
 def _features(whole: Any, source: reading.Source) -> Any:
@@ -99,6 +106,8 @@ def _features(whole: Any, source: reading.Source) -> Any:
     table = read_as(source.place, encoding, **options)
     try:
         rows = np.array(whole["training_rows"], dtype=np.int64)
+        if rows.max(initial=0) >= len(table.y):
+            raise Refused("these data have fewer rows than the study was made on")
         codes = np.unique(labels_of(table.y, whole.get("positive")), return_inverse=True)[1]
         require_encoding(encoding, table, source.place, options, (rows, codes))
     except (Mismatch, LookupError, TypeError, ValueError, OverflowError) as error:
@@ -135,18 +144,54 @@ def _examined_on_partitions(path: Path, rows: Any) -> Any:
     return examine(model, rows, rows.classes)
 
 
+def _examined_on_numbers(
+    path: Path, whole: Any, source: reading.Source, positive: str | None
+) -> Any:
+    """Prove a model that was saved without a table: the file gives rows as it was given them."""
+    from separatrix.errors import DataError
+    from separatrix.storage.model_proof import examine
+
+    if source.target is None and source.labels is None:
+        raise typer.BadParameter(
+            f"{path} was saved without its table, and does not say which column holds the labels: "
+            "name it with --target."
+        )
+    table = source.read()
+    X, names = table.X, [str(name) for name in table.feature_names]
+    kept = getattr(whole.model, "feature_names_in_", None)
+    needed = names if kept is None else [str(name) for name in kept]
+    absent = [name for name in needed if name not in names]
+    if absent:
+        raise DataError(f"there is no feature {absent[0]!r}, which the model has", table.source)
+    if needed != names:
+        X = X[:, [names.index(name) for name in needed]]
+    if X.shape[1] != whole.model.n_features_in_:
+        raise DataError(
+            f"the model has {whole.model.n_features_in_:,} features, and these data give "
+            f"{X.shape[1]:,}; leave columns out with --drop, or give the numbers it was fitted to",
+            table.source,
+        )
+    return examine(whole.model, X, reading.two_labels(table, positive))
+
+
 def _examined_model(path: Path, source: reading.Source, positive: str | None) -> Any:
     """Prove the machine of a model file again, on the rows it says it was trained on."""
     from separatrix.report.study_proof import labels_of
+    from separatrix.storage.altered_data import since_model
     from separatrix.storage.model_file import has_proof, needs_estimator, read_model
     from separatrix.storage.model_proof import examine_file
 
     whole = read_model(path, plain=True)
     if needs_estimator(whole.model):
         whole = read_model(path)
+    if whole.encoding is None and has_proof(whole.model):
+        return _examined_on_numbers(path, whole, source, positive)
     if whole.encoding is None or not has_proof(whole.model):
         raise typer.BadParameter(f"{path} does not hold a proof about a data file.")
     options = {"encoding": source.encoding, "header": source.header, "labels": source.labels}
     table = whole.encoding.transform(source.place, **options)
     labels = labels_of(table.y, positive or whole.about.get("positive"))
-    return examine_file(whole, table, labels, source.place, options)
+    found = examine_file(whole, table, labels, source.place, options)
+    if found.proved:
+        return found
+    return replace(found, sentence=_with(found.sentence, since_model(whole, table, labels)))

@@ -54,9 +54,15 @@ class Witness:
         return {"rows": list(self.rows), "multipliers": [hex(m) for m in self.multipliers]}
 
     def __str__(self) -> str:
-        """Say it in words."""
+        """Say it in words: the rows, and their multipliers where these are short."""
+        digits = _digits(max(self.multipliers, default=0))
+        if digits > _DIGITS_SHOWN:
+            return (
+                f"{_listed(self.rows)} cannot be separated: positive whole multiples of them, of "
+                f"up to {digits} digits, sum to 0; the certificate holds them"
+            )
         terms = [
-            f"{_short(m)} x row {r}"
+            f"{m} x row {r}"
             for m, r in zip(self.multipliers[:_ROWS_SHOWN], self.rows, strict=False)
         ]
         more = len(self.rows) - len(terms)
@@ -65,13 +71,14 @@ class Witness:
         return f"{_listed(self.rows)} cannot be separated: {' + '.join(terms)} = 0"
 
 
-def _short(number: int) -> str:
-    """Write a long integer by its first digits."""
+def _digits(number: int) -> int:
+    """Return how many digits a number has; about so many where it is long.
+
+    >>> _digits(1234567), _digits(10**71)
+    (7, 71)
+    """
     bits = number.bit_length()
-    if bits <= 64:
-        return f"{number}" if len(str(number)) <= _DIGITS_SHOWN else f"{number:.3g}"
-    digits = round(bits * 0.30103)
-    return f"about 1e{digits}"
+    return len(str(number)) if bits <= 64 else round(bits * 0.30103)
 
 
 def _listed(rows: tuple[int, ...]) -> str:

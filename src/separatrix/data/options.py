@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from separatrix.errors import DataError
 
-KINDS = ("libsvm", "csv", "text", "parquet", "arrow", "idx", "npy", "npz", "safetensors")
+KINDS = (
+    "libsvm", "csv", "text", "json", "arff", "excel", "parquet", "arrow", "idx", "npy", "npz",
+    "safetensors",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class ReadOptions:
     two), categorical (columns to one-hot encode though they are numbers), missing (further words
     that mean a missing value), max_categories (values of a column beyond it are pooled), text (the
     column of texts), aside (columns that are no features, kept in ``Table.aside``), allow_missing
-    (later data may lack columns of training, which are then taken as missing).
+    (later data may lack columns of training, which are then taken as missing), sheet (of an Excel
+    file; the first that holds rows by default).
 
     Arrays and embeddings: labels (the file of labels, where they are not beside the rows).
 
@@ -49,6 +53,7 @@ class ReadOptions:
     text: str | None = None
     aside: Sequence[str] = ()
     allow_missing: bool = False
+    sheet: str | None = None
     n_features: int | None = None
     zero_based: bool | None = None
     ngrams: tuple[int, int] = (1, 1)

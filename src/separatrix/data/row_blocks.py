@@ -4,8 +4,8 @@
 
 Files are cut where a row ends, each piece is read as the whole would be, and errors name the line
 of the file. Parquet is read by stretches of its row groups, and arrays are mapped into memory.
-Arrow files, images, folders, several files, and what is compressed or comes from standard input
-though it is no text, are read whole.
+JSON is read record by record, and Excel row by row. Arrow files, images, folders, several files,
+and what is compressed or comes from standard input though it is no text, are read whole.
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ from numpy.typing import NDArray
 from separatrix.data.encodings.column_features import FeatureEncoding
 from separatrix.data.encodings.index_encoding import indexed
 from separatrix.data.encodings.labels import tidy_labels
-from separatrix.data.encodings.prepared import encode_columns
+from separatrix.data.encodings.prepared import encode_columns, expected_columns, missing_columns
 from separatrix.data.encodings.words import TextEncoder, TextEncoding
 from separatrix.data.options import ReadOptions
+from separatrix.data.readers.arff import DATA_LINE, arff_columns, arff_head, looks_like_arff
 from separatrix.data.readers.array_files import ARRAYS
-from separatrix.data.readers.delimited import parse_delimited
+from separatrix.data.readers.delimited import as_utf8, parse_delimited
 from separatrix.data.readers.embeddings import arrays_of, check_finite, labels_of_rows
-from separatrix.data.readers.kinds import see_kind
+from separatrix.data.readers.excel import excel_blocks
+from separatrix.data.readers.json_records import json_blocks
+from separatrix.data.readers.kinds import TITLES, kind_or_refusal, naming
+from separatrix.data.readers.records import read_records
 from separatrix.data.readers.text import split_at_label
 from separatrix.data.readers.typed_tables import parquet_batches, read_typed
 from separatrix.data.sources.streams import STDIN, Pieces, Source, open_pieces, open_source
@@ -37,6 +41,7 @@ from separatrix.errors import DataError
 BLOCK = 4 << 20
 _SAMPLE = 1 << 18
 _SAMPLE_LINES = 200
+_BYTES_OF_A_ROW = 256  # of JSON and Excel, about
 _LINES_IN_PIECES = ("libsvm", "csv", "text")
 
 
@@ -86,6 +91,11 @@ def row_blocks(
             yield from _array_blocks(_stored(source, pieces), options, encoding, size)
         elif found == "parquet" and _is_stored_plainly(source, pieces):
             yield from _parquet_blocks(os.fspath(source), options, encoding, size)
+        elif found in TITLES:
+            try:
+                yield from _RECORD_BLOCKS[found](pieces, options, encoding, size)
+            except DataError as error:
+                raise naming(error, found, pieces.name) from None
         elif found not in _LINES_IN_PIECES:
             whole = Source(pieces.name, pieces.rest(), suffix=pieces.suffix)
             yield _of_fields(BY_KIND[found](whole, options, encoding))
@@ -110,10 +120,13 @@ def _kind_of(pieces: Pieces, encoding: Any) -> str:
     start = pieces.peek(_SAMPLE)
     if not start or start.isspace():
         raise DataError("the file is empty", pieces.name, 1, 1)
-    kind = see_kind(Source(pieces.name, start, suffix=pieces.suffix))
+    source = Source(pieces.name, start, suffix=pieces.suffix, compression=pieces.compression)
+    # A zip file says what it holds at its end.
+    source = replace(source, data=pieces.peek_all()) if start.startswith(b"PK\x03\x04") else source
+    kind = kind_or_refusal(source)
     # Texts without labels look like anything; what the model takes is known.
     if isinstance(encoding, TextEncoding) and encoding.column is None:
-        return kind if kind in ("parquet", "arrow", "idx", *ARRAYS) else "text"
+        return kind if kind in ("parquet", "arrow", "idx", "excel", *ARRAYS) else "text"
     return kind
 
 
@@ -234,6 +247,76 @@ def _taken_head(pieces: Pieces, options: ReadOptions) -> tuple[ReadOptions, byte
     pieces.skip(start)
     above = found.source.data.count(b"\n", 0, found.before)
     return replace(options, separator=found.separator, header=found.header), head, above
+
+
+# ---- JSON, ARFF, Excel
+
+
+def _json_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int) -> Iterator[Block]:
+    whole = Source(pieces.name, b"")
+
+    def take() -> bytes:
+        return pieces.take(size, len)
+
+    blocks = json_blocks(take, pieces.name, max(1, size // _BYTES_OF_A_ROW))
+    records, after = next(blocks), next(blocks, None)
+    expected, seen = expected_columns(encoding) if after is not None else [], set[str]()
+    while True:
+        seen.update(records.values)
+        for name in expected:  # a key may be absent from a whole block
+            records.values.setdefault(name, [])
+        yield _of_fields(read_records(records, whole, options, encoding))
+        if after is None:
+            break
+        records, after = after, next(blocks, None)
+    absent = [name for name in expected if name not in seen]
+    if absent and not options.allow_missing:
+        raise missing_columns(absent, list(seen), pieces.name)
+
+
+def _excel_blocks(
+    pieces: Pieces, options: ReadOptions, encoding: Any, size: int
+) -> Iterator[Block]:
+    whole = Source(pieces.name, pieces.rest(), suffix=pieces.suffix)
+    some = False
+    for records, notes in excel_blocks(whole, options, max(1, size // _BYTES_OF_A_ROW)):
+        some = True
+        fields = read_records(records, whole, options, encoding)
+        yield Block(fields["X"], fields["y"], [*notes, *fields["notes"]])
+    if not some:
+        raise whole.error("the Excel sheet has names, but no rows", 0)
+
+
+def _arff_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int) -> Iterator[Block]:
+    sample = pieces.peek(max(size, _SAMPLE))
+    while looks_like_arff(sample) and not DATA_LINE.search(sample):
+        longer = pieces.peek(2 * len(sample))
+        if len(longer) == len(sample):
+            break
+        sample = longer
+    head = arff_head(Source(pieces.name, sample))
+    as_utf8(Source(pieces.name, sample[: head.start]), None)
+    if not head.attributes:  # the first records show whether there are names
+        whole = Source(pieces.name, pieces.rest(), suffix=pieces.suffix)
+        yield _of_fields(BY_KIND["arff"](whole, replace(options, encoding=None), encoding))
+        return
+    pieces.skip(head.start)
+    decimal = getattr(encoding, "decimal", None)
+    some = False
+    for before, piece in _numbered(pieces, size, _last_line_end):
+        try:
+            columns = arff_columns(piece, head, pieces.name, options, decimal)
+            if not columns:
+                continue
+            some = True
+            yield _of_fields(encode_columns(columns, pieces.name, options, encoding))
+        except DataError as error:
+            raise _moved(error, pieces, head.lines + before) from None
+    if not some:
+        raise DataError("the ARFF file has no rows below @data", pieces.name, head.lines, 1)
+
+
+_RECORD_BLOCKS = {"json": _json_blocks, "arff": _arff_blocks, "excel": _excel_blocks}
 
 
 # ---- texts

@@ -1,4 +1,4 @@
-"""Chunks of lines to rows and labels: LIBSVM, CSV, and texts with a label before or after a tab.
+"""Chunks of lines to rows and labels: LIBSVM, CSV, JSON Lines, ARFF, and labelled texts.
 
 What a parser settles on the first lines (columns, categories, the side of the label) stays so for
 the whole stream, and is kept with the model.
@@ -7,7 +7,7 @@ the whole stream, and is kept with the model.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -17,15 +17,20 @@ from separatrix.data.encodings.encoding import fit_encoding
 from separatrix.data.encodings.index_encoding import IndexEncoding
 from separatrix.data.encodings.labels import choose_target, known_column, target_labels, tidy_labels
 from separatrix.data.encodings.words import TextEncoding, hash_texts
-from separatrix.data.readers.delimited import parse_delimited
-from separatrix.data.readers.kinds import see_kind
+from separatrix.data.options import ReadOptions
+from separatrix.data.readers.arff import arff_columns, arff_head, with_categories
+from separatrix.data.readers.as_lines import are_rewritten
+from separatrix.data.readers.delimited import as_utf8, parse_delimited
+from separatrix.data.readers.json_records import gathered, records_of
+from separatrix.data.readers.kinds import kind_or_refusal, naming
 from separatrix.data.readers.libsvm import parse_libsvm
-from separatrix.data.readers.text import label_side
+from separatrix.data.readers.text import is_header, label_side, split_at_label
 from separatrix.data.sources.line_feed import Chunk
 from separatrix.data.sources.streams import Source
 from separatrix.errors import DataError
 
-KINDS = ("libsvm", "csv", "text")
+KINDS = ("libsvm", "csv", "text", "json", "arff")
+TABLES = ("csv", "json", "arff")
 _ROW = re.compile(rb"^[ \t\r]*[^#\s]", re.MULTILINE)
 _SAMPLE_LINES = 200
 
@@ -49,6 +54,7 @@ class Parser:
     label_side: int = 0
     characters: str = "utf-8"
     target: str | None = None
+    notes: list[str] = field(default_factory=list)
 
     def parse(self, chunk: Chunk) -> Batch | None:
         """Return the rows of whole lines; None where there are none.
@@ -63,9 +69,10 @@ class Parser:
                 return self._libsvm(chunk)
             if self.kind == "text":
                 return self._texts(chunk)
-            added = 1 if self.header else 0
+            added = 1 if self.header and self.kind == "csv" else 0
             return self._table(chunk)
         except DataError as error:
+            error = naming(error, self.kind, chunk.name)
             line = max(1, (error.line or 1) - added) + chunk.line - 1
             raise DataError(error.message, chunk.name, line, error.column or 1) from None
 
@@ -76,24 +83,43 @@ class Parser:
         found = parse_libsvm(source, zero_based=self.encoding.first == 0, threads=1)
         return Batch(found.X, found.y)
 
-    def _table(self, chunk: Chunk) -> Batch:
-        source = Source(chunk.name, self.header + chunk.data)
+    def _table(self, chunk: Chunk) -> Batch | None:
+        columns, options = self._columns(chunk)
+        if not columns or not len(columns[0]):
+            return None
+        if self.encoding is None:
+            target = self._target(columns, chunk.name)
+            self.encoding, _ = fit_encoding(columns, target.name, (), options)
+        by_name = {column.name: column for column in columns}
+        if self.encoding.target not in by_name:
+            raise DataError(f"there is no {self.encoding.target!r}, the target, in this line")
+        labels = target_labels(by_name[self.encoding.target], MISSING_WORDS, [])
+        X, _ = self.encoding.apply(columns, len(labels))
+        return Batch(X, labels)
+
+    def _columns(self, chunk: Chunk) -> tuple[Any, ReadOptions]:
+        """Return the columns of some lines, and what their head says of them."""
         decimal = None if self.encoding is None else self.encoding.decimal
+        if self.kind == "json":
+            text = _decoded(chunk.data, self.characters)
+            records = gathered(records_of(text, chunk.name), chunk.name)
+            return records.columns(decimal), ReadOptions()
+        if self.kind == "arff":
+            head = arff_head(Source(chunk.name, self.header))
+            data = _decoded(chunk.data, self.characters).encode()
+            columns = arff_columns(data, head, chunk.name, ReadOptions(), decimal)
+            return columns, with_categories(ReadOptions(), head)
+        source = Source(chunk.name, self.header + chunk.data)
         table = parse_delimited(
             source, self.separator, bool(self.header), self.characters, decimal, before=0
         )
-        if self.encoding is None:
-            target = self._target(table.columns, chunk.name)
-            self.encoding, _ = fit_encoding(table.columns, target.name, ())
-        by_name = {column.name: column for column in table.columns}
-        labels = target_labels(by_name[self.encoding.target], MISSING_WORDS, [])
-        X, _ = self.encoding.apply(table.columns, len(labels))
-        return Batch(X, labels)
+        return table.columns, ReadOptions()
 
     def _target(self, columns: Any, file: str) -> Any:
         if self.target is not None:
             return known_column(self.target, columns, file)
-        target, _ = choose_target(columns, file)
+        target, reason = choose_target(columns, file)
+        self.notes.append(reason)
         return target
 
     def _texts(self, chunk: Chunk) -> Batch | None:
@@ -117,7 +143,8 @@ class Parser:
     def line_of(self, chunk: Chunk, row: int) -> int:
         """Return the number of the line in the file that holds a row of the chunk."""
         for number, line in enumerate(chunk.data.split(b"\n"), chunk.line):
-            held = line.strip() and not (self.kind == "libsvm" and line.lstrip().startswith(b"#"))
+            comment = {"libsvm": b"#", "arff": b"%"}.get(self.kind)
+            held = line.strip() and not (comment and line.lstrip().startswith(comment))
             if held:
                 if row == 0:
                     return number
@@ -155,6 +182,22 @@ def _decoded(data: bytes, characters: str) -> str:
         ) from None
 
 
+def _text_parser(
+    first: Chunk, encoding: TextEncoding, characters: str, no_header: bool
+) -> tuple[Parser, int]:
+    """Settle the side of the label; a line of names is left out, by the rule of whole files."""
+    sample = _decoded(first.data, characters).split("\n")
+    lines = [line.removesuffix("\r") for line in sample if line.strip()]
+    side = label_side(lines[1:_SAMPLE_LINES] or lines) or 0
+    start = 0
+    if not no_header and all("\t" in line for line in lines):
+        labels, texts = split_at_label(lines, side)
+        if is_header([label.strip() for label in labels], texts):
+            start = first.data.index(lines[0].encode(characters)) + len(lines[0].encode(characters))
+            start = first.data.find(b"\n", start) + 1
+    return Parser("text", encoding, label_side=side, characters=characters), start
+
+
 def parser_of(plain: dict[str, Any], encoding: Any) -> Parser:
     """Return the parser of an earlier run."""
     fields = {**plain, "header": plain["header"].encode("latin-1")}
@@ -174,17 +217,31 @@ def parser_for(
     """Settle how to read, on the first lines; also return the bytes of a header to leave out."""
     source = Source(first.name, first.data)
     suffix = "." + first.place.path.rsplit(".", 1)[-1].lower() if "." in first.place.path else ""
-    kind = kind or see_kind(replace(source, suffix=suffix))
+    kind = kind or kind_or_refusal(replace(source, suffix=suffix))
     if kind == "libsvm":
         return Parser(kind, IndexEncoding(0, 0 if zero_based else 1)), 0
     if kind == "text":
         encoding = TextEncoding(ngrams=(1, ngrams), hashing=1 << bits)
-        sample = _decoded(first.data, characters or "utf-8").split("\n")[:_SAMPLE_LINES]
-        side = label_side([line for line in sample if line.strip()])
-        return Parser(kind, encoding, label_side=side or 0, characters=characters or "utf-8"), 0
+        return _text_parser(first, encoding, characters or "utf-8", no_header)
+    if kind == "json":
+        if are_rewritten(first.data[:4096]):
+            raise DataError(
+                "an array of JSON cannot come from standard input, where lines are learned as they "
+                "come; give the file, or JSON Lines (jq -c '.[]')",
+                file=first.name,
+            )
+        return Parser(kind, None, target=target, characters=characters or "utf-8"), 0
+    if kind == "arff":
+        source = as_utf8(source, characters)
+        head = arff_head(source)
+        if head.attributes:
+            header = first.data[: head.start]
+            return Parser(kind, None, header, ",", 0, characters or "utf-8", target), head.start
+        kind = "csv"
     if kind != "csv":
         raise DataError(
-            f"a stream is libsvm, csv or text, and this looks like {kind}; say which with --kind",
+            f"a stream is {', '.join(KINDS)} lines, and this looks like {kind}; say which with "
+            "--kind",
             file=first.name,
         )
     table = parse_delimited(source, None, False if no_header else None, characters)

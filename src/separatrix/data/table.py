@@ -28,11 +28,14 @@ from separatrix.data.encodings.labels import classes_of, tidy_labels
 from separatrix.data.encodings.prepared import encode_columns, text_options
 from separatrix.data.encodings.words import TextEncoding, fit_text
 from separatrix.data.options import ReadOptions
+from separatrix.data.readers.arff import read_arff
 from separatrix.data.readers.array_files import ARRAYS, parse_idx, read_labels_beside
 from separatrix.data.readers.class_files import read_classes
 from separatrix.data.readers.delimited import parse_delimited
 from separatrix.data.readers.embeddings import arrays_of, check_finite, labels_of_rows, read_labels
-from separatrix.data.readers.kinds import see_kind
+from separatrix.data.readers.excel import read_excel
+from separatrix.data.readers.json_records import read_json
+from separatrix.data.readers.kinds import kind_or_refusal, naming
 from separatrix.data.readers.libsvm import parse_libsvm, write_libsvm
 from separatrix.data.readers.text import Documents, parse_labelled_lines
 from separatrix.data.readers.typed_tables import (
@@ -180,7 +183,7 @@ def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
             "that holds them",
             0,
         )
-    kind = options.kind or see_kind(source)
+    kind = options.kind or kind_or_refusal(source)
     if options.labels is not None and kind in ("libsvm", "text"):
         raise source.error("the labels stand in the file itself: leave labels (--labels) out", 0)
     if kind not in ARRAYS and not isinstance(source.data, bytes):
@@ -188,13 +191,8 @@ def read_file(path: Any, options: ReadOptions, encoding: Any) -> Fields:
     try:
         fields = BY_KIND[kind](source, options, encoding)
     except DataError as error:
-        raise _placed(error, source.name) from None
+        raise naming(error, kind, source.name) from None
     return {"kind": kind, "source": source.name, "sha256": source.sha256, **fields}
-
-
-def _placed(error: DataError, file: str) -> DataError:
-    """Return the error with a place: what concerns a whole file is said of its first line."""
-    return DataError(error.message, error.file or file, error.line or 1, error.column or 1)
 
 
 def _read_libsvm(source: Source, options: ReadOptions, encoding: Any) -> Fields:
@@ -282,6 +280,9 @@ BY_KIND = {
     "libsvm": _read_libsvm,
     "csv": _read_csv,
     "text": _read_labelled,
+    "json": read_json,
+    "arff": read_arff,
+    "excel": read_excel,
     "parquet": _read_parquet,
     "arrow": _read_arrow,
     "idx": _read_idx,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix._grammar import with_article
 from separatrix.errors import DataError
 from separatrix.estimators.sgd import SGD
 from separatrix.problem.equilibrate import medians
@@ -140,8 +141,9 @@ class StreamLearner:
     def of(cls, machine: Any, most_features: int = 1 << 22) -> StreamLearner:
         """Go on with a machine that was learned before."""
         if not isinstance(machine, SGD) or not hasattr(machine, "_stream"):
+            kind = with_article(type(machine).__name__)
             raise DataError(
-                f"the model is a {type(machine).__name__}, which does not learn from streams; "
+                f"the model is {kind}, which does not learn from streams; "
                 "give another name to the new model, or start anew with --fresh"
             )
         machine._check_parameters()

@@ -52,12 +52,16 @@ def from_plain(kind: Any, value: Any, where: str) -> Any:
     return _number_or_text(kind, value, where)
 
 
+_KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
 def _number_or_text(kind: Any, value: Any, where: str) -> Any:
     if kind is float and isinstance(value, str) and value in _NOT_FINITE:
         return _NOT_FINITE[value]
     right = isinstance(value, kind) or (kind is float and isinstance(value, int))
     if not right or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{where} must be a {kind.__name__}. Got {_shown(value)} instead.")
+        what = _KINDS.get(kind, kind.__name__)
+        raise ValueError(f"{where} must be {what}. Got {_shown(value)} instead.")
     return kind(value)
 
 

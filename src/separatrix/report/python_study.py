@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._grammar import with_article
 from separatrix._sparse import sparse
 from separatrix._write_aside import write_whole
 from separatrix.data.encodings.column_features import FeatureEncoding
@@ -336,8 +337,8 @@ def _is_path(thing: Any) -> bool:
 def _refuse(X: Any, **given: Any) -> None:
     names = [name for name, value in given.items() if value is not None]
     if names:
-        kind = type(X).__name__
-        raise TypeError(f"Study of a {kind} with labels takes no {', '.join(names)}.")
+        kind = with_article(type(X).__name__)
+        raise TypeError(f"Study of {kind} with labels takes no {', '.join(names)}.")
 
 
 def _are_texts(X: Any) -> bool:

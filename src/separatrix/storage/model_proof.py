@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._grammar import with_article
 from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
@@ -94,7 +95,8 @@ def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     proof = model.certificate_
     claims = _CLAIMS.get(type(proof))
     if claims is None:
-        raise Mismatch(f"a {type(proof).__name__} says nothing of a {type(model).__name__}")
+        said, of = with_article(type(proof).__name__), with_article(type(model).__name__)
+        raise Mismatch(f"{said} says nothing of {of}")
     _require_named(proof, data)
     values = Values(model, not_proved)
     _require_rows(values, data)

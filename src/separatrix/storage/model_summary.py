@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._grammar import with_article
 from separatrix.core.explanation import weights_by_name
 from separatrix.core.linear_form import linear_form
 from separatrix.core.models import shown
@@ -113,7 +114,7 @@ def lines(facts: dict[str, Any]) -> list[str]:
 
 def _weight_line(weight: dict[str, Any]) -> str:
     """Say one weight: what it is for, how much it matters, and what it does to the odds."""
-    line = f"{weight['name']}: {weight['weight']:+.4g} a {weight['unit']}"
+    line = f"{weight['name']}: {weight['weight']:+.4g} {with_article(weight['unit'])}"
     if weight["unit"] == "where it is so":
         line = f"{weight['name']}: {weight['weight']:+.4g} where it is so"
     if weight["importance"] is not None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._grammar import with_article
 from separatrix._sparse import is_sparse
 from separatrix.errors import ModelFileError
 from separatrix.storage import kept_estimators
@@ -101,7 +102,7 @@ class Packer:
                 'that have a name, or "precomputed" with the matrix of its values.'
             )
         raise ModelFileError(
-            f"{where} is a {name}, which a model file cannot hold. "
+            f"{where} is {with_article(name)}, which a model file cannot hold. "
             "Use a plain number or text instead, and fit again."
         )
 

@@ -24,6 +24,8 @@ from separatrix.storage.model_file import ModelFile, read_model, save
 ENCODINGS: dict[str, type[Any]] = {
     "libsvm": IndexEncoding,
     "csv": TableEncoding,
+    "json": TableEncoding,
+    "arff": TableEncoding,
     "text": TextEncoding,
 }
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -235,6 +236,7 @@ def fit_code(
 # ---- columns that number or name the rows: they separate the training rows and tell of no others
 
 
+_IDENTIFIER = "looks like an identifier"
 _FEWEST_ROWS = 10  # in fewer, values differ by chance
 _NEARLY_ALL = 0.95
 _WORDS_OF_A_NAME = 3
@@ -267,8 +269,18 @@ def say_numbering(column: Column, values: NDArray[np.float64], notes: list[str])
         _say(column, "a different value in every row", notes)
 
 
+def advised_drop(note: str) -> str | None:
+    """Return the column that a note advises to leave out.
+
+    >>> advised_drop("id: counts the rows, looks like an identifier; ... (--drop 'id')")
+    'id'
+    """
+    _, advised, rest = note.rpartition("(--drop ")
+    return str(literal_eval(rest.removesuffix(")"))) if advised and _IDENTIFIER in note else None
+
+
 def _say(column: Column, what: str, notes: list[str]) -> None:
     notes.append(
-        f"{column.name}: {what}, looks like an identifier; leave it out with "
+        f"{column.name}: {what}, {_IDENTIFIER}; leave it out with "
         f"drop=[{column.name!r}] (--drop {column.name!r})"
     )

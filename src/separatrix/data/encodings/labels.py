@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from separatrix.data.encodings.columns import Column
+from separatrix.data.encodings.columns import MISSING_WORDS, Column
 from separatrix.errors import DataError
 
 
@@ -61,6 +61,8 @@ def classes_of(y: NDArray[Any]) -> NDArray[Any]:
 
 _MOST_CODES = 20  # numbers of so many values are taken as classes without a further look
 _MOST_FRACTIONS = 100
+_MOST_NAMES = 1000
+_ROWS_OF_A_CLASS = 3
 _USUAL_NAMES = ("target", "class", "label", "labels", "y", "outcome", "category", "income", "type")
 
 
@@ -107,13 +109,62 @@ def _few(names: Sequence[str]) -> str:
 
 
 def choose_target(columns: Sequence[Column], file: str) -> tuple[Column, str]:
-    """Guess the target: a column of a usual name, or else the last; return it and the reason."""
+    """Guess the target, and say why: a column of a usual name, or the last; amounts are neither.
+
+    Where the last column holds amounts, or nothing that repeats, it is the last one of texts, or of
+    two values, that looks like classes.
+    """
     for usual in _USUAL_NAMES:
         named = [column for column in columns if column.name.casefold() == usual]
-        if len(named) == 1:
+        if len(named) == 1 and not _are_amounts(named[0]):
             return named[0], f"the target is {named[0].name!r}, by its name"
     last = columns[-1]
+    if not _repeats(last) or _are_amounts(last):
+        for column in reversed(columns[:-1]):
+            if _names_classes(column):
+                return column, (
+                    f"the target is {column.name!r}, the last column that looks like classes; "
+                    "another is named with target=... (--target)"
+                )
     return last, f"the target is {last.name!r}, the last column"
+
+
+def _are_amounts(column: Column) -> bool:
+    """Whether a column holds numbers of too many values to be guessed to be classes."""
+    try:
+        numbers = column.numbers(MISSING_WORDS)
+    except DataError:  # beyond float64
+        return False
+    if numbers is None:
+        return False
+    values = np.unique(numbers[~np.isnan(numbers)])
+    whole = bool((values == np.rint(values)).all())
+    return len(values) > (_MOST_FRACTIONS if whole else _MOST_CODES)
+
+
+def _repeats(column: Column) -> bool:
+    """Whether some value stands in several rows, or in none: a column of lists does not count."""
+    try:
+        if column.numbers(MISSING_WORDS) is not None:
+            return True
+        texts = column.texts(MISSING_WORDS)
+    except DataError:
+        return False
+    held = int((texts.codes >= 0).sum())
+    return len(texts.values) <= 2 or len(texts.values) < held
+
+
+def _names_classes(column: Column) -> bool:
+    """Whether a column holds two values, or texts of which each stands in several rows."""
+    try:
+        numbers = column.numbers(MISSING_WORDS)
+        if numbers is not None:
+            return len(np.unique(numbers[~np.isnan(numbers)])) == 2
+        texts = column.texts(MISSING_WORDS)
+    except DataError:
+        return False
+    held, few = int((texts.codes >= 0).sum()), len(texts.values)
+    return few == 2 or 2 < few <= min(_MOST_NAMES, held // _ROWS_OF_A_CLASS)
 
 
 def target_labels(

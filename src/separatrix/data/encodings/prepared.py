@@ -143,11 +143,8 @@ def _texts_of(column: Column) -> list[str]:
 def _apply(
     columns: Sequence[Column], file: str, encoding: Any, allow_missing: bool = False
 ) -> Fields:
-    if isinstance(encoding, TableEncoding):
-        expected = [code.name for code in encoding.codes]
-    elif isinstance(encoding, TextEncoding) and encoding.column is not None:
-        expected = [encoding.column]
-    else:
+    expected = expected_columns(encoding)
+    if not expected:
         raise DataError("the data are of another kind than those of training", file=file)
     by_name = {column.name: column for column in columns}
     if not any(name in by_name for name in expected):
@@ -160,7 +157,7 @@ def _apply(
         )
     absent = [name for name in expected if name not in by_name]
     if absent and not allow_missing:
-        raise _missing_columns(absent, list(by_name), file)
+        raise missing_columns(absent, list(by_name), file)
     notes: list[str] = []
     target = by_name.get(encoding.target)
     y = np.empty(0, dtype=np.int64)
@@ -179,7 +176,16 @@ def _apply(
             "notes": notes}  # fmt: skip
 
 
-def _missing_columns(absent: list[str], names: list[str], file: str) -> DataError:
+def expected_columns(encoding: Any) -> list[str]:
+    """Return the columns that later data must have; none where rows are no named columns."""
+    if isinstance(encoding, TableEncoding):
+        return [code.name for code in encoding.codes]
+    if isinstance(encoding, TextEncoding) and encoding.column is not None:
+        return [encoding.column]
+    return []
+
+
+def missing_columns(absent: list[str], names: list[str], file: str) -> DataError:
     """Return the error that names the columns of training that are not there."""
     shown = ", ".join(repr(name) for name in absent[:5])
     more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""

@@ -29,6 +29,9 @@ _LOOKED_AT = 3  # files of each folder
 _NAMES = {
     "libsvm": "LIBSVM data",
     "csv": "a table (CSV)",
+    "json": "a table (JSON)",
+    "arff": "a table (ARFF)",
+    "excel": "a table (Excel)",
     "parquet": "a table (Parquet)",
     "arrow": "a table (Arrow)",
     "idx": "an array (IDX)",

@@ -70,7 +70,7 @@ class Delimited:
         return DataError(message, file=self.source.name, line=line, column=column)
 
 
-def _utf8(source: Source, encoding: str | None) -> Source:
+def as_utf8(source: Source, encoding: str | None) -> Source:
     """Return the contents as UTF-8 without a byte-order mark."""
     data = source.data
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -196,7 +196,7 @@ def parse_delimited(
     >>> parse_delimited(Source("x.csv", b"age;job\n39;clerk\n50;none\n")).names
     ['age', 'job']
     """
-    source = _utf8(source, encoding)
+    source = as_utf8(source, encoding)
     if before is None:
         before = end_of_comments(source, separator)
     separator = separator or find_separator(source, before)

@@ -37,6 +37,8 @@ _SENTENCES = {
     lines.NOT_FINITE: "the value {!r} is too large for a float64; rescale the feature",
     lines.BAD_QUERY: "expected a whole number of at most 18 digits after 'qid:', got {!r}",
     lines.REPEATED_INDEX: "the feature of {!r} stands twice in the line; keep one",
+    lines.NOT_ASCENDING: "the indices of a line must ascend, and {!r} comes too late; sort the "
+    "pairs (or are two lines joined?)",
 }
 
 
@@ -113,21 +115,6 @@ def _labels(source: Source, rows: lines.Rows) -> NDArray[Any]:
     return tidy_labels(tokens)
 
 
-def _refuse_repeats(
-    source: Source, rows: lines.Rows, X: sparse.csr_matrix, zero_based: bool
-) -> None:
-    """Raise for a feature that stands twice in a line; X has its indices sorted."""
-    row_of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    same = np.flatnonzero((np.diff(X.indices) == 0) & (np.diff(row_of) == 0))
-    if len(same):
-        start = int(rows.label_ends[row_of[same[0]]])
-        line = source.data[start:].split(b"\n", 1)[0]
-        index = int(X.indices[same[0]]) + (not zero_based)
-        places = [m.start(1) for m in re.finditer(rb"(?<=[ \t])(0*%d:)" % index, line)]
-        at = start + places[-1]
-        raise source.error(_SENTENCES[lines.REPEATED_INDEX].format(_token(source, at)), at)
-
-
 def _matrix(
     source: Source, rows: lines.Rows, zero_based: bool, n_features: int | None
 ) -> sparse.csr_matrix:
@@ -172,9 +159,6 @@ def parse_libsvm(
         zero_based = bool(len(rows.indices)) and int(rows.indices.min()) == 0
     queries = rows.queries if (rows.queries >= 0).any() else None
     X = _matrix(source, rows, zero_based, n_features)
-    if oddities & lines.OUT_OF_ORDER:
-        X.sort_indices()
-        _refuse_repeats(source, rows, X, zero_based)
     return LibsvmData(X, _labels(source, rows), queries, zero_based)
 
 

@@ -24,11 +24,10 @@ from separatrix.data.encodings.numbers import (
     to_float,
 )
 
-DONE, NO_LABEL, BAD_INDEX, INDEX_TOO_LARGE, BAD_VALUE, NOT_FINITE, BAD_QUERY, REPEATED_INDEX = (
-    range(8)
-)
+DONE, NO_LABEL, BAD_INDEX, INDEX_TOO_LARGE, BAD_VALUE, NOT_FINITE, BAD_QUERY = range(7)
+REPEATED_INDEX, NOT_ASCENDING = 7, 8
 LARGEST_INDEX = 2**31 - 2
-OUT_OF_ORDER, SOME_PARKED = 1, 2  # oddities of a chunk that the caller must see to
+SOME_PARKED = 1  # an oddity of a chunk that the caller must see to
 
 _NEWLINE, _TAB, _RETURN, _BLANK, _HASH, _COLON = 10, 9, 13, 32, 35, 58
 
@@ -139,7 +138,7 @@ def _parse_pairs(
         if index == previous:
             return pair, first, REPEATED_INDEX, oddities
         if index < previous:
-            oddities |= OUT_OF_ORDER
+            return pair, first, NOT_ASCENDING, oddities
         previous = index
 
         at += 1

@@ -28,11 +28,14 @@ Piece = tuple[Any, np.ndarray, int]
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _TEXT_STEP = 1 << 20
+_NO_PARTITIONS = (
+    ".npy", ".safetensors", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".arff", ".xlsx",
+)  # fmt: skip
 
 
 def kind_of(path: Path) -> str:
     """Return what a partition file is, by its ending."""
-    if path.suffix in (".npy", ".safetensors", ".csv", ".tsv"):
+    if path.suffix in _NO_PARTITIONS:
         raise DataError(
             "partitions are LIBSVM text, Parquet or npz with X and y; save so, with separatrix "
             "convert, or read it whole",

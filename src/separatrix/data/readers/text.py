@@ -114,6 +114,16 @@ def starts_with_names(source: Source) -> bool:
     return short and not any(set(lines[0]) & set(line) for line in lines[1:])
 
 
+def is_header(labels: Sequence[str], texts: Sequence[str]) -> bool:
+    """Whether the first line names the two columns: a label that no other line has, and a word.
+
+    >>> is_header(["Label", "ham", "spam"], ["Text", "see you there", "free money now"])
+    True
+    """
+    alone = labels[0] not in labels[1:] and len(set(labels[1:])) > 1
+    return alone and len(texts[0].split()) == 1
+
+
 def parse_labelled_lines(source: Source, encoding: str | None = None) -> Documents:
     """Split lines into labels and texts; the side of the label is found, a header is left out."""
     notes: list[str] = []
@@ -133,7 +143,7 @@ def parse_labelled_lines(source: Source, encoding: str | None = None) -> Documen
         )
     written, texts = split_at_label([line for _, line in lines], side)
     labels = [label.strip() for label in written]
-    if labels[0] not in labels[1:] and len(texts[0].split()) == 1 and len(set(labels[1:])) > 1:
+    if is_header(labels, texts):
         notes.append(f"the first line was taken as a header: {labels[0]!r}, {texts[0]!r}")
         labels, texts = labels[1:], texts[1:]
     empty = [number for (number, _), label in zip(lines, labels, strict=False) if not label]

@@ -33,11 +33,17 @@ from separatrix.errors import DataError
 
 def read_typed(table: Any, source: Source, options: ReadOptions, encoding: Any) -> dict[str, Any]:
     """Read an Arrow table: a column of lists is an embedding, others are features."""
-    columns = columns_of_arrow(table, source.name)
+    return read_typed_columns(columns_of_arrow(table, source.name), source, options, encoding)
+
+
+def read_typed_columns(
+    columns: Sequence[Any], source: Source, options: ReadOptions, encoding: Any
+) -> dict[str, Any]:
+    """Read columns that have types, perhaps with some of written cells among them."""
     if encoding is None:
         options = replace(options, drop=known_columns(options.drop, columns, source.name))
         aside = {str(name): known_column(name, columns, source.name) for name in options.aside}
-    vectors = [each for each in columns if is_vector(each) and each.name not in options.drop]
+    vectors = [each for each in columns if _is_vector(each) and each.name not in options.drop]
     if isinstance(encoding, IndexEncoding):
         vectors = [each for each in vectors if each.name == encoding.prefix] or vectors
     elif encoding is not None:
@@ -51,6 +57,10 @@ def read_typed(table: Any, source: Source, options: ReadOptions, encoding: Any) 
         return _embedded(columns, vectors, source, options, encoding) | {"aside": kept}
     written = with_decimal_commas(columns, options, encoding)
     return encode_columns(*with_labels(written, source, options), encoding)
+
+
+def _is_vector(column: Any) -> bool:
+    return isinstance(column, TypedColumn) and is_vector(column)
 
 
 def with_labels(
@@ -261,7 +271,11 @@ def with_decimal_commas(
     decimal = options.decimal or trained
     if decimal == ".":
         return found
-    texts = [at for at, each in enumerate(columns) if _holds_texts(each, decimal == ",")]
+    texts = [
+        at
+        for at, each in enumerate(columns)
+        if isinstance(each, TypedColumn) and _holds_texts(each, decimal == ",")
+    ]
     if trained != ",":
         texts = [at for at in texts if _has_comma(columns[at])]
     cells = {at: _written(columns[at], decimal) for at in texts}

@@ -7,6 +7,7 @@ and of what stands just before the place. Reading goes on from a place only wher
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import sys
 import time
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.sources.streams import STDIN, compression_of, refuse_device
+from separatrix.data.sources.streams import STDIN, compression_of, no_such_file, refuse_device
 from separatrix.errors import DataError
 
 _HEAD, _TAIL = 1 << 16, 1 << 12
@@ -48,7 +49,7 @@ class Place:
         """Refuse a file that is not the one that was read from, or that was cut short."""
         if self.path == STDIN or self.offset == 0:
             return
-        size = os.stat(self.path).st_size
+        size = _size(self.path)
         if size < self.offset:
             raise DataError(
                 f"the file has {size:,} bytes, and {self.offset:,} of it were learned before: it "
@@ -63,8 +64,18 @@ class Place:
             )
 
 
+def _size(path: str) -> int:
+    """Return how many bytes the lines of a file take."""
+    from separatrix.data.readers.as_lines import open_lines
+
+    with open_lines(path) as file:
+        return file.seek(0, os.SEEK_END)
+
+
 def _digests(path: str, offset: int) -> tuple[str, str]:
-    with open(path, "rb") as file:
+    from separatrix.data.readers.as_lines import open_lines
+
+    with open_lines(path) as file:
         head = file.read(min(_HEAD, offset))
         file.seek(max(0, offset - _TAIL))
         tail = file.read(min(_TAIL, offset))
@@ -106,7 +117,7 @@ class LineFeed:
         opened: list[_Opened] = []
         try:
             for place in self.places:
-                opened.append(_Opened(place))
+                opened.append(_Opened(place, self.follow))
             for file in opened:
                 yield from self._chunks(file, at_end=not self.follow)
             while self.follow:
@@ -164,7 +175,9 @@ def _cut(data: bytes) -> tuple[bytes, bytes]:
 class _Opened:
     """One file being read, from its place on."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, follow: bool = False) -> None:
+        from separatrix.data.readers.as_lines import open_lines
+
         self.place, self.rest = place, b""
         self.offset, self.line = place.offset, place.lines + 1
         if place.path == STDIN:
@@ -172,9 +185,9 @@ class _Opened:
             self._file: Any = sys.stdin.buffer
             return
         try:
-            self._file = open(place.path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+            self._file = open_lines(place.path)
         except FileNotFoundError:
-            raise DataError("there is no such file; check the path", file=place.path) from None
+            raise no_such_file(place.path) from None
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}", file=place.path) from None
         try:
@@ -182,6 +195,13 @@ class _Opened:
         except DataError:
             self.close()
             raise
+        self._rewritten = isinstance(self._file, io.BytesIO)
+        if self._rewritten and follow:
+            raise DataError(
+                "a JSON array or an Excel file cannot be followed, since it does not grow by "
+                "lines; write JSON Lines, an object a line",
+                file=place.path,
+            )
         start = self._file.read(8) or b""
         if place.offset == 0:
             self._refuse_compressed(start)
@@ -202,7 +222,7 @@ class _Opened:
         if self.place.path == STDIN:
             return bytes(self._file.read1(size))
         piece = self._file.read(size) or b""
-        if not piece and os.stat(self.place.path).st_size < self.offset:
+        if not piece and not self._rewritten and os.stat(self.place.path).st_size < self.offset:
             raise DataError("the file was cut short while it was read", file=self.place.path)
         return bytes(piece)
 

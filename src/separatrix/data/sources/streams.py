@@ -17,6 +17,7 @@ import io
 import lzma
 import mmap
 import os
+import re
 import stat
 import sys
 import zlib
@@ -39,6 +40,7 @@ LONGEST_LINE = 1 << 28
 _STEP = 1 << 20
 XZ_MEMORY = 100 << 20  # what `xz -9` needs to decompress, and half as much again
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/{1,2}[^/\s]")
 _DAMAGES = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 _MAGIC = {
     b"\x1f\x8b": ".gz",
@@ -250,6 +252,12 @@ def _read_stored(path: str, name: str, max_bytes: int | None) -> Any:
 
 def no_such_file(path: str) -> DataError:
     """Return the error for a file that is not there, with a guess at the one that was meant."""
+    if _ADDRESS.match(path):
+        return DataError(
+            "this is an address (URL), and nothing is fetched from the network; download the "
+            "file and give its path",
+            file=path,
+        )
     return DataError(f"there is no such file; {_nearby(path)}", file=path)
 
 
@@ -282,7 +290,7 @@ class Pieces:
     """Pieces of a stream of bytes that end where the caller says."""
 
     def __init__(self, name: str, suffix: str, stream: Any, encoding: str | None) -> None:
-        self.name, self.suffix, self.is_compressed = name, suffix, False
+        self.name, self.suffix, self.compression = name, suffix, ""
         self._stream, self._ended = stream, False
         self._held = bytearray()
         self._decoder: Any = None
@@ -294,6 +302,11 @@ class Pieces:
             self._fill(4)
         if self._held.startswith(codecs.BOM_UTF8):
             self.skip(len(codecs.BOM_UTF8))
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether the bytes are decompressed on the way."""
+        return bool(self.compression)
 
     def skip(self, size: int) -> None:
         """Leave the next bytes out."""
@@ -335,6 +348,12 @@ class Pieces:
         """Return the next bytes without taking them."""
         self._fill(size)
         return bytes(self._held[:size])
+
+    def peek_all(self) -> bytes:
+        """Return everything without taking it."""
+        while not self._ended:
+            self._fill(len(self._held) + _STEP)
+        return bytes(self._held)
 
     def take(self, size: int, cut: Any) -> bytes:
         """Take about so many bytes; `cut(bytes)` says where the piece may end, 0 for nowhere."""
@@ -385,5 +404,5 @@ def _pieces(stream: Any, name: str, path: str, encoding: str | None) -> Pieces:
     compression = compression_of(buffered.peek(8))
     opened = _OPENERS[compression](buffered) if compression else buffered
     pieces = Pieces(name, _suffix_of(path, compression), opened, encoding)
-    pieces.is_compressed = bool(compression)
+    pieces.compression = compression
     return pieces

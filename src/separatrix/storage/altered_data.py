@@ -1,0 +1,97 @@
+"""How data differ from those that a certificate or a model was made of, where a proof is refused.
+
+A certificate holds the number of rows, features and classes, and one digest of all values and
+labels. A model file also holds the deviation of every feature, and so tells values from labels.
+Nothing here proves anything: it says where to look.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from separatrix.data.scaling import deviations
+from separatrix.problem.canonical import problem_from, sha256
+from separatrix.storage.model_file import ModelFile, last_step
+
+__all__ = ["since_certificate", "since_model"]
+
+_SHOWN = 5
+_ROUNDING = 1e-9
+
+
+def since_model(whole: ModelFile, table: Any, labels: np.ndarray) -> str:
+    """Say how the file of a table differs from the one that a model file names."""
+    named = str(whole.about.get("data_sha256", ""))
+    if not re.fullmatch("[0-9a-f]{64}", named):
+        return ""
+    if table.sha256 == named:
+        return "The file is the one that the model names, by its SHA-256: the model was altered"
+    X, rows, trained = table.X, whole.rows, _rows_of(whole.model)
+    found = list[str]()
+    if rows is not None and (not len(labels) or rows.max(initial=0) >= len(labels)):
+        found.append(f"{len(labels):,} rows, and row {int(rows.max()):,} was trained on")
+    elif rows is None and trained not in (None, len(labels)):
+        found.append(f"{len(labels):,} rows, where {trained:,} were")
+    elif rows is not None:
+        X, labels = X[rows], labels[rows]
+    classes = getattr(last_step(whole.model)[0], "classes_", None)
+    found += [] if classes is None else _classes([str(name) for name in classes], labels)
+    if not found and whole.spreads is not None and X.shape[1] == len(whole.spreads):
+        again = deviations(X)
+        room = _ROUNDING * (abs(again) + abs(X).max(axis=0))
+        far = np.flatnonzero(np.asarray(abs(again - whole.spreads) > room).ravel())
+        names = [str(table.feature_names[j]) for j in far[:_SHOWN]]
+        more = f" and {len(far) - _SHOWN} more" if len(far) > _SHOWN else ""
+        found += [f"values of {', '.join(names)}{more}"] if len(far) else []
+    return _sentence(found or ["labels, or the order of rows"])
+
+
+def since_certificate(whole: Any, X: Any, labels: np.ndarray) -> str:
+    """Say how rows differ from those that a certificate was made of."""
+    if not isinstance(whole, dict):
+        return ""
+    rows = whole.get("training_rows")
+    if isinstance(rows, list) and all(type(row) is int for row in rows) and rows:
+        if max(rows) >= len(labels):
+            said = f"{len(labels):,} rows, and row {max(rows):,} was trained on"
+            return _sentence([said])
+        return ""
+    about = whole.get("data")
+    if not isinstance(about, dict) or not isinstance(about.get("classes"), list):
+        return ""
+    found = list[str]()
+    for name, there in zip(("rows", "features"), X.shape, strict=True):
+        if type(about.get(name)) is int and about[name] != there:
+            word = name if there != 1 else name.removesuffix("s")
+            found.append(f"{there:,} {word}, where {about[name]:,} were")
+    found += _classes([str(name) for name in about["classes"]], labels)
+    if found:
+        return _sentence(found)
+    if about.get("decimals") or type(about.get("intercept")) is not bool:
+        return ""
+    if sha256(problem_from(X, labels, about["intercept"])) == about.get("sha256"):
+        return "The data are those that the certificate names: the certificate was altered"
+    return _sentence(["values or labels, or the order of rows"])
+
+
+def _sentence(found: list[str]) -> str:
+    return f"The file differs from the one that was proved: {'; '.join(found)}"
+
+
+def _classes(before: list[str], labels: np.ndarray) -> list[str]:
+    now = [str(name) for name in np.unique(labels).tolist()]
+    new, gone = [each for each in now if each not in before], [x for x in before if x not in now]
+    said = [f"labels that were not there: {', '.join(new[:_SHOWN])}"] if new else []
+    return said + ([f"labels that are not there: {', '.join(gone[:_SHOWN])}"] if gone else [])
+
+
+def _rows_of(model: Any) -> int | None:
+    """Return how many rows the certificate of a model speaks of."""
+    model = last_step(model)[0]
+    proof = getattr(model, "certificate_", None)
+    proof = getattr(proof, "separation", getattr(proof, "squares", proof))
+    rows = getattr(proof, "n_rows", None)
+    return rows if type(rows) is int else None

@@ -253,13 +253,17 @@ def _tried(facts: Facts) -> list[str]:
     if facts.baseline is not None and scoring is None:
         said.append(f"always {facts.baseline.name} {100 * facts.baseline.error:.2f} %")
     measure = "error" if scoring is None else scoring.title
-    return [f"candidates, {measure} on held-out rows: {'; '.join(said)}"]
+    lines = [f"candidates, {measure} on held-out rows: {'; '.join(said)}"]
+    if facts.chosen_by:
+        lines.append(f"chosen by: {facts.chosen_by.removeprefix('Chosen by ')}")
+    return lines
 
 
 def _threshold_lines(facts: Facts) -> list[str]:
-    if facts.threshold is None:
+    if (found := facts.threshold) is None:
         return []
-    return [f"threshold: {facts.threshold.sentence}", f"guarantee: {facts.threshold.guarantee}"]
+    label = "guarantee" if found.level is not None else "no guarantee"
+    return [f"threshold: {found.sentence}", f"{label}: {found.guarantee}"]
 
 
 def _measure_lines(facts: Facts) -> list[str]:

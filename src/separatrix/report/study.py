@@ -314,7 +314,10 @@ class Study:
         )
         record["candidates"] = [dataclasses.asdict(each) for each in self.candidates]
         record["threshold"] = self.threshold
-        self.journal.step("path", lambda: (record, arrays | {"folds": path.fold_errors}))
+        arrays["folds"] = path.fold_errors
+        if path.fold_losses is not None:
+            arrays["losses"] = path.fold_losses
+        self.journal.step("path", lambda: (record, arrays))
         write_whole(kept, to_bytes(machine))
         return machine, path
 
@@ -359,6 +362,7 @@ class Study:
         )  # fmt: skip
         known = np.isfinite(best.scores).all(axis=1)
         self.threshold = thresholded(self, model, best.scores[known], self.codes_train[known])
+        self._count_errors(best.path, best.scores)
         path = best.path
         path.notes = (*path.notes, *curve_remark(search.compared))
         if settings.lift == "auto" and "products" not in features:
@@ -394,7 +398,35 @@ class Study:
                 self.folding.groups_of(train),
             )  # fmt: skip
             self.threshold = thresholded(self, machine, *held_out)
+            rows = np.concatenate([np.flatnonzero(each.validation > 0.0) for each in self.folds()])
+            scores = np.full((len(train), held_out[0].shape[1]), np.nan)
+            scores[rows] = held_out[0]
+            self._count_errors(path, scores)
         return machine, path
+
+    def _count_errors(self, path: PathTable, scores: np.ndarray) -> None:
+        """Count the held-out errors of the model chosen at the threshold that bounds false alarms.
+
+        Every other threshold is that of the path itself.
+        """
+        if self.alarm_bound is None:
+            return
+        called = np.where(scores[:, 0] > self.threshold["value"], 1, 0)
+        held = [fold.validation > 0.0 for fold in self.folds()]
+        errors = np.array([np.mean(called[own] != self.codes_train[own]) for own in held])
+        error, spread = float(errors.mean()), float(errors.std(ddof=1))
+        path.fold_errors[path.chosen] = errors
+        path["validation_error"][path.chosen] = error
+        path["validation_spread"][path.chosen] = spread
+        path["standard_error"][path.chosen] = spread / np.sqrt(len(errors))
+        self.candidates = tuple(
+            dataclasses.replace(
+                each, error=error, standard_error=float(path["standard_error"][path.chosen])
+            )
+            if each.chosen
+            else each
+            for each in self.candidates
+        )
 
     # ---- files
 
@@ -439,7 +471,10 @@ class Study:
 def _path_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathTable:
     columns = {name: arrays[name] for name in header["columns"]}
     notes = tuple(header["notes"])
-    return PathTable(columns, header["chosen"], header["reason"], arrays["folds"], notes)
+    return PathTable(
+        columns, header["chosen"], header["reason"], arrays["folds"], notes,
+        fold_losses=arrays.get("losses"),
+    )  # fmt: skip
 
 
 def _csv_of(path: PathTable, times: bool) -> str:

@@ -75,9 +75,10 @@ def facts_of(
         verdict=_verdicts(work, verdicts, small),
         candidates=work.candidates or (raw_candidate(machine, path, work),),
         baseline=baseline_facts(work.codes_train, names),
+        chosen_by=_chosen_by(work),
         path=path_facts(
             path, work.settings.folds, work.settings.times, work.remarks,
-            "error" if work.measure is None else work.measure.title,
+            "error" if work.measure is None else work.measure.title, _errors_at(work, machine),
         ),
         scoring=scoring_facts(work, path, test_scores, chances, threshold),
         threshold=threshold_facts(work, test_scores),
@@ -139,6 +140,26 @@ def _agreeing(facts: f.Facts) -> tuple[f.Measure, ...]:
         f.Measure(part.name, part.value, *known[part.name]) if part.name in known else part
         for part in facts.measures
     )
+
+
+def _chosen_by(work: Study) -> str:
+    """Say what chose among several candidates; of one there was nothing to choose but C."""
+    if len(work.candidates) < 2:
+        return ""
+    from separatrix.selection.candidates import rule_of_choice
+
+    return rule_of_choice(max(each.n_rows for each in work.candidates), work.measure)
+
+
+def _errors_at(work: Study, machine: Any) -> str:
+    """Say at which threshold the errors of held-out rows were counted; "" for the usual one."""
+    if work.measure is None:
+        return ""
+    if not work.measure.has_threshold(len(machine.coef_)):
+        return "the sign of the score" if len(work.names) == 2 else "the largest score"
+    if work.alarm_bound is not None:
+        return "the threshold, and of what was not chosen at one of as many false alarms"
+    return "the threshold that is best for it"
 
 
 def _verdicts(work: Study, verdicts: list[Verdict], check: bool) -> f.Verdict:
@@ -228,7 +249,8 @@ def _oddities(found: dict[str, Any], table: Table, from_all_rows: bool) -> list[
 
 
 def path_facts(
-    table: Any, folds: int, times: bool, remarks: tuple[str, ...], measure: str = "error"
+    table: Any, folds: int, times: bool, remarks: tuple[str, ...], measure: str = "error",
+    errors_at: str = "",
 ) -> f.Path:
     """Tell the path over C, and what chose on it."""
     rows = [
@@ -242,7 +264,7 @@ def path_facts(
             gap=row["gap"],
             seconds=row["seconds"] if times else None,
             score=row.get("validation_score"),
-            score_error=_score_error(row),
+            score_error=row.get("score_error"),
         )
         for row in table
     ]
@@ -253,6 +275,7 @@ def path_facts(
         reason=" ".join([table.reason, *table.notes, *remarks]),
         folds=folds,
         measure=measure,
+        errors_at=errors_at,
         best=rows[int(np.argmin(errors))].C,
         seconds=float(table["seconds"].sum()) if times else None,
     )
@@ -274,11 +297,6 @@ def baseline_facts(codes: np.ndarray, names: list[str]) -> f.Baseline:
     counts = np.bincount(codes, minlength=len(names))
     commonest = int(np.argmax(counts))
     return f.Baseline(names[commonest], float(1.0 - counts[commonest] / counts.sum()))
-
-
-def _score_error(row: dict[str, float]) -> float | None:
-    spread = row.get("score_spread")
-    return None if spread is None else spread / float(np.sqrt(row["n_folds"]))
 
 
 def machine_facts(machine: Any, X: Any, y: np.ndarray, checked: bool | None) -> f.Machine:

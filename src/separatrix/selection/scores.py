@@ -34,6 +34,7 @@ TITLES = {
     "misses": "share missed at that many false alarms",
 }  # fmt: skip
 _LEAST, _MOST = 1e-100, 1e100  # of a cost: sums and quotients of such stay finite
+_OF_ANY_ROWS = ("error", "cost", "log_loss")  # the others need rows of two classes
 _LARGER_IS_BETTER = ("balanced", "f1", "mcc", "auc")
 
 
@@ -102,11 +103,17 @@ class Measure:
                 "--positive to set it against all others, or use --scoring balanced."
             )
 
+    def has_threshold(self, n_models: int) -> bool:
+        """Whether it is taken at a threshold of its own: one score a row, and a measure of calls."""
+        return n_models == 1 and self.scoring in WITH_THRESHOLD
+
+    def judges(self, codes: np.ndarray) -> bool:
+        """Whether rows of these classes define it: most measures need two classes or more."""
+        return self.scoring in _OF_ANY_ROWS or len(np.unique(codes)) > 1
+
     def threshold(self, scores: np.ndarray, codes: np.ndarray) -> float:
         """Return the threshold of least loss of held-out scores, a column a model."""
-        if scores.shape[1] != 1:
-            return 0.0
-        if self.scoring not in WITH_THRESHOLD:
+        if not self.has_threshold(scores.shape[1]):
             return 0.0
         sign = 1.0 if self.positive == 1 else -1.0
         found = best_threshold(
@@ -134,7 +141,8 @@ class Measure:
         """Return the loss of every fold, from the scores and class numbers of its held-out rows.
 
         Threshold and slopes of probabilities are those of all folds together. `kind` says how
-        scores become probabilities: "softmax", "logistic", or else by fitted slopes.
+        scores become probabilities: "softmax", "logistic", or else by fitted slopes. A fold whose
+        rows do not define the measure has NaN.
         """
         scores = np.concatenate([part[0] for part in parts])
         codes = np.concatenate([part[1] for part in parts])
@@ -143,9 +151,16 @@ class Measure:
         if self.scoring == "log_loss":
             ends = np.cumsum([len(part[1]) for part in parts])[:-1]
             shares = np.split(probabilities(scores, codes, kind), ends)
-        return np.array(
-            [self.loss(*part, threshold, own) for part, own in zip(parts, shares, strict=True)]
-        )
+        found = [
+            self.loss(*part, threshold, own) if self.judges(part[1]) else np.nan
+            for part, own in zip(parts, shares, strict=True)
+        ]
+        if np.isnan(found).all():
+            raise DataError(
+                f"{self.title} needs rows of two classes, and none of the {len(parts)} folds holds "
+                "such among its held-out rows. Use fewer folds, or choose by the error."
+            )
+        return np.array(found)
 
 
 def probabilities(scores: np.ndarray, codes: np.ndarray, kind: str) -> np.ndarray:

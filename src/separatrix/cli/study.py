@@ -95,7 +95,7 @@ def study(
     ] = False,
     costs: Annotated[
         str | None,
-        typer.Option("--Cs", help="Values of C with commas between, or how many; 0.01 to 1000."),
+        typer.Option("--Cs", help="Values of C, as 1,10,100 (one: 1000,), or how many; 0.01 to 1000."),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of cross-validation.")] = 5,
     test_share: Annotated[
@@ -145,7 +145,7 @@ def study(
         loss="auto" if loss is None else loss.value,
         features=features.value,
         lift=None if lift is None else lift.value,
-        Cs=_values(costs),
+        Cs=fitting.values_of(costs),
         folds=folds,
         test_share=_share(test_share),
         seed=seed,
@@ -331,20 +331,6 @@ def _commands(table: Table, out: Path, data: list[str]) -> tuple[Any, ...]:
             shlex.join(["separatrix", "verify", str(out / "model.sx"), *data]),
         ),
     )
-
-
-def _values(text: str | None) -> Any:
-    if text is None:
-        return None
-    try:
-        numbers = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise typer.BadParameter(
-            f"--Cs must be numbers with commas between. Got {text!r}."
-        ) from None
-    if len(numbers) == 1 and numbers[0].is_integer() and "." not in text:
-        return int(numbers[0])
-    return numbers
 
 
 def _share(share: float) -> float | int:

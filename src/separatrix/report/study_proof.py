@@ -23,14 +23,18 @@ STUDY_FORMAT = "separatrix-study-certificates-1"
 
 
 def labels_of(y: np.ndarray, positive: str | None) -> np.ndarray:
-    """Return the labels; with a positive class, that against all others."""
+    """Return the labels; with a positive class, that against all others.
+
+    Of two classes the other keeps its name.
+    """
     if positive is None:
         return y
     chosen = np.array([str(label) == positive for label in y.tolist()])
     if not chosen.any():
         known = ", ".join(str(name) for name in np.unique(y)[:12])
         raise DataError(f"there is no class {positive!r}; the classes are {known}.")
-    return np.where(chosen, positive, f"not {positive}")
+    others = {str(label) for label in y[~chosen].tolist()}
+    return np.where(chosen, positive, others.pop() if len(others) == 1 else f"not {positive}")
 
 
 def prove_study(whole: dict[str, Any], X: Any, y: Any, features: Any = None) -> str:

@@ -439,6 +439,7 @@ class Study:
             "format": STUDY_FORMAT,
             "training_rows": self.parts.train.tolist(),
             "positive": self.settings.positive,
+            **_described(self.table),
             "verdict": [json.loads(verdict.to_json()) for verdict in verdicts],
             "machine": [
                 json.loads(one.to_json())
@@ -466,6 +467,14 @@ class Study:
         write_whole(self.folder / "report.html", render_report(facts).encode())
         # Last of all: where it is, the study is whole.
         write_whole(self.folder / "study.json", (facts.to_json() + "\n").encode())
+
+
+def _described(table: Table) -> dict[str, Any]:
+    """Return the target and the columns used, where they have names."""
+    columns = table.columns_used
+    if columns is None or table.target is None:
+        return {}
+    return {"data": {"target": table.target, "columns": columns}}
 
 
 def _path_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathTable:

@@ -25,6 +25,7 @@ from separatrix.data.options import ReadOptions
 from separatrix.data.readers.typed_tables import frame_to_arrow, is_frame
 from separatrix.data.table import Table, read
 from separatrix.errors import DataError
+from separatrix.report.beside import beside
 from separatrix.report.facts import Facts
 from separatrix.report.study import Settings
 from separatrix.report.study import Study as StudyRun
@@ -90,8 +91,13 @@ class Study:
         if unknown:
             known = ", ".join(_SETTINGS)
             raise TypeError(f"Study has no setting {unknown[0]!r}. The settings are: {known}.")
+        if target is not None and not isinstance(target, str | int | np.integer):
+            raise DataError(
+                "target is the name or the number of a column, and it is given a "
+                f"{type(target).__name__}: labels go second, Study(X, y)"
+            )
         values = {
-            name: np.asarray(settings[name])
+            name: beside(name, settings[name])
             for name in ("group", "time")
             if settings.get(name) is not None and not isinstance(settings[name], str)
         }

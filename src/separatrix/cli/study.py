@@ -204,7 +204,9 @@ def _one(table: Table, out: Path, settings: Any, data: list[str], as_json: bool)
     if as_json:
         say(facts.to_json())
         return
-    for line in _lines(facts, work.table.notes, out):
+    from separatrix.report.study_facts import notes_of
+
+    for line in _lines(facts, notes_of(work), out):
         say(line)
 
 

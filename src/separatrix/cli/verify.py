@@ -142,7 +142,7 @@ def _features(whole: Any, source: reading.Source) -> Any:
     from separatrix.checker import Refused
     from separatrix.data.table import encoding_from_dict, read_as
     from separatrix.errors import DataError
-    from separatrix.report.study_proof import labels_of
+    from separatrix.report.study_proof import labels_of, training_rows
     from separatrix.storage.fitted_values import Mismatch
     from separatrix.storage.model_proof import require_encoding
 
@@ -150,12 +150,16 @@ def _features(whole: Any, source: reading.Source) -> Any:
         return None
     try:
         encoding = encoding_from_dict(whole["encoding"])
-    except (LookupError, TypeError, AttributeError, DataError) as error:
+    except DataError as error:
         raise Refused(f"not a well-formed certificate: {error}") from error
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise Refused("not a well-formed certificate: the encoding") from error
     options = {"encoding": source.encoding, "header": source.header, "labels": source.labels}
     table = read_as(source.place, encoding, **options)
+    rows = training_rows(whole)
+    if len(rows) and rows.max() >= len(table.y):
+        raise Refused("these data have fewer rows than the study was made of")
     try:
-        rows = np.array(whole["training_rows"], dtype=np.int64)
         codes = np.unique(labels_of(table.y, whole.get("positive")), return_inverse=True)[1]
         require_encoding(encoding, table, source.place, options, (rows, codes))
     except (Mismatch, LookupError, TypeError, ValueError, OverflowError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from separatrix import __version__
 from separatrix.core.explanation import weights_by_name
 from separatrix.core.verdict import Verdict
+from separatrix.data.encodings.column_codes import NumberCode
 from separatrix.data.scaling import deviations
 from separatrix.data.summary import summarise
 from separatrix.data.table import Table
@@ -65,7 +67,8 @@ def facts_of(
         question=_question(names, table),
         made_with=f.MadeWith(__version__),
         data=data_facts(
-            table, summarise(table), names, work.codes, parts, work.settings.features == "raw"
+            table, summarise(table), names, work.codes, parts, work.settings.features == "raw",
+            notes_of(work),
         ),
         split=f.Split(
             len(parts.train), len(parts.test), f"The test holds {parts.how}.",
@@ -191,6 +194,7 @@ def data_facts(
     codes: np.ndarray,
     parts: Any,
     from_all_rows: bool,
+    notes: Sequence[str],
 ) -> f.Data:
     """Tell what was read."""
     every = (np.arange(len(codes)), parts.train, parts.test)
@@ -205,10 +209,31 @@ def data_facts(
         kind=table.kind,
         target=table.target,
         notes=(
-            *(_without_folders(note, table) for note in table.notes),
+            *(_without_folders(note, table) for note in notes),
             *_oddities(summary, table, from_all_rows),
         ),
     )
+
+
+def notes_of(work: Study) -> list[str]:
+    """Return the notes of reading; medians are those that the model takes, of the training rows."""
+    notes = list(work.table.notes)
+    if work.encoded.encoding is work.table.encoding:
+        return notes
+    before, after = _medians(work.table), _medians(work.encoded)
+    for name in before.keys() & after.keys():
+        said = f"each replaced by the median {before[name]:g} and"
+        again = f"each replaced by the median {after[name]:g} of the training rows and"
+        notes = [
+            note.replace(said, again) if note.startswith(f"{name}: ") else note for note in notes
+        ]
+    return notes
+
+
+def _medians(table: Table) -> dict[str, float]:
+    encoding = getattr(table.encoding, "inner", table.encoding)
+    codes = getattr(encoding, "codes", ())
+    return {code.name: code.median for code in codes if isinstance(code, NumberCode)}
 
 
 def _without_folders(note: str, table: Table) -> str:

@@ -88,6 +88,10 @@ ScaleOption = Annotated[
     Scale | None,
     typer.Option("--scale", help="Scale the columns first; the model file does so too."),
 ]
+StandardOption = Annotated[
+    Scale | None,
+    typer.Option("--scale", help="standard: standardised columns alone, as --features standard."),
+]
 FeaturesOption = Annotated[
     FixedFeatures,
     typer.Option("--features", help="Columns or words as they are, or what they become."),
@@ -128,6 +132,13 @@ def cost_of(written: str, end: str = " instead.") -> float:
     except ValueError:
         said = f"--cost must be a number or inf. Got {written!r}{end}"
         raise typer.BadParameter(said) from None
+
+
+def standard_only(scale: Scale | None) -> str | None:
+    """Return "standard" or None; refuse a scaling that no fold learns."""
+    if scale is Scale.MIN_MAX:
+        raise typer.BadParameter("--scale min-max is an option of fit; here it is standard.")
+    return None if scale is None else scale.value
 
 
 def values_of(written: str | None) -> Any:

@@ -27,11 +27,12 @@ def path(
             "--Cs", help="Values of C, as 0.1,1,10 (one: 10,), or how many; else 0.01 to 1000, refined."
         ),
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", "-v", help="How many folds.")] = 5,
+    folds: Annotated[int, typer.Option("--folds", "-v", min=2, help="How many folds.")] = 5,
     features: Annotated[
         FixedFeatures,
         typer.Option(help="Columns or words as they are, or what each fold makes of them."),
     ] = FixedFeatures.RAW,
+    scale: fitting.StandardOption = None,
     loss: fitting.ChosenLoss = None,
     rule: Annotated[
         Rule, typer.Option(help="The best C, or the smallest within one standard error of it.")
@@ -57,6 +58,10 @@ def path(
     reading.check_ending(out, *reading.PICTURES, ".csv")
     if scoring is not None:
         _check_scoring(scoring)
+    if fitting.standard_only(scale) is not None:
+        if features not in (FixedFeatures.RAW, FixedFeatures.STANDARD):
+            raise typer.BadParameter("--features and --scale both change the columns: give one.")
+        features = FixedFeatures.STANDARD
     in_folds = features is not FixedFeatures.RAW
     if in_folds:
         _refuse_with_features(scoring, max_seconds, device)

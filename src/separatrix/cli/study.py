@@ -74,6 +74,7 @@ def study(
         Features,
         typer.Option(help="Columns or words as they are, or what they become; auto tries."),
     ] = Features.AUTO,
+    scale: fitting.StandardOption = None,
     lift: Annotated[
         Lift | None,
         typer.Option(help="auto: also try products of columns, whose boundary is a curve."),
@@ -144,6 +145,7 @@ def study(
     settings = Settings(
         loss="auto" if loss is None else loss.value,
         features=features.value,
+        scale=fitting.standard_only(scale),
         lift=None if lift is None else lift.value,
         Cs=fitting.values_of(costs),
         folds=folds,

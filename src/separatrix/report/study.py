@@ -67,6 +67,7 @@ class Settings:
 
     loss: str = "auto"
     features: str = "auto"
+    scale: str | None = None  # "standard" is features="standard"
     lift: str | None = None
     Cs: tuple[float, ...] | int | None = None
     folds: int = 5
@@ -93,6 +94,15 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse what no study can do, before any row is read."""
         grid(self.Cs)
+        one_of("scale", self.scale, (None, "standard"))
+        if self.scale is not None:
+            if self.features not in ("auto", "standard"):
+                raise ValueError(
+                    f"scale={self.scale!r} and features={self.features!r} both say what columns "
+                    "become: give one of them."
+                )
+            object.__setattr__(self, "features", "standard")
+            object.__setattr__(self, "scale", None)
         one_of("loss", self.loss, ("auto", "hinge", "squared_hinge", "logistic"))
         one_of("lift", self.lift, (None, "auto"))
         one_of("rule", self.rule, RULES)
@@ -187,6 +197,7 @@ class Study:
             if name not in ("title", "times", "verdict_seconds")
             # Older work is resumed under its name.
             and (name, value) not in (("device", "cpu"), ("features", AS_READ), ("lift", None))
+            and name != "scale"
             and (name not in _OF_SCORING or value not in (None, False))
             and (name not in ("time", "group", "dedupe") or value)
         }

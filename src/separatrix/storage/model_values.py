@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._sparse import is_sparse
+from separatrix.data.encodings.base import Encoding
 from separatrix.errors import ModelFileError
 from separatrix.storage import kept_estimators
 from separatrix.storage.model_checks import are_rows, require_kernel
@@ -83,6 +84,8 @@ class Packer:
 
     def _pack_object(self, value: Any, where: str) -> Any:
         name = type(value).__name__
+        if isinstance(value, Encoding):
+            return {"is": "encoding", "of": value.to_dict()}
         if RECORDS.get(name) == type(value).__module__ and dataclasses.is_dataclass(value):
             fields = {
                 field.name: self.pack(getattr(value, field.name), f"{where}.{field.name}")
@@ -255,6 +258,11 @@ class Unpacker:
 
         return Verdict.from_json(json.dumps(plain["json"]))
 
+    def _encoding(self, plain: Any) -> Any:
+        from separatrix.data.table import encoding_from_dict
+
+        return encoding_from_dict(plain["of"])
+
     def _path(self, plain: Any) -> Any:
         columns = {str(key): self._array(each) for key, each in plain["columns"].items()}
         chosen, reason, errors, notes, loss = (self.unpack(each) for each in plain["rest"])
@@ -275,6 +283,7 @@ class Unpacker:
         "verdict": _verdict,
         "dict": _dict,
         "path": _path,
+        "encoding": _encoding,
         "tuple": lambda self, plain: tuple(self.unpack(each) for each in plain["items"]),
         "float": lambda self, plain: float.fromhex(plain["hex"]),
         "integer": lambda self, plain: _whole(plain["hex"], _MOST_DIGITS),

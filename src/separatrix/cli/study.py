@@ -272,10 +272,14 @@ def _threshold_lines(facts: Facts) -> list[str]:
 
 def _measure_lines(facts: Facts) -> list[str]:
     """Say what the measure and the threshold came to on the test, and which class is rare."""
+    from separatrix.selection.score_interval import TOO_FEW
+
     lines = []
     if (found := facts.scoring) is not None:
         held_out = f"{found.value:.4f} ± {found.standard_error:.4f} on held-out folds"
         span = f"95 %: {found.low:.4f} to {found.high:.4f}"
+        if found.how == TOO_FEW:
+            span = TOO_FEW
         lines.append(f"{found.title}: {found.test:.4f} on the test ({span}); {held_out}")
     if (cut := facts.threshold) is not None:
         missed, alarms = (

@@ -22,7 +22,9 @@ import numpy as np
 
 from separatrix.errors import DataError
 
-__all__ = ["SCORINGS", "Costs", "Measure", "best_threshold", "loss_of", "parse_costs"]
+__all__ = [
+    "SCORINGS", "Costs", "Measure", "best_threshold", "loss_of", "loss_of_counts", "parse_costs",
+]  # fmt: skip
 
 SCORINGS = ("error", "balanced", "f1", "mcc", "auc", "log_loss", "cost")
 WITH_THRESHOLD = ("balanced", "f1", "mcc", "cost", "minimax", "misses")
@@ -204,7 +206,7 @@ def best_threshold(
     passed = np.concatenate([[0], np.cumsum(~is_positive)])[cuts]  # negative rows called negative
     true = is_positive.sum() - missed
     false = (~is_positive).sum() - passed
-    losses = _of_counts(true, false, passed, missed, scoring, costs or Costs())
+    losses = loss_of_counts(true, false, passed, missed, scoring, costs)
     if scoring == "misses":
         losses = np.where(false <= level * max(1, false[0]), losses, np.inf)
     outside = 1.0 + abs(ordered[[0, -1]])
@@ -216,8 +218,11 @@ def best_threshold(
     return float(thresholds[best[np.argmin(np.abs(thresholds[best]))]])
 
 
-def _of_counts(tp: Any, fp: Any, tn: Any, fn: Any, scoring: str, costs: Costs) -> np.ndarray:
+def loss_of_counts(
+    tp: Any, fp: Any, tn: Any, fn: Any, scoring: str, costs: Costs | None = None
+) -> np.ndarray:
     """Return a loss from counts of right and wrong answers, arrays or numbers."""
+    costs = costs or Costs()
     tp, fp, tn, fn = (np.asarray(each, dtype=np.float64) for each in (tp, fp, tn, fn))
     n = tp + fp + tn + fn
     if scoring == "error":
@@ -271,7 +276,7 @@ def _of_two(
     right, wrong = called & positive, called & ~positive
     passed, missed = ~called & ~positive, ~called & positive
     tp, fp, tn, fn = (int(each.sum()) for each in (right, wrong, passed, missed))
-    return float(_of_counts(tp, fp, tn, fn, scoring, costs))
+    return float(loss_of_counts(tp, fp, tn, fn, scoring, costs))
 
 
 def _auc(scores: np.ndarray, positive: np.ndarray) -> float:

@@ -101,7 +101,9 @@ def counted(*counts):
 @pytest.mark.parametrize("few", [2, 3, 4])
 def test_a_class_with_fewer_rows_than_folds_is_folded_as_scikit_learn_does(few, seed):
     codes, classes = counted(12, few)
-    with pytest.warns(UserWarning, match=rf"have rows: 'b' \({few}\).*Use {few} folds or") as caught:
+    with pytest.warns(
+        UserWarning, match=rf"have rows: 'b' \({few}\).*Use {few} folds or"
+    ) as caught:
         folds = folds_of(5, np.zeros((len(codes), 1)), codes, classes, seed=seed)
     assert len(caught) == 1
     splitter = StratifiedKFold(5, shuffle=seed is not None, random_state=seed)

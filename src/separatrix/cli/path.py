@@ -24,7 +24,8 @@ def path(
     Cs: Annotated[
         str | None,
         typer.Option(
-            "--Cs", help="Values of C, as 0.1,1,10 (one: 10,), or how many; else 0.01 to 1000, refined."
+            "--Cs",
+            help="Values of C, as 0.1,1,10 (one: 10,), or how many; else 0.01 to 1000, refined.",
         ),
     ] = None,
     folds: Annotated[int, typer.Option("--folds", "-v", min=2, help="How many folds.")] = 5,
@@ -81,7 +82,9 @@ def path(
     with warnings.catch_warnings(record=True) as caught, progress_bar("path") as tick:
         warnings.simplefilter("always")
         if in_folds:
-            machine = _fitted_in_folds(table, grouped, features, loss, fitting.values_of(Cs), settings, tick)
+            machine = _fitted_in_folds(
+                table, grouped, features, loss, fitting.values_of(Cs), settings, tick
+            )
             table = fitting.in_features(table, features)
         else:
             is_plain = scoring is None and device == "cpu"

@@ -96,7 +96,9 @@ def study(
     ] = False,
     costs: Annotated[
         str | None,
-        typer.Option("--Cs", help="Values of C, as 1,10,100 (one: 1000,), or how many; 0.01 to 1000."),
+        typer.Option(
+            "--Cs", help="Values of C, as 1,10,100 (one: 1000,), or how many; 0.01 to 1000."
+        ),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of cross-validation.")] = 5,
     test_share: Annotated[

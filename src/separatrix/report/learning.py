@@ -123,7 +123,7 @@ def _change(half: f.LearningPoint, last: f.LearningPoint, moved: bool) -> str:
         ends = [number(each.score) for each in (half, last)]
         return f"from {ends[0]} to {ends[1]}" if moved else f"at {ends[1]}"
     places = 1 if max(half.error, last.error) >= 0.01 else 2
-    ends = [fixed(100.0 * each.error, places) for each in (half, last)]
+    ends = [fixed(100.0 * rate, places) for rate in (half.error, last.error)]
     return f"from {ends[0]} to {ends[1]} %" if moved else f"at {ends[1]} %"
 
 

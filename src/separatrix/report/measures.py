@@ -58,16 +58,20 @@ def class_measures(confusion: np.ndarray, names: Sequence[str]) -> tuple[f.Class
             support=int(true[k]),
             precision=_share("precision", right[k], called[k]),
             recall=_share("recall", right[k], true[k]),
-            f1=f.Measure("f1", float(_f1(confusion)[k]), *(float(_f1(end)[k]) for end in few), EXACT)
-            if few and (true[k] or called[k])
-            else _around(
-                "f1", float(_f1(confusion)[k]), None if spread is None else spread[:, k], DRAWN
-            )
-            if true[k] or called[k]
-            else None,
+            f1=_f1_of(confusion, k, few, spread) if true[k] or called[k] else None,
         )
         for k, name in enumerate(names)
     )
+
+
+def _f1_of(
+    confusion: np.ndarray, k: int, few: tuple[np.ndarray, ...], spread: np.ndarray | None
+) -> f.Measure:
+    value = float(_f1(confusion)[k])
+    if few:
+        low, high = (float(_f1(end)[k]) for end in few)
+        return f.Measure("f1", value, low, high, EXACT)
+    return _around("f1", value, None if spread is None else spread[:, k], DRAWN)
 
 
 def measures_of(

@@ -186,7 +186,9 @@ class Leaderboard(list[dict[str, Any]]):
         if found is not None:
             scored = [each for each in facts.candidates if each.score is not None]
             scores = [(each.score, each.score_error) for each in scored]
-            alone = [(found.value, found.standard_error)]  # of a path over C, which compares no others
+            alone = [
+                (found.value, found.standard_error)
+            ]  # of a path over C, which compares no others
             for row, (score, error) in zip(rows, scores or alone, strict=True):
                 row |= {"measure": found.title, "score": score, "score_error": error}
             sign, name = (-1.0 if found.larger_is_better else 1.0), "score"

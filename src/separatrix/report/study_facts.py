@@ -274,7 +274,11 @@ def _oddities(found: dict[str, Any], table: Table, from_all_rows: bool) -> list[
 
 
 def path_facts(
-    table: Any, folds: int, times: bool, remarks: tuple[str, ...], measure: str = "error",
+    table: Any,
+    folds: int,
+    times: bool,
+    remarks: tuple[str, ...],
+    measure: str = "error",
     errors_at: str = "",
 ) -> f.Path:
     """Tell the path over C, and what chose on it."""

@@ -174,8 +174,7 @@ def _grouped(
 
     if len(np.unique(groups)) < k:
         raise DataError(
-            f"{k} folds need {k} groups, and there are {len(np.unique(groups))}. "
-            "Use fewer folds."
+            f"{k} folds need {k} groups, and there are {len(np.unique(groups))}. Use fewer folds."
         )
     found = StratifiedGroupKFold(n_splits=k, shuffle=seed is not None, random_state=seed)
     with warnings.catch_warnings():

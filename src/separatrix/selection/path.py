@@ -337,9 +337,7 @@ def _found(walk: _Walk, rule: str, notes: tuple[str, ...]) -> FoundPath:
     columns["n_folds"] = np.full(len(Cs), walk.n_folds)
     reason, more = _reason(walk, losses, best, chosen)
     by_fold = None if measure is None else np.array([walk.measure(C) for C in Cs])
-    table = PathTable(
-        columns, chosen, reason, errors, (*notes, *more), walk.setting.loss, by_fold
-    )
+    table = PathTable(columns, chosen, reason, errors, (*notes, *more), walk.setting.loss, by_fold)
     start = walk.setting.averaged([walk.arrays[Cs[best]][f] for f in folds])
     return FoundPath(table, cells, start, losses)
 

@@ -75,7 +75,9 @@ def _require_encoder(encoder: Any) -> None:
     names, count = values.get("_names"), values.get("n_features_in_")
     known = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not known or type(count) is not int or count != len(names) or len(set(names)) != count:
-        raise ModelFileError("the columns of the encoder in the model file are not named once each.")
+        raise ModelFileError(
+            "the columns of the encoder in the model file are not named once each."
+        )
     encoding = values.get("encoding_")
     if not isinstance(encoding, Encoding):
         raise ModelFileError("the encoder of the model file has learned nothing.")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class Packer:
     def _pack_object(self, value: Any, where: str) -> Any:
         name = type(value).__name__
         if isinstance(value, Encoding):
-            return {"is": "encoding", "of": value.to_dict()}
+            return {"is": "encoding", "of": cast(Any, value).to_dict()}
         if RECORDS.get(name) == type(value).__module__ and dataclasses.is_dataclass(value):
             fields = {
                 field.name: self.pack(getattr(value, field.name), f"{where}.{field.name}")

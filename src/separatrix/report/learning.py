@@ -23,7 +23,7 @@ _SURE, _LIKELY = 2.0, 1.0  # standard errors of the difference
 
 
 def learning_facts(work: Study, model: Any, path: PathTable) -> f.LearningCurve:
-    """Return what chose, on held-out rows, when 1/4, 1/2, 3/4 and all of the training rows train."""
+    """Return what chose, on held-out rows, when 1/4, 1/2, 3/4 and all training rows train."""
     reason = _reason_against(work)
     measure = work.measure
     by_fold = path.fold_errors if measure is None else path.fold_losses

@@ -106,7 +106,7 @@ class Measure:
             )
 
     def has_threshold(self, n_models: int) -> bool:
-        """Whether it is taken at a threshold of its own: one score a row, and a measure of calls."""
+        """Whether it is taken at a threshold of its own: of two classes, a measure of calls."""
         return n_models == 1 and self.scoring in WITH_THRESHOLD
 
     def judges(self, codes: np.ndarray) -> bool:

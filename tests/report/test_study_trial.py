@@ -340,3 +340,31 @@ def test_labels_as_target_and_columns_of_one_name():
     ):
         with pytest.raises(sx.DataError, match="2 columns of the frame are named 'a'"):
             use()
+
+
+# ---- costs of several classes
+
+
+def test_costs_of_three_classes_choose(tmp_path):
+    rng = np.random.default_rng(1)
+    y = np.repeat(["a", "b", "c"], 60)
+    X = rng.normal(size=(180, 2)) + 1.2 * np.column_stack([y == "a", y == "b"])
+    file = tmp_path / "three.csv"
+    frame = pd.DataFrame(X, columns=["p", "q"])
+    frame.assign(kind=y).to_csv(file, index=False)
+    line = ["study", file, "-t", "kind", "--features", "standard", "--Cs", "0.01,1", "--folds", "3"]
+    done = run(*line, "--costs", "a>b = 5, a>c = 2", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "predict names the class of the largest score, whatever mistakes cost" in done.stdout
+    facts = Facts.from_json((tmp_path / "out" / "study.json").read_text())
+    price = np.array([[0, 5, 2], [1, 0, 1], [1, 1, 0]])
+    confusion = np.array(facts.test.confusion)
+    assert facts.scoring.test == pytest.approx((confusion * price).sum() / confusion.sum())
+    assert facts.scoring.low <= facts.scoring.test <= facts.scoring.high
+    chosen = min(facts.path.rows, key=lambda row: row.score)
+    assert chosen.score == facts.scoring.value
+    done = run(*line, "--costs", "a>z = 5", "-o", tmp_path / "none")
+    assert done.returncode == 3
+    assert "costs name 'z'" in done.stderr
+    done = run(*line, "--costs", "5:1", "-o", tmp_path / "none")
+    assert '--costs "a>b = 5, a>c = 2"' in done.stderr

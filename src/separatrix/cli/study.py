@@ -85,7 +85,9 @@ def study(
     ] = None,
     mistakes: Annotated[
         str | None,
-        typer.Option("--costs", help='Of both mistakes, "missed:false_alarm = 5:1": chooses.'),
+        typer.Option(
+            "--costs", help='Of mistakes: "missed:false_alarm = 5:1"; "a>b = 5, a>c = 2".'
+        ),
     ] = None,
     at_most_false_alarms: Annotated[
         float | None,

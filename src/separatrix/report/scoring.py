@@ -89,6 +89,7 @@ def measure_of(settings: Settings, names: list[str]) -> Measure | None:
     """
     positive = names.index(settings.positive) if settings.positive in names else 1
     costs = Costs() if settings.costs is None else parse_costs(settings.costs)
+    costs = costs.of_classes(names, positive)
     measure = Measure(
         settings.scoring or "error", costs, positive, settings.at_most_false_alarms or 0.0
     )
@@ -270,7 +271,7 @@ def scoring_facts(
     codes = work.codes_test
     loss = measure.loss(columns, codes, threshold, probabilities)
     low, high, how = interval_of(measure, columns, codes, threshold, probabilities)
-    costs = measure.costs if measure.scoring == "cost" else None
+    costs = measure.costs if measure.scoring == "cost" and not measure.costs.matrix else None
     return f.Scoring(
         name=measure.scoring,
         title=measure.title,

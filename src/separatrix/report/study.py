@@ -57,6 +57,10 @@ OUTPUTS = ("report.html", "model.sx", "certificate.json", "path.csv", "study.jso
 Progress = Callable[[str, float, float], None]
 _OF_SCORING = ("scoring", "costs", "at_most_false_alarms", "minimax")
 _RANKS = "The loss is logistic, whose scores rank rows at every threshold; --loss takes another."
+_COSTS = (
+    "Costs of several classes choose features, loss and C; predict names the class of the largest "
+    "score, whatever mistakes cost."
+)
 _NO_TEXT_CURVE = "No curve was tried (lift): texts have no products of columns."
 _NO_CURVE = "No curve was tried (lift): there is one column only, or there are too many products."
 
@@ -162,6 +166,8 @@ class Study:
         self.folding = rows.folding
         self.table = table = dataclasses.replace(table, notes=[*table.notes, *rows.notes])
         self.measure = measure_of(settings := self.settings, self.names)
+        if self.measure is not None and self.measure.costs.matrix:
+            self.remarks += (_COSTS,)
         self.parts: Parts = set_apart(
             rows.parts, self.codes, self.names, settings, rows.folding.times
         )

@@ -52,7 +52,8 @@ def interval_of(
         if scores.shape[1] == 1 and measure.scoring in ("f1", "mcc"):
             low, high = _of_recalls(measure, scores[:, 0], codes, threshold, confidence)
             return low, high, EXACT
-        return (-1.0 if measure.scoring == "mcc" else 0.0), 1.0, TOO_FEW
+        most = measure.costs.largest if measure.scoring == "cost" else 1.0
+        return (-1.0 if measure.scoring == "mcc" else 0.0), most, TOO_FEW
     losses = _resampled(measure, scores, codes, threshold, shares, seed)
     ends = np.quantile(measure.shown(losses), [(1.0 - confidence) / 2, (1.0 + confidence) / 2])
     return float(ends[0]), float(ends[1]), RESAMPLED

@@ -42,18 +42,49 @@ _LARGER_IS_BETTER = ("balanced", "f1", "mcc", "auc")
 
 @dataclass(frozen=True)
 class Costs:
-    """What a missed positive row and a false alarm cost; right answers cost nothing."""
+    """What a missed positive row and a false alarm cost; right answers cost nothing.
+
+    Of several classes, `named` holds the true class, the predicted one and the cost of each mistake
+    that was named, and `matrix` the costs of all: a row a true class, a column a predicted one.
+    """
 
     missed: float = 1.0
     false_alarm: float = 1.0
+    named: tuple[tuple[str, str, float], ...] = ()
+    matrix: tuple[tuple[float, ...], ...] = ()
+
+    def of_classes(self, names: Sequence[str], positive: int = 1) -> Costs:
+        """Return the costs by the numbers of the classes; a mistake that is not named costs 1."""
+        if not self.named:
+            return self
+        table = 1.0 - np.eye(len(names))
+        for true, predicted, cost in self.named:
+            for name in (true, predicted):
+                if name not in names:
+                    known = ", ".join(list(names)[:12])
+                    raise DataError(f"costs name {name!r}, and the classes are {known}.")
+            table[names.index(true), names.index(predicted)] = cost
+        if len(names) == 2:
+            return Costs(float(table[positive, 1 - positive]), float(table[1 - positive, positive]))
+        return Costs(named=self.named, matrix=tuple(tuple(row) for row in table.tolist()))
+
+    @property
+    def largest(self) -> float:
+        """The cost of the worst mistake."""
+        return max((max(row) for row in self.matrix), default=max(self.missed, self.false_alarm))
 
 
 def parse_costs(text: str) -> Costs:
-    """Read "5:1", or "missed:false_alarm = 5:1".
+    """Read "5:1", "missed:false_alarm = 5:1", or the mistakes by class, "a>b = 5, a>c = 2".
 
-    >>> parse_costs("missed:false_alarm = 5:1")
-    Costs(missed=5.0, false_alarm=1.0)
+    >>> found = parse_costs("missed:false_alarm = 5:1")
+    >>> found.missed, found.false_alarm
+    (5.0, 1.0)
+    >>> parse_costs("a>b = 5, a>c = 2").named
+    (('a', 'b', 5.0), ('a', 'c', 2.0))
     """
+    if ">" in text:
+        return Costs(named=_by_class(text))
     numbers = text.rsplit("=", 1)[-1].split(":")
     names = [name.strip() for name in text.split("=")[0].split(":")] if "=" in text else None
     try:
@@ -68,6 +99,27 @@ def parse_costs(text: str) -> Costs:
             f"positive class and of a false alarm, such as 5:1. Got {text!r}."
         )
     return Costs(second, first) if names == ["false_alarm", "missed"] else Costs(first, second)
+
+
+def _by_class(text: str) -> tuple[tuple[str, str, float], ...]:
+    """Read the cost of mistakes by the true class and the predicted one."""
+    found: list[tuple[str, str, float]] = []
+    for part in text.split(","):
+        names, _, number = part.rpartition("=")
+        true, _, predicted = (word.strip() for word in names.partition(">"))
+        try:
+            cost = float(number)
+        except ValueError:
+            cost = -1.0
+        twice = (true, predicted) in [(first, second) for first, second, _ in found]
+        if not true or not predicted or true == predicted or twice or not _LEAST <= cost <= _MOST:
+            raise DataError(
+                'costs by class must be as "a>b = 5, a>c = 2": the true class, the predicted one, '
+                "and a number above 0, from 1e-100 to 1e100, each mistake once. "
+                f"Got {part.strip()!r}."
+            )
+        found.append((true, predicted, cost))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -99,10 +151,12 @@ class Measure:
 
     def check_classes(self, n_classes: int) -> None:
         """Refuse a measure that several classes have no meaning for."""
-        if n_classes > 2 and self.scoring in _ONLY_TWO:
+        if n_classes > 2 and self.scoring in _ONLY_TWO and not self.costs.matrix:
+            by_class = ' give costs by class, --costs "a>b = 5, a>c = 2",'
+            more = by_class if self.scoring == "cost" else ""
             raise DataError(
                 f"{_ONLY_TWO[self.scoring]} two classes, and there are {n_classes}. Name one with "
-                "--positive to set it against all others, or use --scoring balanced."
+                f"--positive to set it against all others,{more} or use --scoring balanced."
             )
 
     def has_threshold(self, n_models: int) -> bool:
@@ -264,7 +318,7 @@ def loss_of(
             if 0 < np.count_nonzero(codes == k) < len(codes)
         ]
         return 1.0 - float(np.mean(each)) if each else 0.5
-    return _of_many(scores.argmax(axis=1), codes, scores.shape[1], scoring)
+    return _of_many(scores.argmax(axis=1), codes, scores.shape[1], scoring, costs or Costs())
 
 
 def _of_two(
@@ -289,12 +343,16 @@ def _auc(scores: np.ndarray, positive: np.ndarray) -> float:
     return float((ranks[positive].sum() - 0.5 * n * (n + 1.0)) / (n * m))
 
 
-def _of_many(predicted: np.ndarray, codes: np.ndarray, n_classes: int, scoring: str) -> float:
+def _of_many(
+    predicted: np.ndarray, codes: np.ndarray, n_classes: int, scoring: str, costs: Costs
+) -> float:
     table = np.zeros((n_classes, n_classes))
     np.add.at(table, (codes, predicted), 1.0)
     right, true, called = np.diag(table), table.sum(axis=1), table.sum(axis=0)
     if scoring == "error":
         return 1.0 - float(right.sum() / table.sum())
+    if scoring == "cost":
+        return float((table * np.array(costs.matrix)).sum() / table.sum())
     if scoring == "balanced":
         there = true > 0.0
         return 1.0 - float((right[there] / true[there]).mean())

@@ -65,7 +65,7 @@ def test_path_as_json_equals_the_library(irises, tmp_path):
         (["--Cs", "0,1"], 2, "Cs must be"),
         (["--out", "path.doc"], 2, ".svg"),
         (["--folds", "70"], 3, "folds need 70 rows"),
-        (["--folds", "1"], 2, "at least 2 folds"),
+        (["--folds", "1"], 2, "--folds"),
         (["--groups", "farm"], 3, "farm"),
     ],
 )

@@ -158,6 +158,7 @@ def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm")
             )
             for k, name in enumerate(names)
         ),
+        chosen_by="Chosen by the least error on held-out rows.",
         learning=LearningCurve(
             tuple(LearningPoint(10 * k, 0.3 / k, 0.02) for k in (1, 2, 3, 4)),
             "helps", "Doubling the rows from 20 to 40 lowered the error: more rows would help.",

@@ -152,6 +152,7 @@ def test_the_leaderboard_lists_the_candidates_and_shows_them(frame):
     assert len(board) == len(done.facts_.candidates) > 1
     assert json.loads(json.dumps(board)) == board
     lines = repr(board).splitlines()
+    assert lines.pop() == f"* {done.facts_.chosen_by}"
     assert len(lines) == len(board) + 1
     assert [line[0] for line in lines].count("*") == 1
     assert len({len(line) for line in lines}) == 1

@@ -281,4 +281,4 @@ def test_classes_with_fewer_rows_than_folds_are_noted_once(tmp_path):
     )
     table = dataclasses.replace(whole, X=whole.X[rows], y=whole.y[rows])
     facts = study(table, tmp_path / "study", QUICK)
-    assert facts.path.reason.count("more folds than these classes have rows") == 1
+    assert facts.path.reason.count("folds are more than these classes have rows") == 1

@@ -64,7 +64,7 @@ def test_facts_files_and_predictions_agree(change, features, rare_file, tmp_path
     facts = study(sx.read(rare_file), tmp_path, settings)
     table = sx.read(rare_file)
     test = sx.split(table.y, test=0.2, seed=0).test
-    y = np.where(table.y == "bad", "bad", "not bad")
+    y = table.y
     found = predicted(tmp_path, rare_file)
     assert (found != y)[test].sum() == facts.test.errors
     for name in ("model.sx", "certificate.json"):
@@ -153,7 +153,7 @@ def test_an_altered_promise_is_refused(change, bounded, rare_file, tmp_path):
         elif change == "level":
             again["level"] = 0.04
         elif change == "positive":
-            again["positive"] = "not bad"
+            again["positive"] = "good"
         return again
 
     whole = json.loads((folder / "certificate.json").read_text())
@@ -197,7 +197,7 @@ def test_ten_equal_classes_are_not_rare(tmp_path):
 
 
 def test_too_few_rows_for_the_promise(rare_file, tmp_path):
-    with pytest.raises(sx.DataError, match="need 299 rows of class not bad"):
+    with pytest.raises(sx.DataError, match="need 299 rows of class good"):
         study(sx.read(rare_file), tmp_path, dataclasses.replace(BOUNDED, at_most_false_alarms=0.01))
 
 
@@ -300,10 +300,10 @@ def test_the_command_with_costs(rare_file, tmp_path):
     done = run("study", rare_file, "--target", "class", *quick, *costs, "-o", out)
     assert done.returncode == 0, done.stderr
     assert "threshold: bad is predicted where the score is at or below" in done.stdout
-    assert "guarantee: This is no guarantee" in done.stdout
+    assert "no guarantee: The scores are of the models of the folds" in done.stdout
     assert "cost a row: " in done.stdout
     said = run("info", out / "model.sx").stdout
-    assert "not bad where the score is above" in said
+    assert "good where the score is above" in said
     bad = run("study", rare_file, "--target", "class", *quick, "--costs", "5", "-o", out)
     assert bad.returncode == 3
     assert "costs must be two numbers" in bad.stderr
@@ -314,7 +314,7 @@ def test_the_page_tells_the_promise(bounded):
     page = render_report(facts)
     said = " ".join(headings(facts)["threshold"].split())
     assert said == "At most 5 % false alarms, with 95 % confidence"
-    assert "With 95 % confidence at most 5 % of new rows of not bad are called bad" in page
+    assert "With 95 % confidence at most 5 % of new rows of good are called bad" in page
     assert "Held-out folds" not in page
 
 

@@ -74,7 +74,7 @@ def test_rows_of_weight_zero_are_in_no_fold():
     ("cv", "groups", "said"),
     [
         (1, None, "at least 2 folds"),
-        (25, None, r"25 rows of some class, and the largest, 'b', has 18. Use cv=18 or fewer"),
+        (25, None, r"25 rows of some class, and the largest, 'b', has 18. Use 18 folds or fewer"),
         ("five", None, "number of folds"),
         ([], None, "no fold"),
         ([(1, 2, 3)], None, "pairs"),
@@ -101,7 +101,9 @@ def counted(*counts):
 @pytest.mark.parametrize("few", [2, 3, 4])
 def test_a_class_with_fewer_rows_than_folds_is_folded_as_scikit_learn_does(few, seed):
     codes, classes = counted(12, few)
-    with pytest.warns(UserWarning, match=rf"have rows: 'b' \({few}\).*Use cv={few} or") as caught:
+    with pytest.warns(
+        UserWarning, match=rf"have rows: 'b' \({few}\).*Use {few} folds or"
+    ) as caught:
         folds = folds_of(5, np.zeros((len(codes), 1)), codes, classes, seed=seed)
     assert len(caught) == 1
     splitter = StratifiedKFold(5, shuffle=seed is not None, random_state=seed)
@@ -132,7 +134,7 @@ def test_one_row_against_all_others_can_still_be_folded():
 
 def test_a_warning_lists_a_few_classes_only():
     codes, classes = counted(5, *[2] * 8)
-    with pytest.warns(UserWarning, match=r"'f' \(2\), 3 more\. .*Use cv=2"):
+    with pytest.warns(UserWarning, match=r"'f' \(2\), 3 more\. .*Use 2 folds or"):
         folds_of(5, np.zeros((21, 1)), codes, classes)
 
 

@@ -168,3 +168,28 @@ def test_costs_of_several_classes_are_refused():
     with pytest.raises(sx.DataError, match="costs need two classes, and there are 3"):
         Measure("cost").check_classes(3)
     Measure("balanced").check_classes(3)
+
+
+def test_costs_by_class_are_those_of_each_mistake():
+    names = ["a", "b", "c"]
+    costs = parse_costs("a>b = 5, c > a=0.5").of_classes(names)
+    expected = [[0.0, 5.0, 1.0], [1.0, 0.0, 1.0], [0.5, 1.0, 0.0]]
+    assert np.array(costs.matrix).tolist() == expected
+    rng = np.random.default_rng(0)
+    scores, y = rng.normal(size=(50, 3)), rng.integers(3, size=50)
+    measure = Measure("cost", costs)
+    measure.check_classes(3)
+    slow = [expected[true][int(row.argmax())] for row, true in zip(scores, y, strict=True)]
+    assert measure.loss(scores, y) == pytest.approx(np.mean(slow))
+    two = parse_costs("bad>good = 7").of_classes(["bad", "good"], positive=0)
+    assert (two.missed, two.false_alarm, two.matrix) == (7.0, 1.0, ())
+
+
+@pytest.mark.parametrize(
+    "text", ["a>b", "a>a=2", "a>b=0", "a>b=x", ">b=2", "a>b=1, a>b=2", "a>b=5,"]
+)
+def test_costs_by_class_that_are_none(text):
+    with pytest.raises(sx.DataError, match="costs by class must be"):
+        parse_costs(text)
+    with pytest.raises(sx.DataError, match="costs name 'z'"):
+        parse_costs("a>z=2").of_classes(["a", "b", "c"])

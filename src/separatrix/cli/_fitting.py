@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_MEMORY = "1GB"
 _NAMES_SHOWN = 10
+_MOST_VALUES = 200  # of C that a bare number may count
 
 
 class Loss(StrEnum):
@@ -87,6 +88,10 @@ ScaleOption = Annotated[
     Scale | None,
     typer.Option("--scale", help="Scale the columns first; the model file does so too."),
 ]
+StandardOption = Annotated[
+    Scale | None,
+    typer.Option("--scale", help="standard: standardised columns alone, as --features standard."),
+]
 FeaturesOption = Annotated[
     FixedFeatures,
     typer.Option("--features", help="Columns or words as they are, or what they become."),
@@ -127,6 +132,40 @@ def cost_of(written: str, end: str = " instead.") -> float:
     except ValueError:
         said = f"--cost must be a number or inf. Got {written!r}{end}"
         raise typer.BadParameter(said) from None
+
+
+def standard_only(scale: Scale | None) -> str | None:
+    """Return "standard" or None; refuse a scaling that no fold learns."""
+    if scale is Scale.MIN_MAX:
+        raise typer.BadParameter("--scale min-max is an option of fit; here it is standard.")
+    return None if scale is None else scale.value
+
+
+def values_of(written: str | None) -> Any:
+    """Return None, how many values of C to try, or the values; a comma says that it is a value.
+
+    >>> values_of("20"), values_of("1000,"), values_of("1, 10")
+    (20, (1000.0,), (1.0, 10.0))
+    """
+    if written is None:
+        return None
+    parts = [part.strip() for part in written.split(",")]
+    try:
+        numbers = tuple(float(part) for part in (parts[:-1] if parts[-1] == "" else parts))
+    except ValueError:
+        numbers = ()
+    if not numbers:
+        said = "--Cs must be numbers with commas between them, or how many."
+        raise typer.BadParameter(f"{said} Got {written!r}.")
+    if len(parts) > 1:
+        return numbers
+    if parts[0].isdigit() and int(parts[0]) <= _MOST_VALUES:
+        return int(parts[0])
+    raise typer.BadParameter(
+        f"--Cs {parts[0]} may mean a count or a value: --Cs 20 tries 20 values (at most "
+        f"{_MOST_VALUES}), and --Cs {parts[0]}, with a comma at its end, or --Cs 1,10,100 gives "
+        "the values of C."
+    )
 
 
 def class_weight_of(written: str | None, balanced: bool, classes: Any) -> Any:

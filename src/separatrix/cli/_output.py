@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 import time
@@ -86,20 +85,18 @@ def progress_bar(what: str, total: float = 1.0) -> Iterator[Tick]:
 def certificate_of_file(proof: Any, table: Table, data: Sequence[str]) -> dict[str, Any]:
     """Return a certificate that says how its data file is to be read, where that is plain.
 
-    The stand-alone checker reads it so. A CSV of numbers has its columns and target named. Other
-    tables were encoded on the way in: `separatrix verify` checks those, or `separatrix convert`
-    writes the numbers out.
+    Tables have their target and the columns used named. `separatrix verify` reads them so. The
+    stand-alone checker compares them with what its own command line says. It reads CSV of numbers:
+    other tables were encoded on the way in, and `separatrix convert` writes the numbers out.
     """
     whole: dict[str, Any] = json.loads(proof.to_json())
     names = [str(name) for name in table.feature_names]
     if table.kind == "libsvm" and names[:1] == ["0"]:
         whole["data"]["zero_based"] = True
-    if len(data) == 1 and Path(data[0]).suffix.lower() == ".csv":
-        with open(data[0], encoding="utf-8", newline="", errors="replace") as file:
-            header = next(csv.reader(file), [])
-        labels = [name for name in header if name not in set(names)]
-        if len(labels) == 1 and len(header) == len(names) + 1:
-            whole["data"] |= {"columns": names, "target": labels[0]}
+    columns = table.columns_used
+    is_whole = names == [str(name) for name in getattr(table.encoding, "feature_names", ())]
+    if len(data) == 1 and is_whole and columns is not None and table.target is not None:
+        whole["data"] |= {"columns": columns, "target": table.target}
     return whole
 
 

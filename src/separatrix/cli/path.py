@@ -24,14 +24,16 @@ def path(
     Cs: Annotated[
         str | None,
         typer.Option(
-            "--Cs", help="Values of C to try, as 0.1,1,10, or how many; else 0.01 to 1000, refined."
+            "--Cs",
+            help="Values of C, as 0.1,1,10 (one: 10,), or how many; else 0.01 to 1000, refined.",
         ),
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", "-v", help="How many folds.")] = 5,
+    folds: Annotated[int, typer.Option("--folds", "-v", min=2, help="How many folds.")] = 5,
     features: Annotated[
         FixedFeatures,
         typer.Option(help="Columns or words as they are, or what each fold makes of them."),
     ] = FixedFeatures.RAW,
+    scale: fitting.StandardOption = None,
     loss: fitting.ChosenLoss = None,
     rule: Annotated[
         Rule, typer.Option(help="The best C, or the smallest within one standard error of it.")
@@ -57,6 +59,10 @@ def path(
     reading.check_ending(out, *reading.PICTURES, ".csv")
     if scoring is not None:
         _check_scoring(scoring)
+    if fitting.standard_only(scale) is not None:
+        if features not in (FixedFeatures.RAW, FixedFeatures.STANDARD):
+            raise typer.BadParameter("--features and --scale both change the columns: give one.")
+        features = FixedFeatures.STANDARD
     in_folds = features is not FixedFeatures.RAW
     if in_folds:
         _refuse_with_features(scoring, max_seconds, device)
@@ -76,11 +82,13 @@ def path(
     with warnings.catch_warnings(record=True) as caught, progress_bar("path") as tick:
         warnings.simplefilter("always")
         if in_folds:
-            machine = _fitted_in_folds(table, grouped, features, loss, _values(Cs), settings, tick)
+            machine = _fitted_in_folds(
+                table, grouped, features, loss, fitting.values_of(Cs), settings, tick
+            )
             table = fitting.in_features(table, features)
         else:
             is_plain = scoring is None and device == "cpu"
-            machine = _chooser(loss, _values(Cs), settings, is_plain)
+            machine = _chooser(loss, fitting.values_of(Cs), settings, is_plain)
             machine.fit(table.X, table.y, groups=grouped, progress=tick)
     tell_warnings(caught)
     if out is not None:
@@ -115,20 +123,6 @@ def _check_scoring(name: str) -> None:
     if name not in get_scorer_names():
         usual = "accuracy, balanced_accuracy, f1, roc_auc, average_precision or neg_log_loss"
         raise typer.BadParameter(f"no score is named {name!r}. Use {usual}, or see scikit-learn's.")
-
-
-def _values(written: str | None) -> Any:
-    """Return None, a number of values, or the values."""
-    if written is None:
-        return None
-    try:
-        if "," not in written and written.strip().isdigit():
-            return int(written)
-        return [float(value) for value in written.split(",")]
-    except ValueError:
-        raise typer.BadParameter(
-            f"--Cs must be numbers with commas between them, or how many. Got {written!r} instead."
-        ) from None
 
 
 def _chooser(loss: Loss, Cs: Any, settings: dict[str, Any], is_plain: bool) -> Any:

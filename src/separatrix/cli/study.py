@@ -74,6 +74,7 @@ def study(
         Features,
         typer.Option(help="Columns or words as they are, or what they become; auto tries."),
     ] = Features.AUTO,
+    scale: fitting.StandardOption = None,
     lift: Annotated[
         Lift | None,
         typer.Option(help="auto: also try products of columns, whose boundary is a curve."),
@@ -84,7 +85,9 @@ def study(
     ] = None,
     mistakes: Annotated[
         str | None,
-        typer.Option("--costs", help='Of both mistakes, "missed:false_alarm = 5:1": chooses.'),
+        typer.Option(
+            "--costs", help='Of mistakes: "missed:false_alarm = 5:1"; "a>b = 5, a>c = 2".'
+        ),
     ] = None,
     at_most_false_alarms: Annotated[
         float | None,
@@ -95,7 +98,9 @@ def study(
     ] = False,
     costs: Annotated[
         str | None,
-        typer.Option("--Cs", help="Values of C with commas between, or how many; 0.01 to 1000."),
+        typer.Option(
+            "--Cs", help="Values of C, as 1,10,100 (one: 1000,), or how many; 0.01 to 1000."
+        ),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of cross-validation.")] = 5,
     test_share: Annotated[
@@ -144,8 +149,9 @@ def study(
     settings = Settings(
         loss="auto" if loss is None else loss.value,
         features=features.value,
+        scale=fitting.standard_only(scale),
         lift=None if lift is None else lift.value,
-        Cs=_values(costs),
+        Cs=fitting.values_of(costs),
         folds=folds,
         test_share=_share(test_share),
         seed=seed,
@@ -204,7 +210,9 @@ def _one(table: Table, out: Path, settings: Any, data: list[str], as_json: bool)
     if as_json:
         say(facts.to_json())
         return
-    for line in _lines(facts, work.table.notes, out):
+    from separatrix.report.study_facts import notes_of
+
+    for line in _lines(facts, notes_of(work), out):
         say(line)
 
 
@@ -253,21 +261,29 @@ def _tried(facts: Facts) -> list[str]:
     if facts.baseline is not None and scoring is None:
         said.append(f"always {facts.baseline.name} {100 * facts.baseline.error:.2f} %")
     measure = "error" if scoring is None else scoring.title
-    return [f"candidates, {measure} on held-out rows: {'; '.join(said)}"]
+    lines = [f"candidates, {measure} on held-out rows: {'; '.join(said)}"]
+    if facts.chosen_by:
+        lines.append(f"chosen by: {facts.chosen_by.removeprefix('Chosen by ')}")
+    return lines
 
 
 def _threshold_lines(facts: Facts) -> list[str]:
-    if facts.threshold is None:
+    if (found := facts.threshold) is None:
         return []
-    return [f"threshold: {facts.threshold.sentence}", f"guarantee: {facts.threshold.guarantee}"]
+    label = "guarantee" if found.level is not None else "no guarantee"
+    return [f"threshold: {found.sentence}", f"{label}: {found.guarantee}"]
 
 
 def _measure_lines(facts: Facts) -> list[str]:
     """Say what the measure and the threshold came to on the test, and which class is rare."""
+    from separatrix.selection.score_interval import TOO_FEW
+
     lines = []
     if (found := facts.scoring) is not None:
         held_out = f"{found.value:.4f} ± {found.standard_error:.4f} on held-out folds"
         span = f"95 %: {found.low:.4f} to {found.high:.4f}"
+        if found.how == TOO_FEW:
+            span = TOO_FEW
         lines.append(f"{found.title}: {found.test:.4f} on the test ({span}); {held_out}")
     if (cut := facts.threshold) is not None:
         missed, alarms = (
@@ -327,20 +343,6 @@ def _commands(table: Table, out: Path, data: list[str]) -> tuple[Any, ...]:
             shlex.join(["separatrix", "verify", str(out / "model.sx"), *data]),
         ),
     )
-
-
-def _values(text: str | None) -> Any:
-    if text is None:
-        return None
-    try:
-        numbers = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise typer.BadParameter(
-            f"--Cs must be numbers with commas between. Got {text!r}."
-        ) from None
-    if len(numbers) == 1 and numbers[0].is_integer() and "." not in text:
-        return int(numbers[0])
-    return numbers
 
 
 def _share(share: float) -> float | int:

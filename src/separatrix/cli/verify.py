@@ -13,6 +13,8 @@ from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
 from separatrix.cli._output import say
 
+_NAMED = 20  # columns that a line lists
+
 
 @reading.with_source(*reading.READ, after="certificate")
 def verify(
@@ -23,7 +25,7 @@ def verify(
     as_json: reading.AsJson = False,
 ) -> None:
     """Prove a certificate again from the data; exit with 1 if it is refused."""
-    not_proved = None
+    not_proved = read_as = None
     if certificate.suffix == ".sx":
         found = (
             _examined_model(certificate, source, positive)
@@ -32,17 +34,20 @@ def verify(
         )
         proved, sentence, not_proved = found.proved, found.sentence, list(found.not_proved)
     elif memory is None:
-        proved, sentence = _proved(_read(certificate), source, positive)
+        proved, sentence, read_as = _proved(_read(certificate), source, positive)
     else:
         proved, sentence = _proved_on_partitions(_read(certificate), source, memory)
     if as_json:
         facts = {"proved": proved, "sentence": sentence}
         facts |= {} if not_proved is None else {"not_proved": not_proved}
+        facts |= read_as or {}
         say(json.dumps(facts, indent=1))
     else:
         say(f"{'proved' if proved else 'refused'}: {sentence}")
         if not_proved:
             say(f"not proved: {', '.join(not_proved)}")
+        if read_as:
+            say(_reading_line(read_as))
     if not proved:
         raise typer.Exit(1)
 
@@ -58,24 +63,79 @@ def _read(certificate: Path) -> Any:
         raise DataError("this is no certificate: it is not JSON", file=str(certificate)) from None
 
 
-def _proved(whole: Any, source: reading.Source, positive: str | None) -> tuple[bool, str]:
-    """Prove a certificate of any kind from the data in memory."""
+def _reading_line(read_as: dict[str, Any]) -> str:
+    names = read_as["columns"]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    shown = ", ".join(names[:_NAMED])
+    why = "as the certificate names it" if read_as["target_by_certificate"] else "as read"
+    return f"read: target {read_as['target']!r} ({why}); {len(names)} columns: {shown}{more}"
+
+
+def _table(whole: Any, source: reading.Source) -> tuple[Any, Any, dict[str, Any]]:
+    """Read the data; target and columns are those that the certificate names, unless given.
+
+    Return the source so read, the table, and what was read as what. A table read otherwise than
+    the certificate says is refused.
+    """
+    from dataclasses import replace
+
+    from separatrix.checker import Refused
+
+    said = whole.get("data") if isinstance(whole, dict) else None
+    said = said if isinstance(said, dict) else {}
+    target, columns = said.get("target"), said.get("columns")
+    if target is not None and not isinstance(target, str):
+        raise Refused("not a well-formed certificate: target must be the name of a column")
+    if columns is not None and not _are_names(columns):
+        raise Refused("not a well-formed certificate: columns must be names of columns")
+    by_certificate = target is not None and source.target is None
+    if by_certificate:
+        source = replace(source, target=target)
+    table = source.read()
+    used = table.columns_used
+    if columns is not None and used is not None and not source.drop and set(columns) < set(used):
+        source = replace(source, drop=[name for name in used if name not in columns])
+        table = source.read()
+        used = table.columns_used
+    for name, claimed, found in (("target", target, table.target), ("columns", columns, used)):
+        if None not in (claimed, found) and claimed != found:
+            raise Refused(f"the certificate names the {name} {claimed!r}, and it is {found!r} here")
+    if used is None or table.target is None:
+        return source, table, {}
+    known = {"target": table.target, "columns": used, "target_by_certificate": by_certificate}
+    return source, table, known
+
+
+def _are_names(columns: Any) -> bool:
+    return isinstance(columns, list) and all(isinstance(name, str) for name in columns)
+
+
+def _proved(
+    whole: Any, source: reading.Source, positive: str | None
+) -> tuple[bool, str, dict[str, Any]]:
+    """Prove a certificate of any kind from the data in memory; say how they were read."""
     from separatrix.checker import Refused
     from separatrix.core.verdict import FORMAT as VERDICT_FORMAT
     from separatrix.report.study_proof import STUDY_FORMAT, prove_study, prove_verdict
     from separatrix.storage.altered_data import since_certificate
     from separatrix.storage.certificate_proof import prove_again
 
-    table = source.read()
     form = whole.get("format") if isinstance(whole, dict) else None
+    read_as: dict[str, Any] = {}
+    table: Any = None
     try:
+        source, table, read_as = _table(whole, source)
         if form == STUDY_FORMAT:
-            return True, prove_study(whole, table.X, table.y, _features(whole, source))
-        prove = prove_verdict if form == VERDICT_FORMAT else prove_again
-        return True, prove(whole, table.X, reading.two_labels(table, positive))
+            said = prove_study(whole, table.X, table.y, _features(whole, source))
+        else:
+            prove = prove_verdict if form == VERDICT_FORMAT else prove_again
+            said = prove(whole, table.X, reading.two_labels(table, positive))
     except Refused as reason:
-        labels = reading.two_labels(table, positive)
-        return False, _with(str(reason), since_certificate(whole, table.X, labels))
+        differs = ""
+        if table is not None:
+            differs = since_certificate(whole, table.X, reading.two_labels(table, positive))
+        return False, _with(str(reason), differs), read_as
+    return True, said, read_as
 
 
 def _with(sentence: str, differs: str) -> str:
@@ -92,7 +152,7 @@ def _features(whole: Any, source: reading.Source) -> Any:
     from separatrix.checker import Refused
     from separatrix.data.table import encoding_from_dict, read_as
     from separatrix.errors import DataError
-    from separatrix.report.study_proof import labels_of
+    from separatrix.report.study_proof import labels_of, training_rows
     from separatrix.storage.fitted_values import Mismatch
     from separatrix.storage.model_proof import require_encoding
 
@@ -100,14 +160,16 @@ def _features(whole: Any, source: reading.Source) -> Any:
         return None
     try:
         encoding = encoding_from_dict(whole["encoding"])
-    except (LookupError, TypeError, AttributeError, DataError) as error:
+    except DataError as error:
         raise Refused(f"not a well-formed certificate: {error}") from error
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise Refused("not a well-formed certificate: the encoding") from error
     options = {"encoding": source.encoding, "header": source.header, "labels": source.labels}
     table = read_as(source.place, encoding, **options)
+    rows = training_rows(whole)
+    if len(rows) and rows.max() >= len(table.y):
+        raise Refused("these data have fewer rows than the study was made of")
     try:
-        rows = np.array(whole["training_rows"], dtype=np.int64)
-        if rows.max(initial=0) >= len(table.y):
-            raise Refused("these data have fewer rows than the study was made on")
         codes = np.unique(labels_of(table.y, whole.get("positive")), return_inverse=True)[1]
         require_encoding(encoding, table, source.place, options, (rows, codes))
     except (Mismatch, LookupError, TypeError, ValueError, OverflowError) as error:

@@ -39,6 +39,8 @@ __all__ = [
 
 CONFIDENCE = 0.95
 RULE = "false_alarms"
+WITHOUT_PROMISE = ("balanced", "f1", "mcc", "cost", "minimax")  # best on held-out scores
+_FIELDS = {"rule", "level", "confidence", "positive", "rows"}
 _SHARE = 1.0 / 3.0  # of the training rows, set apart for the threshold
 _MOST = 0.5
 
@@ -152,9 +154,18 @@ class AlarmBound:
 
     @classmethod
     def from_dict(cls, plain: Any) -> AlarmBound | None:
-        """Return the claim that plain data make, None where they make another or none."""
-        if not isinstance(plain, dict) or plain.get("rule") != RULE:
+        """Return the claim that plain data make; None where there is none to prove.
+
+        Data of any other form are refused.
+        """
+        if plain is None:
             return None
+        if not isinstance(plain, dict):
+            raise ValueError("the claim about the threshold is not well-formed")
+        if plain.get("rule") in WITHOUT_PROMISE and set(plain) <= {"rule", "value"}:
+            return None
+        if plain.get("rule") != RULE or set(plain) - {"value"} != _FIELDS:
+            raise ValueError("the claim about the threshold is not well-formed")
         level, confidence = float(plain["level"]), float(plain["confidence"])
         rows = np.array(plain["rows"], dtype=np.int64)
         sound = 0.0 < level < 1.0 and 0.5 <= confidence < 1.0 and rows.ndim == 1

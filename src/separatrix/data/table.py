@@ -86,6 +86,15 @@ class Table:
     aside: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
     raw: Any = field(default=None, repr=False)
 
+    @property
+    def columns_used(self) -> list[str] | None:
+        """The columns of the file or frame that became features; None where they have no names."""
+        if self.raw is not None:
+            columns, options = self.raw
+            return [each.name for each in columns if each.name not in (self.target, *options.drop)]
+        column = getattr(self.encoding, "column", None)
+        return [str(column)] if column is not None else None
+
     def __repr__(self) -> str:
         rows, columns = self.X.shape
         return (

@@ -73,17 +73,26 @@ def draw_path_support(
 
 
 def draw_learning_curve(
-    rows: Sequence[int], errors: Sequence[float], spread: Sequence[float], words: Words
+    rows: Sequence[int],
+    errors: Sequence[float],
+    spread: Sequence[float],
+    words: Words,
+    in_percent: bool = True,
 ) -> str:
-    """Draw the error on held-out rows against the rows trained on, with its spread."""
+    """Draw the error on held-out rows against the rows trained on, with its spread.
+
+    Another measure is drawn as a number, on a scale that shows its changes.
+    """
     values, around = np.asarray(errors, dtype=float), np.asarray(spread, dtype=float)
     top = float((values + around).max())
     ticks = list(rows)
     across = Axis(0.0, 1.06 * max(rows), ticks, [f"{each:,}" for each in ticks], "training rows")
-    panel = Panel(
-        420.0, 260.0, across, _percents(0.0, 1.08 * top if top > 0.0 else 1.0, 5, grid=True)
-    )
-    panel.area(rows, np.maximum(values - around, 0.0), values + around, "faint", 0.25)
+    if in_percent:
+        low, up = 0.0, _percents(0.0, 1.08 * top if top > 0.0 else 1.0, 5, grid=True)
+    else:
+        low, up = _numbers(float((values - around).min()), top)
+    panel = Panel(420.0, 260.0, across, up)
+    panel.area(rows, np.maximum(values - around, low), values + around, "faint", 0.25)
     panel.line(rows, values, "ink", 2.0)
     panel.marks(rows, values, "o", 5.5, "ink", "ink", 1.0)
     return panel.svg(words)
@@ -119,6 +128,14 @@ def _label_ends(panel: Panel, at: float, ends: list[tuple[float, str, str]]) -> 
 def _percents(low: float, high: float, most: int, title: str = "", grid: bool = False) -> Axis:
     ticks = nice_ticks(low, high, most)
     return Axis(low, high, ticks, [f"{100 * value:.3g} %" for value in ticks], title, grid=grid)
+
+
+def _numbers(low: float, high: float) -> tuple[float, Axis]:
+    """Return the lower end and an axis of plain numbers, with room around them."""
+    room = 0.08 * (high - low) or 0.1
+    low, high = low - room, high + room
+    ticks = nice_ticks(low, high, 5)
+    return low, Axis(low, high, ticks, [f"{value:.4g}" for value in ticks], grid=True)
 
 
 def _counts(high: float, most: int) -> Axis:

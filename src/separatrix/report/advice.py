@@ -102,7 +102,7 @@ def _features(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
         tried = f"Only {' and '.join(kinds)} were tried as features"
     return (
         f"{tried}: compare several on the same folds, and their losses.",
-        {"--features": "auto"},
+        {"--features": "auto", "--scale": None},
     )
 
 

@@ -157,7 +157,8 @@ def choice(facts: Facts) -> str:
     if facts.baseline is not None:
         name = cut(facts.baseline.name, _NAME)
         beside = f" Always naming {name} errs on {percent(facts.baseline.error)}."
-    return f"Chosen by cross-validation{of}: {what}.{beside}"
+    how = f" {facts.chosen_by}" if facts.chosen_by else ""
+    return f"Chosen by cross-validation{of}: {what}.{how}{beside}"
 
 
 def _words_of(candidate: f.Candidate) -> str:
@@ -479,11 +480,11 @@ def reading_of(path: f.Path) -> f.Reading:
 
 
 def _by_measure(path: f.Path) -> f.Reading:
-    """Say what chose, and what the errors at the sign of the score are."""
+    """Say what chose, and what the errors are at the threshold that it takes."""
     row = next(row for row in path.rows if path.chosen == row.C)
     score = "" if row.score is None else f", {number(row.score)} on held-out rows"
     sentence = (
-        f"C = {row.C:.4g} was chosen by {path.measure}{score}. By the sign of the score its "
+        f"C = {row.C:.4g} was chosen by {path.measure}{score}. At {path.errors_at} its "
         f"validation error is {_percent(row.validation_error)}"
     )
     if row.training_error is not None:

@@ -111,7 +111,8 @@ class PathRow:
 class Path:
     """The path over C and the choice made on it; `measure` names what chose.
 
-    Where that is not the error, rows have its mean over the folds as `score`.
+    Where that is not the error, rows have its mean over the folds as `score`, and `errors_at` says
+    at which threshold errors were counted.
     """
 
     rows: tuple[PathRow, ...]
@@ -119,6 +120,7 @@ class Path:
     reason: str = ""
     folds: int | None = None
     measure: str = "error"
+    errors_at: str = ""
     spread: str = "one standard error"
     best: float | None = None
     seconds: float | None = None
@@ -309,11 +311,17 @@ class ClassMeasures:
 
 @dataclass(frozen=True)
 class LearningPoint:
-    """The mean error on held-out rows when so many rows train, and its standard error."""
+    """The mean error on held-out rows when so many rows train, and its standard error.
+
+    Where another measure chose, `score` and `score_error` are those of the measure, and the error
+    is None.
+    """
 
     rows: int
-    error: float
+    error: float | None
     standard_error: float = 0.0
+    score: float | None = None
+    score_error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -321,11 +329,13 @@ class LearningCurve:
     """Would more rows help? The same candidate and C on parts of the training rows, same folds.
 
     `kind` is "helps", "may help" or "no gain"; of data too large or too small, "" and no points.
+    `measure` names what the points show.
     """
 
     points: tuple[LearningPoint, ...]
     kind: str
     sentence: str
+    measure: str = "error"
 
 
 @dataclass(frozen=True)
@@ -523,6 +533,7 @@ class Facts:
     split: Split | None = None
     verdict: Verdict | None = None
     candidates: tuple[Candidate, ...] = ()
+    chosen_by: str = ""
     baseline: Baseline | None = None
     path: Path | None = None
     reading: Reading | None = None

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.report import facts as f
-from separatrix.report.words import fixed, whole
+from separatrix.report.words import fixed, number, whole
 from separatrix.selection.path_table import PathTable
+from separatrix.selection.scores import Measure
 from separatrix.solvers.running.threads import cores
 
 if TYPE_CHECKING:
@@ -22,21 +23,31 @@ _SURE, _LIKELY = 2.0, 1.0  # standard errors of the difference
 
 
 def learning_facts(work: Study, model: Any, path: PathTable) -> f.LearningCurve:
-    """Return the error on held-out rows when 1/4, 1/2, 3/4 and all of the training rows train."""
+    """Return what chose, on held-out rows, when 1/4, 1/2, 3/4 and all training rows train."""
     reason = _reason_against(work)
-    all_rows = np.asarray(path.fold_errors[path.chosen], dtype=np.float64)
-    if not reason and not np.isfinite(all_rows).all():
+    measure = work.measure
+    by_fold = path.fold_errors if measure is None else path.fold_losses
+    assert by_fold is not None, "a path by a measure has the losses of its folds"
+    all_rows = np.asarray(by_fold[path.chosen], dtype=np.float64)
+    if not reason and not np.isfinite(path.fold_errors[path.chosen]).all():
         reason = "the path ended early"
     if reason:
         return f.LearningCurve((), "", f"No learning curve was drawn: {reason}.")
     header, arrays = work.journal.step("learning", lambda: _measured(work, model))
     sizes = [*header["rows"], header["all"]]
-    errors = [*arrays["errors"], all_rows]
+    losses = np.array([*arrays["errors"], all_rows])
+    losses = losses[:, ~np.isnan(losses).any(axis=0)]  # of the folds that define the measure
     points = tuple(
-        f.LearningPoint(int(rows), float(each.mean()), _standard_error(each))
-        for rows, each in zip(sizes, errors, strict=True)
+        _point(int(rows), float(each.mean()), _standard_error(each), measure)
+        for rows, each in zip(sizes, losses, strict=True)
     )
-    return reading_of_curve(points, errors[1] - errors[-1])
+    return reading_of_curve(points, losses[1] - losses[-1], measure)
+
+
+def _point(rows: int, loss: float, spread: float, measure: Measure | None) -> f.LearningPoint:
+    if measure is None:
+        return f.LearningPoint(rows, loss, spread)
+    return f.LearningPoint(rows, None, score=float(measure.shown(loss)), score_error=spread)
 
 
 def _reason_against(work: Study) -> str:
@@ -68,6 +79,7 @@ def _measured(work: Study, model: Any) -> tuple[dict[str, Any], dict[str, np.nda
         loss=getattr(model, "loss", "logistic"), C=float(model.C), seed=settings.seed,
         multinomial=len(classes) > 2 and getattr(model, "multi_class", "ovr") == "multinomial",
         class_weight="balanced" if settings.balanced else None, workers=cores(),
+        measure=work.measure,
     )  # fmt: skip
     whole_fold = round(float(np.mean([np.count_nonzero(fold.train > 0.0) for fold in folds])))
     return (
@@ -76,7 +88,9 @@ def _measured(work: Study, model: Any) -> tuple[dict[str, Any], dict[str, np.nda
     )
 
 
-def reading_of_curve(points: tuple[f.LearningPoint, ...], gained: np.ndarray) -> f.LearningCurve:
+def reading_of_curve(
+    points: tuple[f.LearningPoint, ...], gained: np.ndarray, measure: Measure | None = None
+) -> f.LearningCurve:
     """Say what the last doubling of the rows changed; `gained` is its gain on every fold.
 
     >>> points = tuple(f.LearningPoint(n, e) for n, e in ((100, 0.2), (400, 0.061), (800, 0.049)))
@@ -86,19 +100,31 @@ def reading_of_curve(points: tuple[f.LearningPoint, ...], gained: np.ndarray) ->
     half = min(points[:-1], key=lambda each: abs(2 * each.rows - points[-1].rows))
     last = points[-1]
     gain, noise = float(gained.mean()), _standard_error(gained)
-    verb = "lowered" if gain > 0.0 else "raised" if gain < 0.0 else "left"
-    places = 1 if max(half.error, last.error) >= 0.01 else 2
-    ends = [fixed(100.0 * each.error, places) for each in (half, last)]
-    change = f"from {ends[0]} to {ends[1]} %" if gain else f"at {ends[1]} %"
+    is_better, is_worse = ("lowered", "raised")
+    if measure is not None and measure.larger_is_better:
+        is_better, is_worse = is_worse, is_better
+    verb = is_better if gain > 0.0 else is_worse if gain < 0.0 else "left"
+    name = "error" if measure is None else measure.title
+    change = _change(half, last, bool(gain))
     said = (
-        f"Doubling the rows from {whole(half.rows)} to {whole(last.rows)} {verb} the error {change}"
+        f"Doubling the rows from {whole(half.rows)} to {whole(last.rows)} {verb} the {name} "
+        f"{change}"
     )
     if gain > _SURE * noise:
-        return f.LearningCurve(points, "helps", f"{said}: more rows would help.")
+        return f.LearningCurve(points, "helps", f"{said}: more rows would help.", name)
     if gain > _LIKELY * noise:
-        return f.LearningCurve(points, "may help", f"{said}: more rows may help.")
+        return f.LearningCurve(points, "may help", f"{said}: more rows may help.", name)
     within = ", within its noise" if 0.0 < abs(gain) <= _SURE * noise else ""
-    return f.LearningCurve(points, "no gain", f"{said}{within}: no gain seen.")
+    return f.LearningCurve(points, "no gain", f"{said}{within}: no gain seen.", name)
+
+
+def _change(half: f.LearningPoint, last: f.LearningPoint, moved: bool) -> str:
+    if half.error is None or last.error is None:
+        ends = [number(each.score) for each in (half, last)]
+        return f"from {ends[0]} to {ends[1]}" if moved else f"at {ends[1]}"
+    places = 1 if max(half.error, last.error) >= 0.01 else 2
+    ends = [fixed(100.0 * rate, places) for rate in (half.error, last.error)]
+    return f"from {ends[0]} to {ends[1]} %" if moved else f"at {ends[1]} %"
 
 
 def _standard_error(values: np.ndarray) -> float:

@@ -3,6 +3,7 @@
     recall, precision      exact binomial (Clopper-Pearson), as for the error
     balanced accuracy      of two classes exact: both recalls, at the confidence that two need
     F1, MCC, of more also  quantiles of draws: of each true class, the shares of the predicted ones
+    F1, MCC of two         where a class has fewer than ten rows: exact, as they grow with recalls
     AUC                    DeLong's variance; of a perfect ranking, exact over independent pairs
     log loss, Brier        the mean over rows and its standard error
 
@@ -30,6 +31,7 @@ _SEED = 0
 _PRIOR = 2.0  # rows of each true class, spread over the predicted ones
 _CONFIDENCE = 0.95
 _NORMAL = 1.959963984540054
+_FEW = 10  # rows of a class
 _MOST_CELLS = 10_000  # of the confusion matrix: above, nothing is drawn
 
 EXACT = "exact binomial"
@@ -49,20 +51,27 @@ def class_measures(confusion: np.ndarray, names: Sequence[str]) -> tuple[f.Class
     right, true, called = np.diag(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
     drawn = _drawn(confusion)
     spread = None if drawn is None else _f1(drawn)
+    few = _of_few(confusion)
     return tuple(
         f.ClassMeasures(
             name=name,
             support=int(true[k]),
             precision=_share("precision", right[k], called[k]),
             recall=_share("recall", right[k], true[k]),
-            f1=_around(
-                "f1", float(_f1(confusion)[k]), None if spread is None else spread[:, k], DRAWN
-            )
-            if true[k] or called[k]
-            else None,
+            f1=_f1_of(confusion, k, few, spread) if true[k] or called[k] else None,
         )
         for k, name in enumerate(names)
     )
+
+
+def _f1_of(
+    confusion: np.ndarray, k: int, few: tuple[np.ndarray, ...], spread: np.ndarray | None
+) -> f.Measure:
+    value = float(_f1(confusion)[k])
+    if few:
+        low, high = (float(_f1(end)[k]) for end in few)
+        return f.Measure("f1", value, low, high, EXACT)
+    return _around("f1", value, None if spread is None else spread[:, k], DRAWN)
 
 
 def measures_of(
@@ -77,6 +86,9 @@ def measures_of(
     ]
     if len(confusion) == 2 and confusion.any(axis=1).all():
         found[0] = _of_two_recalls(confusion)
+        if few := _of_few(confusion):
+            low, high = (float(_mcc(end)) for end in few)
+            found[1] = f.Measure("mcc", float(_mcc(confusion)), low, high, EXACT)
     area = auc_of(scores, codes)
     own = probabilities[np.arange(len(codes)), codes]
     logs = -np.log(np.maximum(own, np.finfo(float).tiny))
@@ -100,6 +112,22 @@ def _share(name: str, part: int, whole: int) -> f.Measure | None:
         return None
     interval = bounds.binomial(int(part), int(whole), _CONFIDENCE)
     return f.Measure(name, float(part / whole), interval.lower, interval.upper, EXACT)
+
+
+def _of_few(confusion: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return matrices with both recalls at their lower and upper ends; nothing unless rows are few.
+
+    Draws of a few rows are nearly the same, and what they say is too sure.
+    """
+    counts = confusion.sum(axis=1)
+    if len(confusion) != 2 or not counts.all() or counts.min() >= _FEW:
+        return ()
+    each = 1.0 - (1.0 - _CONFIDENCE) / 2.0
+    sides = [bounds.binomial(int(confusion[k, k]), int(counts[k]), each) for k in (0, 1)]
+    return tuple(
+        np.array([[no * counts[0], (1 - no) * counts[0]], [(1 - yes) * counts[1], yes * counts[1]]])
+        for no, yes in zip(*((side.lower, side.upper) for side in sides), strict=True)
+    )
 
 
 def _of_two_recalls(confusion: np.ndarray) -> f.Measure:

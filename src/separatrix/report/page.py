@@ -244,6 +244,7 @@ def _leaderboard(facts: Facts) -> dict[str, Any]:
         "timed": any(each.seconds is not None for each in facts.candidates),
         "most_rows": max((each.n_rows for each in facts.candidates), default=0),
         "measure": "" if scoring is None else scoring.title,
+        "errors_at": facts.path.errors_at if facts.path is not None else "",
     }
 
 

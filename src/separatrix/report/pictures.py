@@ -19,7 +19,7 @@ from separatrix.plots.panels import (
 )
 from separatrix.report.conclusions import nearly_all_support
 from separatrix.report.facts import Facts, Path
-from separatrix.report.words import clean, cut, number, percent, plural, whole
+from separatrix.report.words import clean, cut, number, opened, percent, plural, whole
 
 __all__ = ["Picture", "draw_pictures"]
 
@@ -122,13 +122,20 @@ def _learning(facts: Facts) -> list[Picture]:
     points = facts.learning.points if facts.learning else ()
     if len(points) < 2:
         return []
-    title = "Error on held-out rows against rows trained on"
-    description = "; ".join(f"{whole(each.rows)} rows: {percent(each.error)}" for each in points)
+    by_error = all(each.error is not None for each in points)
+    name = "error" if facts.learning is None else facts.learning.measure
+    title = f"{opened(name)} on held-out rows against rows trained on"
+    values = [(each.error if by_error else each.score) or 0.0 for each in points]
+    figures = [percent(value) if by_error else number(value) for value in values]
+    description = "; ".join(
+        f"{whole(each.rows)} rows: {figure}" for each, figure in zip(points, figures, strict=True)
+    )
     drawn = draw_learning_curve(
         [each.rows for each in points],
-        [each.error for each in points],
-        [each.standard_error for each in points],
+        values,
+        [(each.standard_error if by_error else each.score_error) or 0.0 for each in points],
         Words("learning-curve", title, description),
+        in_percent=by_error,
     )
     return [Picture(drawn, title, "Band: one standard error over the folds.")]
 

@@ -26,6 +26,7 @@ from separatrix.data.options import ReadOptions
 from separatrix.data.readers.typed_tables import frame_to_arrow, is_frame
 from separatrix.data.table import Table, read
 from separatrix.errors import DataError
+from separatrix.report.beside import beside
 from separatrix.report.facts import Facts
 from separatrix.report.study import Settings
 from separatrix.report.study import Study as StudyRun
@@ -91,8 +92,13 @@ class Study:
         if unknown:
             known = ", ".join(_SETTINGS)
             raise TypeError(f"Study has no setting {unknown[0]!r}. The settings are: {known}.")
+        if target is not None and not isinstance(target, str | int | np.integer):
+            raise DataError(
+                "target is the name or the number of a column, and it is given a "
+                f"{type(target).__name__}: labels go second, Study(X, y)"
+            )
         values = {
-            name: np.asarray(settings[name])
+            name: beside(name, settings[name])
             for name in ("group", "time")
             if settings.get(name) is not None and not isinstance(settings[name], str)
         }
@@ -149,11 +155,15 @@ class Study:
 class Leaderboard(list[dict[str, Any]]):
     """The candidates of a study, the best first; the one chosen is marked.
 
+    `chosen_by` says what chose it.
+
     >>> Leaderboard([{"features": "raw", "loss": "hinge", "C": 1.0, "error": 0.25,
     ...               "standard_error": 0.01, "n_features": 4, "seconds": None, "chosen": True}])
       features  loss   C  error %    +-  weights  seconds
     * raw       hinge  1    25.00  1.00        4        -
     """
+
+    chosen_by: str = ""
 
     @classmethod
     def of(cls, facts: Facts) -> Leaderboard:
@@ -173,16 +183,19 @@ class Leaderboard(list[dict[str, Any]]):
         ]
         if not rows:
             rows = [_of_path(facts)]
-        found = facts.scoring
-        if found is None:
-            return cls(sorted(rows, key=lambda row: (row["error"], not row["chosen"])))
-        scored = [each for each in facts.candidates if each.score is not None]
-        scores = [(each.score, each.score_error) for each in scored]
-        alone = [(found.value, found.standard_error)]  # of a path over C, which compares no others
-        for row, (score, error) in zip(rows, scores or alone, strict=True):
-            row |= {"measure": found.title, "score": score, "score_error": error}
-        sign = -1.0 if found.larger_is_better else 1.0
-        return cls(sorted(rows, key=lambda row: (sign * row["score"], not row["chosen"])))
+        found, sign, name = facts.scoring, 1.0, "error"
+        if found is not None:
+            scored = [each for each in facts.candidates if each.score is not None]
+            scores = [(each.score, each.score_error) for each in scored]
+            alone = [
+                (found.value, found.standard_error)
+            ]  # of a path over C, which compares no others
+            for row, (score, error) in zip(rows, scores or alone, strict=True):
+                row |= {"measure": found.title, "score": score, "score_error": error}
+            sign, name = (-1.0 if found.larger_is_better else 1.0), "score"
+        board = cls(sorted(rows, key=lambda row: (sign * row[name], not row["chosen"])))
+        board.chosen_by = facts.chosen_by
+        return board
 
     def _cells(self) -> list[list[str]]:
         measure = self[0].get("measure") if self else None
@@ -215,7 +228,8 @@ class Leaderboard(list[dict[str, Any]]):
             )
             for row in cells
         ]
-        return "\n".join(f"{row[0] or ' '} {line}" for row, line in zip(cells, lines, strict=True))
+        said = [f"{row[0] or ' '} {line}" for row, line in zip(cells, lines, strict=True)]
+        return "\n".join([*said, f"* {self.chosen_by}"] if self.chosen_by else said)
 
     def _repr_html_(self) -> str:
         heads, *rows = self._cells()
@@ -225,7 +239,8 @@ class Leaderboard(list[dict[str, Any]]):
             cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
             strong = " style='font-weight:bold'" if row[0] else ""
             body += f"<tr{strong}>{cells}</tr>"
-        return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+        table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{table}<p>{html.escape(self.chosen_by)}</p>" if self.chosen_by else table
 
 
 def _of_path(facts: Facts) -> dict[str, Any]:

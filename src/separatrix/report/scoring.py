@@ -89,6 +89,7 @@ def measure_of(settings: Settings, names: list[str]) -> Measure | None:
     """
     positive = names.index(settings.positive) if settings.positive in names else 1
     costs = Costs() if settings.costs is None else parse_costs(settings.costs)
+    costs = costs.of_classes(names, positive)
     measure = Measure(
         settings.scoring or "error", costs, positive, settings.at_most_false_alarms or 0.0
     )
@@ -216,8 +217,8 @@ def threshold_facts(work: Study, test_scores: np.ndarray) -> f.Threshold | None:
 def _guarantee(work: Study, bound: AlarmBound | None, other: str) -> str:
     if bound is None:
         return (
-            "This is no guarantee: the scores are of the models of the folds, and the threshold "
-            "was chosen by them. The sealed test is the honest figure."
+            "The scores are of the models of the folds, and the threshold was chosen by them. "
+            "The sealed test is the honest figure."
         )
     alarms, negative = work.threshold["false_alarms"]
     more = (
@@ -270,14 +271,13 @@ def scoring_facts(
     codes = work.codes_test
     loss = measure.loss(columns, codes, threshold, probabilities)
     low, high, how = interval_of(measure, columns, codes, threshold, probabilities)
-    spread = path["score_spread"][path.chosen] / np.sqrt(path["n_folds"][path.chosen])
-    costs = measure.costs if measure.scoring == "cost" else None
+    costs = measure.costs if measure.scoring == "cost" and not measure.costs.matrix else None
     return f.Scoring(
         name=measure.scoring,
         title=measure.title,
         larger_is_better=measure.larger_is_better,
         value=float(path["validation_score"][path.chosen]),
-        standard_error=float(spread),
+        standard_error=float(path["score_error"][path.chosen]),
         test=float(measure.shown(loss)),
         low=low,
         high=high,

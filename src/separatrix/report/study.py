@@ -57,6 +57,10 @@ OUTPUTS = ("report.html", "model.sx", "certificate.json", "path.csv", "study.jso
 Progress = Callable[[str, float, float], None]
 _OF_SCORING = ("scoring", "costs", "at_most_false_alarms", "minimax")
 _RANKS = "The loss is logistic, whose scores rank rows at every threshold; --loss takes another."
+_COSTS = (
+    "Costs of several classes choose features, loss and C; predict names the class of the largest "
+    "score, whatever mistakes cost."
+)
 _NO_TEXT_CURVE = "No curve was tried (lift): texts have no products of columns."
 _NO_CURVE = "No curve was tried (lift): there is one column only, or there are too many products."
 
@@ -67,6 +71,7 @@ class Settings:
 
     loss: str = "auto"
     features: str = "auto"
+    scale: str | None = None  # "standard" is features="standard"
     lift: str | None = None
     Cs: tuple[float, ...] | int | None = None
     folds: int = 5
@@ -93,6 +98,15 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse what no study can do, before any row is read."""
         grid(self.Cs)
+        one_of("scale", self.scale, (None, "standard"))
+        if self.scale is not None:
+            if self.features not in ("auto", "standard"):
+                raise ValueError(
+                    f"scale={self.scale!r} and features={self.features!r} both say what columns "
+                    "become: give one of them."
+                )
+            object.__setattr__(self, "features", "standard")
+            object.__setattr__(self, "scale", None)
         one_of("loss", self.loss, ("auto", "hinge", "squared_hinge", "logistic"))
         one_of("lift", self.lift, (None, "auto"))
         one_of("rule", self.rule, RULES)
@@ -152,6 +166,8 @@ class Study:
         self.folding = rows.folding
         self.table = table = dataclasses.replace(table, notes=[*table.notes, *rows.notes])
         self.measure = measure_of(settings := self.settings, self.names)
+        if self.measure is not None and self.measure.costs.matrix:
+            self.remarks += (_COSTS,)
         self.parts: Parts = set_apart(
             rows.parts, self.codes, self.names, settings, rows.folding.times
         )
@@ -187,6 +203,7 @@ class Study:
             if name not in ("title", "times", "verdict_seconds")
             # Older work is resumed under its name.
             and (name, value) not in (("device", "cpu"), ("features", AS_READ), ("lift", None))
+            and name != "scale"
             and (name not in _OF_SCORING or value not in (None, False))
             and (name not in ("time", "group", "dedupe") or value)
         }
@@ -314,7 +331,10 @@ class Study:
         )
         record["candidates"] = [dataclasses.asdict(each) for each in self.candidates]
         record["threshold"] = self.threshold
-        self.journal.step("path", lambda: (record, arrays | {"folds": path.fold_errors}))
+        arrays["folds"] = path.fold_errors
+        if path.fold_losses is not None:
+            arrays["losses"] = path.fold_losses
+        self.journal.step("path", lambda: (record, arrays))
         write_whole(kept, to_bytes(machine))
         return machine, path
 
@@ -359,6 +379,7 @@ class Study:
         )  # fmt: skip
         known = np.isfinite(best.scores).all(axis=1)
         self.threshold = thresholded(self, model, best.scores[known], self.codes_train[known])
+        self._count_errors(best.path, best.scores)
         path = best.path
         path.notes = (*path.notes, *curve_remark(search.compared))
         if settings.lift == "auto" and "products" not in features:
@@ -394,7 +415,35 @@ class Study:
                 self.folding.groups_of(train),
             )  # fmt: skip
             self.threshold = thresholded(self, machine, *held_out)
+            rows = np.concatenate([np.flatnonzero(each.validation > 0.0) for each in self.folds()])
+            scores = np.full((len(train), held_out[0].shape[1]), np.nan)
+            scores[rows] = held_out[0]
+            self._count_errors(path, scores)
         return machine, path
+
+    def _count_errors(self, path: PathTable, scores: np.ndarray) -> None:
+        """Count the held-out errors of the model chosen at the threshold that bounds false alarms.
+
+        Every other threshold is that of the path itself.
+        """
+        if self.alarm_bound is None:
+            return
+        called = np.where(scores[:, 0] > self.threshold["value"], 1, 0)
+        held = [fold.validation > 0.0 for fold in self.folds()]
+        errors = np.array([np.mean(called[own] != self.codes_train[own]) for own in held])
+        error, spread = float(errors.mean()), float(errors.std(ddof=1))
+        path.fold_errors[path.chosen] = errors
+        path["validation_error"][path.chosen] = error
+        path["validation_spread"][path.chosen] = spread
+        path["standard_error"][path.chosen] = spread / np.sqrt(len(errors))
+        self.candidates = tuple(
+            dataclasses.replace(
+                each, error=error, standard_error=float(path["standard_error"][path.chosen])
+            )
+            if each.chosen
+            else each
+            for each in self.candidates
+        )
 
     # ---- files
 
@@ -407,6 +456,7 @@ class Study:
             "format": STUDY_FORMAT,
             "training_rows": self.parts.train.tolist(),
             "positive": self.settings.positive,
+            **_described(self.table),
             "verdict": [json.loads(verdict.to_json()) for verdict in verdicts],
             "machine": [
                 json.loads(one.to_json())
@@ -436,10 +486,21 @@ class Study:
         write_whole(self.folder / "study.json", (facts.to_json() + "\n").encode())
 
 
+def _described(table: Table) -> dict[str, Any]:
+    """Return the target and the columns used, where they have names."""
+    columns = table.columns_used
+    if columns is None or table.target is None:
+        return {}
+    return {"data": {"target": table.target, "columns": columns}}
+
+
 def _path_of(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PathTable:
     columns = {name: arrays[name] for name in header["columns"]}
     notes = tuple(header["notes"])
-    return PathTable(columns, header["chosen"], header["reason"], arrays["folds"], notes)
+    return PathTable(
+        columns, header["chosen"], header["reason"], arrays["folds"], notes,
+        fold_losses=arrays.get("losses"),
+    )  # fmt: skip
 
 
 def _csv_of(path: PathTable, times: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from separatrix import __version__
 from separatrix.core.explanation import weights_by_name
 from separatrix.core.verdict import Verdict
+from separatrix.data.encodings.column_codes import NumberCode
 from separatrix.data.scaling import deviations
 from separatrix.data.summary import summarise
 from separatrix.data.table import Table
@@ -65,7 +67,8 @@ def facts_of(
         question=_question(names, table),
         made_with=f.MadeWith(__version__),
         data=data_facts(
-            table, summarise(table), names, work.codes, parts, work.settings.features == "raw"
+            table, summarise(table), names, work.codes, parts, work.settings.features == "raw",
+            notes_of(work),
         ),
         split=f.Split(
             len(parts.train), len(parts.test), f"The test holds {parts.how}.",
@@ -75,9 +78,10 @@ def facts_of(
         verdict=_verdicts(work, verdicts, small),
         candidates=work.candidates or (raw_candidate(machine, path, work),),
         baseline=baseline_facts(work.codes_train, names),
+        chosen_by=_chosen_by(work),
         path=path_facts(
             path, work.settings.folds, work.settings.times, work.remarks,
-            "error" if work.measure is None else work.measure.title,
+            "error" if work.measure is None else work.measure.title, _errors_at(work, machine),
         ),
         scoring=scoring_facts(work, path, test_scores, chances, threshold),
         threshold=threshold_facts(work, test_scores),
@@ -141,6 +145,26 @@ def _agreeing(facts: f.Facts) -> tuple[f.Measure, ...]:
     )
 
 
+def _chosen_by(work: Study) -> str:
+    """Say what chose among several candidates; of one there was nothing to choose but C."""
+    if len(work.candidates) < 2:
+        return ""
+    from separatrix.selection.candidates import rule_of_choice
+
+    return rule_of_choice(max(each.n_rows for each in work.candidates), work.measure)
+
+
+def _errors_at(work: Study, machine: Any) -> str:
+    """Say at which threshold the errors of held-out rows were counted; "" for the usual one."""
+    if work.measure is None:
+        return ""
+    if not work.measure.has_threshold(len(machine.coef_)):
+        return "the sign of the score" if len(work.names) == 2 else "the largest score"
+    if work.alarm_bound is not None:
+        return "the threshold, and of what was not chosen at one of as many false alarms"
+    return "the threshold that is best for it"
+
+
 def _verdicts(work: Study, verdicts: list[Verdict], check: bool) -> f.Verdict:
     each = []
     for k, verdict in enumerate(verdicts):
@@ -170,6 +194,7 @@ def data_facts(
     codes: np.ndarray,
     parts: Any,
     from_all_rows: bool,
+    notes: Sequence[str],
 ) -> f.Data:
     """Tell what was read."""
     every = (np.arange(len(codes)), parts.train, parts.test)
@@ -184,10 +209,31 @@ def data_facts(
         kind=table.kind,
         target=table.target,
         notes=(
-            *(_without_folders(note, table) for note in table.notes),
+            *(_without_folders(note, table) for note in notes),
             *_oddities(summary, table, from_all_rows),
         ),
     )
+
+
+def notes_of(work: Study) -> list[str]:
+    """Return the notes of reading; medians are those that the model takes, of the training rows."""
+    notes = list(work.table.notes)
+    if work.encoded.encoding is work.table.encoding:
+        return notes
+    before, after = _medians(work.table), _medians(work.encoded)
+    for name in before.keys() & after.keys():
+        said = f"each replaced by the median {before[name]:g} and"
+        again = f"each replaced by the median {after[name]:g} of the training rows and"
+        notes = [
+            note.replace(said, again) if note.startswith(f"{name}: ") else note for note in notes
+        ]
+    return notes
+
+
+def _medians(table: Table) -> dict[str, float]:
+    encoding = getattr(table.encoding, "inner", table.encoding)
+    codes = getattr(encoding, "codes", ())
+    return {code.name: code.median for code in codes if isinstance(code, NumberCode)}
 
 
 def _without_folders(note: str, table: Table) -> str:
@@ -228,7 +274,12 @@ def _oddities(found: dict[str, Any], table: Table, from_all_rows: bool) -> list[
 
 
 def path_facts(
-    table: Any, folds: int, times: bool, remarks: tuple[str, ...], measure: str = "error"
+    table: Any,
+    folds: int,
+    times: bool,
+    remarks: tuple[str, ...],
+    measure: str = "error",
+    errors_at: str = "",
 ) -> f.Path:
     """Tell the path over C, and what chose on it."""
     rows = [
@@ -242,7 +293,7 @@ def path_facts(
             gap=row["gap"],
             seconds=row["seconds"] if times else None,
             score=row.get("validation_score"),
-            score_error=_score_error(row),
+            score_error=row.get("score_error"),
         )
         for row in table
     ]
@@ -253,6 +304,7 @@ def path_facts(
         reason=" ".join([table.reason, *table.notes, *remarks]),
         folds=folds,
         measure=measure,
+        errors_at=errors_at,
         best=rows[int(np.argmin(errors))].C,
         seconds=float(table["seconds"].sum()) if times else None,
     )
@@ -274,11 +326,6 @@ def baseline_facts(codes: np.ndarray, names: list[str]) -> f.Baseline:
     counts = np.bincount(codes, minlength=len(names))
     commonest = int(np.argmax(counts))
     return f.Baseline(names[commonest], float(1.0 - counts[commonest] / counts.sum()))
-
-
-def _score_error(row: dict[str, float]) -> float | None:
-    spread = row.get("score_spread")
-    return None if spread is None else spread / float(np.sqrt(row["n_folds"]))
 
 
 def machine_facts(machine: Any, X: Any, y: np.ndarray, checked: bool | None) -> f.Machine:

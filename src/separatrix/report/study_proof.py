@@ -17,20 +17,42 @@ from separatrix.storage.certificate_proof import NOT_THESE, prove_again
 from separatrix.storage.claimed_threshold import require_alarm_bound
 from separatrix.storage.fitted_values import Mismatch
 
-__all__ = ["STUDY_FORMAT", "labels_of", "prove_study", "prove_verdict"]
+__all__ = ["STUDY_FORMAT", "labels_of", "prove_study", "prove_verdict", "training_rows"]
 
 STUDY_FORMAT = "separatrix-study-certificates-1"
+_ILL_FORMED = "not a well-formed certificate"
+_MOST_ROWS = 2**62
 
 
 def labels_of(y: np.ndarray, positive: str | None) -> np.ndarray:
-    """Return the labels; with a positive class, that against all others."""
+    """Return the labels; with a positive class, that against all others.
+
+    Of two classes the other keeps its name.
+    """
     if positive is None:
         return y
     chosen = np.array([str(label) == positive for label in y.tolist()])
     if not chosen.any():
         known = ", ".join(str(name) for name in np.unique(y)[:12])
         raise DataError(f"there is no class {positive!r}; the classes are {known}.")
-    return np.where(chosen, positive, f"not {positive}")
+    others = {str(label) for label in y[~chosen].tolist()}
+    return np.where(chosen, positive, others.pop() if len(others) == 1 else f"not {positive}")
+
+
+def training_rows(whole: dict[str, Any]) -> np.ndarray:
+    """Return the numbers of the rows trained on; refuse what is no list of such."""
+    said = _listed(whole, "training_rows")
+    sound = all(type(row) is int and 0 <= row < _MOST_ROWS for row in said)
+    if not sound or len(set(said)) != len(said):
+        raise Refused(f"{_ILL_FORMED}: training_rows must be numbers of rows, each once")
+    return np.array(said, dtype=np.int64)
+
+
+def _listed(whole: dict[str, Any], name: str) -> list[Any]:
+    found = whole.get(name)
+    if not isinstance(found, list):
+        raise Refused(f"{_ILL_FORMED}: {name} must be a list")
+    return found
 
 
 def prove_study(whole: dict[str, Any], X: Any, y: Any, features: Any = None) -> str:
@@ -41,14 +63,17 @@ def prove_study(whole: dict[str, Any], X: Any, y: Any, features: Any = None) -> 
     The verdict and the machine speak of the rows that were trained on; of more than two classes
     there is a verdict for each, against all others.
     """
+    rows, positive = training_rows(whole), whole.get("positive")
+    verdicts, machines = (_listed(whole, name) for name in ("verdict", "machine"))
+    if positive is not None and not isinstance(positive, str):
+        raise Refused(f"{_ILL_FORMED}: positive must be the name of a class")
     try:
-        rows = np.array(whole["training_rows"], dtype=np.int64)
-        verdicts, machines, positive = whole["verdict"], whole["machine"], whole.get("positive")
         claims = [Verdict.from_json(json.dumps(verdict)) for verdict in verdicts]
+    except Refused:
+        raise
     except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        wrong = f"not a well-formed certificate: {type(error).__name__} {error}"
-        raise Refused(wrong) from error
-    if not len(rows) or rows.min() < 0 or rows.max() >= X.shape[0]:
+        raise Refused(f"{_ILL_FORMED}: a verdict") from error
+    if not len(rows) or rows.max() >= X.shape[0]:
         raise Refused("these data have fewer rows than the study was made of")
     labels = labels_of(np.asarray(y), positive)
     classes, codes = np.unique(labels, return_inverse=True)

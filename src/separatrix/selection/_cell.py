@@ -107,7 +107,19 @@ class Setting:
         facts |= self._figures(fold, machines, arrays["weights"])
         if self.measure is not None:
             arrays["scores"] = np.ascontiguousarray(scores[:, self.held_out(fold)].T)
+            if self.measure.has_threshold(len(scores)):
+                arrays["trained"] = scores[0, weights > 0.0]
         return facts | {"seconds": time.thread_time() - begun}, arrays
+
+    def errors_at(self, threshold: float, fold: int, arrays: Arrays) -> tuple[float, float]:
+        """Return the errors of a cell, held out and trained on, at a threshold of its scores."""
+        weights, held = self.fold_weights(fold), self.held_out(fold)
+        judged = (self.weights * self.folds[fold].validation)[held]
+        wrong = (arrays["scores"][:, 0] > threshold) != self.codes[held]
+        trained = weights > 0.0
+        missed = (arrays["trained"] > threshold) != self.codes[trained]
+        weights = weights[trained]
+        return float(judged @ wrong / judged.sum()), float(weights @ missed / weights.sum())
 
     @property
     def probabilities(self) -> str:

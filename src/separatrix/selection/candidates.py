@@ -37,7 +37,7 @@ from separatrix.selection.refinement import grid as checked_grid
 from separatrix.selection.refinement import least_within_one_error
 from separatrix.selection.scores import Measure
 
-__all__ = ["Candidate", "Compared", "Search", "curve_remark", "mean_square"]
+__all__ = ["Candidate", "Compared", "Search", "curve_remark", "mean_square", "rule_of_choice"]
 
 LOSSES = ("squared_hinge", "hinge", "logistic")
 _SAMPLE, _LEAST_SAMPLE = 20_000, 2_000  # rows that compare features
@@ -87,8 +87,12 @@ class Compared:
         )
         if self.measure is not None:
             figure = f"{self.measure.shown(self.losses.mean()):.4f}"
-            reason = f"{reason[:-1]}, and the {self.measure.title} {figure}, which chose it."
-        return PathTable(others, self.chosen, reason, table.fold_errors, table.notes, table.loss)
+            at = " at its threshold" if self.measure.has_threshold(self.scores.shape[1]) else ""
+            reason = f"{reason[:-1]}{at}, and the {self.measure.title} {figure}, which chose it."
+        return PathTable(
+            others, self.chosen, reason, table.fold_errors, table.notes, table.loss,
+            table.fold_losses,
+        )  # fmt: skip
 
     @property
     def C(self) -> float:
@@ -431,6 +435,22 @@ def chosen_of(errors: Sequence[np.ndarray], n_rows: int) -> int:
         if lead.mean() <= share * _standard_error(lead):
             return place
     return best
+
+
+def rule_of_choice(n_rows: int, measure: Measure | None = None) -> str:
+    """Say what chose among the candidates, and how small leads were settled.
+
+    >>> rule_of_choice(5_000)
+    'Chosen by the least error on held-out rows.'
+    """
+    end = "highest" if measure is not None and measure.larger_is_better else "least"
+    what = f"Chosen by the {end} {'error' if measure is None else measure.title} on held-out rows"
+    if n_rows >= _MANY:
+        return f"{what}."
+    return (
+        f"{what}; a lead of at most a quarter of its standard error does not count, and the "
+        "simpler candidate, tried before, wins."
+    )
 
 
 def _standard_error(values: np.ndarray) -> float:

@@ -174,8 +174,7 @@ def _grouped(
 
     if len(np.unique(groups)) < k:
         raise DataError(
-            f"cv={k} folds need {k} groups, and there are {len(np.unique(groups))}. "
-            "Use fewer folds."
+            f"{k} folds need {k} groups, and there are {len(np.unique(groups))}. Use fewer folds."
         )
     found = StratifiedGroupKFold(n_splits=k, shuffle=seed is not None, random_state=seed)
     with warnings.catch_warnings():
@@ -187,9 +186,9 @@ def _refuse_more_folds_than_rows(k: int, counts: np.ndarray, classes: np.ndarray
     largest = int(np.argmax(counts))
     most = int(counts[largest])
     if most < k:
-        remedy = f"Use cv={most} or fewer, or add rows." if most > 1 else "Add rows."
+        remedy = f"Use {most} folds or fewer, or add rows." if most > 1 else "Add rows."
         raise DataError(
-            f"cv={k} folds need {k} rows of some class, and the largest, "
+            f"{k} folds need {k} rows of some class, and the largest, "
             f"{classes.tolist()[largest]!r}, has {most}. {remedy}"
         )
 
@@ -202,14 +201,14 @@ def _warn_of_few_rows(k: int, codes: np.ndarray, classes: np.ndarray) -> None:
     names = [f"{classes.tolist()[c]!r} ({counts[c]})" for c in few[:_NAMED]]
     names += [f"{len(few) - _NAMED} more"] if len(few) > _NAMED else []
     what = (
-        f"cv={k} is more folds than these classes have rows: {', '.join(names)}. "
+        f"{k} folds are more than these classes have rows: {', '.join(names)}. "
         "Not every fold validates them. "
     )
     if counts.min() == 1:
         what += "The only row of a class is always trained on and never validated. "
         what += "Add rows to them, or merge them with other classes."
     else:
-        what += f"Use cv={counts.min()} or fewer, or add rows to them."
+        what += f"Use {counts.min()} folds or fewer, or add rows to them."
     warnings.warn(what, UserWarning, stacklevel=3)
 
 
@@ -253,7 +252,7 @@ def _refuse_unusable(
         absent = classes.tolist()[int(np.argmin(present))]
         raise DataError(
             f"Fold {number} has no row of class {absent!r} to train on. Use fewer folds, a "
-            "number of folds without groups (cv=5), or groups that mix the classes."
+            "number of folds without groups, or groups that mix the classes."
         )
     if not (fold.validation * weights).any():
         raise DataError(f"Fold {number} has no row of any weight to judge by. Use fewer folds.")

@@ -1,10 +1,11 @@
-"""Would more rows help? The error on held-out rows when a quarter, a half and more of them train.
+"""Would more rows help? What held-out rows say when a quarter, a half and more of them train.
 
     for each share s and fold f     fit on the share s of f's training rows, at the same C
                                     error = mistakes on f's validation rows
 
 The folds are those that chose C. Parts are drawn class by class, and a smaller part lies within a
-larger one. Features are learned from the rows of the part alone.
+larger one. Features are learned from the rows of the part alone. Another measure than the error is
+taken as on the path: at one threshold for the folds of a share.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from separatrix.core.proving import Effort
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
 from separatrix.selection.folds import Fold
+from separatrix.selection.scores import Measure
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["SHARES", "errors_on_parts", "part_of"]
@@ -39,13 +41,14 @@ def errors_on_parts(
     class_weight: Any = None,
     seed: int = 0,
     workers: int = 1,
+    measure: Measure | None = None,
 ) -> list[tuple[int, np.ndarray]]:
-    """Return for each share how many rows train, and the error on every fold.
+    """Return for each share how many rows train, and the error, or the loss, on every fold.
 
     `matrix(rows)` gives all rows in the features that `rows` teach.
     """
 
-    def error(task: tuple[float, int]) -> tuple[int, float]:
+    def solved(task: tuple[float, int]) -> tuple[int, float, Any]:
         share, number = task
         fold = folds[number]
         train = part_of(np.flatnonzero(fold.train > 0.0), codes, share, [seed, number])
@@ -62,22 +65,28 @@ def errors_on_parts(
             "loss": loss,
             "effort": Effort(_TOL, seed=seed),
             "class_weight": class_weight,
+            "measure": measure,
         }
         setting = (
             SoftmaxSetting(rows=(), X=X, **common)
             if multinomial
             else Setting(rows=signed_problems(X, labels, len(classes), True), **common)
         )
-        return len(train), float(setting.solve(C, 0, None)[0]["validation_error"])
+        facts, arrays = setting.solve(C, 0, None)
+        scored = None if measure is None else (arrays["scores"], labels[setting.held_out(0)])
+        return len(train), float(facts["validation_error"]), scored
 
     tasks = [(share, number) for share in SHARES for number in range(len(folds))]
     with one_thread(), ThreadPoolExecutor(max(1, workers)) as pool:
-        found = list(pool.map(error, tasks))
+        found = list(pool.map(solved, tasks))
     by_share = [found[at : at + len(folds)] for at in range(0, len(found), len(folds))]
-    return [
-        (round(float(np.mean([n for n, _ in part]))), np.array([rate for _, rate in part]))
-        for part in by_share
-    ]
+    sizes = [round(float(np.mean([n for n, _, _ in part]))) for part in by_share]
+    if measure is None:
+        losses = [np.array([rate for _, rate, _ in part]) for part in by_share]
+    else:
+        kind = "softmax" if multinomial else loss
+        losses = [measure.losses([scored for *_, scored in part], kind) for part in by_share]
+    return list(zip(sizes, losses, strict=True))
 
 
 def part_of(rows: np.ndarray, codes: np.ndarray, share: float, seed: Any) -> np.ndarray:

@@ -129,9 +129,10 @@ class _Walk:
     # ---- what is known
 
     def losses(self, Cs: list[float]) -> np.ndarray:
-        """Return what is to be small, a row a C and a column a fold."""
+        """Return what is to be small, a row a C and a column a fold that judges."""
         if self.setting.measure is not None:
-            return np.array([self.measure(C) for C in Cs])
+            found = np.array([self.measure(C) for C in Cs])
+            return found[:, ~np.isnan(found).any(axis=0)]  # of the folds that define the measure
         name = "validation_error" if self.setting.judge is None else "score"
         sign = 1.0 if self.setting.judge is None else -1.0
         folds = range(self.n_folds)
@@ -147,6 +148,19 @@ class _Walk:
             ]
             self.measured[C] = setting.measure.losses(parts, setting.probabilities)
         return self.measured[C]
+
+    def move(self, C: float) -> None:
+        """Count the errors of this C at the threshold that the measure takes."""
+        measure, setting = self.setting.measure, self.setting
+        if measure is None or not measure.has_threshold(self.scores[C][0].shape[1]):
+            return
+        held = [setting.codes[setting.held_out(f)] for f in range(self.n_folds)]
+        scores = np.concatenate([self.scores[C][f] for f in range(self.n_folds)])
+        threshold = measure.threshold(scores, np.concatenate(held))
+        for f, facts in self.facts[C].items():
+            errors = setting.errors_at(threshold, f, self.arrays[C][f])
+            both = dict(zip(("validation_error", "training_error"), errors, strict=True))
+            self.facts[C][f] = facts | both
 
     @property
     def best(self) -> int:
@@ -271,6 +285,8 @@ class _Walk:
         self.arrays.setdefault(C, {})[fold] = arrays
         if self.setting.measure is not None:
             self.scores.setdefault(C, {})[fold] = arrays["scores"]
+            if self.is_whole(C):
+                self.move(C)
         self.finished += 1
         if self.progress is not None:
             text = f"C = {C:.4g}, fold {fold + 1} of {self.n_folds}"
@@ -315,14 +331,17 @@ def _found(walk: _Walk, rule: str, notes: tuple[str, ...]) -> FoundPath:
         columns |= {"validation_score": scores.mean(axis=1), "score_spread": _spread(scores)}
     if (measure := walk.setting.measure) is not None:
         shown = measure.shown(losses)
-        columns |= {"validation_score": shown.mean(axis=1), "score_spread": _spread(shown)}
+        spread = _spread(shown)
+        columns |= {"validation_score": shown.mean(axis=1), "score_spread": spread}
+        columns["score_error"] = spread / np.sqrt(shown.shape[1])
     for name in ("training_error", "n_support", "margin"):
         columns[name] = _table_of(walk, name).mean(axis=1)
     columns["gap"] = _table_of(walk, "gap").max(axis=1)
     columns["seconds"] = _table_of(walk, "seconds").sum(axis=1)
     columns["n_folds"] = np.full(len(Cs), walk.n_folds)
     reason, more = _reason(walk, losses, best, chosen)
-    table = PathTable(columns, chosen, reason, errors, (*notes, *more), walk.setting.loss)
+    by_fold = None if measure is None else np.array([walk.measure(C) for C in Cs])
+    table = PathTable(columns, chosen, reason, errors, (*notes, *more), walk.setting.loss, by_fold)
     start = walk.setting.averaged([walk.arrays[Cs[best]][f] for f in folds])
     return FoundPath(table, cells, start, losses)
 
@@ -353,6 +372,11 @@ def _reason(walk: _Walk, losses: np.ndarray, best: int, chosen: int) -> tuple[st
             f"{end} {what}, {shown} at C = {Cs[best]:.4g}."
         )
     notes = []
+    if measure is not None and losses.shape[1] < walk.n_folds:
+        notes.append(
+            f"The {measure.title} is the mean over {losses.shape[1]} of {walk.n_folds} folds: the "
+            "others hold out rows of one class alone, which do not define it."
+        )
     ties = int((means == means[best]).sum())
     if chosen == best and ties > 1:
         reason = reason[:-1] + f"; of {ties} values that share it, the smallest is taken."

@@ -23,6 +23,7 @@ _FORMATS = {
     "standard_error": ".4f",
     "validation_score": ".4f",
     "score_spread": ".4f",
+    "score_error": ".4f",
     "training_error": ".4f",
     "n_support": ".1f",
     "margin": ".4g",
@@ -40,10 +41,12 @@ class PathTable:
     `validation_spread`, its standard deviation over folds; `standard_error`, that over the root of
     their number; `training_error`, `n_support` and `margin`, means over folds; `gap`, the largest
     relative duality gap of any fold, proved; `seconds`, of a processor, all folds together;
-    `n_folds`. With a scorer also `validation_score` and `score_spread`.
+    `n_folds`. With a scorer also `validation_score` and `score_spread`. Of a study by a measure
+    errors are those at the threshold that it takes, and `score_error` is its standard error.
 
     `chosen` is the number of the row chosen, `reason` says why, `notes` what else is to be known,
-    and `fold_errors` holds the error of every fold, a row a C.
+    and `fold_errors` holds the error of every fold, a row a C. Where a measure chose,
+    `fold_losses` holds what was to be small; NaN where the rows of a fold do not define it.
 
     >>> table = PathTable({"C": np.array([0.1, 1.0])}, 1, "least error", np.zeros((2, 5)))
     >>> table["C"].tolist(), len(table), table.C
@@ -58,10 +61,11 @@ class PathTable:
         fold_errors: np.ndarray,
         notes: tuple[str, ...] = (),
         loss: str = "hinge",
+        fold_losses: np.ndarray | None = None,
     ) -> None:
         self._columns, self.loss = columns, loss
         self.chosen, self.reason, self.notes = chosen, reason, notes
-        self.fold_errors = fold_errors
+        self.fold_errors, self.fold_losses = fold_errors, fold_losses
 
     @property
     def columns(self) -> tuple[str, ...]:

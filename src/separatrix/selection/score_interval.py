@@ -6,7 +6,9 @@ the confidence that two need to hold together, give one that holds at least as o
 
 F1, Matthews' correlation, AUC, log loss, and the balanced accuracy of several classes are
 resampled: rows are drawn again within each class, and the interval leaves out as many draws at
-either end.
+either end. Draws of a few rows are nearly the same: where a class has fewer than ten, F1 and
+Matthews' correlation of two classes, which grow with both recalls, take the exact ends of these;
+any other measure has no interval but that of all its values.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ from typing import Any
 import numpy as np
 
 from separatrix.selection import bounds
-from separatrix.selection.scores import Measure
+from separatrix.selection.scores import Measure, loss_of_counts
 
-__all__ = ["EXACT", "RESAMPLED", "interval_of"]
+__all__ = ["EXACT", "RESAMPLED", "TOO_FEW", "interval_of"]
 
 EXACT = "exact, from the binomial shares of the classes"
 RESAMPLED = "resampled, 1,000 draws within each class"
+TOO_FEW = "too few rows of a class for an interval"
+_FEW = 10
 _DRAWS = 1_000
 _OF_SHARES = ("balanced", "cost", "minimax", "misses")
 
@@ -44,9 +48,40 @@ def interval_of(
     if scores.shape[1] == 1 and measure.scoring in _OF_SHARES:
         low, high = _of_shares(measure, scores[:, 0], codes, threshold, confidence)
         return low, high, EXACT
+    if measure.scoring != "log_loss" and np.bincount(codes).min() < _FEW:
+        if scores.shape[1] == 1 and measure.scoring in ("f1", "mcc"):
+            low, high = _of_recalls(measure, scores[:, 0], codes, threshold, confidence)
+            return low, high, EXACT
+        most = measure.costs.largest if measure.scoring == "cost" else 1.0
+        return (-1.0 if measure.scoring == "mcc" else 0.0), most, TOO_FEW
     losses = _resampled(measure, scores, codes, threshold, shares, seed)
     ends = np.quantile(measure.shown(losses), [(1.0 - confidence) / 2, (1.0 + confidence) / 2])
     return float(ends[0]), float(ends[1]), RESAMPLED
+
+
+def _of_recalls(
+    measure: Measure, scores: np.ndarray, codes: np.ndarray, threshold: float, confidence: float
+) -> tuple[float, float]:
+    """Return the interval of a figure that grows with the recalls of both classes."""
+    called = np.where(scores > threshold, 1, 0)
+    each = 1.0 - 0.5 * (1.0 - confidence)
+    ends = []
+    for k in (0, 1):
+        own = codes == k
+        n = int(own.sum())
+        found = bounds.binomial(int(np.count_nonzero(called[own] == k)), n, each) if n else None
+        ends.append((n, 0.0, 1.0) if found is None else (n, found.lower, found.upper))
+    (others, *low_high), (ones, *ones_low_high) = ends[1 - measure.positive], ends[measure.positive]
+    low, high = (
+        measure.shown(
+            loss_of_counts(
+                ones * found, others * (1.0 - passed), others * passed, ones * (1.0 - found),
+                measure.scoring,
+            )
+        )
+        for passed, found in zip(low_high, ones_low_high, strict=True)
+    )  # fmt: skip
+    return float(low), float(high)
 
 
 def _of_shares(

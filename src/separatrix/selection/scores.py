@@ -22,7 +22,9 @@ import numpy as np
 
 from separatrix.errors import DataError
 
-__all__ = ["SCORINGS", "Costs", "Measure", "best_threshold", "loss_of", "parse_costs"]
+__all__ = [
+    "SCORINGS", "Costs", "Measure", "best_threshold", "loss_of", "loss_of_counts", "parse_costs",
+]  # fmt: skip
 
 SCORINGS = ("error", "balanced", "f1", "mcc", "auc", "log_loss", "cost")
 WITH_THRESHOLD = ("balanced", "f1", "mcc", "cost", "minimax", "misses")
@@ -34,23 +36,55 @@ TITLES = {
     "misses": "share missed at that many false alarms",
 }  # fmt: skip
 _LEAST, _MOST = 1e-100, 1e100  # of a cost: sums and quotients of such stay finite
+_OF_ANY_ROWS = ("error", "cost", "log_loss")  # the others need rows of two classes
 _LARGER_IS_BETTER = ("balanced", "f1", "mcc", "auc")
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a missed positive row and a false alarm cost; right answers cost nothing."""
+    """What a missed positive row and a false alarm cost; right answers cost nothing.
+
+    Of several classes, `named` holds the true class, the predicted one and the cost of each mistake
+    that was named, and `matrix` the costs of all: a row a true class, a column a predicted one.
+    """
 
     missed: float = 1.0
     false_alarm: float = 1.0
+    named: tuple[tuple[str, str, float], ...] = ()
+    matrix: tuple[tuple[float, ...], ...] = ()
+
+    def of_classes(self, names: Sequence[str], positive: int = 1) -> Costs:
+        """Return the costs by the numbers of the classes; a mistake that is not named costs 1."""
+        if not self.named:
+            return self
+        table = 1.0 - np.eye(len(names))
+        for true, predicted, cost in self.named:
+            for name in (true, predicted):
+                if name not in names:
+                    known = ", ".join(list(names)[:12])
+                    raise DataError(f"costs name {name!r}, and the classes are {known}.")
+            table[names.index(true), names.index(predicted)] = cost
+        if len(names) == 2:
+            return Costs(float(table[positive, 1 - positive]), float(table[1 - positive, positive]))
+        return Costs(named=self.named, matrix=tuple(tuple(row) for row in table.tolist()))
+
+    @property
+    def largest(self) -> float:
+        """The cost of the worst mistake."""
+        return max((max(row) for row in self.matrix), default=max(self.missed, self.false_alarm))
 
 
 def parse_costs(text: str) -> Costs:
-    """Read "5:1", or "missed:false_alarm = 5:1".
+    """Read "5:1", "missed:false_alarm = 5:1", or the mistakes by class, "a>b = 5, a>c = 2".
 
-    >>> parse_costs("missed:false_alarm = 5:1")
-    Costs(missed=5.0, false_alarm=1.0)
+    >>> found = parse_costs("missed:false_alarm = 5:1")
+    >>> found.missed, found.false_alarm
+    (5.0, 1.0)
+    >>> parse_costs("a>b = 5, a>c = 2").named
+    (('a', 'b', 5.0), ('a', 'c', 2.0))
     """
+    if ">" in text:
+        return Costs(named=_by_class(text))
     numbers = text.rsplit("=", 1)[-1].split(":")
     names = [name.strip() for name in text.split("=")[0].split(":")] if "=" in text else None
     try:
@@ -65,6 +99,27 @@ def parse_costs(text: str) -> Costs:
             f"positive class and of a false alarm, such as 5:1. Got {text!r}."
         )
     return Costs(second, first) if names == ["false_alarm", "missed"] else Costs(first, second)
+
+
+def _by_class(text: str) -> tuple[tuple[str, str, float], ...]:
+    """Read the cost of mistakes by the true class and the predicted one."""
+    found: list[tuple[str, str, float]] = []
+    for part in text.split(","):
+        names, _, number = part.rpartition("=")
+        true, _, predicted = (word.strip() for word in names.partition(">"))
+        try:
+            cost = float(number)
+        except ValueError:
+            cost = -1.0
+        twice = (true, predicted) in [(first, second) for first, second, _ in found]
+        if not true or not predicted or true == predicted or twice or not _LEAST <= cost <= _MOST:
+            raise DataError(
+                'costs by class must be as "a>b = 5, a>c = 2": the true class, the predicted one, '
+                "and a number above 0, from 1e-100 to 1e100, each mistake once. "
+                f"Got {part.strip()!r}."
+            )
+        found.append((true, predicted, cost))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -96,17 +151,25 @@ class Measure:
 
     def check_classes(self, n_classes: int) -> None:
         """Refuse a measure that several classes have no meaning for."""
-        if n_classes > 2 and self.scoring in _ONLY_TWO:
+        if n_classes > 2 and self.scoring in _ONLY_TWO and not self.costs.matrix:
+            by_class = ' give costs by class, --costs "a>b = 5, a>c = 2",'
+            more = by_class if self.scoring == "cost" else ""
             raise DataError(
                 f"{_ONLY_TWO[self.scoring]} two classes, and there are {n_classes}. Name one with "
-                "--positive to set it against all others, or use --scoring balanced."
+                f"--positive to set it against all others,{more} or use --scoring balanced."
             )
+
+    def has_threshold(self, n_models: int) -> bool:
+        """Whether it is taken at a threshold of its own: of two classes, a measure of calls."""
+        return n_models == 1 and self.scoring in WITH_THRESHOLD
+
+    def judges(self, codes: np.ndarray) -> bool:
+        """Whether rows of these classes define it: most measures need two classes or more."""
+        return self.scoring in _OF_ANY_ROWS or len(np.unique(codes)) > 1
 
     def threshold(self, scores: np.ndarray, codes: np.ndarray) -> float:
         """Return the threshold of least loss of held-out scores, a column a model."""
-        if scores.shape[1] != 1:
-            return 0.0
-        if self.scoring not in WITH_THRESHOLD:
+        if not self.has_threshold(scores.shape[1]):
             return 0.0
         sign = 1.0 if self.positive == 1 else -1.0
         found = best_threshold(
@@ -134,7 +197,8 @@ class Measure:
         """Return the loss of every fold, from the scores and class numbers of its held-out rows.
 
         Threshold and slopes of probabilities are those of all folds together. `kind` says how
-        scores become probabilities: "softmax", "logistic", or else by fitted slopes.
+        scores become probabilities: "softmax", "logistic", or else by fitted slopes. A fold whose
+        rows do not define the measure has NaN.
         """
         scores = np.concatenate([part[0] for part in parts])
         codes = np.concatenate([part[1] for part in parts])
@@ -143,9 +207,16 @@ class Measure:
         if self.scoring == "log_loss":
             ends = np.cumsum([len(part[1]) for part in parts])[:-1]
             shares = np.split(probabilities(scores, codes, kind), ends)
-        return np.array(
-            [self.loss(*part, threshold, own) for part, own in zip(parts, shares, strict=True)]
-        )
+        found = [
+            self.loss(*part, threshold, own) if self.judges(part[1]) else np.nan
+            for part, own in zip(parts, shares, strict=True)
+        ]
+        if np.isnan(found).all():
+            raise DataError(
+                f"{self.title} needs rows of two classes, and none of the {len(parts)} folds holds "
+                "such among its held-out rows. Use fewer folds, or choose by the error."
+            )
+        return np.array(found)
 
 
 def probabilities(scores: np.ndarray, codes: np.ndarray, kind: str) -> np.ndarray:
@@ -189,7 +260,7 @@ def best_threshold(
     passed = np.concatenate([[0], np.cumsum(~is_positive)])[cuts]  # negative rows called negative
     true = is_positive.sum() - missed
     false = (~is_positive).sum() - passed
-    losses = _of_counts(true, false, passed, missed, scoring, costs or Costs())
+    losses = loss_of_counts(true, false, passed, missed, scoring, costs)
     if scoring == "misses":
         losses = np.where(false <= level * max(1, false[0]), losses, np.inf)
     outside = 1.0 + abs(ordered[[0, -1]])
@@ -201,8 +272,11 @@ def best_threshold(
     return float(thresholds[best[np.argmin(np.abs(thresholds[best]))]])
 
 
-def _of_counts(tp: Any, fp: Any, tn: Any, fn: Any, scoring: str, costs: Costs) -> np.ndarray:
+def loss_of_counts(
+    tp: Any, fp: Any, tn: Any, fn: Any, scoring: str, costs: Costs | None = None
+) -> np.ndarray:
     """Return a loss from counts of right and wrong answers, arrays or numbers."""
+    costs = costs or Costs()
     tp, fp, tn, fn = (np.asarray(each, dtype=np.float64) for each in (tp, fp, tn, fn))
     n = tp + fp + tn + fn
     if scoring == "error":
@@ -244,7 +318,7 @@ def loss_of(
             if 0 < np.count_nonzero(codes == k) < len(codes)
         ]
         return 1.0 - float(np.mean(each)) if each else 0.5
-    return _of_many(scores.argmax(axis=1), codes, scores.shape[1], scoring)
+    return _of_many(scores.argmax(axis=1), codes, scores.shape[1], scoring, costs or Costs())
 
 
 def _of_two(
@@ -256,7 +330,7 @@ def _of_two(
     right, wrong = called & positive, called & ~positive
     passed, missed = ~called & ~positive, ~called & positive
     tp, fp, tn, fn = (int(each.sum()) for each in (right, wrong, passed, missed))
-    return float(_of_counts(tp, fp, tn, fn, scoring, costs))
+    return float(loss_of_counts(tp, fp, tn, fn, scoring, costs))
 
 
 def _auc(scores: np.ndarray, positive: np.ndarray) -> float:
@@ -269,12 +343,16 @@ def _auc(scores: np.ndarray, positive: np.ndarray) -> float:
     return float((ranks[positive].sum() - 0.5 * n * (n + 1.0)) / (n * m))
 
 
-def _of_many(predicted: np.ndarray, codes: np.ndarray, n_classes: int, scoring: str) -> float:
+def _of_many(
+    predicted: np.ndarray, codes: np.ndarray, n_classes: int, scoring: str, costs: Costs
+) -> float:
     table = np.zeros((n_classes, n_classes))
     np.add.at(table, (codes, predicted), 1.0)
     right, true, called = np.diag(table), table.sum(axis=1), table.sum(axis=0)
     if scoring == "error":
         return 1.0 - float(right.sum() / table.sum())
+    if scoring == "cost":
+        return float((table * np.array(costs.matrix)).sum() / table.sum())
     if scoring == "balanced":
         there = true > 0.0
         return 1.0 - float((right[there] / true[there]).mean())

@@ -37,6 +37,7 @@ _HOMES = {
     **dict.fromkeys(_SCALERS, "sklearn.preprocessing"),
     "Pipeline": "sklearn.pipeline",
     "LibsvmMachine": "separatrix.storage.libsvm_model",
+    "Encoder": _HOME["Encoder"],
 }
 # Estimator -> the module that holds it.
 ESTIMATORS = dict(sorted(_HOMES.items()))

@@ -39,6 +39,15 @@ def require_consistent(
     model: Any, encoding: Any, names: Any, rows: Any, arrays: dict[str, np.ndarray]
 ) -> None:
     """Refuse a model whose parts do not fit together: a trial row of zeros goes through it."""
+    first = model.steps[0][1] if type(model).__name__ == "Pipeline" else model
+    if type(first).__name__ == "Encoder":
+        _require_encoder(first)
+        if encoding is not None or names:
+            raise ModelFileError("the model file encodes its columns twice.")
+        if first is not model and len(model.steps) > 1:
+            last = type(model)(model.steps[1:])
+            _require_rest(last, len(first.encoding_.feature_names), rows, arrays)
+        return
     features = getattr(model, "n_features_in_", None)
     if type(features) is not int or features < 1:
         raise ModelFileError("the model file does not say how many features there are.")
@@ -56,6 +65,37 @@ def require_consistent(
     ):  # fmt: skip
         raise ModelFileError("the model file must number the rows of training.")
     _try(model, _row_of_zeros(model, features))
+
+
+def _require_encoder(encoder: Any) -> None:
+    """Refuse an encoder whose columns are not those that its encoding takes."""
+    from separatrix.data.encodings.base import Encoding
+
+    values = vars(encoder)
+    names, count = values.get("_names"), values.get("n_features_in_")
+    known = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not known or type(count) is not int or count != len(names) or len(set(names)) != count:
+        raise ModelFileError(
+            "the columns of the encoder in the model file are not named once each."
+        )
+    encoding = values.get("encoding_")
+    if not isinstance(encoding, Encoding):
+        raise ModelFileError("the encoder of the model file has learned nothing.")
+    inner = getattr(encoding, "inner", encoding)
+    taken = [code.name for code in getattr(inner, "codes", ())]
+    taken += [name for name in (getattr(inner, "column", None),) if name is not None]
+    if not set(taken) <= set(names):
+        raise ModelFileError("the encoder of the model file takes columns that it does not name.")
+
+
+def _require_rest(model: Any, features: int, rows: Any, arrays: dict[str, np.ndarray]) -> None:
+    """Refuse what follows an encoder where it does not take as many features as that makes."""
+    taken = getattr(model, "n_features_in_", None)
+    if taken != features:
+        raise ModelFileError(
+            f"the encoder of the model file makes {features} features, and the model takes {taken}."
+        )
+    require_consistent(model, None, None, rows, arrays)
 
 
 def require_spreads(spreads: Any, features: int) -> None:

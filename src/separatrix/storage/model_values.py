@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from separatrix._grammar import with_article
 from separatrix._sparse import is_sparse
+from separatrix.data.encodings.base import Encoding
 from separatrix.errors import ModelFileError
 from separatrix.storage import kept_estimators
 from separatrix.storage.model_checks import are_rows, require_kernel
@@ -84,6 +85,8 @@ class Packer:
 
     def _pack_object(self, value: Any, where: str) -> Any:
         name = type(value).__name__
+        if isinstance(value, Encoding):
+            return {"is": "encoding", "of": cast(Any, value).to_dict()}
         if RECORDS.get(name) == type(value).__module__ and dataclasses.is_dataclass(value):
             fields = {
                 field.name: self.pack(getattr(value, field.name), f"{where}.{field.name}")
@@ -256,6 +259,11 @@ class Unpacker:
 
         return Verdict.from_json(json.dumps(plain["json"]))
 
+    def _encoding(self, plain: Any) -> Any:
+        from separatrix.data.table import encoding_from_dict
+
+        return encoding_from_dict(plain["of"])
+
     def _path(self, plain: Any) -> Any:
         columns = {str(key): self._array(each) for key, each in plain["columns"].items()}
         chosen, reason, errors, notes, loss = (self.unpack(each) for each in plain["rest"])
@@ -276,6 +284,7 @@ class Unpacker:
         "verdict": _verdict,
         "dict": _dict,
         "path": _path,
+        "encoding": _encoding,
         "tuple": lambda self, plain: tuple(self.unpack(each) for each in plain["items"]),
         "float": lambda self, plain: float.fromhex(plain["hex"]),
         "integer": lambda self, plain: _whole(plain["hex"], _MOST_DIGITS),

@@ -58,6 +58,12 @@ def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
         target = known_column(options.target, columns, file)
     if target.name in left_out:
         raise DataError(f"the target {target.name!r} cannot be kept aside too", file=file)
+    if target.name in options.drop:
+        raise DataError(
+            f"the column {target.name!r} is the target, and drop leaves it out: name another "
+            "column in one of them",
+            file=file,
+        )
     missing = MISSING_WORDS | set(options.missing)
     aside = {name: aside_values(column, missing) for name, column in kept_aside.items()}
     y = target_labels(target, MISSING_WORDS | set(options.missing), notes)

@@ -144,7 +144,11 @@ def is_frame(thing: Any) -> bool:
     """Whether something is a pandas, polars, pyarrow... frame."""
     import narwhals as nw
 
-    native = nw.from_native(thing, pass_through=True)
+    try:
+        native = nw.from_native(thing, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        _refuse_twins(thing)
+        raise
     return isinstance(native, nw.DataFrame | nw.LazyFrame)
 
 
@@ -152,6 +156,7 @@ def frame_to_arrow(frame: Any) -> Any:
     """Return any frame as an Arrow table, without a copy where the memory allows."""
     import narwhals as nw
 
+    _refuse_twins(frame)
     native = nw.from_native(frame)
     if isinstance(native, nw.LazyFrame):
         native = native.collect()
@@ -161,6 +166,19 @@ def frame_to_arrow(frame: Any) -> Any:
         raise DataError(
             f"the frame cannot be read ({error}); give each column one type", file="frame"
         ) from None
+
+
+def _refuse_twins(frame: Any) -> None:
+    """Refuse a frame in which two columns have one name."""
+    names = getattr(frame, "column_names", None)  # of Arrow
+    names = list(getattr(frame, "columns", ()) if names is None else names)
+    if all(isinstance(name, str | int) for name in names) and len(set(names)) < len(names):
+        twin = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"{names.count(twin)} columns of the frame are named {twin!r}: give each column a "
+            "name of its own",
+            file="frame",
+        )
 
 
 def _load(source: Source, kind: str, load: Any) -> Any:

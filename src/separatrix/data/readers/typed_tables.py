@@ -169,7 +169,9 @@ def frame_to_arrow(frame: Any) -> Any:
 
 
 def _refuse_twins(frame: Any) -> None:
-    """Refuse a frame in which two columns have one name."""
+    """Refuse a frame in which two columns have one name; a lazy one has none of these."""
+    if hasattr(frame, "collect_schema"):
+        return
     names = getattr(frame, "column_names", None)  # of Arrow
     names = list(getattr(frame, "columns", ()) if names is None else names)
     if all(isinstance(name, str | int) for name in names) and len(set(names)) < len(names):

@@ -8,7 +8,7 @@ import numpy as np
 from _style import CLASS_COLOURS, INK, picture
 
 import separatrix as sx
-from separatrix.certificates.separation import check_novikoff
+from separatrix.core.novikoff import check_novikoff
 from separatrix.problem.signed import SignedProblem
 
 

@@ -152,13 +152,17 @@ def choice(facts: Facts) -> str:
     if chosen is None:
         return ""
     what = f"{_words_of(chosen)}, C\u00a0=\u00a0{number(chosen.C)}"
-    of = f", of {plural(len(facts.candidates), 'candidate')}" if len(facts.candidates) > 1 else ""
+    of = (
+        f"Of {plural(len(facts.candidates), 'candidate')}"
+        if len(facts.candidates) > 1
+        else "Chosen"
+    )
     beside = ""
     if facts.baseline is not None:
         name = cut(facts.baseline.name, _NAME)
         beside = f" Always naming {name} errs on {percent(facts.baseline.error)}."
     how = f" {facts.chosen_by}" if facts.chosen_by else ""
-    return f"Chosen by cross-validation{of}: {what}.{how}{beside}"
+    return f"{what[:1].upper()}{what[1:]}{of}.{how}{beside}"
 
 
 def _words_of(candidate: f.Candidate) -> str:

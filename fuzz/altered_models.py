@@ -50,6 +50,7 @@ SETTINGS = {
     "gammas", "scoring", "rule", "refine", "memory", "tol", "init", "learning_rate", "scale",
     "average", "update", "decay", "copy", "clip", "epsilon", "transform_input", "thresholded",
     "multi_class", "degree", "coef0",
+    "tolerance",  # of a certificate: it must be the model's tol
 }  # fmt: skip
 # Fields of certificates that may be wider than need be, and are then still true.
 WIDER = {

@@ -57,8 +57,18 @@ def drawn(rng: Any, *n_classes: int, weighted: bool = True) -> Nasty:
 
 
 def fitted(model: Any, given: Nasty, *labels: Any) -> Any:
+    """Fit, and leave out of `given` the classes that the model leaves out: those of weight 0."""
     y = labels[0] if labels else given.y
-    return model.fit(given.X, y) if given.weights is None else model.fit(given.X, y, given.weights)
+    if given.weights is None:
+        return model.fit(given.X, y)
+    model.fit(given.X, y, given.weights)
+    if not labels and len(model.classes_) < given.n_classes:
+        kept = np.isin(given.codes, given.codes[given.weights > 0.0])
+        given.dense, given.weights = given.dense[kept], given.weights[kept]
+        given.codes = np.unique(given.codes[kept], return_inverse=True)[1]
+        given.y, given.n_classes = np.asarray(y)[kept], len(model.classes_)
+        given.X = given.X[kept] if hasattr(given.X, "shape") else given.dense
+    return model
 
 
 def proved_again(book: Book, model: Any, given: Nasty, with_weights: bool = False) -> None:
@@ -263,7 +273,8 @@ def wrapped(rng: Any, book: Book) -> None:
         given = Nasty(given.X, given.y, None, given.dense, given.codes, 3, given.layout)
     fitted(wrapper, given)
     if isinstance(wrapper, sx.OneVsRest):
-        for k, inner in enumerate(wrapper.estimators_):
+        two = len(wrapper.estimators_) == 1  # one class is left out: the second is positive
+        for k, inner in enumerate(wrapper.estimators_, start=int(two)):
             of_certificate(book, inner.certificate_, given, codes=(given.codes == k).astype(int))
     if all(proof.holds for proof in wrapper.certificates_):
         book.true("check refuses the honest fit", wrapper.check(given.X, given.y))

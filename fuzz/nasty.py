@@ -20,7 +20,7 @@ _SIZES = ((6, 3), (12, 6), (40, 12))
 _SHARES = (0.8, 0.17, 0.03)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Nasty:
     """Data as handed over (`X`, `y`, `weights`), and what they hold: `dense` and `codes`."""
 

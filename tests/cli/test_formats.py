@@ -70,23 +70,23 @@ def test_info_fit_and_predict(folder, ending):
     assert run("fit", path, "--target", "class", "-o", folder / f"{ending}.sx").returncode == 0
     plain = run("predict", "-m", folder / "m.sx", folder / "people.csv")
     assert run("predict", "-m", folder / f"{ending}.sx", path).stdout == plain.stdout
-    told = run("predict", "-m", folder / "m.sx", path)
-    assert (told.stdout, told.stderr) == (plain.stdout, plain.stderr)
+    ran = run("predict", "-m", folder / "m.sx", path)
+    assert (ran.stdout, ran.stderr) == (plain.stdout, plain.stderr)
     assert run("verify", folder / f"{ending}.sx", path).returncode == 0
 
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_stream_learns_the_same_rows_and_goes_on(folder, ending, tmp_path):
     path = folder / f"people.{ending}"
-    told = [
+    ran = [
         run("stream", "-m", tmp_path / f"{each}.sx", folder / f"people.{each}", "--json")
         for each in (ending, "csv")
     ]
-    ends = [json.loads(each.stdout.splitlines()[-1]) for each in told]
+    ends = [json.loads(each.stdout.splitlines()[-1]) for each in ran]
     for name in ("rows", "errors", "features"):
         assert ends[0][name] == ends[1][name]
     assert ends[0]["rows"] == 60
-    assert "the target is 'class'" in told[0].stderr
+    assert "the target is 'class'" in ran[0].stderr
     again = run("stream", "-m", tmp_path / f"{ending}.sx", path, "--json")
     assert json.loads(again.stdout.splitlines()[-1])["rows"] == 60
     predicted = [
@@ -99,34 +99,34 @@ def test_stream_learns_the_same_rows_and_goes_on(folder, ending, tmp_path):
 @pytest.mark.parametrize("ending", FORMATS)
 def test_study_reads_it(folder, tmp_path, ending):
     data = folder / f"people.{ending}"
-    told = run("study", data, "--target", "class", "-o", tmp_path / "s", "--Cs", "2")
-    assert told.returncode == 0, told.stderr
+    ran = run("study", data, "--target", "class", "-o", tmp_path / "s", "--Cs", "2")
+    assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "s" / "report.html").exists()
 
 
 def test_what_a_stream_cannot_read_is_said(folder, tmp_path):
-    told = run("stream", "-m", tmp_path / "m.sx", folder / "people.json", "--follow")
-    assert (told.returncode, "cannot be followed" in told.stderr) == (3, True)
+    ran = run("stream", "-m", tmp_path / "m.sx", folder / "people.json", "--follow")
+    assert (ran.returncode, "cannot be followed" in ran.stderr) == (3, True)
     octets = (folder / "people.json").read_bytes()
     with mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(octets))):
-        told = run("stream", "-m", tmp_path / "m.sx", "-")
-    assert (told.returncode, "jq -c" in told.stderr) == (3, True)
-    told = run("stream", "-m", tmp_path / "m.sx", "https://example.org/a.csv")
-    assert (told.returncode, "an address (URL)" in told.stderr) == (3, True)
+        ran = run("stream", "-m", tmp_path / "m.sx", "-")
+    assert (ran.returncode, "jq -c" in ran.stderr) == (3, True)
+    ran = run("stream", "-m", tmp_path / "m.sx", "https://example.org/a.csv")
+    assert (ran.returncode, "an address (URL)" in ran.stderr) == (3, True)
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4\n1 0 obj\n")
-    told = run("stream", "-m", tmp_path / "m.sx", tmp_path / "a.pdf")
-    assert (told.returncode, "a PDF document" in told.stderr) == (3, True)
+    ran = run("stream", "-m", tmp_path / "m.sx", tmp_path / "a.pdf")
+    assert (ran.returncode, "a PDF document" in ran.stderr) == (3, True)
 
 
 def test_a_bad_line_of_json_is_named_and_may_be_left_out(tmp_path):
     lines = [json.dumps({"a": k, "y": "np"[k % 2]}) for k in range(8)]
     (tmp_path / "x.jsonl").write_text("\n".join([*lines[:4], '{"a": }', *lines[4:]]) + "\n")
-    told = run("stream", "-m", tmp_path / "m.sx", tmp_path / "x.jsonl")
-    assert told.returncode == 3
-    assert "line 5" in told.stderr
-    assert "JSON" in told.stderr
-    told = run("stream", "-m", tmp_path / "k.sx", tmp_path / "x.jsonl", "--skip-bad", "1", "--json")
-    assert json.loads(told.stdout.splitlines()[-1])["rows"] == 8
+    ran = run("stream", "-m", tmp_path / "m.sx", tmp_path / "x.jsonl")
+    assert ran.returncode == 3
+    assert "line 5" in ran.stderr
+    assert "JSON" in ran.stderr
+    ran = run("stream", "-m", tmp_path / "k.sx", tmp_path / "x.jsonl", "--skip-bad", "1", "--json")
+    assert json.loads(ran.stdout.splitlines()[-1])["rows"] == 8
 
 
 HEADED = "Label\tText\nham\tsee you there now\nspam\tfree money for you\nham\tok then see you\n"
@@ -137,7 +137,7 @@ def test_a_stream_sees_the_line_of_names_as_info_does(tmp_path, name):
     path = tmp_path / name
     path.write_text(HEADED + "spam\tfree free money now\n")
     assert json.loads(run("info", path, "--json").stdout)["classes"] == {"ham": 2, "spam": 2}
-    told = run("stream", "-m", tmp_path / "m.sx", path, "--json")
-    assert told.returncode == 0, told.stderr
-    assert json.loads(told.stdout.splitlines()[-1])["rows"] == 4
+    ran = run("stream", "-m", tmp_path / "m.sx", path, "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout.splitlines()[-1])["rows"] == 4
     assert read_model(tmp_path / "m.sx").model.classes_.tolist() == ["ham", "spam"]

@@ -139,8 +139,8 @@ def test_the_next_command_leaves_out_what_info_advises(tmp_path):
     path = tmp_path / "people.csv"
     rows = "".join(f"{k},it's {k},{k % 5},{'np'[k % 2]}\n" for k in range(30))
     path.write_text("id,who 'I',a,y\n" + rows)
-    told = separatrix("info", path)
-    next_line = told.stdout.splitlines()[-1]
+    ran = separatrix("info", path)
+    next_line = ran.stdout.splitlines()[-1]
     assert next_line.startswith("next: separatrix separable ")
     words = shlex.split(next_line.removeprefix("next: "))
     assert words[words.index("--drop") :] == ["--drop", "id", "--drop", "who 'I'"]
@@ -153,6 +153,6 @@ def test_the_weights_of_words_are_told_in_english(tmp_path):
         "good film I like\t1\nbad film no good\t0\ngood good one here\t1\nbad it was\t0\n"
     )
     assert separatrix("fit", path, "-o", tmp_path / "m.sx").returncode == 0
-    told = separatrix("info", tmp_path / "m.sx").stdout
-    assert " an occurrence" in told
-    assert " a occurrence" not in told
+    ran = separatrix("info", tmp_path / "m.sx").stdout
+    assert " an occurrence" in ran
+    assert " a occurrence" not in ran

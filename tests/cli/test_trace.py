@@ -37,22 +37,22 @@ def test_prints_every_update_and_the_proof():
 def test_json_is_the_replay_to_the_last_bit_and_its_certificate_checks():
     run = separatrix("trace", "--method", "kozinec", "--epsilon", "0.05", "--json")
     assert run.returncode == 0
-    told = json.loads(run.stdout)
+    ran = json.loads(run.stdout)
     table = iris_pair()
     frames = list(sx.replay(sx.Kozinec(epsilon=0.05, max_updates=1000), table.X, table.y))
-    assert [frame["weights"] for frame in told["frames"]] == [f.weights.tolist() for f in frames]
-    assert [frame["errors"] for frame in told["frames"]] == [f.errors for f in frames]
-    assert told["status"] == "epsilon"
+    assert [frame["weights"] for frame in ran["frames"]] == [f.weights.tolist() for f in frames]
+    assert [frame["errors"] for frame in ran["frames"]] == [f.errors for f in frames]
+    assert ran["status"] == "epsilon"
     signed = SignedProblem(table.X, np.where(table.y == "versicolor", 1.0, -1.0))
-    assert "largest margin" in check(told["certificate"], as_checker_data(signed))
+    assert "largest margin" in check(ran["certificate"], as_checker_data(signed))
 
 
 def test_rows_of_three_classes_are_rows_of_the_file(tmp_path):
     path = tmp_path / "three.csv"
     rows = ["0,0,[x]", "1,0,[x]", "0,1,[x]", "5,0,y", "6,0,y", "0,5,z", "1,6,z"]
     path.write_text("\n".join(["a,b,class", *rows]) + "\n")
-    told = json.loads(separatrix("trace", path, "-m", "perceptron", "--json").stdout)
-    used = [(frame["row"], frame["rival"]) for frame in told["frames"]]
+    ran = json.loads(separatrix("trace", path, "-m", "perceptron", "--json").stdout)
+    used = [(frame["row"], frame["rival"]) for frame in ran["frames"]]
     assert used[0] == (None, None)
     assert {row for row, _ in used[1:]} <= set(range(7))
     classes = [row.split(",")[2] for row in rows]
@@ -163,9 +163,9 @@ def test_the_certificate_of_a_file_is_checked_by_the_checker_alone(csv, tmp_path
     (tmp_path / "zero.libsvm").write_text("a 0:1\nb 0:-1 3:0.5\n")
     (tmp_path / "one.libsvm").write_text("a 1:1\nb 1:-1 3:0.5\n")
     for data in (csv, tmp_path / "zero.libsvm", tmp_path / "one.libsvm"):
-        told = json.loads(separatrix("trace", data, "--json").stdout)
+        ran = json.loads(separatrix("trace", data, "--json").stdout)
         proof = tmp_path / "certificate.json"
-        proof.write_text(json.dumps(told["certificate"]))
+        proof.write_text(json.dumps(ran["certificate"]))
         assert main([str(proof), str(data)]) == 0
         assert separatrix("verify", proof, data).returncode == 0
 
@@ -227,15 +227,15 @@ def test_exit_codes_tell_data_options_and_faults_apart():
 def test_three_classes_have_an_answer_of_the_shell(tmp_path, method):
     path = tmp_path / "three.csv"
     path.write_text("a,b,c\n" + "".join(f"{k},{k * k},c{k // 4}\n" for k in range(12)))
-    told = separatrix("trace", path, "--method", method)
-    assert told.returncode == 2
-    said = " ".join(told.stderr.replace("│", " ").split())
+    ran = separatrix("trace", path, "--method", method)
+    assert ran.returncode == 2
+    said = " ".join(ran.stderr.replace("│", " ").split())
     assert "there are 3 (c0, c1, c2)" in said
     assert "--positive NAME" in said
     assert "sx." not in said
-    told = separatrix("trace", path, "--method", method, "--positive", "c0", "--json")
-    assert told.returncode in (0, 4), told.stderr
-    facts = json.loads(told.stdout)
+    ran = separatrix("trace", path, "--method", method, "--positive", "c0", "--json")
+    assert ran.returncode in (0, 4), ran.stderr
+    facts = json.loads(ran.stdout)
     assert facts["classes"] == ["0", "1"]
     if facts["proved"]:
         (tmp_path / "c.json").write_text(json.dumps(facts["certificate"]))

@@ -52,14 +52,14 @@ def test_a_model_of_any_kind_is_proved_again(irises, tmp_path, model):
     assert proved.returncode == 0, proved.stderr
     assert proved.stdout.startswith("proved: ")
     assert run("verify", path, other).returncode == 1
-    told = run("info", path)
-    assert told.returncode == 0
-    assert "4 features; classes setosa, versicolor, virginica" in told.stdout
-    assert "trained on iris.csv" in told.stdout
+    ran = run("info", path)
+    assert ran.returncode == 0
+    assert "4 features; classes setosa, versicolor, virginica" in ran.stdout
+    assert "trained on iris.csv" in ran.stdout
     if type(model).__name__ == "LinearSVM":
-        assert "towards virginica:" in told.stdout
-        assert "a unit of c, " in told.stdout
-        assert "a standard deviation" in told.stdout
+        assert "towards virginica:" in ran.stdout
+        assert "a unit of c, " in ran.stdout
+        assert "a standard deviation" in ran.stdout
     facts = json.loads(run("info", path, "--json").stdout)
     assert facts["classes"] == ["setosa", "versicolor", "virginica"]
     assert facts["about"]["data_sha256"] == table.sha256
@@ -116,9 +116,9 @@ def test_a_direct_machine_with_a_kernel_is_proved_again(irises, tmp_path):
 def test_a_model_of_arrays_has_no_data_file(tmp_path):
     path = tmp_path / "model.sx"
     sx.save(sx.Fisher(direction="means").fit([[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1]), path)
-    told = run("info", path)
-    assert "no proof" in told.stdout
-    assert "trained on arrays" in told.stdout
+    ran = run("info", path)
+    assert "no proof" in ran.stdout
+    assert "trained on arrays" in ran.stdout
     path.write_bytes(path.read_bytes()[:-1])
     assert run("info", path).returncode == 3
 
@@ -166,29 +166,29 @@ def test_what_a_certificate_says_of_its_data_is_compared(pair, tmp_path, name, v
     whole = json.loads(verdict.certificate.to_json())
     assert verified(whole, data, tmp_path).returncode == 0
     whole["data"][name] = value
-    told = verified(whole, data, tmp_path)
-    assert (told.returncode, told.stderr) == (1, "")
-    assert told.stdout.startswith("refused: ")
+    ran = verified(whole, data, tmp_path)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert ran.stdout.startswith("refused: ")
 
 
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("sentence", lambda told: "Separable: all is well."),
-        ("classes", lambda told: told[::-1]),
-        ("rows", lambda told: told + 1),
-        ("infinite", lambda told: ["inf", *told[1:]]),
-        ("infinite", lambda told: told[:-1]),
-        ("boundary", lambda told: [0]),
-        ("note", lambda told: "Certified by an expert."),
-        ("bound", lambda told: "0x1.0p+0"),
-        ("margin", lambda told: "0x1.0p+0"),
-        ("weights", lambda told: ["0x1.0p+0"] * 4),
-        ("kind", lambda told: "separable"),
-        ("witness", lambda told: told | {"rows": told["rows"][:-1]}),
-        ("witness", lambda told: told | {"rows": [*told["rows"][:-1], -1]}),
-        ("certificate", lambda told: None),
-        ("certificate", lambda told: 7),
+        ("sentence", lambda value: "Separable: all is well."),
+        ("classes", lambda value: value[::-1]),
+        ("rows", lambda value: value + 1),
+        ("infinite", lambda value: ["inf", *value[1:]]),
+        ("infinite", lambda value: value[:-1]),
+        ("boundary", lambda value: [0]),
+        ("note", lambda value: "Certified by an expert."),
+        ("bound", lambda value: "0x1.0p+0"),
+        ("margin", lambda value: "0x1.0p+0"),
+        ("weights", lambda value: ["0x1.0p+0"] * 4),
+        ("kind", lambda value: "separable"),
+        ("witness", lambda value: value | {"rows": value["rows"][:-1]}),
+        ("witness", lambda value: value | {"rows": [*value["rows"][:-1], -1]}),
+        ("certificate", lambda value: None),
+        ("certificate", lambda value: 7),
     ],
 )
 def test_everything_that_a_verdict_says_is_compared(pair, tmp_path, name, change):
@@ -198,9 +198,9 @@ def test_everything_that_a_verdict_says_is_compared(pair, tmp_path, name, change
     assert (proved.returncode, proved.stderr) == (0, "")
     assert proved.stdout.startswith(f"proved: {verdict}\nread: target 'species'")
     whole[name] = change(whole[name])
-    told = verified(whole, data, tmp_path)
-    assert (told.returncode, told.stderr) == (1, "")
-    assert told.stdout.startswith("refused: ")
+    ran = verified(whole, data, tmp_path)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert ran.stdout.startswith("refused: ")
 
 
 @pytest.mark.parametrize(
@@ -219,10 +219,10 @@ def test_everything_that_a_verdict_says_is_compared(pair, tmp_path, name, change
 def test_what_is_no_certificate_is_refused_in_one_line(pair, tmp_path, text):
     path = tmp_path / "claim.json"
     path.write_text(text)
-    told = run("verify", path, pair[0], "--target", "species")
-    assert told.returncode in (1, 2, 3)
-    assert len((told.stdout + told.stderr).strip().splitlines()) <= 6
-    assert "Traceback" not in told.stdout + told.stderr
+    ran = run("verify", path, pair[0], "--target", "species")
+    assert ran.returncode in (1, 2, 3)
+    assert len((ran.stdout + ran.stderr).strip().splitlines()) <= 6
+    assert "Traceback" not in ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("decimals", [[-1] * 4, [400] * 4, [10**9] * 4, ["a"] * 4, [1.5] * 4, [1]])
@@ -230,9 +230,9 @@ def test_decimals_that_are_none_are_refused(pair, tmp_path, decimals):
     data, verdict = pair
     whole = json.loads(verdict.certificate.to_json())
     whole["data"]["decimals"] = decimals
-    told = verified(whole, data, tmp_path)
-    assert (told.returncode, told.stderr) == (1, "")
-    assert told.stdout.startswith("refused: ")
+    ran = verified(whole, data, tmp_path)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert ran.stdout.startswith("refused: ")
 
 
 # ---- what differs
@@ -267,9 +267,9 @@ def test_a_model_says_how_the_file_differs_from_the_one_proved(tmp_path, what):
     model = tmp_path / "m.sx"
     assert run("fit", people(tmp_path / "a.csv"), "--target", "c", "-o", model).returncode == 0
     change, words = CHANGES[what]
-    told = run("verify", model, people(tmp_path / "b.csv", change))
-    assert told.returncode == 1
-    assert f"The file differs from the one that was proved: {words}." in told.stdout
+    ran = run("verify", model, people(tmp_path / "b.csv", change))
+    assert ran.returncode == 1
+    assert f"The file differs from the one that was proved: {words}." in ran.stdout
     assert run("verify", model, tmp_path / "a.csv").returncode == 0
 
 
@@ -283,30 +283,30 @@ def test_a_certificate_says_how_the_file_differs(tmp_path):
         "classes": "labels that were not there: z",
     }
     for what, words in expected.items():
-        told = run("verify", proof, people(tmp_path / "b.csv", CHANGES[what][0]), "--target", "c")
-        assert told.returncode == 1
-        assert f"The file differs from the one that was proved: {words}." in told.stdout
-    told = run("verify", proof, data, "--target", "c", "--drop", "k")
-    assert "names the columns ['x', 'k'], and it is ['x'] here" in told.stdout
+        ran = run("verify", proof, people(tmp_path / "b.csv", CHANGES[what][0]), "--target", "c")
+        assert ran.returncode == 1
+        assert f"The file differs from the one that was proved: {words}." in ran.stdout
+    ran = run("verify", proof, data, "--target", "c", "--drop", "k")
+    assert "names the columns ['x', 'k'], and it is ['x'] here" in ran.stdout
     whole = json.loads(proof.read_text())
     whole["kind"] = "separable"
     proof.write_text(json.dumps(whole))
-    told = run("verify", proof, data, "--target", "c")
-    assert told.returncode == 1
-    assert "The file differs" not in told.stdout
+    ran = run("verify", proof, data, "--target", "c")
+    assert ran.returncode == 1
+    assert "The file differs" not in ran.stdout
 
 
 def test_a_model_saved_without_a_table_is_verified_given_the_target(tmp_path):
     data = people(tmp_path / "a.csv")
     table = sx.read(data, "c")
     sx.save(sx.LinearSVM().fit(table.X, table.y), tmp_path / "m.sx")
-    told = run("verify", tmp_path / "m.sx", data)
-    assert (told.returncode, "--target" in told.stderr) == (2, True)
-    told = run("verify", tmp_path / "m.sx", data, "--target", "c")
-    assert (told.returncode, told.stdout[:7]) == (0, "proved:"), told.stderr
-    told = run("verify", tmp_path / "m.sx", data, "--target", "c", "--drop", "k")
-    assert told.returncode == 3
-    assert "the model has 2 features, and these data give 1" in told.stderr
+    ran = run("verify", tmp_path / "m.sx", data)
+    assert (ran.returncode, "--target" in ran.stderr) == (2, True)
+    ran = run("verify", tmp_path / "m.sx", data, "--target", "c")
+    assert (ran.returncode, ran.stdout[:7]) == (0, "proved:"), ran.stderr
+    ran = run("verify", tmp_path / "m.sx", data, "--target", "c", "--drop", "k")
+    assert ran.returncode == 3
+    assert "the model has 2 features, and these data give 1" in ran.stderr
     changed = people(tmp_path / "b.csv", CHANGES["labels"][0])
     assert run("verify", tmp_path / "m.sx", changed, "--target", "c").returncode == 1
 
@@ -317,5 +317,5 @@ def test_columns_of_a_model_saved_from_a_frame_are_found_by_name(tmp_path):
     data = people(tmp_path / "a.csv")
     frame = pd.read_csv(data)
     sx.save(sx.LinearSVM().fit(frame[["k", "x"]], frame["c"]), tmp_path / "m.sx")
-    told = run("verify", tmp_path / "m.sx", data, "--target", "c")
-    assert told.returncode == 0, told.stdout + told.stderr
+    ran = run("verify", tmp_path / "m.sx", data, "--target", "c")
+    assert ran.returncode == 0, ran.stdout + ran.stderr

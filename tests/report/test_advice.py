@@ -19,10 +19,7 @@ from tests.report.examples import facts_of
 KINDS = {"dedupe", "rare", "features", "lift", "ends", "time", "verdict", "probabilities", "again"}
 
 
-@pytest.fixture(autouse=True)
-def plain_page(monkeypatch):
-    """The page has tests of its own."""
-    monkeypatch.setattr("separatrix.report.page.render_report", Facts.to_json)
+pytestmark = pytest.mark.usefixtures("plain_page")
 
 
 def written(path, table, rows=None):

@@ -7,15 +7,11 @@ import pytest
 
 from separatrix.data.embedded import breast_cancer, iris
 from separatrix.report import learning
-from separatrix.report.facts import Facts, LearningPoint
+from separatrix.report.facts import LearningPoint
 from separatrix.report.learning import reading_of_curve
 from separatrix.report.study import Settings, study
 
-
-@pytest.fixture(autouse=True)
-def plain_page(monkeypatch):
-    """The page has tests of its own."""
-    monkeypatch.setattr("separatrix.report.page.render_report", Facts.to_json)
+pytestmark = pytest.mark.usefixtures("plain_page")
 
 
 @pytest.mark.parametrize(

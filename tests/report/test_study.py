@@ -27,10 +27,7 @@ def two_irises():
     )
 
 
-@pytest.fixture(autouse=True)
-def plain_page(monkeypatch):
-    """Draw the page in one test; in all others its facts stand for it."""
-    monkeypatch.setattr("separatrix.report.page.render_report", Facts.to_json)
+pytestmark = pytest.mark.usefixtures("plain_page")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from separatrix.checker import Refused
 from separatrix.data.embedded import iris
 from separatrix.data.row_blocks import row_blocks
 from separatrix.data.table import encoding_from_dict
-from separatrix.report.facts import Facts
 from separatrix.report.study import Settings, Study, study
 from separatrix.report.study_proof import prove_study
 from separatrix.storage.model_file import read_model, save_whole
@@ -20,10 +19,7 @@ from tests.cli.command import separatrix as run
 AUTO = Settings(features="auto", folds=3, times=False)
 
 
-@pytest.fixture(autouse=True)
-def plain_page(monkeypatch):
-    """Draw the page in one test; in all others its facts stand for it."""
-    monkeypatch.setattr("separatrix.report.page.render_report", Facts.to_json)
+pytestmark = pytest.mark.usefixtures("plain_page")
 
 
 @pytest.fixture(scope="module")

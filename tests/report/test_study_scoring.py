@@ -20,10 +20,7 @@ from tests.cli.command import separatrix as run
 QUICK = Settings(features="standard", loss="logistic", folds=3, times=False)
 
 
-@pytest.fixture(autouse=True)
-def plain_page(monkeypatch):
-    """Draw the page in one test; in all others its facts stand for it."""
-    monkeypatch.setattr("separatrix.report.page.render_report", Facts.to_json)
+pytestmark = pytest.mark.usefixtures("plain_page")
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,7 @@ from tests.cli.command import separatrix as run
 QUICK = Settings(features="standard", loss="logistic", folds=3, Cs=(0.1, 1.0), times=False)
 
 
-@pytest.fixture(autouse=True)
-def plain_page(monkeypatch):
-    monkeypatch.setattr("separatrix.report.page.render_report", Facts.to_json)
+pytestmark = pytest.mark.usefixtures("plain_page")
 
 
 @pytest.fixture(scope="module")

@@ -286,3 +286,15 @@ def test_a_run_ends_where_only_rounding_moves():
         while state.status is None and state.rounds < 1_000:
             chunking.advance(state, 1_000)
         assert state.status is Status.SETTLED
+
+
+def test_slow_progress_is_not_taken_for_rounding():
+    """The gap is that of a poor bias, 1e8 times the dual, which grows all the time."""
+    rng = np.random.default_rng(1)
+    X, y = 10.0 ** rng.uniform(-4, 4, (8, 3)), rng.integers(0, 2, 8)
+    y[:2] = 0, 1
+    machine = KernelMachine(np.where(y == 1, 1.0, -1.0), np.full(8, 1e8), np.arange(8))
+    state = chunking.start(machine, kernel_rows=WholeRows(X @ X.T), tol=1e-11)
+    while state.status is None and state.rounds < 300:
+        chunking.advance(state, 1_000)
+    assert state.status is None

@@ -83,16 +83,16 @@ def test_several_classes_of_libsvm_are_sorted_and_vote_as_in_the_file(order, tmp
     path, again = tmp_path / "m.model", tmp_path / "again.model"
     turned(path, order)
     rows = np.vstack([X, np.random.default_rng(3).normal(4.0, 3.0, (150, 4))])
-    told = libsvm_predictions(path, rows.tolist())
+    predicted = libsvm_predictions(path, rows.tolist())
     read = sx.exchange.read_libsvm_model(path, 4)
     assert read.classes_.tolist() == [0, 1, 2]
-    assert read.predict(rows).tolist() == told
+    assert read.predict(rows).tolist() == predicted
     votes = read.decision_function(rows)
-    assert (votes[np.arange(len(rows)), told] == votes.max(axis=1)).all()
-    assert (from_bytes(to_bytes(read)).model.predict(rows) == told).all()
+    assert (votes[np.arange(len(rows)), predicted] == votes.max(axis=1)).all()
+    assert (from_bytes(to_bytes(read)).model.predict(rows) == predicted).all()
     sx.exchange.write_libsvm_model(read, again)
     assert again.read_text().split("SV\n")[0] == path.read_text().split("SV\n")[0]
-    assert libsvm_predictions(again, rows.tolist()) == told
+    assert libsvm_predictions(again, rows.tolist()) == predicted
 
 
 def test_equal_votes_of_libsvm_go_to_the_first_label_of_the_file(tmp_path):

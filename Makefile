@@ -9,7 +9,7 @@ export MPLBACKEND := Agg
 # Bytecode is kept: the tests start hundreds of processes, and each would compile our sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all test-measured test-long test-interpreted browser torch peers check checker bench fuzz harden docs docs-test pictures wheel-test lock clean
+.PHONY: run test test-all test-measured test-long test-interpreted browser torch peers check checker bench fuzz harden docs docs-test pictures wheel-test release-check tools lock clean
 
 # Two at a time on two cores, more where there are more; a file's tests stay in one process.
 WORKERS := -n auto --maxprocesses=8 --dist=loadfile
@@ -120,11 +120,23 @@ pictures: $(READY)  ## draw again what is made from the code: gallery, decision 
 wheel-test: $(READY)  ## build wheel and sdist, install the wheel into an empty environment, let it work
 	$(BIN)/python docs/made/wheel_test.py
 
+release-check: $(READY)  ## two builds of the same bytes, read by twine, at work on every Python declared
+	$(BIN)/python docs/made/release_check.py $(foreach python,$(PYTHONS),--python $(python))
+
+# mlflow and dask ask for different versions of one package, so these tools have their own environment.
+tools: $(READY) requirements-tools.lock  ## the page "With other tools", line by line
+	$(PYTHON) -m venv .venv-tools
+	$(BIN)/uv pip install --quiet --python .venv-tools/bin/python --require-hashes -r requirements-tools.lock
+	$(BIN)/uv pip install --quiet --python .venv-tools/bin/python --no-deps -e .
+	SEPARATRIX_REQUIRE_TOOLS=1 .venv-tools/bin/python -m pytest -q tests/test_docs.py -k other_tools
+
 lock: $(READY)  ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
 	  --extra dev --extra peers --extra docs --extra lab --extra dask --extra onnx --extra excel pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
 	  --extra bench --constraint requirements.lock pyproject.toml -o requirements-bench.lock
+	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
+	  --extra tools pyproject.toml -o requirements-tools.lock
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -139,4 +151,4 @@ $(VENV)/.peers: $(READY) requirements-bench.lock
 	touch $@
 
 clean:
-	rm -rf $(VENV) out site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* .import_linter_cache
+	rm -rf $(VENV) .venv-tools out site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* .import_linter_cache

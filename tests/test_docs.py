@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from separatrix._compiled import is_interpreted
+from tests.optional import module
 
 pytestmark = pytest.mark.skipif(
     is_interpreted(), reason="the pages show figures of compiled runs, which round differently"
@@ -22,6 +23,8 @@ LONG_SESSIONS = ("lectures.md", "study.md")
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_sessions_run(page):
+    if page.name == "other_tools.md":
+        module("skops", "make tools", "TOOLS")
     outcome = doctest.testfile(
         str(page),
         module_relative=False,

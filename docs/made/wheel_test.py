@@ -1,7 +1,7 @@
 """Build wheel and sdist, install the wheel into an empty environment, and let it work.
 
     make wheel-test                                     the Python of .venv
-    .venv/bin/python docs/made/wheel_test.py 3.14       another one, as uv finds it
+    .venv/bin/python docs/made/wheel_test.py 3.13       another one, as uv finds it
 
 What a user of the package meets, from a folder that knows nothing of the sources: the version,
 the manual page, the types, a fit with its proof, the command line, the lab's static files.

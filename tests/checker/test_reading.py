@@ -247,7 +247,7 @@ def test_libsvm_columns_are_counted_by_the_file(run):
 
 
 @pytest.mark.parametrize(
-    "text", ["0 1:1 1:2\n", "0 1\n", "0 x:1\n", "0 -1:1\n", "0 9999999999:1\n"]
+    "text", ["0 1:1 1:2\n", "0 2:1 1:2\n", "0 1\n", "0 x:1\n", "0 -1:1\n", "0 9999999999:1\n"]
 )
 def test_libsvm_text_that_is_none(run, text):
     assert run(genuine(), text, name="d.libsvm")[0] == 3

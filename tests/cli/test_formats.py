@@ -141,3 +141,21 @@ def test_a_stream_sees_the_line_of_names_as_info_does(tmp_path, name):
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout.splitlines()[-1])["rows"] == 4
     assert read_model(tmp_path / "m.sx").model.classes_.tolist() == ["ham", "spam"]
+
+
+def test_a_sheet_is_named(folder, tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["a note", "and another"])
+    sheet = book.create_sheet("people")
+    for row in [NAMES, *rows()]:
+        sheet.append(row)
+    book.save(path := tmp_path / "book.xlsx")
+    fitted = run(
+        "fit", path, "--target", "class", "--sheet", "people", "-o", tmp_path / "m.sx", "-q"
+    )
+    assert fitted.returncode == 0, fitted.stderr
+    expected = run("predict", "-m", folder / "m.sx", folder / "people.csv").stdout
+    assert run("predict", "-m", tmp_path / "m.sx", path, "--sheet", "people").stdout == expected
+    absent = run("predict", "-m", tmp_path / "m.sx", path, "--sheet", "animals")
+    assert absent.returncode != 0
+    assert "no sheet 'animals'" in absent.stderr

@@ -16,6 +16,7 @@ import math
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +137,8 @@ def _libsvm(lines: Iterable[str], options: Namespace, about: Claim) -> Read:
             if not (colon and index.isascii() and index.isdigit() and int(index) <= _LARGEST_INDEX):
                 raise Unreadable(f"line {at + 1}: expected index:value, got {word[:40]!r}")
             cells.append((int(index), text))
-        cells.sort()
-        if len({j for j, _ in cells}) != len(cells):
-            raise Unreadable(f"line {at + 1} names an index twice")
+        if any(left >= right for (left, _), (right, _) in pairwise(cells)):
+            raise Unreadable(f"line {at + 1}: the indices do not ascend")
         labels.append(words[0])
         rows.append(cells)
     zero_based = options.zero_based or any(cells and cells[0][0] == 0 for cells in rows)

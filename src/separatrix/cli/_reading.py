@@ -33,6 +33,7 @@ PICTURES = (".svg", ".png", ".pdf")
 # The options of most commands, and of those that also take a limit, in the order of their help.
 READ_LIMITED = (
     "data", "target", "kind", "no_header", "drop", "encoding", "max_bytes", "option", "labels",
+    "sheet",
 )  # fmt: skip
 READ = tuple(name for name in READ_LIMITED if name != "max_bytes")
 
@@ -82,6 +83,11 @@ class Source:
         ),
     ] = None
 
+    sheet: Annotated[
+        str | None,
+        typer.Option("--sheet", help="The sheet of an Excel file; without it the first with rows."),
+    ] = None
+
     @property
     def place(self) -> Any:
         """The file or folder, or the files of the classes."""
@@ -103,6 +109,7 @@ class Source:
             "encoding": self.encoding,
             "max_bytes": self.max_bytes,
             "labels": self.labels,
+            "sheet": self.sheet,
             "aside": tuple(aside),
             **dict(_parsed(each) for each in self.option or ()),
         }

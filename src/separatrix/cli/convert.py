@@ -13,7 +13,7 @@ from separatrix.cli._output import say
 
 
 @reading.with_source(
-    "target", "kind", "no_header", "drop", "encoding", "max_bytes", "option", after="to"
+    "target", "kind", "no_header", "drop", "encoding", "max_bytes", "option", "sheet", after="to"
 )
 def convert(
     source: reading.Source,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NOTES_SHOWN = 20
 
 
-@reading.with_source("kind", "encoding", "no_header", "labels", after="explain")
+@reading.with_source("kind", "encoding", "no_header", "labels", "sheet", after="explain")
 def predict(
     source: reading.Source,
     data: reading.Data,
@@ -76,6 +76,7 @@ def predict(
         characters=source.encoding,
         header=source.header,
         labels=source.labels,
+        sheet=source.sheet,
         allow_missing=allow_missing,
     )
     run = _Run(whole, probabilities, explain)

@@ -62,19 +62,20 @@ def row_blocks(
     characters: str | None = None,
     header: bool | None = None,
     labels: str | os.PathLike[str] | None = None,
+    sheet: str | None = None,
     allow_missing: bool = False,
     size: int = BLOCK,
 ) -> Iterator[Block]:
     """Yield the rows of a file, or of standard input ("-"), a block at a time."""
     if isinstance(encoding, FeatureEncoding):
         given: dict[str, Any] = {"kind": kind, "characters": characters, "header": header}
-        given["allow_missing"] = allow_missing
+        given |= {"sheet": sheet, "allow_missing": allow_missing}
         for block in row_blocks(source, encoding.inner, labels=labels, size=size, **given):
             yield replace(block, X=encoding.columns.apply(block.X))
         return
     options = ReadOptions(
         target=encoding.target, kind=kind, encoding=characters, header=header, labels=labels,
-        allow_missing=allow_missing,
+        sheet=sheet, allow_missing=allow_missing,
     )  # fmt: skip
     if not isinstance(source, str | os.PathLike) or os.path.isdir(source):
         table = read_as(

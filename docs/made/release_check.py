@@ -76,7 +76,8 @@ def main() -> None:
     run(UV, "tool", "run", "--quiet", "twine", "check", "--strict", *files)
     print("twine check --strict: passed")
     for version in options.python or declared_versions():
-        found = subprocess.run([UV, "python", "find", version], capture_output=True, text=True)
+        command = [UV, "python", "find", version]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
         if found.returncode:
             sys.exit(f"Python {version} is declared and not on this computer; see --python")
         wheel_test.main(found.stdout.strip())

@@ -40,7 +40,14 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "closed_forms": (
         "Closed forms and programs",
         "Answers without a penalty to choose.",
-        ("LeastSquares", "Fisher", "GaussianPlugIn", "LinearProgramHalfspace", "ZeroOne"),
+        (
+            "LeastSquares",
+            "Fisher",
+            "GaussianPlugIn",
+            "FiniteTable",
+            "LinearProgramHalfspace",
+            "ZeroOne",
+        ),
     ),
     "lift": ("Lifting", "New columns from old ones.", ("lift",)),
     "data": ("Data", "Files and frames in.", ("read", "Table", "Encoder", "open_partitions")),

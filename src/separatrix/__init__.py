@@ -27,7 +27,7 @@ answer again and ``print(machine)`` says it in words:
     margins        LinearSVM, LogisticRegression, KernelSVM; OneVsRest, OneVsOne for many classes
     updates        Perceptron, Kozinec, DeltaRule, KernelPerceptron, KernelKozinec, SGD; replay
                    yields every update
-    closed forms   LeastSquares, Fisher, GaussianPlugIn
+    closed forms   LeastSquares, Fisher, GaussianPlugIn; FiniteTable: strategies on a table
     programs       LinearProgramHalfspace, and ZeroOne: the fewest training errors of any hyperplane
     columns        Encoder: what sx.read learns of a frame, as a transformer for pipelines
     lift           basis functions: products, bumps, random features
@@ -53,6 +53,7 @@ _HOME = {
     "DeltaRule": "separatrix.estimators.delta_rule",
     "DeviceError": "separatrix.errors",
     "Encoder": "separatrix.estimators.encoder",
+    "FiniteTable": "separatrix.core.finite_table",
     "Fisher": "separatrix.estimators.fisher",
     "GaussianPlugIn": "separatrix.estimators.gaussian_plug_in",
     "KernelKozinec": "separatrix.estimators.kernel_perceptron",

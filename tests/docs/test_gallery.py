@@ -19,8 +19,8 @@ def module(path):
     return made
 
 
-def test_there_are_twenty():
-    assert len(SCRIPTS) == 20
+def test_there_are_twenty_one():
+    assert len(SCRIPTS) == 21
 
 
 @pytest.mark.long

@@ -32,7 +32,7 @@ def test_it_has_every_part(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_it_names_files_that_exist_and_its_lecture(page):
     opening = page.read_text(encoding="utf-8").split("\n## ", 1)[0]
-    named = re.findall(r"`((?:solvers|estimators|selection|problem)/[\w/]+\.py)`", opening)
+    named = re.findall(r"`((?:solvers|estimators|selection|problem|core)/[\w/]+\.py)`", opening)
     assert named, "the file that implements it"
     for path in named:
         assert (ROOT / "src" / "separatrix" / path).exists(), path

@@ -2,8 +2,8 @@
 
 A strategy q gives every observation x a decision d, or several with probabilities q(d | x). The
 risk of class k is R_k(q) = sum over x of p(x | k) sum over d of q(d | x) W(d, k). The last two
-tasks are linear programs: minimise the largest R_k of the classes of a goal, while R_k <= e_k for others.
-For multipliers m_k >= 0 that sum to 1 over the goal, no strategy is better than
+tasks are linear programs: minimise the largest R_k of the classes of a goal, while R_k <= e_k for
+others. For multipliers m_k >= 0 that sum to 1 over the goal, no strategy is better than
 
     sum over x of min over d of sum over k of m_k p(x | k) W(d, k)  -  sum over k of m_k e_k .
 

@@ -13,18 +13,23 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-__all__ = ["Loop", "by_kind", "compiled", "for_work", "inlined", "is_interpreted"]
+__all__ = ["Loop", "by_kind", "compiled", "dispensable", "for_work", "inlined", "is_interpreted"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Registrations that numba has not been given: it learns them before it compiles the next loop.
 _pending: list[Callable[[Any], None]] = []
 _lock = threading.RLock()
+
+# Modules that numba loads where they are installed and works without. A command, which needs them no
+# more, names them here; in a user's process numba has them all.
+dispensable: set[str] = set()
 
 # So many steps take Python less time than it takes numba to load.
 _LITTLE_WORK = 1 << 17
@@ -54,9 +59,9 @@ class Loop:
     def dispatcher(self) -> Any:
         """What numba made of the loop."""
         if self._dispatcher is None:
-            from separatrix import _machine_code
-
             with _lock:
+                with _absent(dispensable):
+                    from separatrix import _machine_code
                 while _pending:
                     _pending.pop()(_machine_code.overloaded)
                 if self._dispatcher is None:
@@ -88,6 +93,18 @@ class Loop:
     def __reduce__(self) -> str:
         """Send a loop to another process by its name."""
         return self.__qualname__
+
+
+@contextmanager
+def _absent(names: set[str]) -> Iterator[None]:
+    """Let modules that are not loaded be as if they were not installed."""
+    hidden = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def compiled(function: F) -> F:

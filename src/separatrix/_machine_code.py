@@ -23,6 +23,7 @@ from typing import Any
 
 import numba
 from numba.core import caching
+from numba.core.runtime import rtsys
 from numba.extending import overload
 
 __all__ = ["cache_home", "dispatcher_of", "overloaded", "source_stamp"]
@@ -150,8 +151,13 @@ class _GuardedCache(caching.FunctionCache):
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return kept machine code; it needs numba's runtime, and not all that numba compiles.
+
+        numba would load that first, which takes a quarter of a second. To compile, it still does.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)
         except Exception:
             return None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -59,7 +60,7 @@ class TwoBounds(Written, AboutData):
     dual: float = math.nan
     costs: np.ndarray
 
-    @property
+    @cached_property
     def gap(self) -> float:
         """(primal - dual) / primal, rounded up: no better point is further below than this."""
         if self.primal == 0.0:

@@ -176,19 +176,17 @@ def fill(
 
 def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve a positive system (upper triangle); where it is singular, the shortest solution."""
-    from scipy.linalg import LinAlgError, cho_solve, cholesky
+    from scipy.linalg.lapack import dpotrf, dpotrs
 
-    sizes = np.sqrt(np.diagonal(matrix).copy())
+    if not len(right):
+        return right
+    sizes = np.sqrt(matrix.diagonal())
     sizes[~(sizes > 0.0)] = 1.0
     scaled = matrix / sizes[:, None] / sizes
     right = right / sizes
-    try:
-        factor = cholesky(scaled, check_finite=False)
-        if np.diagonal(factor).min(initial=1.0) ** 2 > _SINGULAR * len(sizes):
-            solution = np.asarray(cho_solve((factor, False), right, check_finite=False))
-            return np.asarray(solution / sizes)
-    except LinAlgError:
-        pass
+    factor, failed = dpotrf(scaled)
+    if not failed and factor.diagonal().min() ** 2 > _SINGULAR * len(sizes):
+        return np.asarray(dpotrs(factor, right)[0] / sizes)
     return shortest(scaled, right) / sizes
 
 

@@ -13,7 +13,6 @@ things differ from ``numba.njit(cache=True)``:
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import re
 import time
@@ -25,6 +24,8 @@ import numba
 from numba.core import caching
 from numba.core.runtime import rtsys
 from numba.extending import overload
+
+from separatrix._cache_home import cache_home
 
 __all__ = ["cache_home", "dispatcher_of", "overloaded", "source_stamp"]
 
@@ -48,15 +49,6 @@ def source_stamp() -> str:
         name = file.relative_to(_PACKAGE).as_posix().encode()
         digest.update(name + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
-
-
-def cache_home() -> Path:
-    """Return the folder under which all versions keep their machine code."""
-    chosen = os.environ.get("SEPARATRIX_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "separatrix"
 
 
 def _forget_old_versions(home: Path, kept: str) -> None:

@@ -32,6 +32,7 @@ from separatrix.report.conclusions import (
     strength,
 )
 from separatrix.report.facts import Candidate, Facts, Feature, Features
+from separatrix.report.kept_templates import KeptTemplates
 from separatrix.report.pictures import draw_pictures
 from separatrix.report.replay import (
     draw_still,
@@ -147,6 +148,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_finalize,
+        bytecode_cache=KeptTemplates(),
     )
     engine.filters.update({name: getattr(words, name) for name in words.__all__})
     return engine

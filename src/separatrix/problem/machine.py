@@ -18,6 +18,7 @@ recomputed, with its rounding bounded, by `certificates.duality_gap`, which does
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class MachineProblem:
         """Whether b is there and costs nothing, so that the dual must balance."""
         return self.rows.fit_intercept and self.bias_penalty == 0.0
 
-    @property
+    @cached_property
     def is_hard(self) -> bool:
         """Whether every row that counts must have a margin of 1."""
         return bool(np.isinf(self.costs).any())

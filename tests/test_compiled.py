@@ -58,6 +58,48 @@ def test_the_second_process_compiles_nothing(tmp_path):
     assert fit(tmp_path, hit=True) == (1, 0)
 
 
+# `least_loss` is written to a file of its own: machine code of what has no file is not kept.
+OUTER = """
+import sys
+from separatrix._compiled import compiled
+from separatrix.problem.losses import value
+sys.path.insert(0, {folder!r})
+assert value(0, 0.25) == 0.75
+lean = "numba.np.linalg" not in sys.modules
+from outer import least_loss
+assert least_loss(0) == 0.0
+print("ok", int(lean), sum(value.stats.cache_hits.values()))
+"""
+
+
+@compiled_only
+def test_kept_machine_code_needs_no_compiler_and_goes_into_new_loops(tmp_path):
+    (tmp_path / "outer.py").write_text(
+        """
+from separatrix._compiled import compiled
+from separatrix.problem.losses import value
+
+@compiled
+def least_loss(code):
+    least = 1e300
+    for step in range(8):
+        least = min(least, value(code, step - 2.0))
+    return least
+"""
+    )
+    fit(tmp_path)
+    environment = {**os.environ, "SEPARATRIX_CACHE_DIR": str(tmp_path / ".cache" / "separatrix")}
+    for _ in range(2):  # the second time both loops are kept
+        run = subprocess.run(
+            [sys.executable, "-c", OUTER.format(folder=str(tmp_path))],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.stdout.split()[:2] == ["ok", "1"], run.stdout + run.stderr
+
+
 @pytest.mark.long
 @compiled_only
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])

@@ -10,7 +10,7 @@ from tests.cli.command import separatrix
 
 HEAVY = ("matplotlib", "numba", "pandas", "scipy.stats", "sklearn", "torch")
 # What SciPy and numba load beside their needs; tests themselves load them, so these stand apart.
-BESIDE = ("coverage", "numpy.f2py.crackfortran")
+BESIDE = ("coverage", "numpy.f2py.crackfortran", "scipy.spatial._kdtree", "yaml")
 RUN = """
 import json, sys
 from separatrix.cli.main import main
@@ -75,6 +75,27 @@ def test_fit(table, tmp_path, loss):
     out = tmp_path / "model.sx"
     words = ["fit", table, "--target", "class", "--loss", loss, "-o", out]
     assert loaded(*words) <= {"numba"}
+
+
+def test_modules_that_are_postponed_work(tmp_path):
+    code = """
+import sys
+from separatrix.cli.main import light_imports
+with light_imports():
+    import numpy
+    import scipy.optimize
+    assert "scipy.spatial._kdtree" not in sys.modules
+    assert not scipy.optimize.nnls([[1.0]], [-1.0])[0].any()
+    from scipy.spatial.distance import cdist
+    assert cdist([[0.0, 0.0]], [[3.0, 4.0]])[0, 0] == 5.0
+    assert numpy.testing.assert_equal(1, 1) is None
+import numpy.f2py
+assert numpy.f2py.get_include()
+import yaml
+assert not any(type(each).__name__ == "_Postponing" for each in sys.meta_path)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
 
 
 def test_path(table):

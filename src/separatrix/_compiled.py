@@ -27,8 +27,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _pending: list[Callable[[Any], None]] = []
 _lock = threading.RLock()
 
-# Modules that numba loads where they are installed and works without. A command, which needs them no
-# more, names them here; in a user's process numba has them all.
+# Modules that numba loads where they are installed and works without. A command names those that it
+# does not need; in a user's process numba has them all.
 dispensable: set[str] = set()
 
 # So many steps take Python less time than it takes numba to load.

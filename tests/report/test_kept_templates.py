@@ -46,7 +46,10 @@ def test_other_filters_are_compiled_anew(home, monkeypatch):
     assert len(compiled) == 2
 
 
-@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[:-1], lambda b: b[:50] + b"x" + b[51:]])
+DAMAGES = [lambda b: b"", lambda b: b[:-1], lambda b: b[:50] + b"x" + b[51:]]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_compiled_anew(home, damage):
     compiled = []
     rendered("{{ x }} rows", compiled)

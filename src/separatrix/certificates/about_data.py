@@ -16,13 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.checker.kinds import CLAIMS, FORMAT, KERNEL, WITNESS
-from separatrix.problem.canonical import (
-    Problem,
-    counted_rows,
-    n_classes_of,
-    problem_from,
-    sha256,
-)
+from separatrix.problem.canonical import Problem, counted_rows, n_classes_of, problem_from, sha256
 from separatrix.problem.kernels import Kernel
 
 # Their integers may have thousands of bits, and are written in hexadecimal.

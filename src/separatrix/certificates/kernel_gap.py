@@ -42,7 +42,8 @@ from separatrix.certificates.objective_bounds import (
     most,
     start_of,
 )
-from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats, require
+from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats
+from separatrix.checker.codec import require
 from separatrix.problem.canonical import data_of, sha256, signs_of
 from separatrix.problem.kernels import MOST_DEGREE, Kernel
 from separatrix.problem.signed import as_matrix
@@ -119,22 +120,14 @@ class KernelClaim(TwoBounds):
         return super()._in_words(what, assuming)
 
 
-def least_eigenvalue(rows: KernelRowsInProof, carrying: np.ndarray) -> float:
-    """Return the least eigenvalue of a sample of the rows that carry something, where it matters.
+def least_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
+    """Return the least eigenvalue of values among up to 256 rows, over the largest in size.
 
-    `carrying` has one number a row, or one a row and machine; rows with zeros carry nothing.
+    It is NaN where theory makes it needless.
     """
-    if rows.kernel.is_positive:
+    if rows.kernel.is_positive or len(support) == 0:
         return math.nan
-    return smallest_eigenvalue(rows, np.flatnonzero(carrying.reshape(rows.n, -1).any(axis=1)))
-
-
-def smallest_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
-    """Return the least eigenvalue of values among up to 256 rows, over the largest in size."""
-    if len(support) == 0:
-        return math.nan
-    places = np.unique(np.linspace(0, len(support) - 1, _SAMPLE).astype(int))
-    sample = support[places]
+    sample = support[np.unique(np.linspace(0, len(support) - 1, _SAMPLE).astype(int))]
     values = rows.values(sample, rows.right(sample))
     if not np.isfinite(values).all():
         return math.nan
@@ -273,7 +266,7 @@ def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
     together = kernel_scores(rows, shares)
 
     def is_proved(k: int, scores: Scores) -> bool:
-        smallest = least_eigenvalue(rows, machines[k].multipliers)
+        smallest = least_eigenvalue(rows, np.flatnonzero(machines[k].multipliers))
         return machines[k]._is_proved(scores, signs[k], smallest)
 
     # One bound on rounding serves all models at once; alone, each has a tighter one.
@@ -332,7 +325,8 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
             return False
         rows = KernelRowsInProof(self.kernel, X)
         shares = shares_of(codes, *self._named, len(self.classes))
-        known = self._is_of_spectrum(least_eigenvalue(rows, shares)) and self.is_convex
+        smallest = least_eigenvalue(rows, np.flatnonzero(shares.any(axis=1)))
+        known = self._is_of_spectrum(smallest) and self.is_convex
         return known and super()._is_found_again(kernel_scores(rows, shares), codes)
 
     def _found(self, scores: Scores, codes: np.ndarray, wide: float) -> Iterator[Found]:

@@ -30,12 +30,13 @@ import numpy as np
 from separatrix._device import on_host, torch_module
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_functions import TRUSTED_UNITS, exp, require_functions
-from separatrix.certificates.enclosed_sums import blocks, dot_error
+from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, Enclosure, sum_of
 from separatrix.certificates.multiclass_gap import WeightsByClass
 from separatrix.certificates.objective_bounds import NOTHING, half_square, penalty_of_biases
 from separatrix.certificates.two_bounds import Found
 from separatrix.problem.device_rows import on_device
+from separatrix.problem.float_blocks import blocks
 from separatrix.problem.signed import as_matrix
 
 _ENTRIES_AT_A_TIME = 1 << 18
@@ -108,8 +109,8 @@ class SoftmaxGap(WeightsByClass):
             far = dot_error(_most_entries(block) + 8.0, reach)
             at = put(np.arange(len(codes[rows]))), own
             shares, loss, entropy, others = _tile(xp, block, at, cost, weights, biases)
-            losses[rows] = _from_above(_back(loss), _back(far), K, wide)
-            entropies[rows], fits = _from_below(_back(entropy), _back(others), K)
+            losses[rows] = _from_above(on_host(loss), on_host(far), K, wide)
+            entropies[rows], fits = _from_below(on_host(entropy), on_host(others), K)
             is_feasible &= fits
             if centre is not None:
                 block = block - centre
@@ -219,7 +220,7 @@ def _sums(
     height, rounded = float(block.shape[0]), shares.shape[1] + 3.0
 
     def around(value: Any, size: Any, terms: float) -> Enclosure:
-        return Enclosure.around(_back(value), wide * _back(dot_error(terms, size)))
+        return Enclosure.around(on_host(value), wide * on_host(dot_error(terms, size)))
 
     pulls = block.T @ shares, sizes.T @ (share_sizes + LEAST_NORMAL)
     excess = shares.sum(axis=0), abs(shares).sum(axis=0) + height * LEAST_NORMAL
@@ -261,7 +262,7 @@ def _most_entries(block: Any) -> float:
 
 def _mean(X: Any, xp: Any, n: int) -> np.ndarray:
     """Return about the mean of the rows: any centre is right, and a near one loses no digits."""
-    sums = [_back(block.sum(axis=0)) for _, block in _blocks(X, xp, 1)]
+    sums = [on_host(block.sum(axis=0)) for _, block in _blocks(X, xp, 1)]
     mean = np.sum(sums, axis=0) / max(n, 1)
     return np.where(np.isfinite(mean), mean, 0.0)
 
@@ -285,8 +286,3 @@ def _home(X: Any) -> tuple[Any, Any]:
         return np, lambda array: array
     xp = torch_module()
     return xp, lambda array: xp.asarray(array, device=X.device)
-
-
-def _back(array: Any) -> np.ndarray:
-    """Return the array as NumPy's, in this machine's memory."""
-    return np.asarray(array if isinstance(array, np.ndarray) else array.cpu().numpy())

@@ -161,7 +161,7 @@ class KernelCrammerSinger:
             multipliers=multipliers,
             biases=point.bias,
             n_features=self.problem.X.shape[1],
-            smallest=least_eigenvalue(self.proving, shares),
+            smallest=least_eigenvalue(self.proving, np.flatnonzero(shares.any(axis=1))),
             data_sha256=self.about.fingerprint.result(),
             classes=self.about.classes,
         )

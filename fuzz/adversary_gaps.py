@@ -207,8 +207,8 @@ class KernelOfMany:
         proof = KernelMulticlassGap.proved(
             kernel_scores(values, shares), codes, kernel=kernel, costs=p["costs"], rows=rows,
             rivals=rivals, multipliers=p["alpha"], biases=p["biases"], n_features=X.shape[1],
-            smallest=least_eigenvalue(values, np.flatnonzero(shares.any(axis=1))), slack=0.0, classes=names(K),
-            data_sha256=fingerprint(X, codes, K, True),
+            smallest=least_eigenvalue(values, np.flatnonzero(shares.any(axis=1))), slack=0.0,
+            classes=names(K), data_sha256=fingerprint(X, codes, K, True),
         )  # fmt: skip
         return Presented(proof, given, ())
 

@@ -6,10 +6,8 @@ docs/certificates.md states both bounds, for two classes (`KernelGap`) and for a
     objective at (a, b)    1/2 |w|^2 + the losses of g + b at their costs      from above
     lower bound            sum of the multipliers - 1/2 |w|^2                  from below
 
-The second needs a positive semidefinite kernel. Theory says so of some kernels; of the others,
-values that show the contrary are looked for, and none having been found is an assumption. Where the
-kernel is not (sigmoid, or values that show it), only this is claimed of two classes: a stationary
-point, no pair of multipliers being out of order by more than `violation`.
+The second needs a positive semidefinite kernel. Where it is not one, only a stationary point is
+claimed of two classes: no pair of multipliers is out of order by more than `violation`.
 """
 
 from __future__ import annotations
@@ -204,12 +202,7 @@ class KernelGap(KernelClaim):
         if not (is_all and is_feasible("hinge", c, a) and is_balanced(y * a)):
             dual = NOTHING
 
-        def shown() -> dict[str, Any]:
-            with np.errstate(over="ignore", invalid="ignore"):
-                margins = signs * (scores.values[:, 0] + self.bias)
-            return {"violation": _most_out_of_order(y, c, a, g), "margins": margins}
-
-        yield Found(primal, dual, shown)
+        yield Found(primal, dual, lambda: {"violation": _most_out_of_order(y, c, a, g)})
 
     def _is_proved(self, scores: Scores, signs: np.ndarray, smallest: float) -> bool:
         """Whether the claim is found again: both bounds, or a feasible point that is stationary."""
@@ -344,13 +337,7 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
             if not any(balances(named, codes, K)) and cancelling(shares).all():
                 dual = Enclosure.exact(self.multipliers).sum() - square.halved()
 
-        def shown() -> dict[str, Any]:
-            with np.errstate(over="ignore", invalid="ignore"):
-                values, own = scores.values + self.biases, (np.arange(len(codes)), codes)
-                mine, values[own] = values[own], -math.inf
-                return {"margins": mine - values.max(axis=1)}
-
-        yield Found(primal, dual, shown)
+        yield Found(primal, dual)
 
     def __str__(self) -> str:
         if not self.is_convex:

@@ -30,7 +30,6 @@ _ROOM, _ROOM_FOR_BIAS = 1.1, 1e-3
 _WORTH_SCREENING = 1 << 22  # entries
 _LARGEST_SHARE = 0.05
 _LEAST_32, _MOST_32 = 1e-12, 1e12  # between these, nothing here leaves the range of float32
-_TRIAL, _TOO_MANY = 4, 0.4
 _TASKS = 16
 _WIDTH_THERE, _ENTRIES_THERE = 4096, 1 << 25
 
@@ -123,9 +122,6 @@ class KernelRowsInProof:
         """Return the same rows with float32 values, for rows that need no more."""
         other = copy.copy(self)
         other.X, other.squares = self.X.astype(np.float32), self.squares.astype(np.float32)
-        kernel = self.kernel
-        gamma, coef0 = np.float32(kernel.gamma), np.float32(kernel.coef0)
-        other.kernel = Kernel(kernel.name, gamma, kernel.degree, coef0)  # type: ignore[arg-type]
         return other
 
 
@@ -320,21 +316,13 @@ class _Sums:
                 sums += small.values(left, right) @ columns[part]
             return sums
 
-        def left_open(tried: np.ndarray) -> np.ndarray:
-            found = np.vstack(self.each(work, _tiles(tried, _HEIGHT)))
-            values, sizes = np.hsplit(found, 2)
-            # Terms are rounded to float32, and summed over a block there.
-            sizes = sizes + dot_error_32(_NARROW + 6.0, sizes)
-            summed = dot_error_32(_NARROW + 6.0 + TRUSTED_UNITS, sizes)
-            errors = (Enclosure.exact(sizes) * share + summed + vanished).high
-            self.scores.values[tried], self.scores.errors[tried] = values, errors
-            return tried[~expected.are_clear(values, errors, tried)]
-
-        first, later = others[: _TRIAL * _HEIGHT], others[_TRIAL * _HEIGHT :]
-        open_rows = left_open(first)
-        if len(later) == 0 or len(open_rows) > _TOO_MANY * len(first):
-            return np.concatenate([open_rows, later])
-        return np.concatenate([open_rows, left_open(later)])
+        values, sizes = np.hsplit(np.vstack(self.each(work, _tiles(others, _HEIGHT))), 2)
+        # Terms are rounded to float32, and summed over a block there.
+        sizes = sizes + dot_error_32(_NARROW + 6.0, sizes)
+        summed = dot_error_32(_NARROW + 6.0 + TRUSTED_UNITS, sizes)
+        errors = (Enclosure.exact(sizes) * share + summed + vanished).high
+        self.scores.values[others], self.scores.errors[others] = values, errors
+        return others[~expected.are_clear(values, errors, others)]
 
 
 def _bounds_32(

@@ -43,11 +43,6 @@ class Named(NamedTuple):
     rivals: np.ndarray
     multipliers: np.ndarray
 
-    @classmethod
-    def none(cls) -> Named:
-        """Return no multipliers at all: a dual point of any machine."""
-        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-
     def are_named_once(self, n_rows: int, n_classes: int) -> bool:
         """Whether every multiplier is a number, and has a row and a class that no other has."""
         rows, rivals, multipliers = self
@@ -224,7 +219,8 @@ class MulticlassGap(NamedMultipliers, WeightsByClass):
         """One bound serves all classes first; then each has its own."""
         K, named = len(self.weights), self._named
         feasible = are_feasible(named, codes, self.costs, K)
-        named = named if feasible else Named.none()
+        if not feasible:  # no multipliers at all are a dual point of any model
+            named = Named(*(each[:0] for each in named))
         shares, balance = sparse_shares(named, codes, K), balances(named, codes, K)
         feasible = feasible and not (self._penalty == 0.0 and any(balance))
         spent = Enclosure.exact(0.0)

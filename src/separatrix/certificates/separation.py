@@ -16,7 +16,7 @@ import numpy as np
 
 from separatrix import checker
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.about_data import AboutData, Written
+from separatrix.certificates.about_data import AboutData, Written, are_rows
 from separatrix.certificates.enclosed_sums import products, row_sums
 from separatrix.certificates.enclosure import Enclosure, enclosed, rounded
 from separatrix.checker.exact import integer_vectors
@@ -215,11 +215,10 @@ class MarginBounds(Written):
         problem, w = self.separation.problem(X, y), np.array(self.separation.weights).ravel()
         if problem is None or w.size != problem.dimension:
             return False
-        rows = self.rows
-        if not (len(rows) == len(self.multipliers) == len(set(rows)) and min(rows, default=0) >= 0):
+        if not are_rows(self.rows, self.multipliers, problem.n_rows):
             return False
         alpha = np.zeros(problem.n_rows)
-        alpha[list(rows)] = self.multipliers
+        alpha[list(self.rows)] = self.multipliers
         again = check_margin_bounds(problem, w, alpha, self.separation.classes)
         kept = again.holds or not self.separation.holds
         return kept and again.lower >= self.lower and again.upper <= self.upper

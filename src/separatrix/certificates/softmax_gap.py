@@ -1,13 +1,8 @@
 """How far a multinomial model is from the optimum, proved from the data alone.
 
-`problem/softmax.py` states the objective and its dual. Nothing but the weights is needed to make a
-dual point q: softmax of the scores gives one. Where the biases are free every r_k must be 0; what
-the sums lack of that a small share t of one and the same distribution for all rows mends:
-
-    q'_i = (1 - t) q_i + t v,   t v_k sum_i c_i = t N_k + (1 - t) r_k >= 0,   N_k = sum of c_i in k
-
-Entropy is concave, so H(q'_i) >= (1 - t) H(q_i), and u'_k = (1 - t) u_k + t (sum of class k) -
-t v_k (sum of all). So the certificate of a million rows and a thousand classes is the model itself.
+`problem/softmax.py` states the objective and its dual, docs/methods/multinomial.md the dual point:
+softmax of the scores. Where the biases are free, a small share t of one distribution v mends sums
+r_k that are not 0, with t v_k sum_i c_i = t N_k + (1 - t) r_k >= 0, N_k the sum of c_i in class k.
 
 In one pass row i gives every class but its own the probability q_ik of softmax, as it is rounded,
 and its own class what is left of 1. Any such numbers are a dual point if they leave something of 1,

@@ -162,13 +162,9 @@ class TwoBounds(Written, AboutData):
         return bool(found.primal.high <= above and found.dual.low >= below and below <= above)
 
     def claim(self) -> dict[str, Any]:
-        """Return the fields of the claim: one cost where all are the same, no multiplier of 0."""
-        claim = super().claim()
-        claim["costs"] = self.costs[:1] if (self.costs == self.costs[0]).all() else self.costs
-        if claim.get("rows", 0) is None:  # there is a multiplier for every row
-            rows = np.flatnonzero(self.multipliers)  # type: ignore[attr-defined]
-            claim |= {"rows": rows, "multipliers": claim["multipliers"][rows]}
-        return claim
+        """Return the fields of the claim: one cost where all are the same."""
+        costs = self.costs[:1] if (self.costs == self.costs[0]).all() else self.costs
+        return super().claim() | {"costs": costs}
 
     def _in_words(self, what: str, assuming: str = "") -> str:
         """Say in one sentence what is proved of all such models."""

@@ -205,13 +205,17 @@ class KernelMachines:
                 "kernel."
             )
         g = scores.values[:, 0]
+        bias = _best_bias(run.machine, run.alpha[members], g[members])
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins = task.signs * (g + bias)
         proof = KernelGap.proved(
             scores,
             task.signs,
             kernel=problem.kernel,
             costs=task.costs,
             multipliers=run.alpha.copy(),
-            bias=_best_bias(run.machine, run.alpha[members], g[members]),
+            bias=bias,
+            margins=margins,
             n_features=problem.X.shape[1],
             smallest=self._smallest_eigenvalue(run),
             curved=run.state.negative_curvature,

@@ -15,14 +15,14 @@ import numpy as np
 
 from separatrix.certificates.about_data import AboutData, Written, are_rows
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.exact_sums import (
+from separatrix.certificates.separation import enclosed_margins
+from separatrix.problem.exact import times_powers_of_ten
+from separatrix.problem.exact_sums import (
     column_sums,
     exact_margin_signs,
     modular_rank,
     sums_to_zero,
 )
-from separatrix.certificates.separation import enclosed_margins
-from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem, as_matrix
 
 Integers = tuple[int, ...]

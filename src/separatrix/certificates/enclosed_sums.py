@@ -48,7 +48,7 @@ _ENTRIES_AT_A_TIME, _SPARSE_ENTRIES, _ROWS_COMPENSATED = 1 << 17, 1 << 22, 4096
 _MOST_EXACT, _MOST_COMPENSATED = 20_000, 1 << 25  # entries
 _GOOD_MEASURE = 2.0
 _MOST_TERMS = 2.0**40
-_MOST_TERMS_32, _UNIT_32, _LEAST_32 = 2.0**13, 2.0**-24, 2.0**-149
+_MOST_TERMS_32, _UNIT_32, _LEAST_32 = 2.0**12, 2.0**-24, 2.0**-149
 
 
 def dot_error(terms: Any, sizes: Any) -> Any:
@@ -63,7 +63,7 @@ def dot_error(terms: Any, sizes: Any) -> Any:
 
 
 def dot_error_32(terms: float, sizes: Any) -> Any:
-    """Bound the error of such a sum in float32; there is no bound beyond 2^13 products.
+    """Bound the error of such a sum in float32; there is no bound beyond 2^12 products.
 
     >>> bool(dot_error_32(10.0, 1.0) > 11 * 2.0**-24), dot_error_32(1e5, 1.0)
     (True, inf)

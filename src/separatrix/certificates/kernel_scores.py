@@ -24,6 +24,7 @@ from separatrix.certificates.enclosed_sums import dot_error, dot_error_32
 from separatrix.certificates.enclosure import LEAST, Enclosure
 from separatrix.problem.kernels import Kernel
 
+_DEEP = 64  # float32 products are added up over so many columns at a time
 _HEIGHT, _WIDTH, _NARROW = 256, 512, 256
 # The bias may yet move a little.
 _ROOM, _ROOM_FOR_BIAS = 1.1, 1e-3
@@ -70,9 +71,19 @@ class KernelRowsInProof:
             return np.asarray(self.X[np.ix_(left, right.rows)], dtype=np.float64)
         if self.kernel.name == "callable":
             return self.kernel.block(self.X[left], right.turned)
-        found = self.X[left] @ right.turned
-        found = found.toarray() if sp.issparse(found) else found
-        return np.asarray(_values(np, self.kernel, found, self.squares[left], right.squares))
+        products = self._products(self.X[left], right.turned)
+        return np.asarray(_values(np, self.kernel, products, self.squares[left], right.squares))
+
+    def _products(self, left: Any, turned: Any) -> np.ndarray:
+        """Return products of rows; in float32 over a few columns at a time, to bound the error."""
+        d = left.shape[1]
+        if left.dtype == np.float64 or d <= _DEEP or sp.issparse(left):
+            values = left @ turned
+            return np.asarray(values.toarray() if sp.issparse(values) else values)
+        values = left[:, :_DEEP] @ turned[:_DEEP]
+        for begin in range(_DEEP, d, _DEEP):
+            values += left[:, begin : begin + _DEEP] @ turned[begin : begin + _DEEP]
+        return np.asarray(values)
 
     def right(self, rows: np.ndarray) -> Right:
         """Return rows laid out as the right-hand side of products."""
@@ -301,12 +312,13 @@ class _Sums:
 
     def screened(self, others: np.ndarray, expected: Expected) -> np.ndarray:
         """Settle in float32 the rows whose margins are clear; return the others."""
-        weight = abs(self.shares)
-        bounds = _bounds_32(self.rows, float(weight.max()), float(len(self.support)))
-        if bounds is None:
+        rows, weight = self.rows, abs(self.shares)
+        filter_ = _Filter(rows, float(weight.max()), float(len(self.support)))
+        if not filter_.is_worth_it:
             return others
-        small, (share, vanished) = self.rows.in_float32(), bounds
-        columns = np.hstack([self.shares, weight]).astype(np.float32)
+        small = rows.in_float32()
+        columns = np.hstack([self.shares, weight, weight * rows.squares[:, None]])
+        columns = columns.astype(np.float32)
         parts = _tiles(self.support, _NARROW)
         rights = [small.right(part) for part in parts]
 
@@ -316,34 +328,43 @@ class _Sums:
                 sums += small.values(left, right) @ columns[part]
             return sums
 
-        values, sizes = np.hsplit(np.vstack(self.each(work, _tiles(others, _HEIGHT))), 2)
-        # Terms are rounded to float32, and summed over a block there.
-        sizes = sizes + dot_error_32(_NARROW + 6.0, sizes)
-        summed = dot_error_32(_NARROW + 6.0 + TRUSTED_UNITS, sizes)
-        errors = (Enclosure.exact(sizes) * share + summed + vanished).high
+        found = np.vstack(self.each(work, _tiles(others, _HEIGHT)))
+        values, plain, weighted = np.hsplit(found, 3)
+        errors = filter_.errors(plain, weighted, rows.squares[others][:, None])
         self.scores.values[others], self.scores.errors[others] = values, errors
         return others[~expected.are_clear(values, errors, others)]
 
 
-def _bounds_32(
-    rows: KernelRowsInProof, most: float, count: float
-) -> tuple[Enclosure, Enclosure] | None:
-    """Bound by what share values exp(-gamma |x_i - x_j|^2) are off in float32, and what vanished.
+class _Filter:
+    """Errors of scores whose kernel values, exp(-gamma |x_i - x_j|^2), are computed in float32.
 
-    The exponent is off by E = c (|x_i|^2 + |x_j|^2): twice the product of two rows, which were
+    The exponent is off by E_ij = c (|x_i|^2 + |x_j|^2): twice the product of two rows, which were
     rounded, their squares, and six more roundings of what is at most twice as large. So a value is
-    off by (E + E^2) of itself, E being at most 1. There are no bounds where E is no small number.
+    off by (E + E^2) of itself, E being at most 1, and by what exp is trusted to.
     """
-    sparse = sp.issparse(rows.X)
-    terms = float(np.diff(rows.X.indptr).max(initial=0) if sparse else rows.X.shape[1])
-    gamma, reach = rows.kernel.gamma, float(rows.squares.max(initial=0.0))
-    off = Enclosure.exact(gamma) * dot_error_32(2.0 * terms + 38.0, 1.0) * reach * 2.0
-    in_range = _LEAST_32 < reach < _MOST_32 and _LEAST_32 < most < _MOST_32
-    if not (in_range and off.high <= _LARGEST_SHARE):
-        return None
-    # Values, shares and exponents below the least float32.
-    vanished = Enclosure.exact(dot_error_32(terms, 0.0) * (1.0 + gamma)) * (1.0 + most) * count
-    return off * (1.0 + off), vanished
+
+    def __init__(self, rows: KernelRowsInProof, most: float, count: float) -> None:
+        terms = d = float(rows.X.shape[1])
+        if sp.issparse(rows.X):
+            terms = float(np.diff(rows.X.indptr).max(initial=0))
+        elif d > _DEEP:
+            terms = _DEEP + d / _DEEP + 1.0
+        self.share = Enclosure.exact(rows.kernel.gamma) * dot_error_32(2.0 * terms + 38.0, 1.0)
+        reach = float(rows.squares.max(initial=0.0))
+        self.largest = self.share * reach * 2.0
+        in_range = _LEAST_32 < reach < _MOST_32 and _LEAST_32 < most < _MOST_32
+        self.is_worth_it = bool(in_range and self.largest.high <= _LARGEST_SHARE)
+        # Values, shares and exponents below the least float32.
+        vanished = dot_error_32(terms, 0.0) * (1.0 + rows.kernel.gamma)
+        self.vanished = Enclosure.exact(vanished) * (1.0 + most) * count
+
+    def errors(self, plain: np.ndarray, weighted: np.ndarray, squares: np.ndarray) -> np.ndarray:
+        """Bound them from the sums of absolute terms, and of these times |x_j|^2."""
+        # Terms are rounded to float32, and summed over a block there.
+        plain, weighted = (v + dot_error_32(_NARROW + 6.0, v) for v in (plain, weighted))
+        exponents = self.share * (Enclosure.exact(plain) * squares + weighted)
+        rest = dot_error_32(_NARROW + 6.0 + TRUSTED_UNITS, plain)
+        return (exponents * (1.0 + self.largest) + rest + self.vanished).high
 
 
 def device_scores(rows: KernelRowsInProof, shares: np.ndarray, device: Any) -> Scores:

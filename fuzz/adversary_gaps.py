@@ -177,7 +177,7 @@ class KernelOfTwo:
         proof = KernelGap.proved(
             kernel_scores(rows, (signs * p["alpha"])[:, None]), signs, kernel=kernel,
             costs=p["costs"], multipliers=p["alpha"], bias=p["bias"], n_features=X.shape[1],
-            smallest=least_eigenvalue(rows, p["alpha"]), slack=0.0,
+            smallest=least_eigenvalue(rows, np.flatnonzero(p["alpha"])), slack=0.0,
             data_sha256=fingerprint(X, p["codes"], 2, True),
         )  # fmt: skip
         return Presented(proof, given, ())
@@ -207,8 +207,8 @@ class KernelOfMany:
         proof = KernelMulticlassGap.proved(
             kernel_scores(values, shares), codes, kernel=kernel, costs=p["costs"], rows=rows,
             rivals=rivals, multipliers=p["alpha"], biases=p["biases"], n_features=X.shape[1],
-            smallest=least_eigenvalue(values, shares), slack=0.0, classes=names(K),
-            data_sha256=fingerprint(X, codes, K, True),
+            smallest=least_eigenvalue(values, np.flatnonzero(shares.any(axis=1))), slack=0.0,
+            classes=names(K), data_sha256=fingerprint(X, codes, K, True),
         )  # fmt: skip
         return Presented(proof, given, ())
 

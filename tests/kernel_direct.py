@@ -64,7 +64,7 @@ def claimed(kernel, X, codes, K, costs, multipliers, biases, **settings):
         biases=np.asarray(biases),
         X=kernel_scores(rows, shares),
         n_features=X.shape[1],
-        smallest=least_eigenvalue(rows, shares),
+        smallest=least_eigenvalue(rows, np.flatnonzero(shares.any(axis=1))),
         data_sha256=sha256(data_of(X, codes, K, True)),
         classes=tuple(map(str, range(K))),
         **settings,

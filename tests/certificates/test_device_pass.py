@@ -15,7 +15,7 @@ import separatrix as sx
 import separatrix.certificates.duality_gap as duality_gap
 import separatrix.estimators._validate as placing
 from separatrix import LogisticRegression
-from separatrix.certificates.enclosed_sums import sums_on_device
+from separatrix.certificates.enclosed_sums import sums_both_ways
 from separatrix.errors import DataError
 from separatrix.problem.canonical import LaterName
 from separatrix.problem.device_rows import DeviceRows
@@ -31,7 +31,7 @@ def test_errors_hold_the_exact_sums():
             continue
         w, bias, alpha = rng.normal(size=d), float(rng.normal()), rng.random(n)
         signed = case.y_signs * alpha
-        scores, total = sums_on_device(rows(case.X, chunk_rows=4), w, (bias,), signed)
+        scores, total = sums_both_ways(rows(case.X, chunk_rows=4), w, (bias,), signed)
         exact = [[Fraction(x) for x in row] for row in case.X.tolist()]
         for i in range(n):
             score = sum(x * Fraction(v) for x, v in zip(exact[i], w.tolist(), strict=True))

@@ -24,6 +24,7 @@ from tests.kernel_direct import (
 from tests.naive import crammer_singer as naive
 from tests.problems_many import many
 
+import separatrix as sx
 from separatrix.certificates import kernel_scores as kernel_scores_module
 from separatrix.certificates.kernel_gap import KernelMulticlassGap, shares_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, Scores, kernel_scores
@@ -171,10 +172,19 @@ def test_a_linear_kernel_says_what_the_linear_machine_says():
         W = shares.T @ X
         value = naive.objective(W, biases, X, codes, costs, 0.0)
         assert_allclose(proof.primal, value, rtol=1e-8)
-        scores = X @ W.T + biases
-        own = scores[np.arange(len(X)), codes]
-        scores[np.arange(len(X)), codes] = -np.inf
-        assert_allclose(proof.margins, own - scores.max(axis=1), atol=1e-9)
+
+
+def test_the_margins_kept_beside_a_proof_are_those_of_the_model():
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(60, 3)), np.arange(60) % 3
+    X += 2.0 * np.eye(3)[codes]
+    model = sx.KernelSVM(multi_class="direct").fit(X, codes)
+    scores, own = model.decision_function(X), (np.arange(60), codes)
+    mine, scores[own] = scores[own], -np.inf
+    assert_allclose(model.certificate_.margins, mine - scores.max(axis=1), atol=1e-9)
+    model = sx.KernelSVM().fit(X[codes > 0], codes[codes > 0])
+    margins = np.where(codes[codes > 0] == 2, 1.0, -1.0) * model.decision_function(X[codes > 0])
+    assert_allclose(model.certificate_.margins, margins, atol=1e-9)
 
 
 def test_shares_are_rounded_once_and_must_not_be_rounded_at_all():

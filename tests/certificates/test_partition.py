@@ -11,7 +11,6 @@ from tests.forgeries import forge, hand_made
 
 import separatrix as sx
 from separatrix import checker
-from separatrix.certificates.exact_sums import column_sums, exact_margin_signs, modular_rank
 from separatrix.certificates.reading import VERDICTS, from_json
 from separatrix.checker import Refused
 from separatrix.checker.__main__ import main
@@ -19,6 +18,7 @@ from separatrix.checker.codec import Claim
 from separatrix.checker.kinds import CLAIMS, WITNESS
 from separatrix.checker.separation import check_gordan, check_overlap, rank
 from separatrix.problem.canonical import as_checker_data, problem_from
+from separatrix.problem.exact_sums import column_sums, exact_margin_signs, modular_rank
 
 SEEDS = 120
 FORGERIES = 6

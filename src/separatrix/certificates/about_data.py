@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import UserString
+from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,13 +17,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.checker.kinds import CLAIMS, FORMAT, KERNEL, WITNESS
-from separatrix.problem.canonical import (
-    Problem,
-    counted_rows,
-    n_classes_of,
-    problem_from,
-    sha256,
-)
+from separatrix.problem.canonical import Problem, counted_rows, n_classes_of, problem_from, sha256
 from separatrix.problem.kernels import Kernel
 
 # Their integers may have thousands of bits, and are written in hexadecimal.
@@ -62,6 +57,12 @@ class AboutData:
         return None if found is None or self.intercept is not True else (found, s)
 
 
+def are_rows(rows: Sequence[int], values: Sequence[Any], count: int) -> bool:
+    """Whether these are different numbers of so many rows, one or more, with a value each."""
+    different = len(rows) == len(values) == len(set(rows)) > 0
+    return different and min(rows) >= 0 and max(rows) < count
+
+
 class Written:
     """A claim of a kind that is written as JSON."""
 
@@ -70,7 +71,11 @@ class Written:
     def claim(self) -> dict[str, Any]:
         """Return what is claimed: the fields that the checker's table names."""
         _, names, optional = CLAIMS[self.kind]
-        claim = {name: getattr(self, name, None) for name in names}
+        claim: dict[str, Any] = {name: getattr(self, name, None) for name in names}
+        if claim.get("rows", 0) is None:  # there is a number for every row, and no 0 is written
+            name = "shares" if "shares" in claim else "multipliers"
+            claim["rows"] = np.flatnonzero(claim[name])
+            claim[name] = claim[name][claim["rows"]]
         absent = None, (), math.inf, -math.inf
         return {name: v for name, v in claim.items() if name not in optional or v not in absent}
 

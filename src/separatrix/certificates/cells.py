@@ -108,7 +108,7 @@ class _Places:
         self.stored = points
         exponents = np.frexp(np.abs(points).max(axis=0))[1]
         self.floats = np.ldexp(points, -exponents)
-        self.trusted = bool((np.ldexp(self.floats, exponents) == points).all())
+        self.distrust = 0.0 if (np.ldexp(self.floats, exponents) == points).all() else np.inf
         # Each column has its own power of two.
         self.integers = np.array([integers(x)[0] for x in points.T.tolist()], dtype=object).T
 
@@ -140,7 +140,7 @@ class _Places:
         """Look along the axis: eliminate the coordinate in which it is longest."""
         first, away = axis[0], self.floats[others] - self.floats[axis[0]]
         if len(axis) == 1:
-            doubt = self._doubtful(dot_error(1.0, np.abs(away)))
+            doubt = dot_error(1.0, np.abs(away)) + self.distrust
             return _Flat(away, doubt, lambda: self.integers[others] - self.integers[first])
         along = self.floats[axis[1]] - self.floats[first]
         gone = int(np.argmax(np.abs(along)))
@@ -155,11 +155,8 @@ class _Places:
 
         left, right = along[gone] * away[:, rest], away[:, [gone]] * along[rest]
         # Two products, and four differences that were rounded before.
-        doubt = self._doubtful(dot_error(6.0, np.abs(left) + np.abs(right)))
+        doubt = dot_error(6.0, np.abs(left) + np.abs(right)) + self.distrust
         return _Flat(left - right, doubt, exact)
-
-    def _doubtful(self, doubt: np.ndarray) -> np.ndarray:
-        return doubt if self.trusted else np.full_like(doubt, np.inf)
 
 
 class _Flat:

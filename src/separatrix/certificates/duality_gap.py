@@ -40,8 +40,8 @@ from separatrix.certificates.two_bounds import (
     TwoBounds,
     are_floats,
     parts_hold,
-    require,
 )
+from separatrix.checker.codec import require
 from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.canonical import sha256_of_blocks
 from separatrix.problem.device_rows import on_device

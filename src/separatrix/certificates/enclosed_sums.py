@@ -23,12 +23,12 @@ Data are dense or CSR without duplicates, float32 or float64; dense ones may lie
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from separatrix._device import is_tensor, on_host
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosure import (
     LEAST,
@@ -38,7 +38,8 @@ from separatrix.certificates.enclosure import (
     require_denormals,
     rounded,
 )
-from separatrix.problem.device_rows import DeviceRows
+from separatrix.problem.device_rows import on_device
+from separatrix.problem.float_blocks import blocks, with_data
 
 WAYS = ("plain", "compensated", "exact")
 # A claim is this many times as wide as what was found, so that sums in another order find it too.
@@ -86,10 +87,12 @@ class _Plain:
             self.sizes = with_data(block, abs(block.data)) if negative else block
             self.terms = np.diff(block.indptr).astype(np.float64)[:, None]
         else:
-            self.sizes, self.terms = np.abs(block, out=room), float(block.shape[1])
+            self.sizes = block.abs() if is_tensor(block) else np.abs(block, out=room)
+            self.terms = float(block.shape[1])
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
-        values, sizes = self.block @ W, self.sizes @ (abs(W) if self.each else _largest(W))
+        factors = abs(W) if self.each else _largest(W)
+        values, sizes = _product(self.block, W), _product(self.sizes, factors)
         terms = self.terms + len(starts) + self.rounded
         for start in starts:
             values += start[:, None]
@@ -101,9 +104,14 @@ class _Plain:
         factors = abs(A) if self.each else largest
         if self.rounded:  # a number that vanished is as good as a least normal one
             factors = factors + LEAST_NORMAL
-        values, sizes = self.block.T @ A, self.sizes.T @ factors
+        values, sizes = _product(self.block.T, A), _product(self.sizes.T, factors)
         terms = float(np.count_nonzero(largest)) + self.rounded
         return Enclosure.around(values, self.wide * dot_error(terms, sizes))
+
+
+def _product(block: Any, factors: np.ndarray) -> Any:
+    """Return a product in this computer's memory, wherever the block is."""
+    return on_host(block @ block.new_tensor(factors)) if is_tensor(block) else block @ factors
 
 
 def _largest(factors: np.ndarray) -> np.ndarray:
@@ -199,11 +207,6 @@ def _exact(block: Any, factor: np.ndarray, starts: Any, _: float) -> Enclosure:
     return Enclosure(np.array(low, dtype=np.float64), np.array(high, dtype=np.float64))
 
 
-def with_data(block: Any, data: np.ndarray) -> Any:
-    """Return the sparse block with other entries."""
-    return sp.csr_array((data, block.indices, block.indptr), shape=block.shape)
-
-
 def ways_for(entries: int) -> tuple[str, ...]:
     """Return the ways to sum so many entries, each dearer and tighter than the last."""
     if entries <= _MOST_EXACT:
@@ -229,6 +232,9 @@ def sums_both_ways(
     The error bound is made `wide` times as large: three times, and whoever adds up in another order
     finds an enclosure within this one. A may be sparse. In the plain ways the entries of X or those
     of A may have been `rounded` so many times, both together.
+
+    The plain bound holds for every order of float64 operations that round as IEEE 754 says, fused
+    or not, as those of CUDA devices do; there it is doubled for good measure.
     """
     require_denormals()
     n, d = X.shape
@@ -237,11 +243,11 @@ def sums_both_ways(
     low, high = (np.empty((n, 0 if W is None else _tall(W).shape[1])) for _ in range(2))
     total: Enclosure | None = None
     size = _ENTRIES_AT_A_TIME if not sp.issparse(X) else _SPARSE_ENTRIES
-    room = np.empty(0)
+    room, wide = np.empty(0), wide * (_GOOD_MEASURE if on_device(X) else 1.0)
     tight = {"compensated": _compensated, "exact": _exact}.get(way)
     with np.errstate(all="ignore"):
         for rows, block in blocks(X, size, _ROWS_COMPENSATED if tight else None):
-            if room.shape != block.shape and not sp.issparse(block):
+            if room.shape != block.shape and isinstance(block, np.ndarray):
                 room = np.empty(block.shape)
             sums: Any = _Tight(block, wide, tight)
             if tight is None:
@@ -282,61 +288,3 @@ def _doubt(sizes: Any, radius: np.ndarray, rounded: int) -> Enclosure:
     far = np.asarray(sizes @ radius)
     most = Enclosure.around(far, dot_error(float(sizes.shape[1] + rounded), far)).high
     return Enclosure(-most, most)
-
-
-def blocks(X: Any, entries: int, most_rows: int | None = None) -> Iterator[tuple[slice, Any]]:
-    """Yield blocks of rows in float64."""
-    n, d = X.shape
-    most_rows = most_rows or max(n, 1)
-    if not sp.issparse(X):
-        step = min(most_rows, max(1, entries // max(d, 1)))
-        for begin in range(0, n, step):
-            rows = slice(begin, min(n, begin + step))
-            yield rows, np.asarray(X[rows], dtype=np.float64)
-        return
-    entries = max(entries, 4 * d)
-    if X.nnz <= entries and n <= most_rows and X.dtype == np.float64:
-        yield slice(0, n), X
-        return
-    begin = 0
-    while begin < n:
-        # At least one row, and as many more as the entries allow.
-        end = int(np.searchsorted(X.indptr, int(X.indptr[begin]) + entries, side="right")) - 1
-        rows = slice(begin, min(n, begin + most_rows, max(end, begin + 1)))
-        first, last = int(X.indptr[rows.start]), int(X.indptr[rows.stop])
-        starts = X.indptr[rows.start : rows.stop + 1] - first
-        values = np.asarray(X.data[first:last], dtype=np.float64)
-        shape = (rows.stop - rows.start, d)
-        yield rows, sp.csr_array((values, X.indices[first:last], starts), shape=shape)
-        begin = rows.stop
-
-
-def sums_on_device(
-    X: DeviceRows, w: np.ndarray, starts: Any, a: np.ndarray, _: str = "plain", wide: float = 1.0
-) -> tuple[Enclosure, Enclosure]:
-    """Enclose X w plus the starts, and X' a, in one pass over the device.
-
-    The plain bound holds for every order of float64 operations that round as IEEE 754 says, fused
-    or not, as those of CUDA devices do; it is doubled here for good measure.
-    """
-    n, d = X.shape
-    weights, share = X.tensor(w), X.tensor(a)
-    scores, reaches = share.new_empty(n), share.new_empty(n)
-    total = Enclosure.exact(np.zeros(d))
-    more = _GOOD_MEASURE * wide
-    for start, stop, piece in X.pieces():
-        block, part = piece.double(), share[start:stop]
-        scores[start:stop] = block @ weights
-        summed = block.T @ part
-        size = block.abs()
-        reaches[start:stop] = size @ weights.abs()
-        sizes = (size.T @ part.abs()).cpu().numpy()
-        with np.errstate(all="ignore"):
-            errors = more * dot_error(float(stop - start), sizes)
-            total = total + Enclosure.around(summed.cpu().numpy(), errors)
-    values, sizes = scores.cpu().numpy(), reaches.cpu().numpy()
-    with np.errstate(all="ignore"):
-        for each in starts:
-            values, sizes = values + each, sizes + abs(each)
-        errors = more * dot_error(float(d + len(starts)), sizes)
-        return Enclosure.around(values, errors), total

@@ -331,9 +331,5 @@ def rounded(value: Fraction) -> tuple[float, float]:
         near = float(value)
     except OverflowError:
         near = math.inf if value > 0 else -math.inf
-    if math.isinf(near):
-        most = math.nextafter(math.inf, 0.0)
-        return (most, math.inf) if near > 0.0 else (-math.inf, -most)
-    low = near if Fraction(near) <= value else math.nextafter(near, -math.inf)
-    exact = math.isfinite(low) and Fraction(low) == value
-    return low, low if exact else math.nextafter(low, math.inf)
+    low = near if near <= value else math.nextafter(near, -math.inf)
+    return low, near if near >= value else math.nextafter(near, math.inf)

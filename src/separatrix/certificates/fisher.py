@@ -1,27 +1,19 @@
 """How near directions are to Fisher's: their ratios of scatters, proved from the data alone.
 
-Two classes (`FisherDirection`): no direction has a larger ratio J by more than is stated.
+docs/methods/fisher.md states what is claimed. Two classes (`FisherDirection`): two codes of the
+classes, t_1 and t_2, fitted best along w leave the squared error
 
-    J(w) = (w.(m_2 - m_1))^2 / (w' S_W w)
+    f(w) = k (t_2 - t_1)^2 / (1 + k J(w)), J(w) = (w.(m_2 - m_1))^2 / (w' S_W w), k = N_1 N_2 / N
 
-Fit two codes of the classes, t_1 and t_2, by c w.x + b, choosing c and b best. The squared error of
-the best fit along w is
+so the bounds of `least_squares` on f and on min f bound J. Any codes will do.
 
-    f(w) = k (t_2 - t_1)^2 / (1 + k J(w)),    k = N_1 N_2 / N,
-
-so the largest J belongs to the least squares: 1 + k J_max = k (t_2 - t_1)^2 / min f. Any codes will
-do; they are about -N/N_1 and N/N_2. Bounds on f and on min f are those of `least_squares`.
-
-Several classes (`FisherDirections`): the ratios t_1 >= t_2 >= ... solve S_B v = t S_W v, and all
-but K - 1 of them are zero. With the directions V = (v_1 ... v_k), the weights w_k ~ C^-1 a_k of the
-scores, a_k = m_k - m, C = S_W / N, and what they lack, r_k = C w_k - a_k:
+Several classes (`FisherDirections`): ratios t_k solve S_B v = t S_W v. With the directions V, the
+weights w_k ~ C^-1 a_k, a_k = m_k - m, C = S_W / N, and what they lack, r_k = C w_k - a_k:
 
     t_k >= l    where V'(S_B - l S_W)V is positive semidefinite: along V no ratio is below l
     sum t_k  =  sum_k N_k / N a_k' C^-1 a_k,     a' C^-1 a  =  a'w - r'w + r' C^-1 r
 
-The last term is bounded by a least eigenvalue. What the sum leaves beside the lower bounds of the
-others bounds each ratio from above. The weights are exact for means moved by r_k: `moved` bounds
-that in standard deviations.
+The last term is bounded by a least eigenvalue.
 """
 
 from __future__ import annotations

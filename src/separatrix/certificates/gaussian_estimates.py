@@ -120,8 +120,9 @@ def _shared(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float
 
 def _shrunk(scatter: Enclosure, share: float) -> Enclosure:
     """Return (1 - a) S + a diag(S)."""
-    kept = Enclosure.exact(1.0) - share
-    off = scatter * kept.low if share == 0.0 else scatter * kept
+    if share == 0.0:
+        return scatter
+    off = scatter * (Enclosure.exact(1.0) - share)
     on = np.eye(len(scatter.low), dtype=bool)
     return Enclosure(np.where(on, scatter.low, off.low), np.where(on, scatter.high, off.high))
 

@@ -6,10 +6,8 @@ docs/certificates.md states both bounds, for two classes (`KernelGap`) and for a
     objective at (a, b)    1/2 |w|^2 + the losses of g + b at their costs      from above
     lower bound            sum of the multipliers - 1/2 |w|^2                  from below
 
-The second needs a positive semidefinite kernel. Theory says so of some kernels; of the others,
-values that show the contrary are looked for, and none having been found is an assumption. Where the
-kernel is not (sigmoid, or values that show it), only this is claimed of two classes: a stationary
-point, no pair of multipliers being out of order by more than `violation`.
+The second needs a positive semidefinite kernel. Where it is not one, only a stationary point is
+claimed of two classes: no pair of multipliers is out of order by more than `violation`.
 """
 
 from __future__ import annotations
@@ -42,7 +40,8 @@ from separatrix.certificates.objective_bounds import (
     most,
     start_of,
 )
-from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats, require
+from separatrix.certificates.two_bounds import EachMachine, Found, TwoBounds, are_floats
+from separatrix.checker.codec import require
 from separatrix.problem.canonical import data_of, sha256, signs_of
 from separatrix.problem.kernels import MOST_DEGREE, Kernel
 from separatrix.problem.signed import as_matrix
@@ -119,22 +118,14 @@ class KernelClaim(TwoBounds):
         return super()._in_words(what, assuming)
 
 
-def least_eigenvalue(rows: KernelRowsInProof, carrying: np.ndarray) -> float:
-    """Return the least eigenvalue of a sample of the rows that carry something, where it matters.
+def least_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
+    """Return the least eigenvalue of values among up to 256 rows, over the largest in size.
 
-    `carrying` has one number a row, or one a row and machine; rows with zeros carry nothing.
+    It is NaN where theory makes it needless.
     """
-    if rows.kernel.is_positive:
+    if rows.kernel.is_positive or len(support) == 0:
         return math.nan
-    return smallest_eigenvalue(rows, np.flatnonzero(carrying.reshape(rows.n, -1).any(axis=1)))
-
-
-def smallest_eigenvalue(rows: KernelRowsInProof, support: np.ndarray) -> float:
-    """Return the least eigenvalue of values among up to 256 rows, over the largest in size."""
-    if len(support) == 0:
-        return math.nan
-    places = np.unique(np.linspace(0, len(support) - 1, _SAMPLE).astype(int))
-    sample = support[places]
+    sample = support[np.unique(np.linspace(0, len(support) - 1, _SAMPLE).astype(int))]
     values = rows.values(sample, rows.right(sample))
     if not np.isfinite(values).all():
         return math.nan
@@ -211,12 +202,7 @@ class KernelGap(KernelClaim):
         if not (is_all and is_feasible("hinge", c, a) and is_balanced(y * a)):
             dual = NOTHING
 
-        def shown() -> dict[str, Any]:
-            with np.errstate(over="ignore", invalid="ignore"):
-                margins = signs * (scores.values[:, 0] + self.bias)
-            return {"violation": _most_out_of_order(y, c, a, g), "margins": margins}
-
-        yield Found(primal, dual, shown)
+        yield Found(primal, dual, lambda: {"violation": _most_out_of_order(y, c, a, g)})
 
     def _is_proved(self, scores: Scores, signs: np.ndarray, smallest: float) -> bool:
         """Whether the claim is found again: both bounds, or a feasible point that is stationary."""
@@ -273,7 +259,7 @@ def _check_all(machines: tuple[KernelGap, ...], X: Any, y: Any) -> bool:
     together = kernel_scores(rows, shares)
 
     def is_proved(k: int, scores: Scores) -> bool:
-        smallest = least_eigenvalue(rows, machines[k].multipliers)
+        smallest = least_eigenvalue(rows, np.flatnonzero(machines[k].multipliers))
         return machines[k]._is_proved(scores, signs[k], smallest)
 
     # One bound on rounding serves all models at once; alone, each has a tighter one.
@@ -332,7 +318,8 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
             return False
         rows = KernelRowsInProof(self.kernel, X)
         shares = shares_of(codes, *self._named, len(self.classes))
-        known = self._is_of_spectrum(least_eigenvalue(rows, shares)) and self.is_convex
+        smallest = least_eigenvalue(rows, np.flatnonzero(shares.any(axis=1)))
+        known = self._is_of_spectrum(smallest) and self.is_convex
         return known and super()._is_found_again(kernel_scores(rows, shares), codes)
 
     def _found(self, scores: Scores, codes: np.ndarray, wide: float) -> Iterator[Found]:
@@ -350,13 +337,7 @@ class KernelMulticlassGap(NamedMultipliers, KernelClaim):
             if not any(balances(named, codes, K)) and cancelling(shares).all():
                 dual = Enclosure.exact(self.multipliers).sum() - square.halved()
 
-        def shown() -> dict[str, Any]:
-            with np.errstate(over="ignore", invalid="ignore"):
-                values, own = scores.values + self.biases, (np.arange(len(codes)), codes)
-                mine, values[own] = values[own], -math.inf
-                return {"margins": mine - values.max(axis=1)}
-
-        yield Found(primal, dual, shown)
+        yield Found(primal, dual)
 
     def __str__(self) -> str:
         if not self.is_convex:

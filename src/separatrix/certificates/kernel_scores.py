@@ -31,7 +31,6 @@ _ROOM, _ROOM_FOR_BIAS = 1.1, 1e-3
 _WORTH_SCREENING = 1 << 22  # entries
 _LARGEST_SHARE = 0.05
 _LEAST_32, _MOST_32 = 1e-12, 1e12  # between these, nothing here leaves the range of float32
-_TRIAL, _TOO_MANY = 4, 0.4
 _TASKS = 16
 _WIDTH_THERE, _ENTRIES_THERE = 4096, 1 << 25
 
@@ -134,9 +133,6 @@ class KernelRowsInProof:
         """Return the same rows with float32 values, for rows that need no more."""
         other = copy.copy(self)
         other.X, other.squares = self.X.astype(np.float32), self.squares.astype(np.float32)
-        kernel = self.kernel
-        gamma, coef0 = np.float32(kernel.gamma), np.float32(kernel.coef0)
-        other.kernel = Kernel(kernel.name, gamma, kernel.degree, coef0)  # type: ignore[arg-type]
         return other
 
 
@@ -332,18 +328,11 @@ class _Sums:
                 sums += small.values(left, right) @ columns[part]
             return sums
 
-        def left_open(tried: np.ndarray) -> np.ndarray:
-            found = np.vstack(self.each(work, _tiles(tried, _HEIGHT)))
-            values, plain, weighted = np.hsplit(found, 3)
-            errors = filter_.errors(plain, weighted, rows.squares[tried][:, None])
-            self.scores.values[tried], self.scores.errors[tried] = values, errors
-            return tried[~expected.are_clear(values, errors, tried)]
-
-        first, later = others[: _TRIAL * _HEIGHT], others[_TRIAL * _HEIGHT :]
-        open_rows = left_open(first)
-        if len(later) == 0 or len(open_rows) > _TOO_MANY * len(first):
-            return np.concatenate([open_rows, later])
-        return np.concatenate([open_rows, left_open(later)])
+        found = np.vstack(self.each(work, _tiles(others, _HEIGHT)))
+        values, plain, weighted = np.hsplit(found, 3)
+        errors = filter_.errors(plain, weighted, rows.squares[others][:, None])
+        self.scores.values[others], self.scores.errors[others] = values, errors
+        return others[~expected.are_clear(values, errors, others)]
 
 
 class _Filter:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import AboutData, Written
+from separatrix.certificates.about_data import AboutData, Written, are_rows
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.kernel_gap import are_two_sides, square_of
 from separatrix.certificates.kernel_scores import KernelRowsInProof, kernel_scores
@@ -78,11 +78,6 @@ class KernelSeparation(Written, AboutData):
             and (self.lower > 0.0 or self.lower == -math.inf)  # else there is no bound to claim
             and self.intercept is True
         )
-
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        rows = np.flatnonzero(self.shares)
-        return super().claim() | {"rows": rows, "shares": self.shares[rows]}
 
     def __str__(self) -> str:
         if not self.holds:
@@ -170,13 +165,11 @@ class KernelOverlap(Written, AboutData):
         return margin <= self.margin and self.length <= length * (1.0 + SLACK)
 
     def _is_sound(self) -> bool:
-        rows = self.rows
         return (
             are_two_sides(self.positive, self.negative, len(self.classes))
             and self.intercept is True
             and self.kernel.is_sound
-            and len(rows) == len(self.multipliers) == len(set(rows)) > 0
-            and all(0 <= row < self.n_rows for row in rows)
+            and are_rows(self.rows, self.multipliers, self.n_rows)
         )
 
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> tuple[float, float]:

@@ -30,22 +30,12 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.about_data import NO_FILE_FORM, Written
 from separatrix.certificates.class_scatter import MOST_COLUMNS, least_eigenvalue
-from separatrix.certificates.enclosed_sums import (
-    ROOM,
-    blocks,
-    dot_error,
-    products,
-    row_sums,
-    with_data,
-)
+from separatrix.certificates.enclosed_sums import ROOM, dot_error, products, row_sums
 from separatrix.certificates.enclosure import Enclosure, sum_of
 from separatrix.errors import DataError
-from separatrix.problem.canonical import (
-    counted_rows,
-    named_rows,
-    sha256_of_squares,
-)
+from separatrix.problem.canonical import counted_rows, named_rows, sha256_of_squares
 from separatrix.problem.equilibrate import column_exponents, divided_exactly
+from separatrix.problem.float_blocks import blocks, with_data
 from separatrix.problem.signed import as_matrix
 from separatrix.problem.targets import targets_of
 

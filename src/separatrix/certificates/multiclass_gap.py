@@ -24,8 +24,15 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_sums import dot_error, sums_both_ways
 from separatrix.certificates.enclosure import Enclosure, sum_of
-from separatrix.certificates.objective_bounds import NOTHING, half_square, norm, penalty_of_biases
-from separatrix.certificates.two_bounds import Found, TwoBounds, are_floats, require
+from separatrix.certificates.objective_bounds import (
+    NOTHING,
+    half_square,
+    norm,
+    penalty_of_biases,
+    rounded_sum,
+)
+from separatrix.certificates.two_bounds import Found, TwoBounds, are_floats
+from separatrix.checker.codec import require
 from separatrix.problem.optimality import Violation, violations_by_class
 
 
@@ -35,11 +42,6 @@ class Named(NamedTuple):
     rows: np.ndarray
     rivals: np.ndarray
     multipliers: np.ndarray
-
-    @classmethod
-    def none(cls) -> Named:
-        """Return no multipliers at all: a dual point of any machine."""
-        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
     def are_named_once(self, n_rows: int, n_classes: int) -> bool:
         """Whether every multiplier is a number, and has a row and a class that no other has."""
@@ -146,14 +148,6 @@ def cancelling(shares: np.ndarray) -> np.ndarray:
     return kept
 
 
-def rounded_sum(values: np.ndarray) -> float:
-    """Return the sum, rounded once: zero, or of its sign, only if it is."""
-    try:
-        return math.fsum(values.tolist())
-    except (OverflowError, ValueError):
-        return math.inf
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WeightsByClass(TwoBounds):
     """Two bounds on the objective of `weights`: one row [b, w_1 ... w_d] a class."""
@@ -207,34 +201,6 @@ def shortfalls(scores: Enclosure, codes: np.ndarray) -> Enclosure:
     return away.column_max()
 
 
-class ClassPass(NamedTuple):
-    """By how much each row falls short, and the totals."""
-
-    short: Enclosure  # max_k (1[k != y] + score_k - score_y), n
-    slopes: np.ndarray  # 1[k != y] + score_k, n x K, about: no claim rests on them
-    totals: Enclosure  # d x K
-
-
-def class_pass(
-    X: Any,
-    codes: np.ndarray,
-    W: np.ndarray,
-    bias: np.ndarray,
-    shares: Any,
-    way: str = "plain",
-    wide: float = 1.0,
-) -> ClassPass:
-    """Enclose what W (d x K), the biases and the shares a (n x K, sparse) come to on the data.
-
-    A share in a row's own class is a sum of up to K multipliers, and rounded as often.
-    """
-    scores, totals = sums_both_ways(X, W, (), shares, way, wide, rounded=W.shape[1])
-    scores = scores + bias
-    slopes = scores.middle + 1.0
-    slopes[np.arange(len(codes)), codes] -= 1.0
-    return ClassPass(shortfalls(scores, codes), slopes, totals)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MulticlassGap(NamedMultipliers, WeightsByClass):
     """Two bounds for weights and multipliers of the Crammer-Singer model."""
@@ -253,7 +219,8 @@ class MulticlassGap(NamedMultipliers, WeightsByClass):
         """One bound serves all classes first; then each has its own."""
         K, named = len(self.weights), self._named
         feasible = are_feasible(named, codes, self.costs, K)
-        named = named if feasible else Named.none()
+        if not feasible:  # no multipliers at all are a dual point of any model
+            named = Named(*(each[:0] for each in named))
         shares, balance = sparse_shares(named, codes, K), balances(named, codes, K)
         feasible = feasible and not (self._penalty == 0.0 and any(balance))
         spent = Enclosure.exact(0.0)
@@ -261,13 +228,18 @@ class MulticlassGap(NamedMultipliers, WeightsByClass):
             spent = penalty_of_biases(Enclosure.around(np.array(balance), 0.0), self._penalty)
         gain = Enclosure.exact(named.multipliers).sum()
         for way in ("plain", "each"):
-            enclosed = class_pass(X, codes, self._W, self._biases, shares, way, wide)
-            dual = gain - half_square(enclosed.totals) - spent if feasible else NOTHING
-            yield Found(
-                self._primal(enclosed.short), dual, partial(self._shown, enclosed, codes, named)
-            )
+            # A share in a row's own class is a sum of up to K multipliers, and rounded as often.
+            scores, totals = sums_both_ways(X, self._W, (), shares, way, wide, rounded=K)
+            scores = scores + self._biases
+            short = shortfalls(scores, codes)
+            dual = gain - half_square(totals) - spent if feasible else NOTHING
+            shown = partial(self._shown, scores.middle, short.high, codes, named, totals.middle)
+            yield Found(self._primal(short), dual, shown)
 
-    def _shown(self, enclosed: ClassPass, codes: np.ndarray, named: Named) -> dict[str, Any]:
-        sums = self._W, enclosed.totals.middle
-        found = violations_by_class(self.costs, *named, enclosed.slopes, codes, *sums)
-        return {"violations": found, "slack": np.maximum(enclosed.short.high, 0.0)}
+    def _shown(
+        self, scores: np.ndarray, short: np.ndarray, codes: np.ndarray, named: Named, sums: Any
+    ) -> dict[str, Any]:
+        slopes = scores + 1.0
+        slopes[np.arange(len(codes)), codes] -= 1.0
+        found = violations_by_class(self.costs, *named, slopes, codes, self._W, sums)
+        return {"violations": found, "slack": np.maximum(short, 0.0)}

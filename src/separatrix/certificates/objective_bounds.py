@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.certificates.enclosed_functions import entropy, softplus
-from separatrix.certificates.enclosed_sums import blocks, row_sums, sums_both_ways, sums_on_device
+from separatrix.certificates.enclosed_sums import row_sums, sums_both_ways
 from separatrix.certificates.enclosure import Enclosure, sum_of
-from separatrix.certificates.two_bounds import COSTS_AGREE, costs_agree, require
-from separatrix.problem.device_rows import on_device
+from separatrix.certificates.two_bounds import require_agreeing
+from separatrix.checker.codec import require
+from separatrix.problem.float_blocks import blocks
 
 # No number at all bounds the objective from below.
 NOTHING = Enclosure(np.float64(-math.inf), np.float64(-math.inf))
@@ -33,7 +34,7 @@ def start_of(loss: str, costs: np.ndarray) -> float:
     Costs are all finite, or all infinite (a hard margin, which only hinges have).
     """
     hard = bool(np.isinf(costs).any())
-    require(costs_agree(costs), COSTS_AGREE)
+    require_agreeing(costs)
     require(
         not hard or loss != "logistic",
         "infinite costs ask for a hinge: the logistic loss is never zero",
@@ -81,10 +82,10 @@ def terms_of(
     Return about their margins too, for those who look at them: no claim rests on these.
     """
     loss, w, bias = model
-    start, sums = start_of(loss, costs), sums_on_device if on_device(X) else sums_both_ways
+    start = start_of(loss, costs)
     # The shortfall start - y (b + w.x) is one sum: a margin that is formed first and taken from 1
     # afterwards loses the digits that a slack is made of.
-    short, total = sums(X, -w, (start * signs, -(bias or 0.0)), signs * alpha, *how)
+    short, total = sums_both_ways(X, -w, (start * signs, -(bias or 0.0)), signs * alpha, *how)
     short, is_hard = short.times_sign(signs), bool(np.isinf(costs).any())
     lost = most(short[costs > 0.0]) if is_hard else losses(loss, short, costs)
     gain, balance = NOTHING, tuple[float, ...]()
@@ -203,10 +204,15 @@ def is_balanced(values: np.ndarray) -> bool:
         counts = units.astype(np.int64)
         high, low = counts >> 26, counts & (2**26 - 1)
         return (int(high.sum()) << 26) + int(low.sum()) == 0
+    return rounded_sum(values) == 0.0
+
+
+def rounded_sum(values: np.ndarray) -> float:
+    """Return the sum, rounded once: zero, or of its sign, only if it is."""
     try:
-        return math.fsum(values.tolist()) == 0.0  # rounded once: zero only if it is zero
-    except OverflowError:
-        return False
+        return math.fsum(values.tolist())
+    except (OverflowError, ValueError):
+        return math.inf
 
 
 def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray) -> Enclosure:

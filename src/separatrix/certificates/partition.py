@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.about_data import AboutData, Written
+from separatrix.certificates.about_data import AboutData, Written, are_rows
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.exact_sums import (
+from separatrix.certificates.separation import enclosed_margins
+from separatrix.problem.exact import times_powers_of_ten
+from separatrix.problem.exact_sums import (
     column_sums,
     exact_margin_signs,
     modular_rank,
     sums_to_zero,
 )
-from separatrix.certificates.separation import enclosed_margins
-from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem, as_matrix
 
 Integers = tuple[int, ...]
@@ -94,30 +94,25 @@ def proved_signs(problem: SignedProblem, claim: Partition) -> np.ndarray | None:
 
 def _pinned(problem: SignedProblem, claim: Partition, tight: np.ndarray) -> bool:
     """Whether the multipliers pin all tight rows to the boundary."""
-    named = np.array(claim.rows, dtype=np.int64)
-    if not _are_rows(claim.rows, claim.multipliers, problem.n_samples) or claim.others < 0:
+    named, multipliers = np.array(claim.rows, dtype=np.int64), claim.multipliers
+    if not are_rows(claim.rows, multipliers, problem.n_samples) or not tight[named].all():
         return False
-    if not tight[named].all():
+    if min(multipliers) <= 0 or claim.others < 0:
         return False
     part = SignedProblem(problem.X[named], problem.signs[named], claim.intercept)
     rest = tight.copy()
     rest[named] = False
     if claim.others and rest.any():
         outside = column_sums(problem.X[rest], problem.signs[rest])
-        return sums_to_zero(part, claim.multipliers, (outside, claim.others))
+        return sums_to_zero(part, multipliers, (outside, claim.others))
     width = problem.X.shape[1] + claim.intercept
     partial = claim.kind == "quasi" or modular_rank(part.X, claim.intercept) < width
-    return not (rest.any() and partial) and proves_gordan(part, claim.multipliers)
-
-
-def _are_rows(rows: Integers, multipliers: Integers, count: int) -> bool:
-    different = len(rows) == len(multipliers) == len(set(rows)) > 0
-    return different and min(rows) >= 0 and max(rows) < count and min(multipliers) > 0
+    return not (rest.any() and partial) and proves_gordan(part, multipliers)
 
 
 def is_witness(problem: SignedProblem, rows: Integers, multipliers: Integers) -> bool:
     """Whether positive multiples of different rows of a problem sum to zero."""
-    if not _are_rows(rows, multipliers, problem.n_samples):
+    if not are_rows(rows, multipliers, problem.n_samples):
         return False
     own = list(rows)
     part = SignedProblem(problem.X[own], problem.signs[own], problem.fit_intercept)

@@ -22,8 +22,8 @@ from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.certificates.two_bounds import TwoBounds, require
-from separatrix.checker.codec import Claim, parsed, refusing
+from separatrix.certificates.two_bounds import TwoBounds
+from separatrix.checker.codec import Claim, parsed, refusing, require
 from separatrix.checker.kinds import opened
 from separatrix.problem.kernels import Kernel
 

@@ -8,7 +8,6 @@ margin of any hyperplane, in homogeneous coordinates, from both sides.
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,12 +16,15 @@ import numpy as np
 
 from separatrix import checker
 from separatrix._sparse import sparse as sp
-from separatrix.certificates.about_data import AboutData, Written
-from separatrix.certificates.enclosed_sums import blocks, products, row_sums
-from separatrix.certificates.enclosure import Enclosure, enclosed
+from separatrix.certificates.about_data import AboutData, Written, are_rows
+from separatrix.certificates.enclosed_sums import products, row_sums
+from separatrix.certificates.enclosure import Enclosure, enclosed, rounded
+from separatrix.checker.exact import integer_vectors
 from separatrix.problem.canonical import Problem, codes_of, n_classes_of, row_of, sha256
+from separatrix.problem.float_blocks import blocks, with_data
 
 _SCORES_AT_A_TIME, _ENTRIES_AT_A_TIME = 1 << 20, 1 << 17
+_FINE = 2**1074  # of which every float is a whole fraction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +70,8 @@ def check_separation(
     n_vectors = 1 if n_classes_of(problem) == 2 else n_classes_of(problem)
     weights = np.asarray(w, dtype=np.float64).reshape(n_vectors, -1)
     least, worst = margin_range(problem, weights)
-    exact_worst = exact_margin(problem, exact_vectors(weights), codes_of(problem), worst)
+    vectors = integer_vectors(weights.tolist())
+    exact_worst = exact_margin(problem, vectors, codes_of(problem), worst)
     if classes is None:
         classes = tuple(str(code) for code in range(n_classes_of(problem)))
     holds = bool(least > 0)
@@ -90,7 +93,7 @@ def misplaced(problem: Problem, w: np.ndarray) -> int:
     """Count the samples that are not strictly on their own side, in exact arithmetic."""
     n_vectors = 1 if n_classes_of(problem) == 2 else n_classes_of(problem)
     weights = np.asarray(w, dtype=np.float64).reshape(n_vectors, -1)
-    margins, vectors = enclosed_margins(problem, weights), exact_vectors(weights)
+    margins, vectors = enclosed_margins(problem, weights), integer_vectors(weights.tolist())
     count, codes = int((margins.high <= 0.0).sum()), codes_of(problem)
     for number in np.flatnonzero((margins.low <= 0.0) & (margins.high > 0.0)).tolist():
         count += exact_margin(problem, vectors, codes, number) <= 0
@@ -105,7 +108,7 @@ def margin_range(problem: Problem, weights: np.ndarray) -> tuple[Fraction, int]:
     if not np.isfinite(weights).all():
         raise checker.Refused("the weights must be finite numbers")
     margins = enclosed_margins(problem, weights)
-    vectors, codes = exact_vectors(weights), codes_of(problem)
+    vectors, codes = integer_vectors(weights.tolist()), codes_of(problem)
     settled, about = margins.low > 0.0, margins.middle
     worst = int(np.argmin(np.where(np.isnan(about), np.inf, about)))
     if about[worst] < 0.0:
@@ -150,22 +153,12 @@ def _over_rivals(scores: Enclosure, own: np.ndarray) -> Enclosure:
     return -(-over).column_max()
 
 
-def exact_vectors(weights: np.ndarray) -> tuple[list[list[int]], int]:
-    """Return weight vectors as integers times one power of two."""
-    flat, exponent = checker.integers(weights.ravel().tolist())
-    length = weights.shape[1]
-    return [flat[k * length : (k + 1) * length] for k in range(len(weights))], exponent
-
-
 def exact_margin(
     problem: Problem, vectors: tuple[list[list[int]], int], codes: np.ndarray, number: int
 ) -> Fraction:
-    """Return a sample's least signed margin without rounding."""
-    weights, exponent = vectors
-    code = int(codes[number])
-    one = checker.Data(
-        [row_of(problem.X, number)], [code], problem.X.shape[1], n_classes_of(problem)
-    )
+    """Return a sample's least signed margin without rounding, for weights as `integer_vectors`."""
+    (weights, exponent), code, X = vectors, int(codes[number]), problem.X
+    one = checker.Data([row_of(X, number)], [code], X.shape[1], n_classes_of(problem))
     least = min(checker.margins(one, weights, problem.fit_intercept))
     return least * Fraction(2) ** (exponent + one.exponent)
 
@@ -187,30 +180,13 @@ def root_down(value: Fraction) -> float:
     >>> root_down(Fraction(1, 4)), root_down(Fraction(2)) < 2**0.5 <= root_up(Fraction(2))
     (0.5, True)
     """
-    root = min(_root(value), sys.float_info.max)
-    while Fraction(root) ** 2 > value:
-        root = math.nextafter(root, 0.0)
-    return root
+    return rounded(Fraction(math.isqrt(math.floor(value * _FINE**2)), _FINE))[0]
 
 
 def root_up(value: Fraction) -> float:
     """Return the smallest float whose square is at least the value."""
-    root = _root(value)
-    while root < math.inf and Fraction(root) ** 2 < value:
-        root = math.nextafter(root, math.inf)
-    return root
-
-
-def _root(value: Fraction) -> float:
-    """Return the square root to a few units, whatever the exponent."""
-    if value == 0:
-        return 0.0
-    shift = value.numerator.bit_length() - value.denominator.bit_length()
-    shift -= shift % 2
-    try:
-        return math.ldexp(math.sqrt(value / Fraction(2) ** shift), shift // 2)
-    except OverflowError:
-        return math.inf
+    below = math.isqrt(math.ceil(value * _FINE**2) - 1) if value else -1
+    return rounded(Fraction(below + 1, _FINE))[1]
 
 
 @dataclass(frozen=True)
@@ -239,11 +215,10 @@ class MarginBounds(Written):
         problem, w = self.separation.problem(X, y), np.array(self.separation.weights).ravel()
         if problem is None or w.size != problem.dimension:
             return False
-        rows = self.rows
-        if not (len(rows) == len(self.multipliers) == len(set(rows)) and min(rows, default=0) >= 0):
+        if not are_rows(self.rows, self.multipliers, problem.n_rows):
             return False
         alpha = np.zeros(problem.n_rows)
-        alpha[list(rows)] = self.multipliers
+        alpha[list(self.rows)] = self.multipliers
         again = check_margin_bounds(problem, w, alpha, self.separation.classes)
         kept = again.holds or not self.separation.holds
         return kept and again.lower >= self.lower and again.upper <= self.upper
@@ -295,11 +270,8 @@ def radius_up(problem: Problem) -> float:
     bias = math.ldexp(float(problem.fit_intercept), -exponent)
     longest = 0.0
     for _, block in blocks(X, _ENTRIES_AT_A_TIME):
-        if sp.issparse(block):
-            squares = block.copy()
-            squares.data = np.ldexp(block.data, -exponent) ** 2
-        else:
-            squares = np.ldexp(block, -exponent) ** 2
+        near = np.ldexp(block.data if sp.issparse(block) else block, -exponent)
+        squares = with_data(block, near**2) if sp.issparse(block) else near**2
         found = products(squares, np.ones(X.shape[1]), rounded=3)
         longest = max(longest, float(found.high.max()))
     square = (Enclosure.exact(bias).square() + longest) * copies

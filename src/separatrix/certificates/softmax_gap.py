@@ -1,13 +1,8 @@
 """How far a multinomial model is from the optimum, proved from the data alone.
 
-`problem/softmax.py` states the objective and its dual. Nothing but the weights is needed to make a
-dual point q: softmax of the scores gives one. Where the biases are free every r_k must be 0; what
-the sums lack of that a small share t of one and the same distribution for all rows mends:
-
-    q'_i = (1 - t) q_i + t v,   t v_k sum_i c_i = t N_k + (1 - t) r_k >= 0,   N_k = sum of c_i in k
-
-Entropy is concave, so H(q'_i) >= (1 - t) H(q_i), and u'_k = (1 - t) u_k + t (sum of class k) -
-t v_k (sum of all). So the certificate of a million rows and a thousand classes is the model itself.
+`problem/softmax.py` states the objective and its dual, docs/methods/multinomial.md the dual point:
+softmax of the scores. Where the biases are free, a small share t of one distribution v mends sums
+r_k that are not 0, with t v_k sum_i c_i = t N_k + (1 - t) r_k >= 0, N_k the sum of c_i in class k.
 
 In one pass row i gives every class but its own the probability q_ik of softmax, as it is rounded,
 and its own class what is left of 1. Any such numbers are a dual point if they leave something of 1,
@@ -30,12 +25,13 @@ import numpy as np
 from separatrix._device import on_host, torch_module
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_functions import TRUSTED_UNITS, exp, require_functions
-from separatrix.certificates.enclosed_sums import blocks, dot_error
+from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, Enclosure, sum_of
 from separatrix.certificates.multiclass_gap import WeightsByClass
 from separatrix.certificates.objective_bounds import NOTHING, half_square, penalty_of_biases
 from separatrix.certificates.two_bounds import Found
 from separatrix.problem.device_rows import on_device
+from separatrix.problem.float_blocks import blocks
 from separatrix.problem.signed import as_matrix
 
 _ENTRIES_AT_A_TIME = 1 << 18
@@ -108,8 +104,8 @@ class SoftmaxGap(WeightsByClass):
             far = dot_error(_most_entries(block) + 8.0, reach)
             at = put(np.arange(len(codes[rows]))), own
             shares, loss, entropy, others = _tile(xp, block, at, cost, weights, biases)
-            losses[rows] = _from_above(_back(loss), _back(far), K, wide)
-            entropies[rows], fits = _from_below(_back(entropy), _back(others), K)
+            losses[rows] = _from_above(on_host(loss), on_host(far), K, wide)
+            entropies[rows], fits = _from_below(on_host(entropy), on_host(others), K)
             is_feasible &= fits
             if centre is not None:
                 block = block - centre
@@ -219,7 +215,7 @@ def _sums(
     height, rounded = float(block.shape[0]), shares.shape[1] + 3.0
 
     def around(value: Any, size: Any, terms: float) -> Enclosure:
-        return Enclosure.around(_back(value), wide * _back(dot_error(terms, size)))
+        return Enclosure.around(on_host(value), wide * on_host(dot_error(terms, size)))
 
     pulls = block.T @ shares, sizes.T @ (share_sizes + LEAST_NORMAL)
     excess = shares.sum(axis=0), abs(shares).sum(axis=0) + height * LEAST_NORMAL
@@ -261,7 +257,7 @@ def _most_entries(block: Any) -> float:
 
 def _mean(X: Any, xp: Any, n: int) -> np.ndarray:
     """Return about the mean of the rows: any centre is right, and a near one loses no digits."""
-    sums = [_back(block.sum(axis=0)) for _, block in _blocks(X, xp, 1)]
+    sums = [on_host(block.sum(axis=0)) for _, block in _blocks(X, xp, 1)]
     mean = np.sum(sums, axis=0) / max(n, 1)
     return np.where(np.isfinite(mean), mean, 0.0)
 
@@ -285,8 +281,3 @@ def _home(X: Any) -> tuple[Any, Any]:
         return np, lambda array: array
     xp = torch_module()
     return xp, lambda array: xp.asarray(array, device=X.device)
-
-
-def _back(array: Any) -> np.ndarray:
-    """Return the array as NumPy's, in this machine's memory."""
-    return np.asarray(array if isinstance(array, np.ndarray) else array.cpu().numpy())

@@ -19,7 +19,7 @@ import numpy as np
 from separatrix._device import on_host
 from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.checker import Refused
+from separatrix.checker.codec import Refused, require
 from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.signed import as_matrix
 
@@ -28,7 +28,6 @@ SLACK = 1e-12
 # An enclosure this many times wider holds those of other orders of summation.
 WIDE = 3.0
 _MOST = 2**40
-COSTS_AGREE = "costs must be all finite or all infinite, but for rows that cost nothing"
 
 
 class Found(NamedTuple):
@@ -141,7 +140,7 @@ class TwoBounds(Written, AboutData):
             each_row and (costs >= 0.0).all() and costs.any(),
             "costs must be one number above zero, or one for each row",
         )
-        require(costs_agree(costs), COSTS_AGREE)
+        require_agreeing(costs)
         require(
             getattr(self, "loss", "hinge") in self._hard_losses or np.isfinite(costs).all(),
             "costs must be finite, unless of a hinge that tells two classes apart",
@@ -164,13 +163,9 @@ class TwoBounds(Written, AboutData):
         return bool(found.primal.high <= above and found.dual.low >= below and below <= above)
 
     def claim(self) -> dict[str, Any]:
-        """Return the fields of the claim: one cost where all are the same, no multiplier of 0."""
-        claim = super().claim()
-        claim["costs"] = self.costs[:1] if (self.costs == self.costs[0]).all() else self.costs
-        if claim.get("rows", 0) is None:  # there is a multiplier for every row
-            rows = np.flatnonzero(self.multipliers)  # type: ignore[attr-defined]
-            claim |= {"rows": rows, "multipliers": claim["multipliers"][rows]}
-        return claim
+        """Return the fields of the claim: one cost where all are the same."""
+        costs = self.costs[:1] if (self.costs == self.costs[0]).all() else self.costs
+        return super().claim() | {"costs": costs}
 
     def _in_words(self, what: str, assuming: str = "") -> str:
         """Say in one sentence what is proved of all such models."""
@@ -208,21 +203,16 @@ class EachMachine:
         )
 
 
-def require(condition: Any, sentence: str) -> None:
-    """Refuse, in a sentence, what does not hold."""
-    if not condition:
-        raise Refused(sentence)
-
-
 def are_floats(*arrays: Any) -> bool:
     """Whether all are arrays of float64: in whole numbers, sizes may wrap around to below zero."""
     return all(getattr(array, "dtype", None) == np.float64 for array in arrays)
 
 
-def costs_agree(costs: np.ndarray) -> bool:
-    """Whether all costs are finite or all are infinite, but for rows that cost nothing."""
+def require_agreeing(costs: np.ndarray) -> None:
+    """Refuse costs of which some are finite and some infinite."""
     hard = np.isinf(costs[costs > 0.0])
-    return bool(hard.all() or not hard.any())
+    sentence = "costs must be all finite or all infinite, but for rows that cost nothing"
+    require(hard.all() or not hard.any(), sentence)
 
 
 def _is_enough(found: Found, tol: float, slack: float) -> bool:

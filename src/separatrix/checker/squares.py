@@ -190,9 +190,7 @@ def check_fisher_directions(data: Data, claim: Claim, intercept: bool) -> str:
         raise Refused("weights of a class and directions must have one number a column")
     directions = [integers(v)[0] for v in claim.directions]
     for k, (low, high) in enumerate(zip(claim.lower, claim.upper, strict=True)):
-        above, same = _above(found, Fraction(low))
-        if low > 0.0 and above + same < k + 1:
-            raise Refused(f"the ratio {k} is below its lower bound")
+        # Where that holds, k + 1 ratios or more are above the lower bound (Courant and Fischer).
         if low > 0.0 and not _are_at_least(found, directions[: k + 1], Fraction(low)):
             raise Refused(f"along the first {k + 1} directions a ratio is below the lower bound")
         if _above(found, Fraction(high))[0] > k:

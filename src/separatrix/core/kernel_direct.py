@@ -151,6 +151,10 @@ class KernelCrammerSinger:
         multipliers = off[rows, rivals]
         shares = shares_of(machine.codes, rows, rivals, multipliers, machine.n_classes)
         scores = kernel_scores(self.proving, shares, self.effort.workers)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values, own = scores.values + point.bias, (np.arange(len(off)), machine.codes)
+            mine, values[own] = values[own], -np.inf
+            margins = mine - values.max(axis=1)
         proof = KernelMulticlassGap.proved(
             scores,
             machine.codes,
@@ -160,8 +164,9 @@ class KernelCrammerSinger:
             rivals=rivals,
             multipliers=multipliers,
             biases=point.bias,
+            margins=margins,
             n_features=self.problem.X.shape[1],
-            smallest=least_eigenvalue(self.proving, shares),
+            smallest=least_eigenvalue(self.proving, np.flatnonzero(shares.any(axis=1))),
             data_sha256=self.about.fingerprint.result(),
             classes=self.about.classes,
         )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix._device import torch_module
-from separatrix.certificates.kernel_gap import KernelGap, smallest_eigenvalue
+from separatrix.certificates.kernel_gap import KernelGap, least_eigenvalue
 from separatrix.certificates.kernel_scores import (
     Expected,
     KernelRowsInProof,
@@ -205,13 +205,17 @@ class KernelMachines:
                 "kernel."
             )
         g = scores.values[:, 0]
+        bias = _best_bias(run.machine, run.alpha[members], g[members])
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins = task.signs * (g + bias)
         proof = KernelGap.proved(
             scores,
             task.signs,
             kernel=problem.kernel,
             costs=task.costs,
             multipliers=run.alpha.copy(),
-            bias=_best_bias(run.machine, run.alpha[members], g[members]),
+            bias=bias,
+            margins=margins,
             n_features=problem.X.shape[1],
             smallest=self._smallest_eigenvalue(run),
             curved=run.state.negative_curvature,
@@ -226,13 +230,10 @@ class KernelMachines:
             run.proof = proof  # rounding may make a later one worse
 
     def _smallest_eigenvalue(self, run: _Run) -> float:
-        problem = self.problem
-        if problem.kernel.is_positive:
-            return math.nan
-        support = np.flatnonzero(run.alpha)
-        if problem.order is not None:  # as given, so that a check takes the same sample
-            support = support[np.argsort(problem.order[support])]
-        return smallest_eigenvalue(self.proving, support)
+        support, order = np.flatnonzero(run.alpha), self.problem.order
+        if order is not None:  # as given, so that a check takes the same sample
+            support = support[np.argsort(order[support])]
+        return least_eigenvalue(self.proving, support)
 
     def _judge(self, run: _Run) -> None:
         """Say how the run ended, now that its gap is proved."""

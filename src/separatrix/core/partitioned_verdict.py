@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.certificates.exact_sums import modular_rank
 from separatrix.certificates.partition import (
     Integers,
     Partition,
@@ -32,6 +31,7 @@ from separatrix.core.separability import as_floats, as_integers, checked_witness
 from separatrix.core.verdict import Verdict, Witness
 from separatrix.problem.blocks import Block, Posed, Sums, folds_of_rows
 from separatrix.problem.exact import SignedRows
+from separatrix.problem.exact_sums import modular_rank
 from separatrix.problem.losses import SQUARED_HINGE
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.linear.blocks.block_newton import Run

@@ -15,8 +15,8 @@ from separatrix.certificates.separation import (
     check_separation,
     codes_of,
     exact_margin,
-    exact_vectors,
 )
+from separatrix.checker.exact import integer_vectors
 from separatrix.core.models import fresh
 from separatrix.core.novikoff import check_novikoff
 from separatrix.problem.canonical import problem_from
@@ -76,7 +76,7 @@ def _require_separation(proof: Separation, data: TrainingRows) -> None:
     good = all(are_same(getattr(proof, name), getattr(again, name)) for name in exact)
     good = good and type(proof.worst_row) is int and 0 <= proof.worst_row < proof.n_rows
     if good and (proof.worst_row, proof.worst_margin) != (again.worst_row, again.worst_margin):
-        vectors = exact_vectors(np.array(proof.weights))
+        vectors = integer_vectors(proof.weights)
         at = exact_margin(problem, vectors, codes_of(problem), proof.worst_row)
         good = at == proof.worst_margin
     bounded = good and 0.0 <= proof.margin <= again.margin

@@ -22,15 +22,6 @@ _SHORT, _TERMS = 18, 1 << 18
 _MARGINS_AT_A_TIME = 1 << 13
 
 
-def _values(X: Any) -> np.ndarray:
-    return np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64)
-
-
-def _mantissas(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    fraction, exponent = np.frexp(values)
-    return (fraction * 2.0**53).astype(np.int64), exponent.astype(np.int64) - 53
-
-
 def exact_margin_signs(
     X: Any, signs: np.ndarray, weights: Sequence[int], intercept: bool
 ) -> np.ndarray:
@@ -70,7 +61,7 @@ def _weighted(X: Any, weights: list[int]) -> list[tuple[int, int]]:
 
 def _limbs(X: Any, floor: np.ndarray, bits: int) -> Iterator[tuple[int, Any]]:
     """Yield X in limbs, the highest first: x_ij is the sum of limb_ij 2^(floor_j + shift)."""
-    values = _values(X)
+    values = np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64)
     columns = floor[X.indices] if sp.issparse(X) else np.broadcast_to(floor, X.shape)
     top = int(np.where(values == 0.0, 0, np.frexp(values)[1] - columns).max(initial=0))
     for shift in range(max(top - 1, 0) // bits * bits, -1, -bits):
@@ -115,10 +106,10 @@ def modular_rank(X: Any, intercept: bool) -> int:
     dense = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     if intercept:
         dense = np.column_stack([np.ones(len(dense)), dense])
-    number, exponent = _mantissas(dense)
-    found = 0
+    fraction, exponent = np.frexp(dense)
+    number, found = (fraction * 2.0**53).astype(np.int64), 0
     for prime in _PRIMES:  # the second is for the rare matrix that the first divides
-        found = max(found, _rank(number, exponent, prime))
+        found = max(found, _rank(number, exponent - 53, prime))
         if found == min(dense.shape):
             break
     return found

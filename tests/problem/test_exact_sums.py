@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from separatrix.certificates import exact_sums
-from separatrix.certificates.exact_sums import column_sums, exact_margin_signs
+from separatrix.problem import exact_sums
+from separatrix.problem.exact_sums import column_sums, exact_margin_signs
 
 
 @pytest.mark.parametrize("columns", [2**17, 2**18])

@@ -29,6 +29,7 @@ from separatrix.solvers.closed_forms.gaussian_tasks import (
 )
 from separatrix.solvers.running.drive import Status
 
+_SHRINKAGES = ("auto", "held-out", "ledoit-wolf")
 _TASKS = ("bayes", "minimax", "neyman-pearson")
 
 
@@ -60,10 +61,14 @@ class GaussianPlugIn(LinearClassifier):
         For Neyman-Pearson: the largest error allowed on the bounded class.
     bounded_class : label or None, default=None
         For Neyman-Pearson; None is ``classes_[0]``, which bounds the false alarms.
-    shrinkage : {"auto", "ledoit-wolf"} or float from 0 to 1, default="auto"
-        How much covariances are shrunk towards their own variances; "auto" only if they are
-        singular. 1 is the diagonal model. A column in which a class does not vary has there the
-        variance within all classes.
+    shrinkage : {"auto", "held-out", "ledoit-wolf"}, float or pair of floats, default="auto"
+        A share a from 0 to 1 shrinks covariances towards their own variances: 1 is the diagonal
+        model. A pair (a, p), for ``covariance="full"``, lets the part p of a go to the covariance
+        within all classes: (1, 1) is the shared model. "held-out" takes the pair of fewest errors
+        on held-out rows (Friedman 1989), "ledoit-wolf" their share for each class. "auto" shrinks
+        only if a covariance is singular: full ones by "held-out" where rows suffice for it, else
+        by "ledoit-wolf". A column in which a class does not vary has there the variance within all
+        classes.
 
     Attributes
     ----------
@@ -117,7 +122,7 @@ class GaussianPlugIn(LinearClassifier):
         task: str = "bayes",
         bound: float = 0.05,
         bounded_class: Any = None,
-        shrinkage: float | str = "auto",
+        shrinkage: Any = "auto",
     ) -> None:
         self.covariance = covariance
         self.priors = priors
@@ -212,13 +217,24 @@ class GaussianPlugIn(LinearClassifier):
     def _check_parameters(self) -> None:
         one_of("covariance", self.covariance, ("shared", "full", "diagonal"))
         one_of("task", self.task, _TASKS)
-        share_or_name("shrinkage", self.shrinkage, ("auto", "ledoit-wolf"))
+        self._check_shrinkage()
         positive("reject_cost", self.reject_cost, zero=True, optional=True)
         positive("bound", self.bound)
         if self.bound >= 1.0:
             raise ValueError(f"bound must be below 1. Got {self.bound!r} instead.")
         if self.task != "bayes" and (self.reject_cost is not None or self.priors is not None):
             raise ValueError(f"priors and reject_cost go with task='bayes', not {self.task!r}.")
+
+    def _check_shrinkage(self) -> None:
+        is_pair = np.ndim(self.shrinkage) == 1 and len(self.shrinkage) == 2
+        for share in self.shrinkage if is_pair else [self.shrinkage]:
+            share_or_name("shrinkage", share, () if is_pair else _SHRINKAGES)
+        named = isinstance(self.shrinkage, str) and self.shrinkage == "held-out"
+        if (is_pair or named) and self.covariance != "full":
+            raise ValueError(
+                f"shrinkage={self.shrinkage!r} chooses between the covariances of a class and of "
+                "all classes: it goes with covariance='full'. Use 'auto', 'ledoit-wolf' or a number."
+            )
 
     def _settle(self, gaussians: Gaussians) -> None:
         """Find the threshold between two classes, and the linear rule where there is one."""

@@ -20,6 +20,7 @@ from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import new_data, training_data, weighted_rows
 from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
+from separatrix.solvers.closed_forms.covariances import class_covariances, shared_covariance
 from separatrix.solvers.closed_forms.gaussian import Gaussians, estimate_gaussians
 from separatrix.solvers.closed_forms.gaussian_tasks import (
     bayes_threshold,
@@ -69,6 +70,8 @@ class GaussianPlugIn(LinearClassifier):
         only if a covariance is singular: full ones by "held-out" where rows suffice for it, else
         by "ledoit-wolf". A column in which a class does not vary has there the variance within all
         classes.
+    store_covariance : bool, default=False
+        Whether `fit` leaves `covariance_`.
 
     Attributes
     ----------
@@ -84,6 +87,10 @@ class GaussianPlugIn(LinearClassifier):
         (None with rejection).
     linear_ : bool
         Whether the rule is linear; `coef_` and `intercept_` are there if so.
+    covariance_ : array
+        With ``store_covariance=True``, in the units of the data and shrunk as used: features x
+        features where it is shared, classes x features x features for "full", and the variances,
+        classes x features, for "diagonal".
     method_ : str
         How covariances were dealt with.
     certificate_ : GaussianEstimates or None
@@ -110,6 +117,7 @@ class GaussianPlugIn(LinearClassifier):
     method_: str
     loss_matrix_: np.ndarray
     gaussians_: Gaussians
+    covariance_: np.ndarray
 
     def __init__(
         self,
@@ -123,6 +131,7 @@ class GaussianPlugIn(LinearClassifier):
         bound: float = 0.05,
         bounded_class: Any = None,
         shrinkage: Any = "auto",
+        store_covariance: bool = False,
     ) -> None:
         self.covariance = covariance
         self.priors = priors
@@ -133,6 +142,7 @@ class GaussianPlugIn(LinearClassifier):
         self.bound = bound
         self.bounded_class = bounded_class
         self.shrinkage = shrinkage
+        self.store_covariance = store_covariance
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -165,8 +175,20 @@ class GaussianPlugIn(LinearClassifier):
         self._settle(gaussians)
         self.status_, self.gaussians_ = Status.OPTIMAL, gaussians
         self.means_ = gaussians.class_means(X)
+        self._keep_covariance(X, codes, weights)
         self._certify(X, codes, weights)
         return self
+
+    def _keep_covariance(self, X: Any, codes: Any, weights: Any) -> None:
+        vars(self).pop("covariance_", None)
+        if not self.store_covariance:
+            return
+        held = self.gaussians_
+        if held.linear is None:
+            self.covariance_ = class_covariances(held, X.shape[1])
+        else:
+            share = held.shares[0] if held.shares else None
+            self.covariance_ = shared_covariance(X, codes, weights, len(self.classes_), share)
 
     def _warn_of_single_rows(self, codes: np.ndarray) -> None:
         """Say where there is nothing to estimate a variance from."""

@@ -74,8 +74,23 @@ def _require_fisher(values: Values, data: TrainingRows) -> None:
     _require_side_and_length(values, facts)
     _require_threshold(values, facts, w, largest)
     _require_projection(values, facts, w)
+    _require_covariance(values, data, s)
     values.require(model.status_ is (Status.OPTIMAL if proof.holds else Status.UNPROVED), "status_")
     values.record("method_", "n_iter_", "n_passes_")
+
+
+def _require_covariance(values: Values, data: TrainingRows, s: np.ndarray) -> None:
+    """Require the covariance of the rows where one was kept."""
+    if not values.model.store_covariance:
+        return
+    again = fresh(values.model)
+    again.classes_ = data.classes
+    for name in ("gaussians_", "shrinkage_"):
+        if hasattr(values.model, name):
+            setattr(again, name, getattr(values.model, name))
+    X = np.asarray(data.X, dtype=np.float64) if isinstance(data.X, np.ndarray) else data.X
+    again._keep_covariance(X, data.codes, s)
+    _require_near(values, again, _ROUNDING, "covariance_")
 
 
 class _Facts(NamedTuple):
@@ -162,6 +177,7 @@ def _require_gaussian(values: Values, data: TrainingRows) -> None:
     values.same(linear_=again.linear_)
     values.require(are_same(proof.loss, again.loss_matrix_), "loss_matrix_")
     values.require(proof.limit in (None, model.threshold_), "threshold_")
+    _require_covariance(values, data, s)
     names = ["means_", "priors_", "threshold_"]
     _require_near(values, again, _LAST_BITS, *names, *["coef_", "intercept_"] * again.linear_)
     _require_status(values, proof)
@@ -175,6 +191,7 @@ def _require_fisher_classes(values: Values, data: TrainingRows) -> None:
     values.same(coef_=proof.weights, scalings_=proof.directions[:, :count], shrinkage_=0.0)
     names = "intercept_", "means_", "xbar_", "explained_variance_ratio_"
     _require_near(values, again, _SCALE, *names)
+    _require_covariance(values, data, np.ones(data.n_rows) if data.weights is None else data.weights)
     values.same_as(again, "_n_features_out")
     _require_status(values, proof)
 

@@ -145,7 +145,7 @@ def estimate_gaussians(
             "large to form. Use covariance='shared' or 'diagonal'."
         )
     if covariance == "full":
-        return _full(X, codes, weights, n_classes, shrinkage)
+        return _full(A, X, weights, shrinkage)
     variances = np.array([_class_variances(_of_class(A, k)) for k in range(n_classes)])
     variances = np.maximum(variances, _LEAST_VARIANCE)
     roots = 0.5 * np.log(variances).sum(axis=1)
@@ -157,39 +157,40 @@ def _plain(A: WithinRows, kind: str) -> Gaussians:
     return Gaussians(kind, A.kept, A.exponents, A.spreads, A.means, np.zeros(len(A.means)))
 
 
-def _full(
-    X: Matrix, codes: np.ndarray, weights: FloatArray, n_classes: int, shrinkage: Any
-) -> Gaussians:
+def _full(A: WithinRows, X: Matrix, weights: FloatArray, shrinkage: Any) -> Gaussians:
     """Estimate a covariance for each class, shrunk as stated or as the rows advise."""
-    A = within_rows(X, codes, weights, n_classes)
-    covariances = _Covariances.of(A)
-    if not isinstance(shrinkage, str):
-        pair = Shrinkage(*shrinkage) if np.ndim(shrinkage) else Shrinkage(float(shrinkage))
-        found = covariances.shrunk([pair] * n_classes)
-        if found is None and pair.share == 0.0:
-            raise DataError(
-                "GaussianPlugIn: a class has a singular covariance, and shrinkage=0.0 was given. "
-                "Use shrinkage='auto', 'held-out', 'ledoit-wolf' or a number up to 1."
-            )
-        return found or covariances.raised([pair] * n_classes)
-    if shrinkage == "auto":
-        found = covariances.shrunk([Shrinkage(0.0)] * n_classes)
-        if found is not None:
-            return found
-    if shrinkage != "ledoit-wolf":
+    covariances, n_classes = _Covariances.of(A), len(A.means)
+    plain = Shrinkage(0.0)
+    if isinstance(shrinkage, str):
+        if shrinkage == "ledoit-wolf":
+            return covariances.raised([Shrinkage(covariances.share(k)) for k in range(n_classes)])
+        found = covariances.shrunk([plain] * n_classes) if shrinkage == "auto" else None
+        if found is None:
+            found = _held_out(covariances, X, weights)
+        return found or covariances.raised([plain] * n_classes)
+    pair = Shrinkage(*shrinkage) if np.ndim(shrinkage) else Shrinkage(float(shrinkage))
+    found = covariances.shrunk([pair] * n_classes)
+    if found is None and pair.share == 0.0:
+        raise DataError(
+            "GaussianPlugIn: a class has a singular covariance, and shrinkage=0.0 was given. "
+            "Use shrinkage='auto', 'held-out', 'ledoit-wolf' or a number up to 1."
+        )
+    return found or covariances.raised([pair] * n_classes)
 
-        def prepare(
-            X: Matrix, codes: np.ndarray, weights: FloatArray
-        ) -> Callable[[Shrinkage], Gaussians | None]:
-            fold = _Covariances.of(within_rows(X, codes, weights, n_classes))
-            return lambda pair: fold.shrunk([pair] * n_classes)
 
-        chosen = held_out_choice(prepare, X, codes, weights, n_classes)
-        found = None if chosen is None else covariances.shrunk([chosen] * n_classes)
-        if found is not None:
-            return replace(found, method=f"{found.method}, chosen by held-out rows")
-    shares = covariances.ledoit_wolf(always=shrinkage == "ledoit-wolf")
-    return covariances.raised([Shrinkage(share) for share in shares])
+def _held_out(covariances: _Covariances, X: Matrix, weights: FloatArray) -> Gaussians | None:
+    """Estimate the densities with the shrinkage that held-out rows advise; None if they do not."""
+    codes, n_classes = covariances.A.codes, len(covariances.A.means)
+
+    def prepare(
+        X: Matrix, codes: np.ndarray, weights: FloatArray
+    ) -> Callable[[Shrinkage], Gaussians | None]:
+        fold = _Covariances.of(within_rows(X, codes, weights, n_classes))
+        return lambda pair: fold.shrunk([pair] * n_classes)
+
+    chosen = held_out_choice(prepare, X, codes, weights, n_classes)
+    found = None if chosen is None else covariances.shrunk([chosen] * n_classes)
+    return found and replace(found, method=f"{found.method}, chosen by held-out rows")
 
 
 @dataclass(frozen=True)
@@ -228,10 +229,11 @@ class _Covariances:
 
     def raised(self, pairs: list[Shrinkage]) -> Gaussians:
         """Return the densities, the shares raised where a covariance is singular with them."""
+        pairs = list(pairs)
         for k, pair in enumerate(pairs):
             while _whitener(self.own[k], self.pooled, pair) is None:
                 # Rows that mirror each other may have a share of 0: then a little, and more.
-                more = max(self._share(k), 1e-6) if pair.share == 0.0 else 10.0 * pair.share
+                more = max(self.share(k), 1e-6) if pair.share == 0.0 else 10.0 * pair.share
                 pooled = 0.0 if pair.share >= 1.0 else pair.pooled  # a pooled one is singular too
                 pair = Shrinkage(min(1.0, more), pooled)
             pairs[k] = pair
@@ -240,13 +242,7 @@ class _Covariances:
             raise AssertionError("a covariance is singular that was not")
         return found
 
-    def ledoit_wolf(self, always: bool) -> list[float]:
-        """Return Ledoit and Wolf's share of every class, or of those that are singular."""
-        plain = Shrinkage(0.0)
-        needed = [always or _whitener(S, self.pooled, plain) is None for S in self.own]
-        return [self._share(k) if need else 0.0 for k, need in enumerate(needed)]
-
-    def _share(self, k: int) -> float:
+    def share(self, k: int) -> float:
         """Return Ledoit and Wolf's share of a class in columns of unit variance of its own."""
         A, roots = self.parts[k], _spreads(self.own[k])
         rows = A.rows.multiply(1.0 / roots).tocsr() if A.is_sparse else A.rows / roots

@@ -1,4 +1,4 @@
-"""Accuracy lost by shrinking the covariances of Gaussian classes, against the best pair in hindsight.
+"""Accuracy lost by shrinking covariances of Gaussian classes, against the best pair in hindsight.
 
     python -m benchmarks.gaussian_shrinkage
 

@@ -25,10 +25,16 @@ def test_fisher_and_the_shared_model_keep_that_within_the_classes():
 
 def test_full_and_diagonal_models_keep_one_a_class():
     full = sx.GaussianPlugIn("full", store_covariance=True).fit(SCALED, CODES).covariance_
-    peer = QuadraticDiscriminantAnalysis(store_covariance=True, tol=1e-9).fit(SCALED, CODES).covariance_
+    peer = (
+        QuadraticDiscriminantAnalysis(store_covariance=True, tol=1e-9)
+        .fit(SCALED, CODES)
+        .covariance_
+    )
     np.testing.assert_allclose(full, np.array(peer), rtol=1e-8)
     plain = sx.GaussianPlugIn("diagonal", store_covariance=True).fit(SCALED, CODES)
-    np.testing.assert_allclose(plain.covariance_, GaussianNB(var_smoothing=0).fit(SCALED, CODES).var_)
+    np.testing.assert_allclose(
+        plain.covariance_, GaussianNB(var_smoothing=0).fit(SCALED, CODES).var_
+    )
 
 
 def test_shrunk_weighted_and_constant_columns():

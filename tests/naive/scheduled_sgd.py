@@ -24,7 +24,7 @@ def rate(schedule, eta0, power, alpha, loss, t):
 
 
 def steps(X, signs, loss, C, schedule, eta0=0.01, power=0.5, passes=1, intercept=True, first=None):
-    """Return the weights, bias first, after every visit, and their mean, step t counting t times."""
+    """Return the weights, bias first, after each visit; and their mean, step t counting t times."""
     w = [0.0] * (len(X[0]) + 1) if first is None else list(first)
     alpha = 0.0 if math.isinf(C) else 1.0 / (C * len(X))
     seen, t = [], 0

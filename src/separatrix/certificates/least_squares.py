@@ -267,6 +267,7 @@ class SquaresBounds:
         self.penalty = Enclosure.joined([self.penalty, Enclosure.exact(np.zeros(1))])
 
     def perturbation(self, excess: float) -> float:
+        """Bound by how much the data differ of which the weights are the exact solution."""
         lengths, residuals = self.square_lengths.root(), self.squares.root()
         shares = (self.gradient / lengths[:, None]).size().high
         angle = Enclosure.exact(shares.max(axis=0, initial=0.0)) / residuals

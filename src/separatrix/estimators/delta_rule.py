@@ -126,7 +126,9 @@ class DeltaRule(LinearClassifier):
             "batch_size": self.batch_size,
             "rate": 0.1 if rate is None and self.thresholded else rate,
             "thresholded": self.thresholded,
-            "first": given_weights(problem, *init) if init else first_weights(self.init, problem, seed),
+            "first": given_weights(problem, *init)
+            if init
+            else first_weights(self.init, problem, seed),
             "tol": self.tol,
             "seed": seed,
         }
@@ -150,7 +152,8 @@ class DeltaRule(LinearClassifier):
         """
         present = present_rows(self, X, y, sample_weight)
         init = None if coef_init is None and intercept_init is None else (coef_init, intercept_init)
-        run = self._run(*map(present.of, (X, y, sample_weight)), init)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        run = self._run(X, y, sample_weight, init)
         with np.errstate(over="ignore", invalid="ignore"):
             state, self.status_ = solve(
                 delta_rule, run.problem, run.budget, run.seconds, **run.settings

@@ -169,7 +169,7 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         return self
 
     def _keep_covariance(self, X: Any, codes: Any, weights: Any) -> None:
-        vars(self).pop("covariance_", None)
+        self.__dict__.pop("covariance_", None)
         if self.store_covariance:
             n_classes = len(self.classes_)
             self.covariance_ = shared_covariance(X, codes, weights, n_classes, self.shrinkage_)

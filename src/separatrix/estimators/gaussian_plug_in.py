@@ -180,7 +180,7 @@ class GaussianPlugIn(LinearClassifier):
         return self
 
     def _keep_covariance(self, X: Any, codes: Any, weights: Any) -> None:
-        vars(self).pop("covariance_", None)
+        self.__dict__.pop("covariance_", None)
         if not self.store_covariance:
             return
         held = self.gaussians_
@@ -254,8 +254,8 @@ class GaussianPlugIn(LinearClassifier):
         named = isinstance(self.shrinkage, str) and self.shrinkage == "held-out"
         if (is_pair or named) and self.covariance != "full":
             raise ValueError(
-                f"shrinkage={self.shrinkage!r} chooses between the covariances of a class and of "
-                "all classes: it goes with covariance='full'. Use 'auto', 'ledoit-wolf' or a number."
+                f"shrinkage={self.shrinkage!r} mixes covariances of a class and of all classes: it "
+                "goes with covariance='full'. Use 'auto', 'ledoit-wolf' or a number."
             )
 
     def _settle(self, gaussians: Gaussians) -> None:

@@ -45,11 +45,11 @@ def _without_classes(machine: LeastSquares) -> str | None:
 class LeastSquares(LinearClassifier):
     """Fit a linear function to targets by least squares; decide for the class of largest output.
 
-    Targets are 1-of-K codes for more than two classes. A y of several columns of 0 and 1 has as many
-    labels a row, each decided by the sign of a function of its own. For two classes one function is fitted to
+    Targets are 1-of-K codes for more than two classes. For two classes one function is fitted to
     the signs -1 and +1: the difference of the two outputs that 1-of-K codes would give, so the
-    decision is the same. Rows far on their own side pull too: a few outliers can move the
-    hyperplane into a class (the logistic machine and the SVM stay).
+    decision is the same. A y of several columns of 0 and 1 holds several labels a row, each decided
+    by the sign of a function of its own. Rows far on their own side pull too: a few outliers can
+    move the hyperplane into a class (logistic regression and the SVM stay).
 
     Parameters
     ----------

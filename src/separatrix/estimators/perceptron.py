@@ -224,7 +224,8 @@ class Perceptron(LinearClassifier):
         """
         present = present_rows(self, X, y, sample_weight)
         init = None if coef_init is None and intercept_init is None else (coef_init, intercept_init)
-        run = self._run(*map(present.of, (X, y, sample_weight)), init)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        run = self._run(X, y, sample_weight, init)
         with np.errstate(over="ignore", invalid="ignore"):
             state, self.status_ = solve(
                 perceptron, run.problem, run.budget, run.seconds, **run.settings

@@ -119,8 +119,8 @@ class SGD(LinearClassifier, LogisticProbabilities):
         Stop `fit` when (objective - lower bound) <= tol * objective.
     early_stopping : bool, default=False
         Whether `fit` keeps `validation_fraction` of every class's rows back, ends after
-        `n_iter_no_change` passes without fewer errors on them, and hands over the weights of fewest.
-        The proof is of all rows, those kept back too.
+        `n_iter_no_change` passes without fewer errors on them, and hands over the weights of
+        fewest. The proof is of all rows, those kept back too.
     validation_fraction : float, default=0.1
         The share of rows kept back.
     n_iter_no_change : int, default=5
@@ -397,7 +397,13 @@ class SGD(LinearClassifier, LogisticProbabilities):
         settings = self._settings(None if (weights == 1.0).all() else weights)
         settings |= {"order": self.order, "max_passes": float(self.max_passes)}
         return _CentredRun(
-            self._rule, problem, settings, NO_LIMIT, np.inf, self._problem(X, codes), centre=self._centre
+            self._rule,
+            problem,
+            settings,
+            NO_LIMIT,
+            np.inf,
+            self._problem(X, codes),
+            centre=self._centre,
         )
 
     def fit(

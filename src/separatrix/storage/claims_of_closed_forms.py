@@ -209,7 +209,9 @@ def _require_fisher_classes(values: Values, data: TrainingRows) -> None:
     values.same(coef_=proof.weights, scalings_=proof.directions[:, :count], shrinkage_=0.0)
     names = "intercept_", "means_", "xbar_", "explained_variance_ratio_"
     _require_near(values, again, _SCALE, *names)
-    _require_covariance(values, data, np.ones(data.n_rows) if data.weights is None else data.weights)
+    _require_covariance(
+        values, data, np.ones(data.n_rows) if data.weights is None else data.weights
+    )
     values.same_as(again, "_n_features_out")
     _require_status(values, proof)
 

@@ -25,7 +25,7 @@ def shared_covariance(
 ) -> FloatArray:
     """Return the covariance within all classes, shrunk by a share (None: as it is).
 
-    >>> rows, codes = np.array([[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [2.0, 2.0]]), np.repeat([0, 1], 2)
+    >>> rows, codes = np.tile([[0.0, 0.0], [2.0, 2.0]], (2, 1)), np.repeat([0, 1], 2)
     >>> shared_covariance(rows, codes, np.ones(4), 2, 0.5).round(9).tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """

@@ -10,7 +10,8 @@ Covariances are estimated in columns of unit variance, so that units do not matt
 singular all are shrunk, towards their own diagonals, the covariance within all classes, or both, by
 the errors on held-out rows (`gaussian_shrinkage`); where rows are too few for that, each towards
 its own diagonal by Ledoit and Wolf's share. Where a class does not vary in a column, its diagonal
-has the variance within all classes there. Log-densities are given up to a constant that all classes have in common.
+has the variance within all classes there. Log-densities are given up to a constant that all classes
+have in common.
 """
 
 from __future__ import annotations
@@ -211,9 +212,7 @@ class _Covariances:
 
     def shrunk(self, pairs: list[Shrinkage]) -> Gaussians | None:
         """Return the densities with these shrinkages; None where a covariance is singular."""
-        found = [
-            _whitener(S, self.pooled, pair) for S, pair in zip(self.own, pairs, strict=True)
-        ]
+        found = [_whitener(S, self.pooled, pair) for S, pair in zip(self.own, pairs, strict=True)]
         if any(one is None for one in found):
             return None
         whiteners, roots = zip(*(one for one in found if one is not None), strict=True)

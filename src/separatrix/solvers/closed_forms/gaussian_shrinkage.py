@@ -4,8 +4,8 @@
 
 S_k is the covariance of class k, D_k its diagonal and P the covariance within all classes. So a = 0
 is the covariance as it is, a = 1 with p = 0 the diagonal model and a = 1 with p = 1 the shared one.
-Friedman (1989) chooses such a pair by the errors on rows left out, and so does this: five folds, the
-fewest errors, and of equally many the least mean of -log p(class | row).
+Friedman (1989) chooses such a pair by the errors on rows left out, and so does this: five folds,
+the fewest errors, and of equally many the least mean of -log p(class | row).
 
 Rows are dealt to the folds in the order of their values: how the rows stand, and the units and zero
 points of columns, change nothing, and the copies of a row stay together.

@@ -2,9 +2,9 @@
 
     min over W >= 0, b    sum_i s_i |W x_i + b - t_i|^2  +  ridge |W|^2
 
-Each output is a problem of its own. Lawson and Hanson's active set method (1974) finds which weights
-are above 0, on the triangular factor of the rows with unit columns. Those weights are then solved
-for without the bound, by the factorisations of `least_squares`, which lose fewer digits.
+Each output is a problem of its own. Lawson and Hanson's active set method (1974) finds which
+weights are above 0, on the triangular factor of the rows with unit columns. Those weights are then
+solved for without the bound, by the factorisations of `least_squares`, which lose fewer digits.
 """
 
 from __future__ import annotations

@@ -165,8 +165,23 @@ def test_positive_weights_are_chosen_by_folds():
     assert model.ridge_ in RIDGES
     with pytest.raises(ValueError, match="choose the ridge by cv"):
         sx.LeastSquares(RIDGES, positive=True).fit(X, CODES)
-    with pytest.raises(ValueError, match="give ridge as a list"):
-        sx.LeastSquares(1.0, cv=3).fit(X, CODES)
+    one = sx.LeastSquares(1.0, cv=3).fit(X, CODES)
+    assert_allclose(one.cv_scores_[0], cross_val_score(sx.LeastSquares(1.0), X, CODES, cv=3))
+
+
+def test_folds_count_rows_of_weight_zero_and_weigh_the_others():
+    weights = np.random.default_rng(0).integers(0, 3, size=len(X)).astype(float)
+    folds = list(KFold(4, shuffle=True, random_state=0).split(X))
+    weighted = sx.LeastSquares(RIDGES, cv=folds).fit(X, CODES, weights)
+    copies = np.repeat(np.arange(len(X)), weights.astype(int))
+    groups = np.empty(len(X), dtype=int)
+    for number, (_, test) in enumerate(folds):
+        groups[test] = number
+    repeated = [np.flatnonzero(groups[copies] != k) for k in range(4)]
+    repeated = [(train, np.flatnonzero(groups[copies] == k)) for k, train in enumerate(repeated)]
+    plain = sx.LeastSquares(RIDGES, cv=repeated).fit(X[copies], CODES[copies])
+    assert_allclose(weighted.cv_scores_, plain.cv_scores_)
+    assert_allclose(weighted.coef_, plain.coef_, rtol=1e-9)
 
 
 def test_a_model_file_keeps_the_choice(tmp_path):

@@ -28,7 +28,9 @@ def scores_by_folds(
             one.set_params(class_weight=None)  # they are in the weights already
             one.fit(_safe_indexing(X, train), y[train], sample_weight=weights[train])
             scorer = check_scoring(one, scoring=model.scoring)
-            found[row, column] = scorer(one, _safe_indexing(X, test), y[test])
+            found[row, column] = _score(
+                scorer, one, _safe_indexing(X, test), y[test], weights[test]
+            )
     return found
 
 
@@ -69,10 +71,13 @@ def scores_left_out(
     for out in outputs:
         answers = _Answers(model, out)
         scorer = check_scoring(answers, scoring=model.scoring)
-        if not np.isfinite(out).all():
-            scores.append(-np.inf)
-        elif (weights == 1.0).all():
-            scores.append(scorer(answers, X, y))
-        else:
-            scores.append(scorer(answers, X, y, sample_weight=weights))
+        known = np.isfinite(out).all()
+        scores.append(_score(scorer, answers, X, y, weights) if known else -np.inf)
     return np.array(scores, dtype=np.float64)
+
+
+def _score(scorer: Any, model: Any, X: Any, y: np.ndarray, weights: np.ndarray) -> float:
+    """Return a score, NaN where no row counts; a scorer of one's own need not know of weights."""
+    if (weights == 1.0).all():
+        return float(scorer(model, X, y))
+    return float(scorer(model, X, y, sample_weight=weights)) if weights.any() else np.nan

@@ -22,13 +22,14 @@ from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._ridge_choice import scores_by_folds, scores_left_out
 from separatrix.estimators._validate import (
     brought,
+    checked_weights,
     new_data,
     regression_data,
     row_weights,
     training_data,
-    weighted_rows,
     worked_on,
 )
+from separatrix.problem.signed import as_matrix
 from separatrix.problem.targets import targets_of
 from separatrix.solvers.closed_forms.least_squares import Solution, solve_least_squares
 from separatrix.solvers.closed_forms.leave_one_out import leave_one_out
@@ -40,6 +41,13 @@ def _without_classes(machine: LeastSquares) -> str | None:
     if machine.task != "regression":
         return None
     return "task='regression' has no classes to decide between. Use predict."
+
+
+def _weighted(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return X as float64, y, and the weight of every row."""
+    X = as_matrix(X).astype(np.float64, copy=False)
+    weights = checked_weights(sample_weight, X)
+    return X, y, np.ones(X.shape[0]) if weights is None else weights
 
 
 class LeastSquares(LinearClassifier):
@@ -60,9 +68,10 @@ class LeastSquares(LinearClassifier):
     positive : bool, default=False
         Whether no weight may be below 0; the intercept may. Proved too, up to 400 columns.
     cv : int, splitter or None, default=None
-        For a list of ridges: the folds by which to choose. None leaves rows out one at a time.
+        The folds by which to choose from a list of ridges (one ridge is scored, too). None leaves
+        rows out one at a time.
     scoring : str, callable or None, default=None
-        For a list of ridges: scikit-learn's score by which to choose, the largest taken. None is
+        scikit-learn's score by which to choose from a list of ridges, the largest taken. None is
         the squared error where rows are left out one at a time, and else `score`.
     class_weight : None, "balanced" or dict, default=None
         Factors of the rows' weights by class.
@@ -94,8 +103,8 @@ class LeastSquares(LinearClassifier):
     method_ : str
         The factorisation or iteration used.
     cv_scores_ : array or None
-        For a list of ridges with `cv`, a row for each and a column a fold; with `scoring` alone,
-        the score of each on the rows left out.
+        With `cv`: a row for each ridge and a column a fold; with `scoring` alone, the score of each
+        ridge on the rows left out. NaN for a fold of weight 0.
     certificate_ : LeastSquaresOptimality or NonNegativeOptimality
         The proof; ``certificate_.check(X, y, sample_weight)`` proves it again. Weights are those of
         the rows times those of their classes.
@@ -167,9 +176,12 @@ class LeastSquares(LinearClassifier):
             present = present_rows(self, X, y, sample_weight)
             X, y, sample_weight = map(present.of, (X, y, sample_weight))
         place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
-        X, y, weights = self._rows(X, y, sample_weight)
+        every = X, y, weights = self._rows(X, y, sample_weight)
+        if not (weights > 0.0).all():
+            kept = weights > 0.0
+            X, y, weights = X[kept], y[kept], weights[kept]
         T = targets_of(y, self.task)
-        self._choose_ridge(ridges, X, y, T, weights)
+        self._choose_ridge(ridges, X, y, T, weights, every)
         found = None if place is None else self._found_on(place, X, T, weights)
         if found is None and self.positive:
             found = solve_nonnegative(
@@ -190,16 +202,14 @@ class LeastSquares(LinearClassifier):
         self._has_many_labels = False
         if self.task == "regression":
             X, y = regression_data(self, X, y)
-            return weighted_rows(X, y, sample_weight)
+            return _weighted(X, y, sample_weight)
         if type_of_target(on_host(y)) == "multilabel-indicator":
             return self._labelled_rows(X, y, sample_weight)
-        X, y = training_data(self, X, y)
-        X, y, weights = weighted_rows(X, y, sample_weight)
-        self.classes_, codes = several_classes(self, y)
+        X, y, weights = _weighted(*training_data(self, X, y), sample_weight)
+        self.classes_, codes = several_classes(self, y[weights > 0.0])
         if self.class_weight is not None:
-            weights = row_weights(self, codes, weights, self.class_weight)
             kept = weights > 0.0
-            X, y, weights = (X, y, weights) if kept.all() else (X[kept], y[kept], weights[kept])
+            weights[kept] = row_weights(self, codes, weights[kept], self.class_weight)
         return X, y, weights
 
     def _labelled_rows(
@@ -211,7 +221,7 @@ class LeastSquares(LinearClassifier):
                 "class_weight is for one label a row, and y has several. Use sample_weight."
             )
         X, labels = regression_data(self, X, y.toarray() if sp.issparse(y) else y)
-        X, labels, weights = weighted_rows(X, labels, sample_weight)
+        X, labels, weights = _weighted(X, labels, sample_weight)
         self._has_many_labels = True
         self.classes_ = np.arange(labels.shape[1])
         return X, labels.astype(np.int64), weights
@@ -230,8 +240,6 @@ class LeastSquares(LinearClassifier):
             raise ValueError("task='regression' has no classes: class_weight must be None.")
         if self.positive and self.device != "cpu":
             raise ValueError("positive=True works on the processor. Use device='cpu'.")
-        if np.ndim(self.ridge) == 0 and not (self.cv is None and self.scoring is None):
-            raise ValueError("cv and scoring choose between ridges: give ridge as a list of them.")
         positive("tol", self.tol)
         positive("max_passes", self.max_passes, optional=True)
         several = np.ndim(self.ridge) > 0
@@ -243,15 +251,22 @@ class LeastSquares(LinearClassifier):
         return np.array(ridges, dtype=np.float64)
 
     def _choose_ridge(
-        self, ridges: np.ndarray, X: Any, y: np.ndarray, T: np.ndarray, weights: np.ndarray
+        self,
+        ridges: np.ndarray,
+        X: Any,
+        y: np.ndarray,
+        T: np.ndarray,
+        weights: np.ndarray,
+        every: tuple[Any, np.ndarray, np.ndarray] | None = None,
     ) -> None:
+        """Take the best of the ridges. Folds number the rows of `every`, those of weight 0 too."""
         self.loo_error_ = self.loo_mistakes_ = self.cv_scores_ = None
         self.ridge_ = float(ridges[0])
-        if np.ndim(self.ridge) == 0:
+        if np.ndim(self.ridge) == 0 and self.cv is None and self.scoring is None:
             return
         if self.cv is not None:
-            self.cv_scores_ = scores_by_folds(self, X, y, weights, ridges)
-            self.ridge_ = float(ridges[int(np.argmax(self.cv_scores_.mean(axis=1)))])
+            self.cv_scores_ = scores_by_folds(self, *(every or (X, y, weights)), ridges)
+            self.ridge_ = float(ridges[int(np.argmax(np.nanmean(self.cv_scores_, axis=1)))])
             return
         if self.positive:
             raise ValueError(
@@ -341,7 +356,7 @@ class LeastSquares(LinearClassifier):
                 )
             )
         if self.cv_scores_ is not None:
-            means = self.cv_scores_.reshape(len(self.cv_scores_), -1).mean(axis=1)
+            means = np.nanmean(self.cv_scores_.reshape(len(self.cv_scores_), -1), axis=1)
             rows.append(("cv", f"score {means.max():.4g} on rows left out"))
         elif self.loo_error_ is not None:
             rows.append(("loo", f"squared error {self.loo_error_.min():.4g} on rows left out"))

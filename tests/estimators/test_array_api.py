@@ -51,6 +51,14 @@ for plain in made:
     if hasattr(plain, "predict"):
         with sklearn.config_context(array_api_dispatch=True):
             assert abs(model.score(rows, labels) - plain.score(X, y)) < 1e-9, plain
+# Classes that mix in other rules keep them: votes, and a threshold.
+three, kinds = load_iris(return_X_y=True)
+for plain in (sx.LinearSVM(multi_class="ovo"), sx.LogisticRegression(multi_class="ovo")):
+    want = plain.fit(three, kinds).predict(three)
+    assert (want == kinds).mean() > 0.95 and plain.decision_function(three).shape == (150, 3)
+    with sklearn.config_context(array_api_dispatch=True):
+        found = plain.fit(torch.asarray(three), torch.asarray(kinds)).predict(torch.asarray(three))
+    np.testing.assert_array_equal(found.numpy(), want)
 # Names have no tensors.
 named = np.array(["a", "b"])[y]
 with sklearn.config_context(array_api_dispatch=True):

@@ -39,17 +39,35 @@ class AnswersInKind:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in _METHODS:
-            found = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+            found = next((vars(base)[name] for base in cls.__mro__ if _is_given(base, name)), None)
+            if found is None or isinstance(found, Absent):
+                continue
+            ours: Any
+            own = _is_given(cls, name)
             if isinstance(found, Available):
-                setattr(cls, name, found.changed(_in_kind))
-            elif found is not None and not isinstance(found, Absent):
-                setattr(cls, name, _in_kind(found))
+                ours = found.changed(_in_kind)
+            else:
+                ours = _in_kind(found if own else _next(cls, name, found))
+            ours.stands_for = None if own else found
+            setattr(cls, name, ours)
+
+
+def _is_given(base: type, name: str) -> bool:
+    """Whether a class has a method of its own, and not one that stands for an inherited one."""
+    return name in vars(base) and getattr(vars(base)[name], "stands_for", None) is None
+
+
+def _next(cls: type, name: str, found: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that calls the one that the class inherits, whatever else is mixed in."""
+
+    @wraps(found)
+    def inherited(model: Any, X: Any, *arguments: Any, **named: Any) -> Any:
+        return getattr(super(cls, model), name)(X, *arguments, **named)
+
+    return inherited
 
 
 def _in_kind(method: Callable[..., Any]) -> Callable[..., Any]:
-    if getattr(method, "answers_in_kind", False):
-        return method
-
     @wraps(method)
     def answered(model: Any, X: Any, *arguments: Any, **named: Any) -> Any:
         if isinstance(X, np.ndarray) or _inside.get() or not get_config()["array_api_dispatch"]:
@@ -61,5 +79,4 @@ def _in_kind(method: Callable[..., Any]) -> Callable[..., Any]:
             _inside.reset(token)
         return like(X, found)
 
-    answered.answers_in_kind = True  # type: ignore[attr-defined]
     return answered

@@ -4,6 +4,7 @@
     rows_on(X, device)         X there as one tensor, not copied where it already is right
     Chunks(X, device)          X there as a whole if it fits, else stretch by stretch
     labels_from(y, X, device)  y or weights as a NumPy array, refused from another device
+    like(X, found)             an array as the kind of X, and where X is
     on_host(X)                 a tensor as a NumPy array; anything else as it is
     guarded(device)            out of memory and a lost device become one `DeviceError`
     product_precision(fast)    whether float32 products on a GPU may be made in TF32
@@ -32,6 +33,7 @@ __all__ = [
     "guarded",
     "is_tensor",
     "labels_from",
+    "like",
     "needs_torch",
     "on_host",
     "product_precision",
@@ -197,6 +199,21 @@ def on_host(X: Any) -> Any:
     torch = torch_module()
     half = held.dtype in (torch.float16, torch.bfloat16)
     return (held.float() if half else held).cpu().numpy()
+
+
+def like(X: Any, found: Any) -> Any:
+    """Return numbers of NumPy as a tensor beside X, where X is one; else as they are.
+
+    >>> like([1.0], np.zeros(1))
+    array([0.])
+    """
+    if not isinstance(found, np.ndarray) or found.dtype.kind not in "biuf":
+        return found
+    if is_tensor(X):
+        return torch_module().as_tensor(found, device=X.device)
+    if _is_on_an_accelerator(X) and hasattr(X, "__array_namespace__"):
+        return X.__array_namespace__().asarray(found, device=X.device)
+    return found
 
 
 def compute_type(X: Any, dtype: Any = None) -> Any:

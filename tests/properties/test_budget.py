@@ -11,7 +11,7 @@ from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running import drive
 from separatrix.solvers.running.drive import Status, replay, solve
-from separatrix.solvers.updates import delta_rule, kozinec, perceptron, sgd
+from separatrix.solvers.updates import delta_rule, kozinec, perceptron, scheduled_sgd, sgd
 
 RUNS = [
     *[(perceptron, {"order": order, "pocket": True}) for order in ("cyclic", "random", "worst")],
@@ -29,6 +29,8 @@ RUNS = [
     (delta_rule, {"update": "single", "thresholded": True, "rate": 0.1, "max_passes": 9}),
     (sgd, {"loss": "hinge", "max_passes": 3}),
     (sgd, {"loss": "logistic", "order": "cyclic", "cost": np.inf, "average": False}),
+    (scheduled_sgd, {"loss": "hinge", "schedule": "optimal", "max_passes": 3}),
+    (scheduled_sgd, {"schedule": "invscaling", "order": "cyclic", "cost": np.inf}),
 ]
 BUDGET = 150
 

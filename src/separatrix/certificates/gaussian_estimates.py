@@ -144,7 +144,7 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
             root = log(Enclosure.exact(held.variances[k])).sum().halved()
         else:
             V = held.whiteners[k]
-            inner = quadratic_form(_towards_variances(C, claim.gaussians.shares[k]), V)
+            inner = quadratic_form(_shrunk_class(C, claim.gaussians, k, found), V)
             wrong = (inner - np.eye(len(V))).size().high
             root = -log(Enclosure.exact(np.diag(V))).sum()
             if np.tril(V, -1).any() or not (np.diag(V) > 0.0).all():
@@ -154,21 +154,38 @@ def _each(claim: GaussianEstimates, found: ClassScatter) -> tuple[float, float, 
     return means, covariances, offsets
 
 
+def _shrunk_class(C: Enclosure, held: Any, k: int, found: ClassScatter) -> Enclosure:
+    """Return (1 - a) C + a ((1 - p) D + p P), P the covariance within all classes."""
+    share, part = held.shares[k], held.pooled[k] if held.pooled else 0.0
+    if part == 0.0 or share == 0.0:
+        return _towards_variances(C, share)
+    if not 0.0 <= part <= 1.0:
+        return C * math.nan
+    pooled = found.within() / found.mass() / held.spreads / held.spreads[:, None]
+    kept = Enclosure.exact(1.0)
+    target = _diagonal_of(C) * (kept - part) + pooled * part
+    return C * (kept - share) + target * share
+
+
 def _towards_variances(C: Enclosure, share: float) -> Enclosure:
-    """Return (1 - a) C + a D with D the diagonal of C; 1 where that is below the least variance.
+    """Return (1 - a) C + a D with D the diagonal of C."""
+    if share == 0.0:
+        return C
+    return C * (Enclosure.exact(1.0) - share) + _diagonal_of(C) * share
+
+
+def _diagonal_of(C: Enclosure) -> Enclosure:
+    """Return the diagonal of C; 1 where that is below the least variance.
 
     The columns have unit variance within all classes together. Where rounding leaves it open
     whether a variance is below the least one, the enclosure holds both.
     """
-    if share == 0.0:
-        return C
     own, on = C.diagonal(), np.eye(len(C.low), dtype=bool)
     low = np.where(own.low > _LEAST_VARIANCE, own.low, np.minimum(own.low, 1.0))
     low = np.where(own.high <= _LEAST_VARIANCE, 1.0, low)
     high = np.where(own.low > _LEAST_VARIANCE, own.high, np.maximum(own.high, 1.0))
     high = np.where(own.high <= _LEAST_VARIANCE, 1.0, high)
-    target = Enclosure(np.where(on, low, 0.0), np.where(on, high, 0.0))
-    return C * (Enclosure.exact(1.0) - share) + target * share
+    return Enclosure(np.where(on, low, 0.0), np.where(on, high, 0.0))
 
 
 def _threshold_error(claim: GaussianEstimates) -> float:

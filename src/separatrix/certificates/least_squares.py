@@ -77,13 +77,13 @@ class LeastSquaresOptimality(Written):
 
     def check(self, X: Any, y: Any, sample_weight: Any = None) -> bool:
         """Prove both bounds again from the data; other data are refused."""
-        X, y, T, s = _given(self.in_its_form(X), y, sample_weight, self.task)
+        X, y, T, s = given_squares(self.in_its_form(X), y, sample_weight, self.task)
         W = np.array(self.weights)
         fits = (self.n_rows, self.n_features) == X.shape and W.shape == (T.shape[1], X.shape[1] + 1)
         if not fits or sha256_of_squares(X, T, s) != self.data_sha256:
             return False
         if self.rows_sha256 or self.names:
-            named = named_rows(X, y, s) if self.task == "classification" else None
+            named = named_rows(X, y, s) if self.task == "classification" and y.ndim == 1 else None
             if (self.rows_sha256, self.names) != named:
                 return False
         objective, least, perturbation, gap = prove(X, T, s, W, self.ridge, self.intercept)
@@ -105,10 +105,8 @@ class LeastSquaresOptimality(Written):
         return SimpleNamespace(**vars(self) | {"classes": names, "data_sha256": rows_sha256})
 
     def in_its_form(self, X: Any) -> Any:
-        """Return X dense or sparse, as it was: sparse rows are not moved, and round otherwise."""
-        if sp.issparse(X) == self.dense:
-            return X.toarray() if self.dense else sp.csr_array(X)
-        return X
+        """Return X dense or sparse, as it was."""
+        return in_form(X, self.dense)
 
     def __str__(self) -> str:
         said = f"the exact solution of data that differ by at most {self.perturbation:.1e}"
@@ -130,10 +128,11 @@ def check_least_squares(
     tolerance: float = 1e-9,
 ) -> LeastSquaresOptimality:
     """Compute both bounds from the data, rounding outwards."""
-    X, y, T, s = _given(X, y, sample_weight, task)
+    X, y, T, s = given_squares(X, y, sample_weight, task)
     W = np.column_stack([intercept, coef])
     objective, least, perturbation, gap = prove(X, T, s, W, ridge, fit_intercept, ROOM)
-    rows_sha256, names = named_rows(X, y, s) if task == "classification" else ("", ())
+    labelled = task == "classification" and y.ndim == 1
+    rows_sha256, names = named_rows(X, y, s) if labelled else ("", ())
     return LeastSquaresOptimality(
         weights=tuple(tuple(row) for row in W.tolist()),
         ridge=float(ridge),
@@ -153,7 +152,14 @@ def check_least_squares(
     )
 
 
-def _given(
+def in_form(X: Any, dense: bool) -> Any:
+    """Return X dense or sparse, as it was: sparse rows are not moved, and round otherwise."""
+    if sp.issparse(X) == dense:
+        return X.toarray() if dense else sp.csr_array(X)
+    return X
+
+
+def given_squares(
     X: Any, y: Any, sample_weight: Any, task: str
 ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """Return rows, labels, targets and weights; rows of weight 0 are not there."""
@@ -183,7 +189,7 @@ def prove(
         exact = (np.ldexp(scaled, power) == s).all() and math.ldexp(penalty, power) == ridge
         if not exact or divided is None:
             return math.inf, 0.0, math.inf, 1.0
-        bounds = _Bounds(divided, exponents, T, scaled, W, penalty, intercept)
+        bounds = SquaresBounds(divided, exponents, T, scaled, W, penalty, intercept)
         squares, least, perturbation, gap = bounds.squares.sum(), math.nan, math.inf, 1.0
         if room > 1.0 and squares.is_finite:
             squares = squares + (squares - squares)
@@ -199,7 +205,7 @@ def prove(
     return float(squares.scaled(power).high), least, perturbation, gap
 
 
-class _Bounds:
+class SquaresBounds:
     """Residuals and gradients of all outputs in columns that are easily compared, enclosed.
 
     Columns are divided by powers of two, dense ones moved by their mean m, and ones added for the
@@ -251,16 +257,17 @@ class _Bounds:
         self.penalty = Enclosure.joined([self.penalty, Enclosure.exact(np.zeros(1))])
 
     def perturbation(self, excess: float) -> float:
+        """Bound by how much the data differ of which the weights are the exact solution."""
         lengths, residuals = self.square_lengths.root(), self.squares.root()
         shares = (self.gradient / lengths[:, None]).size().high
         angle = Enclosure.exact(shares.max(axis=0, initial=0.0)) / residuals
         features = slice(0, len(lengths.low) - self.intercept)
         units = (self.w[features] * lengths[features][:, None]).square().column_sums().root()
-        targets = residuals / self._spread_of_targets()
+        targets = residuals / self.spread_of_targets()
         best = angle.at_most(targets).at_most(Enclosure.exact(excess).root() / units)
         return float(best.high.max(initial=0.0))
 
-    def _spread_of_targets(self) -> Enclosure:
+    def spread_of_targets(self) -> Enclosure:
         """Enclose |t|; where there is an intercept, that of t less its mean, which it takes up."""
         if not self.intercept:
             return _weighted_squares(Enclosure.exact(self.T), self.s).root()
@@ -271,10 +278,15 @@ class _Bounds:
         off = (moved * self.s[:, None]).column_sums().square() / mass
         return (_weighted_squares(moved, self.s) - off * np.where(level, 0.0, 1.0)).root()
 
+    @property
+    def is_small(self) -> bool:
+        """Whether there are few enough columns to form A'A."""
+        return len(self.penalty.low) <= MOST_COLUMNS + self.intercept
+
     def excess(self) -> float:
         """Bound f - min f, in the cheapest way that gives a small number."""
         excess = self._excess_by_ridge()
-        if len(self.penalty.low) > MOST_COLUMNS + self.intercept:
+        if not self.is_small:
             return excess
         objective = float(self.squares.sum().low)
         for way in (self._excess_by_columns, self._excess_by_triangle):

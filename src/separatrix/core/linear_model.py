@@ -21,6 +21,7 @@ from separatrix.core.checks import new_rows
 
 __all__ = [
     "Absent",
+    "Available",
     "CalibratedProbabilities",
     "Calibration",
     "LinearModel",
@@ -46,18 +47,22 @@ def available_unless(reason: Callable[[Any], str | None]) -> Any:
     """Give a method to those objects of which ``reason`` has nothing to say."""
 
     def decorate(method: Callable[..., Any]) -> Any:
-        return _Available(method, reason)
+        return Available(method, reason)
 
     return decorate
 
 
-class _Available:
+class Available:
     """A descriptor: the method, or an ``AttributeError`` that ends in the reason."""
 
     def __init__(self, method: Callable[..., Any], reason: Callable[[Any], str | None]) -> None:
         self._method = method
         self._reason = reason
         self.__doc__, self.__name__ = method.__doc__, method.__name__
+
+    def changed(self, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Available:
+        """Return the same with another method made of this one."""
+        return Available(change(self._method), self._reason)
 
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
         if estimator is not None:

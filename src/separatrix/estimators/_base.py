@@ -12,13 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.core.linear_model import LinearModel
+from separatrix.estimators._kind import AnswersInKind
 from separatrix.estimators._validate import new_data, scores_on_device
 from separatrix.solvers.running.drive import Status
 
 _WEIGHTS_SHOWN = 5
 
 
-class LinearClassifier(LinearModel, ClassifierMixin, BaseEstimator):
+class LinearClassifier(AnswersInKind, LinearModel, ClassifierMixin, BaseEstimator):
     """A classifier by the sign, or the largest, of ``w.x + b``."""
 
     takes_many_classes = True

@@ -108,3 +108,25 @@ def first_weights(init: Any, problem: Any, seed: int) -> np.ndarray:
     if not np.array_equal(kept, w):
         raise ValueError("init must begin with 0 where fit_intercept=False: there is no intercept.")
     return np.asarray(kept)
+
+
+def given_weights(problem: Any, coef: Any, intercept: Any) -> np.ndarray:
+    """Return first weights from `coef_init` and `intercept_init`, as scikit-learn shapes them.
+
+    What is not given is zero.
+    """
+    zero, none = problem.weights(np.zeros(problem.dimension))
+    parts = []
+    for name, value, like in (("coef_init", coef, zero), ("intercept_init", intercept, none)):
+        found = like if value is None else np.asarray(value, dtype=np.float64)
+        if found.size != like.size or found.ndim > like.ndim:
+            raise ValueError(
+                f"{name} must be of the shape {like.shape}. Got {found.shape} instead."
+            )
+        parts.append(found.reshape(like.shape))
+    if not problem.fit_intercept and parts[1].any():
+        raise ValueError("intercept_init must be 0 where fit_intercept=False.")
+    w = np.asarray(problem.homogeneous(*parts))
+    if not np.isfinite(w).all():
+        raise DataError("coef_init and intercept_init must hold finite numbers.")
+    return w

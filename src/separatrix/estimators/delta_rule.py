@@ -13,7 +13,7 @@ from separatrix.errors import DataError
 from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._repeated_rows import repeated_rows
-from separatrix.estimators._run import Run, first_weights
+from separatrix.estimators._run import Run, first_weights, given_weights
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
@@ -106,7 +106,7 @@ class DeltaRule(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
-    def _run(self, X: Any, y: Any, sample_weight: Any = None) -> Run:
+    def _run(self, X: Any, y: Any, sample_weight: Any = None, init: Any = None) -> Run:
         """Pose the problem and the settings that `fit` and `sx.replay` share."""
         one_of("update", self.update, ("batch", "minibatch", "single"))
         one_of("order", self.order, ("cyclic", "random"))
@@ -126,20 +126,34 @@ class DeltaRule(LinearClassifier):
             "batch_size": self.batch_size,
             "rate": 0.1 if rate is None and self.thresholded else rate,
             "thresholded": self.thresholded,
-            "first": first_weights(self.init, problem, seed),
+            "first": given_weights(problem, *init)
+            if init
+            else first_weights(self.init, problem, seed),
             "tol": self.tol,
             "seed": seed,
         }
         return Run.of(self, delta_rule, problem, settings, whole_passes=self.update == "batch")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DeltaRule:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> DeltaRule:
         """Descend until the loss settles.
 
         Weights are numbers of visits: whole numbers, k for k copies of the row one after another,
         0 for a row left out. Loss and certificate count the copies too.
+        `coef_init` and `intercept_init` are first weights in the shapes of `coef_` and
+        `intercept_`: they go before `init`.
         """
         present = present_rows(self, X, y, sample_weight)
-        run = self._run(*map(present.of, (X, y, sample_weight)))
+        init = None if coef_init is None and intercept_init is None else (coef_init, intercept_init)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        run = self._run(X, y, sample_weight, init)
         with np.errstate(over="ignore", invalid="ignore"):
             state, self.status_ = solve(
                 delta_rule, run.problem, run.budget, run.seconds, **run.settings

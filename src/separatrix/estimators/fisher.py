@@ -22,6 +22,7 @@ from separatrix.estimators._validate import (
     worked_on,
 )
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
+from separatrix.solvers.closed_forms.covariances import shared_covariance
 from separatrix.solvers.closed_forms.fisher import Discriminant, solve_fisher
 from separatrix.solvers.closed_forms.scatter import FORMED
 from separatrix.solvers.running.drive import Status
@@ -65,6 +66,8 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
     n_components : int or None, default=None
         The most directions that `transform` gives; None gives all. Class means that lie on a line
         or in a plane have fewer directions than classes less one.
+    store_covariance : bool, default=False
+        Whether `fit` leaves `covariance_`.
 
     Attributes
     ----------
@@ -78,6 +81,8 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         The mean of each class, and of all rows.
     shrinkage_ : float or None
         The share shrunk by: 0 for S_W as it is, None for the pseudo-inverse or the naive direction.
+    covariance_ : array (features, features)
+        With ``store_covariance=True``: that within the classes, shrunk by `shrinkage_`.
     method_ : str
         How S_W was divided by.
     certificate_ : FisherDirection, FisherDirections or None
@@ -101,6 +106,7 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
     means_: np.ndarray
     xbar_: np.ndarray
     shrinkage_: float | None
+    covariance_: np.ndarray
     method_: str
 
     def __init__(
@@ -112,6 +118,7 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         priors: Any = None,
         n_components: int | None = None,
         device: str = "cpu",
+        store_covariance: bool = False,
     ) -> None:
         self.threshold = threshold
         self.direction = direction
@@ -119,6 +126,7 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
         self.priors = priors
         self.n_components = n_components
         self.device = device
+        self.store_covariance = store_covariance
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Fisher:
         """Find the directions and the threshold."""
@@ -156,8 +164,15 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
             _laid_out(place, X, codes, weights, n_classes),
         )
         self._adopt(found, 0.0 if loss is None else log_odds_threshold(loss))
+        self._keep_covariance(X, codes, weights)
         self._certify(X, y, codes, weights, found.directions)
         return self
+
+    def _keep_covariance(self, X: Any, codes: Any, weights: Any) -> None:
+        self.__dict__.pop("covariance_", None)
+        if self.store_covariance:
+            n_classes = len(self.classes_)
+            self.covariance_ = shared_covariance(X, codes, weights, n_classes, self.shrinkage_)
 
     def _check_parameters(self) -> None:
         if isinstance(self.threshold, str):

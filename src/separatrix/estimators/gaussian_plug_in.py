@@ -20,6 +20,7 @@ from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import new_data, training_data, weighted_rows
 from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
+from separatrix.solvers.closed_forms.covariances import class_covariances, shared_covariance
 from separatrix.solvers.closed_forms.gaussian import Gaussians, estimate_gaussians
 from separatrix.solvers.closed_forms.gaussian_tasks import (
     bayes_threshold,
@@ -29,6 +30,7 @@ from separatrix.solvers.closed_forms.gaussian_tasks import (
 )
 from separatrix.solvers.running.drive import Status
 
+_SHRINKAGES = ("auto", "held-out", "ledoit-wolf")
 _TASKS = ("bayes", "minimax", "neyman-pearson")
 
 
@@ -60,10 +62,16 @@ class GaussianPlugIn(LinearClassifier):
         For Neyman-Pearson: the largest error allowed on the bounded class.
     bounded_class : label or None, default=None
         For Neyman-Pearson; None is ``classes_[0]``, which bounds the false alarms.
-    shrinkage : {"auto", "ledoit-wolf"} or float from 0 to 1, default="auto"
-        How much covariances are shrunk towards their own variances; "auto" only if they are
-        singular. 1 is the diagonal model. A column in which a class does not vary has there the
-        variance within all classes.
+    shrinkage : {"auto", "held-out", "ledoit-wolf"}, float or pair of floats, default="auto"
+        A share a from 0 to 1 shrinks covariances towards their own variances: 1 is the diagonal
+        model. A pair (a, p), for ``covariance="full"``, lets the part p of a go to the covariance
+        within all classes: (1, 1) is the shared model. "held-out" takes the pair of fewest errors
+        on held-out rows (Friedman 1989), "ledoit-wolf" their share for each class. "auto" shrinks
+        only if a covariance is singular: full ones by "held-out" where rows suffice for it, else
+        by "ledoit-wolf". A column in which a class does not vary has there the variance within all
+        classes.
+    store_covariance : bool, default=False
+        Whether `fit` leaves `covariance_`.
 
     Attributes
     ----------
@@ -79,6 +87,10 @@ class GaussianPlugIn(LinearClassifier):
         (None with rejection).
     linear_ : bool
         Whether the rule is linear; `coef_` and `intercept_` are there if so.
+    covariance_ : array
+        With ``store_covariance=True``, in the units of the data and shrunk as used: features x
+        features where it is shared, classes x features x features for "full", and the variances,
+        classes x features, for "diagonal".
     method_ : str
         How covariances were dealt with.
     certificate_ : GaussianEstimates or None
@@ -105,6 +117,7 @@ class GaussianPlugIn(LinearClassifier):
     method_: str
     loss_matrix_: np.ndarray
     gaussians_: Gaussians
+    covariance_: np.ndarray
 
     def __init__(
         self,
@@ -117,7 +130,8 @@ class GaussianPlugIn(LinearClassifier):
         task: str = "bayes",
         bound: float = 0.05,
         bounded_class: Any = None,
-        shrinkage: float | str = "auto",
+        shrinkage: Any = "auto",
+        store_covariance: bool = False,
     ) -> None:
         self.covariance = covariance
         self.priors = priors
@@ -128,6 +142,7 @@ class GaussianPlugIn(LinearClassifier):
         self.bound = bound
         self.bounded_class = bounded_class
         self.shrinkage = shrinkage
+        self.store_covariance = store_covariance
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -160,8 +175,20 @@ class GaussianPlugIn(LinearClassifier):
         self._settle(gaussians)
         self.status_, self.gaussians_ = Status.OPTIMAL, gaussians
         self.means_ = gaussians.class_means(X)
+        self._keep_covariance(X, codes, weights)
         self._certify(X, codes, weights)
         return self
+
+    def _keep_covariance(self, X: Any, codes: Any, weights: Any) -> None:
+        self.__dict__.pop("covariance_", None)
+        if not self.store_covariance:
+            return
+        held = self.gaussians_
+        if held.linear is None:
+            self.covariance_ = class_covariances(held, X.shape[1])
+        else:
+            share = held.shares[0] if held.shares else None
+            self.covariance_ = shared_covariance(X, codes, weights, len(self.classes_), share)
 
     def _warn_of_single_rows(self, codes: np.ndarray) -> None:
         """Say where there is nothing to estimate a variance from."""
@@ -212,13 +239,24 @@ class GaussianPlugIn(LinearClassifier):
     def _check_parameters(self) -> None:
         one_of("covariance", self.covariance, ("shared", "full", "diagonal"))
         one_of("task", self.task, _TASKS)
-        share_or_name("shrinkage", self.shrinkage, ("auto", "ledoit-wolf"))
+        self._check_shrinkage()
         positive("reject_cost", self.reject_cost, zero=True, optional=True)
         positive("bound", self.bound)
         if self.bound >= 1.0:
             raise ValueError(f"bound must be below 1. Got {self.bound!r} instead.")
         if self.task != "bayes" and (self.reject_cost is not None or self.priors is not None):
             raise ValueError(f"priors and reject_cost go with task='bayes', not {self.task!r}.")
+
+    def _check_shrinkage(self) -> None:
+        is_pair = np.ndim(self.shrinkage) == 1 and len(self.shrinkage) == 2
+        for share in self.shrinkage if is_pair else [self.shrinkage]:
+            share_or_name("shrinkage", share, () if is_pair else _SHRINKAGES)
+        named = isinstance(self.shrinkage, str) and self.shrinkage == "held-out"
+        if (is_pair or named) and self.covariance != "full":
+            raise ValueError(
+                f"shrinkage={self.shrinkage!r} mixes covariances of a class and of all classes: it "
+                "goes with covariance='full'. Use 'auto', 'ledoit-wolf' or a number."
+            )
 
     def _settle(self, gaussians: Gaussians) -> None:
         """Find the threshold between two classes, and the linear rule where there is one."""

@@ -5,27 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.metrics import r2_score
 from sklearn.utils import RegressorTags
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix._device import on_host
 from separatrix.certificates.least_squares import check_least_squares
+from separatrix.certificates.nonnegative_squares import check_nonnegative_squares
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.core.linear_model import available_unless
 from separatrix.errors import DataError
 from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._ridge_choice import scores_by_folds, scores_left_out
 from separatrix.estimators._validate import (
     brought,
+    checked_weights,
     new_data,
     regression_data,
+    row_weights,
     training_data,
-    weighted_rows,
     worked_on,
 )
+from separatrix.problem.signed import as_matrix
 from separatrix.problem.targets import targets_of
 from separatrix.solvers.closed_forms.least_squares import Solution, solve_least_squares
 from separatrix.solvers.closed_forms.leave_one_out import leave_one_out
+from separatrix.solvers.closed_forms.nonnegative import solve_nonnegative
 from separatrix.solvers.running.drive import Status
 
 
@@ -35,19 +43,38 @@ def _without_classes(machine: LeastSquares) -> str | None:
     return "task='regression' has no classes to decide between. Use predict."
 
 
+def _weighted(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return X as float64, y, and the weight of every row."""
+    X = as_matrix(X).astype(np.float64, copy=False)
+    weights = checked_weights(sample_weight, X)
+    return X, y, np.ones(X.shape[0]) if weights is None else weights
+
+
 class LeastSquares(LinearClassifier):
     """Fit a linear function to targets by least squares; decide for the class of largest output.
 
     Targets are 1-of-K codes for more than two classes. For two classes one function is fitted to
     the signs -1 and +1: the difference of the two outputs that 1-of-K codes would give, so the
-    decision is the same. Rows far on their own side pull too: a few outliers can move the
-    hyperplane into a class (the logistic machine and the SVM stay).
+    decision is the same. A y of several columns of 0 and 1 holds several labels a row, each decided
+    by the sign of a function of its own. Rows far on their own side pull too: a few outliers can
+    move the hyperplane into a class (logistic regression and the SVM stay).
 
     Parameters
     ----------
     ridge : float or list of floats, default=0.0
         The weight of ``|W|^2`` beside the squared error; the intercept is never penalised. Of a
-        list the ridge of least leave-one-out error is taken, at the price of one decomposition.
+        list the ridge of least leave-one-out error is taken, at the price of one decomposition, or
+        what `cv` and `scoring` say.
+    positive : bool, default=False
+        Whether no weight may be below 0; the intercept may. Proved too, up to 400 columns.
+    cv : int, splitter or None, default=None
+        The folds by which to choose from a list of ridges (one ridge is scored, too). None leaves
+        rows out one at a time.
+    scoring : str, callable or None, default=None
+        scikit-learn's score by which to choose from a list of ridges, the largest taken. None is
+        the squared error where rows are left out one at a time, and else `score`.
+    class_weight : None, "balanced" or dict, default=None
+        Factors of the rows' weights by class.
     task : {"classification", "regression"}, default="classification"
         "regression" predicts the values y themselves, one column or several.
     fit_intercept : bool, default=True
@@ -75,8 +102,12 @@ class LeastSquares(LinearClassifier):
         number, the shortest of all minimisers is taken.
     method_ : str
         The factorisation or iteration used.
-    certificate_ : LeastSquaresOptimality
-        The proof; ``certificate_.check(X, y, sample_weight)`` proves it again.
+    cv_scores_ : array or None
+        With `cv`: a row for each ridge and a column a fold; with `scoring` alone, the score of each
+        ridge on the rows left out. NaN for a fold of weight 0.
+    certificate_ : LeastSquaresOptimality or NonNegativeOptimality
+        The proof; ``certificate_.check(X, y, sample_weight)`` proves it again. Weights are those of
+        the rows times those of their classes.
     status_, n_iter_, n_passes_
         How it ended, refinements or iterations made, and passes over the rows.
 
@@ -94,21 +125,31 @@ class LeastSquares(LinearClassifier):
     ridge_: float
     loo_error_: np.ndarray | None
     loo_mistakes_: np.ndarray | None
+    cv_scores_: np.ndarray | None
     rank_: int | None
     method_: str
+    _has_many_labels: bool
 
     def __init__(
         self,
         ridge: Any = 0.0,
         *,
+        positive: bool = False,
+        cv: Any = None,
+        scoring: Any = None,
         task: str = "classification",
+        class_weight: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-9,
         max_passes: float | None = None,
         device: str = "cpu",
     ) -> None:
         self.ridge = ridge
+        self.positive = positive
+        self.cv = cv
+        self.scoring = scoring
         self.task = task
+        self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_passes = max_passes
@@ -120,6 +161,8 @@ class LeastSquares(LinearClassifier):
             tags.estimator_type, tags.classifier_tags = "regressor", None
             tags.regressor_tags = RegressorTags()
             tags.target_tags.multi_output = True
+        else:
+            tags.classifier_tags.multi_label = True
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquares:
@@ -133,16 +176,17 @@ class LeastSquares(LinearClassifier):
             present = present_rows(self, X, y, sample_weight)
             X, y, sample_weight = map(present.of, (X, y, sample_weight))
         place, X, y, sample_weight = brought(self.device, X, y, sample_weight)
-        if self.task == "regression":
-            X, y = regression_data(self, X, y)
-            X, y, weights = weighted_rows(X, y, sample_weight)
-        else:
-            X, y = training_data(self, X, y)
-            X, y, weights = weighted_rows(X, y, sample_weight)
-            self.classes_, _ = several_classes(self, y)
+        every = X, y, weights = self._rows(X, y, sample_weight)
+        if not (weights > 0.0).all():
+            kept = weights > 0.0
+            X, y, weights = X[kept], y[kept], weights[kept]
         T = targets_of(y, self.task)
-        self._choose_ridge(ridges, X, T, weights)
+        self._choose_ridge(ridges, X, y, T, weights, every)
         found = None if place is None else self._found_on(place, X, T, weights)
+        if found is None and self.positive:
+            found = solve_nonnegative(
+                X, T, weights, self.ridge_, self.fit_intercept, float(self.tol)
+            )
         if found is None:
             passes = np.inf if self.max_passes is None else float(self.max_passes)
             found = solve_least_squares(
@@ -152,6 +196,35 @@ class LeastSquares(LinearClassifier):
             raise DataError(f"LeastSquares: {Status.OVERFLOW.cause}. Divide large columns first.")
         self._adopt(found, X, y, weights)
         return self
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Return rows, labels or values, and weights; settle the classes."""
+        self._has_many_labels = False
+        if self.task == "regression":
+            X, y = regression_data(self, X, y)
+            return _weighted(X, y, sample_weight)
+        if type_of_target(on_host(y)) == "multilabel-indicator":
+            return self._labelled_rows(X, y, sample_weight)
+        X, y, weights = _weighted(*training_data(self, X, y), sample_weight)
+        self.classes_, codes = several_classes(self, y[weights > 0.0])
+        if self.class_weight is not None:
+            kept = weights > 0.0
+            weights[kept] = row_weights(self, codes, weights[kept], self.class_weight)
+        return X, y, weights
+
+    def _labelled_rows(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Return rows with a column of 0 and 1 for every label."""
+        if self.class_weight is not None:
+            raise ValueError(
+                "class_weight is for one label a row, and y has several. Use sample_weight."
+            )
+        X, labels = regression_data(self, X, y.toarray() if sp.issparse(y) else y)
+        X, labels, weights = _weighted(X, labels, sample_weight)
+        self._has_many_labels = True
+        self.classes_ = np.arange(labels.shape[1])
+        return X, labels.astype(np.int64), weights
 
     def _found_on(self, place: Any, X: Any, T: np.ndarray, weights: np.ndarray) -> Solution | None:
         """Solve on a device, or return None where its method does not do."""
@@ -163,6 +236,10 @@ class LeastSquares(LinearClassifier):
 
     def _checked(self) -> np.ndarray:
         one_of("task", self.task, ("classification", "regression"))
+        if self.task == "regression" and self.class_weight is not None:
+            raise ValueError("task='regression' has no classes: class_weight must be None.")
+        if self.positive and self.device != "cpu":
+            raise ValueError("positive=True works on the processor. Use device='cpu'.")
         positive("tol", self.tol)
         positive("max_passes", self.max_passes, optional=True)
         several = np.ndim(self.ridge) > 0
@@ -173,26 +250,51 @@ class LeastSquares(LinearClassifier):
             positive("ridge", ridge, zero=True)
         return np.array(ridges, dtype=np.float64)
 
-    def _choose_ridge(self, ridges: np.ndarray, X: Any, T: np.ndarray, weights: np.ndarray) -> None:
-        self.loo_error_ = self.loo_mistakes_ = None
+    def _choose_ridge(
+        self,
+        ridges: np.ndarray,
+        X: Any,
+        y: np.ndarray,
+        T: np.ndarray,
+        weights: np.ndarray,
+        every: tuple[Any, np.ndarray, np.ndarray] | None = None,
+    ) -> None:
+        """Take the best of the ridges. Folds number the rows of `every`, those of weight 0 too."""
+        self.loo_error_ = self.loo_mistakes_ = self.cv_scores_ = None
         self.ridge_ = float(ridges[0])
-        if np.ndim(self.ridge) == 0:
+        if np.ndim(self.ridge) == 0 and self.cv is None and self.scoring is None:
             return
+        if self.cv is not None:
+            self.cv_scores_ = scores_by_folds(self, *(every or (X, y, weights)), ridges)
+            self.ridge_ = float(ridges[int(np.argmax(np.nanmean(self.cv_scores_, axis=1)))])
+            return
+        if self.positive:
+            raise ValueError(
+                "positive=True has no closed form for rows left out: choose the ridge by cv, "
+                "such as cv=5."
+            )
         found = leave_one_out(X, T, weights, ridges, self.fit_intercept)
         self.loo_error_ = found.errors
         self.ridge_ = float(ridges[int(np.argmin(found.errors))])
+        if self.scoring is not None:
+            self.cv_scores_ = scores_left_out(self, found.outputs, X, y, weights)
+            self.ridge_ = float(ridges[int(np.argmax(self.cv_scores_))])
         if self.task == "classification":
+            one = T.shape[1] == 1
             wrong = [
-                (out > 0) != (T > 0) if T.shape[1] == 1 else out.argmax(1) != T.argmax(1)
+                (out > 0) != (T > 0) if one or self._has_many_labels
+                else out.argmax(1) != T.argmax(1)
                 for out in found.outputs
-            ]
-            self.loo_mistakes_ = np.array([np.average(w.ravel(), weights=weights) for w in wrong])
+            ]  # fmt: skip
+            shares = [w.reshape(len(T), -1).mean(axis=1) for w in wrong]
+            self.loo_mistakes_ = np.array([np.average(w, weights=weights) for w in shares])
 
     def _adopt(self, found: Solution, X: Any, y: np.ndarray, weights: np.ndarray) -> None:
         self.method_, self.rank_ = found.method, found.rank
         self._deficient = found.deficient
         self.n_iter_, self.n_passes_ = max(1, found.iterations), found.passes
-        self.certificate_ = check_least_squares(
+        check: Any = check_nonnegative_squares if self.positive else check_least_squares
+        self.certificate_ = check(
             X,
             y,
             found.W,
@@ -213,15 +315,19 @@ class LeastSquares(LinearClassifier):
         self._warn(f"{self.status_.cause}. {self.certificate_}.")
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of every row, or in regression its values."""
-        if self.task != "regression":
-            return super().predict(X)
+        """Return the class of every row, or its labels, or in regression its values."""
         check_is_fitted(self)
-        return self._outputs(X)
+        if self.task == "regression":
+            return self._outputs(X)
+        if self._has_many_labels:
+            return (self._outputs(X) > 0.0).astype(np.int64)
+        return super().predict(X)
 
     @available_unless(_without_classes)
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the outputs: one for two classes, else a column for each class."""
+        """Return the outputs: one for two classes, else a column for each class or label."""
+        if getattr(self, "_has_many_labels", False):
+            return self._outputs(X)
         return super().decision_function(X)
 
     def _outputs(self, X: Any) -> np.ndarray:
@@ -238,7 +344,7 @@ class LeastSquares(LinearClassifier):
 
     def _facts(self) -> list[tuple[str, str]]:
         rows = [("status", f"{self.status_}: {self.status_.cause}")]
-        if self.task == "classification":
+        if self.task == "classification" and not self._has_many_labels:
             rows = [fact for fact in super()._facts() if fact[0] not in ("work", "proof")]
         rows.append(("method", f"{self.method_}; ridge {self.ridge_:g}"))
         if self._deficient:
@@ -249,6 +355,9 @@ class LeastSquares(LinearClassifier):
                     "fit equally well, and these are the shortest",
                 )
             )
-        if self.loo_error_ is not None:
+        if self.cv_scores_ is not None:
+            means = np.nanmean(self.cv_scores_.reshape(len(self.cv_scores_), -1), axis=1)
+            rows.append(("cv", f"score {means.max():.4g} on rows left out"))
+        elif self.loo_error_ is not None:
             rows.append(("loo", f"squared error {self.loo_error_.min():.4g} on rows left out"))
         return [*rows, ("proof", str(self.certificate_))]

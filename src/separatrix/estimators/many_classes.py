@@ -23,6 +23,7 @@ from separatrix._device import on_host
 from separatrix.core.checks import several_classes
 from separatrix.core.linear_model import SCORES_ONLY, Absent, available_unless, pairs_of, tally
 from separatrix.estimators._absent_classes import present_rows
+from separatrix.estimators._kind import AnswersInKind
 from separatrix.estimators._part_proofs import PartProofs
 from separatrix.estimators._validate import new_data, training_data
 from separatrix.estimators.replay import frames_of, numbered
@@ -76,7 +77,7 @@ def _offered_by_estimator(fit: Callable[..., Any]) -> Any:
     return _FitOffered(fit)
 
 
-class ManyClasses(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class ManyClasses(AnswersInKind, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Many classes by copies of a two-class estimator."""
 
     estimators_: list[Any]

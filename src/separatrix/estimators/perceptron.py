@@ -16,7 +16,7 @@ from separatrix.errors import DataError
 from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._repeated_rows import repeated_rows
-from separatrix.estimators._run import Run, first_weights
+from separatrix.estimators._run import Run, first_weights, given_weights
 from separatrix.estimators._validate import training_data
 from separatrix.problem.equilibrate import column_exponents, divided_columns, divides_exactly
 from separatrix.problem.multiclass import KeslerProblem
@@ -186,7 +186,7 @@ class Perceptron(LinearClassifier):
             "seed": seed,
         }
 
-    def _run(self, X: Any, y: Any, sample_weight: Any = None) -> Run:
+    def _run(self, X: Any, y: Any, sample_weight: Any = None, init: Any = None) -> Run:
         """Pose the problem and the settings that `fit` and `sx.replay` share."""
         self._check_parameters()
         X, y = training_data(self, X, y)
@@ -198,16 +198,34 @@ class Perceptron(LinearClassifier):
             exponents = column_exponents(given.X)
             problem = self._pose(divided_columns(given.X, exponents), codes)
         whole = self.order == "worst" or self.update == "batch"
-        return Run.of(self, perceptron, problem, self._settings(problem), whole, given, exponents)
+        settings = self._settings(problem)
+        if init is not None:
+            coef, intercept = given.weights(given_weights(given, *init))
+            if exponents is not None:
+                coef = np.ldexp(coef, exponents)
+            settings["first"] = problem.homogeneous(coef, intercept)
+        return Run.of(self, perceptron, problem, settings, whole, given, exponents)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Perceptron:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Perceptron:
         """Find weights, and prove whether they separate the rows.
 
         Weights are numbers of visits: whole numbers, k for k copies of the row one after another,
         0 for a row left out. Errors and certificate count the copies too.
+        `coef_init` and `intercept_init` are first weights in the shapes of `coef_` and
+        `intercept_`: they go before `init`.
         """
         present = present_rows(self, X, y, sample_weight)
-        run = self._run(*map(present.of, (X, y, sample_weight)))
+        init = None if coef_init is None and intercept_init is None else (coef_init, intercept_init)
+        X, y, sample_weight = map(present.of, (X, y, sample_weight))
+        run = self._run(X, y, sample_weight, init)
         with np.errstate(over="ignore", invalid="ignore"):
             state, self.status_ = solve(
                 perceptron, run.problem, run.budget, run.seconds, **run.settings

@@ -26,28 +26,40 @@ from separatrix.core.models import seed_of
 from separatrix.errors import DataError
 from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
-from separatrix.estimators._run import Run
+from separatrix.estimators._run import Run, given_weights
 from separatrix.estimators._validate import row_weights, training_data
 from separatrix.problem.equilibrate import medians
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.signed import SignedProblem, as_matrix
 from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
-from separatrix.solvers.updates import sgd
-from separatrix.solvers.updates.sgd_rows import SCALE
+from separatrix.solvers.updates import scheduled_sgd, sgd
+from separatrix.solvers.updates.sgd_rows import SCALE, row_keys, shuffled_by
 
 if TYPE_CHECKING:
     from separatrix.core.sgd_bounds import Bounds
 
 __all__ = ["SGD"]
 
+_HELD_OUT = 1 << 32  # the number of the order that chooses rows kept back: no pass has it
 _FIRST_LOOK = 4  # passes before the first look at the gap
-LOSSES = ("hinge", "squared_hinge", "logistic", "perceptron")
+FREE_LOSSES = ("hinge", "squared_hinge", "logistic", "perceptron")
+LOSSES = (*FREE_LOSSES, "squared", "modified_huber")
+_PROVED = ("hinge", "squared_hinge", "logistic")
 
 
 def _without_probabilities(machine: SGD) -> str | None:
     if machine.loss == "logistic":
         return None
     return f"loss={machine.loss!r} has no probabilities. Fit SGD(loss='logistic')."
+
+
+def _without_a_stream(machine: SGD) -> str | None:
+    if machine.learning_rate != "optimal":
+        return None
+    return (
+        "learning_rate='optimal' needs the number of rows, which a stream does not say. Use "
+        "'invscaling' or 'constant', or fit."
+    )
 
 
 @dataclass(frozen=True)
@@ -63,26 +75,41 @@ class _CentredRun(Run):
 
 
 class SGD(LinearClassifier, LogisticProbabilities):
-    """Learn from one row at a time, from a stream or in passes, with no step size to set.
+    """Learn from one row at a time, from a stream or in passes; no step size need be set.
 
     Steps towards the least ``1/2 sum_j (p_j w_j)^2 + C sum_i s_i loss(y_i (w.x_i + b))``, with s
     the sample weights, b never penalised, and p_j the least power of two that no entry of column j
     exceeds (of a dense column in `fit`: less its median): columns need no scaling. After `fit` the
     distance from the optimum is proved. In memory, `LinearSVM` and `LogisticRegression` get there;
-    this machine is for rows that come one after another, or too many to be visited often.
+    this model is for rows that come one after another, or too many to be visited often.
+
+    With a `learning_rate` the rule is the plain ``w <- w - eta gradient`` of the lectures, on the
+    columns as they are (every p_j is 1). With the perceptron's loss it is then the perceptron.
 
     Parameters
     ----------
-    loss : {"hinge", "squared_hinge", "logistic", "perceptron"}, default="hinge"
-        What a row costs that falls short of a margin of 1 (of 0, the perceptron).
+    loss : {"hinge", "squared_hinge", "logistic", "perceptron", "squared", "modified_huber"}, \
+            default="hinge"
+        What a row costs that falls short of a margin of 1 (of 0, the perceptron). The last two go
+        with a `learning_rate`, and nothing is proved of them: "squared" costs rows beyond the
+        margin too, and "modified_huber" is the squared hinge, straight below a margin of -1.
     C : float, default=1.0
         What a row costs against the penalty; inf for no penalty, and then nothing is proved. The
         perceptron has no penalty: with one, its optimum would be w = 0.
+    learning_rate : {"free", "constant", "invscaling", "optimal"}, default="free"
+        How long step number t is: "free" lets every feature find its own, with nothing to set;
+        "constant" takes `eta0`, "invscaling" ``eta0 / t**power_t``, and "optimal" 1 over
+        (the penalty of a row times t), from a first step chosen by Bottou's rule.
+    eta0 : float, default=0.01
+        The step size of "constant", and the first one of "invscaling".
+    power_t : float, default=0.5
+        The power of "invscaling".
     average : bool, default=True
         Hand over the mean of the weights over time, each moment counting by its time, and not the
         last weights. In a stream whose law changes the last are better.
-    scale : bool, default=True
-        False takes every p_j as 1: the objective of `LinearSVM` to the letter.
+    scale : bool or "auto", default="auto"
+        False takes every p_j as 1: the objective of `LinearSVM` to the letter. "auto" is True
+        where `learning_rate` is "free", and else False: a step size is for the columns as they are.
     order : {"random", "cyclic"}, default="random"
         How `fit` visits rows: in an order drawn for each pass from what the rows hold, so that the
         answer does not depend on how they stand; or as they stand.
@@ -90,6 +117,14 @@ class SGD(LinearClassifier, LogisticProbabilities):
         Budgets of `fit`.
     tol : float, default=0.01
         Stop `fit` when (objective - lower bound) <= tol * objective.
+    early_stopping : bool, default=False
+        Whether `fit` keeps `validation_fraction` of every class's rows back, ends after
+        `n_iter_no_change` passes without fewer errors on them, and hands over the weights of
+        fewest. The proof is of all rows, those kept back too.
+    validation_fraction : float, default=0.1
+        The share of rows kept back.
+    n_iter_no_change : int, default=5
+        How many passes to wait.
     fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
     class_weight : None, "balanced" or dict, default=None
@@ -105,6 +140,8 @@ class SGD(LinearClassifier, LogisticProbabilities):
     objective_, dual_objective_, gap_
         After `fit`: the objective, a lower bound on any, and their relative difference, proved;
         None where nothing is (streams, the perceptron, C=inf).
+    validation_errors_ : array or None
+        With early stopping: the share of errors on the rows kept back, after every pass.
     certificate_ : DualityGap, DualityGaps, ScaledGap, Separation or None
         The proof; ``certificate_.check(X, y)`` proves it again. For the perceptron, whether the
         weights separate the rows. None after `partial_fit`.
@@ -123,12 +160,16 @@ class SGD(LinearClassifier, LogisticProbabilities):
     ...     stream = stream.partial_fit([row], [label], classes=["down", "up"])
     >>> stream.predict([[0.0, 1.0]]).tolist(), str(stream.status_)
     (['up'], 'streaming')
+    >>> plain = sx.SGD("perceptron", learning_rate="constant", eta0=1.0, average=False)
+    >>> plain.set_params(order="cyclic", max_passes=2).fit(X, y).coef_.tolist()
+    [[-2.0, 2.0]]
     """
 
     objective_: Any
     dual_objective_: Any
     gap_: float | None
-    _stream: tuple[np.ndarray, ...]  # slots, sums, totals; or those of some features alone
+    validation_errors_: np.ndarray | None
+    _stream: tuple[np.ndarray, ...]  # what a rule has learned: from it `partial_fit` goes on
     _centre: np.ndarray  # taken from the columns before they are learned
 
     def __init__(
@@ -136,24 +177,36 @@ class SGD(LinearClassifier, LogisticProbabilities):
         loss: str = "hinge",
         *,
         C: float = 1.0,
+        learning_rate: str = "free",
+        eta0: float = 0.01,
+        power_t: float = 0.5,
         average: bool = True,
-        scale: bool = True,
+        scale: bool | str = "auto",
         order: str = "random",
         max_passes: float = 16,
         max_seconds: float | None = None,
         tol: float = 0.01,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
         fit_intercept: bool = True,
         class_weight: Any = None,
         random_state: Any = 0,
     ) -> None:
         self.loss = loss
         self.C = C
+        self.learning_rate = learning_rate
+        self.eta0 = eta0
+        self.power_t = power_t
         self.average = average
         self.scale = scale
         self.order = order
         self.max_passes = max_passes
         self.max_seconds = max_seconds
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.random_state = random_state
@@ -170,27 +223,79 @@ class SGD(LinearClassifier, LogisticProbabilities):
 
     def _check_parameters(self) -> None:
         one_of("loss", self.loss, LOSSES)
+        one_of("learning_rate", self.learning_rate, ("free", *scheduled_sgd.SCHEDULES))
         one_of("order", self.order, ("random", "cyclic"))
+        one_of("scale", self.scale, (True, False, "auto"))
         positive("C", self.C, infinite=True)
+        positive("eta0", self.eta0)
+        positive("power_t", self.power_t, zero=True)
         positive("max_passes", self.max_passes)
         positive("tol", self.tol)
         positive("max_seconds", self.max_seconds, optional=True)
+        positive("n_iter_no_change", self.n_iter_no_change, whole=True)
+        positive("validation_fraction", self.validation_fraction)
+        if self.validation_fraction >= 1.0:
+            raise ValueError(
+                f"validation_fraction must be below 1. Got {self.validation_fraction!r} instead."
+            )
+        self._check_rule()
+
+    def _check_rule(self) -> None:
+        """Refuse what the parameter-free rule, or a schedule, cannot do."""
+        if self._is_free:
+            if self.loss not in FREE_LOSSES:
+                raise ValueError(
+                    f"loss={self.loss!r} needs a step size: its slope has no bound known in "
+                    "advance. Use learning_rate='constant', 'invscaling' or 'optimal'."
+                )
+            return
+        if self.scale is True:
+            raise ValueError(
+                "scale=True goes with learning_rate='free': a step size is for the columns as they "
+                "are. Scale the rows before, with sx.Scale or scikit-learn's StandardScaler."
+            )
+        if self.learning_rate == "optimal" and math.isinf(self._cost):
+            raise ValueError(
+                "learning_rate='optimal' divides by the penalty, and there is none: C is inf, or "
+                "the loss is the perceptron's. Use 'constant' or 'invscaling'."
+            )
+
+    @property
+    def _is_free(self) -> bool:
+        return self.learning_rate == "free"
+
+    @property
+    def _is_scaled(self) -> bool:
+        return self._is_free if self.scale == "auto" else bool(self.scale)
+
+    @property
+    def _cost(self) -> float:
+        return np.inf if self.loss == "perceptron" else float(self.C)
+
+    @property
+    def _rule(self) -> Any:
+        """The module of the rule."""
+        return sgd if self._is_free else scheduled_sgd
 
     def _settings(self, weights: np.ndarray | None) -> dict[str, Any]:
-        return {
+        common = {
             "loss": self.loss,
-            "cost": np.inf if self.loss == "perceptron" else float(self.C),
+            "cost": self._cost,
             "weights": weights,
             "average": bool(self.average),
-            "scaled": bool(self.scale),
             "seed": seed_of(self.random_state),
         }
+        if self._is_free:
+            return {**common, "scaled": self._is_scaled}
+        schedule = {"schedule": self.learning_rate, "eta0": self.eta0, "power": self.power_t}
+        return {**common, **schedule}
 
     def _problem(self, X: Any, codes: np.ndarray) -> SignedProblem | KeslerProblem:
         if len(self.classes_) == 2:
             return SignedProblem(X, np.where(codes == 1, 1.0, -1.0), bool(self.fit_intercept))
         return KeslerProblem(X, codes, len(self.classes_), bool(self.fit_intercept))
 
+    @available_unless(_without_a_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> SGD:
         """Go once over new rows, as they stand, from where the last call ended.
 
@@ -246,28 +351,40 @@ class SGD(LinearClassifier, LogisticProbabilities):
 
     def _learn_once(self, problem: Any, weights: np.ndarray | None, scores: np.ndarray) -> None:
         n = problem.n_samples
-        earlier = None
-        before, passes = 0, 0.0
+        before, passes, settings = 0, 0.0, self._settings(weights) | {"order": "cyclic"}
         if hasattr(self, "_stream"):
-            earlier = sgd.unpacked(self._stream)
+            # Parts of the parameter-free rule are eight numbers a feature.
+            if self._is_free != (self._stream[0].ndim == 3):
+                raise ValueError(
+                    f"learning_rate={self.learning_rate!r} is not how the earlier rows were "
+                    "learned. Go on as before, or fit anew."
+                )
+            parts = self._stream
+            settings["first"] = sgd.unpacked(parts) if self._is_free else parts
             before, passes = self.n_iter_, self.n_passes_
-        state = sgd.start(problem, **self._settings(weights), order="cyclic", first=earlier)
-        sgd.learn(state, 0, n, scores)
+        if not self._is_free:
+            settings["stream"] = True
+        state = self._rule.start(problem, **settings)
+        self._rule.learn(state, 0, n, scores)
         self._keep(state)
         self.n_iter_, self.n_passes_ = before + n, passes + 1.0
         self.status_, self.certificate_ = Status.STREAMING, None
-        self.objective_ = self.dual_objective_ = self.gap_ = None
+        self.objective_ = self.dual_objective_ = self.gap_ = self.validation_errors_ = None
 
-    def _keep(self, state: sgd.State) -> None:
+    def _keep(self, state: Any) -> None:
         """Take over what a run has come to."""
-        memory = state.memory
-        answer = state.answer.reshape(memory.slots.shape[1], -1)
+        answer = state.answer.reshape(1 if len(self.classes_) == 2 else len(self.classes_), -1)
         if not np.isfinite(answer).all():
-            raise DataError(f"SGD: {Status.OVERFLOW.cause}. Divide large columns first.")
+            remedy = "Divide large columns first." if self._is_free else "Lower eta0."
+            raise DataError(f"SGD: {Status.OVERFLOW.cause}. {remedy}")
         self.coef_ = answer[:, 1:].copy()
         self.intercept_ = (answer[:, 0] - self.coef_ @ self._centre) * bool(self.fit_intercept)
         self.n_iter_, self.n_passes_ = state.updates, state.passes
-        self._stream = (memory.slots, memory.sums, memory.totals)
+        memory = state.memory
+        if self._is_free:
+            self._stream = (memory.slots, memory.sums, memory.totals)
+        else:
+            self._stream = scheduled_sgd.packed(state)
 
     def _run(self, X: Any, y: Any) -> Run:
         """Pose the problem and the settings, for `sx.replay`."""
@@ -280,11 +397,28 @@ class SGD(LinearClassifier, LogisticProbabilities):
         settings = self._settings(None if (weights == 1.0).all() else weights)
         settings |= {"order": self.order, "max_passes": float(self.max_passes)}
         return _CentredRun(
-            sgd, problem, settings, NO_LIMIT, np.inf, self._problem(X, codes), centre=self._centre
+            self._rule,
+            problem,
+            settings,
+            NO_LIMIT,
+            np.inf,
+            self._problem(X, codes),
+            centre=self._centre,
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SGD:
-        """Make passes over the rows, and prove how far from the optimum they ended."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> SGD:
+        """Make passes over the rows, and prove how far from the optimum they ended.
+
+        `coef_init` and `intercept_init` are the first weights, where there is a step size.
+        """
         self._check_parameters()
         present = present_rows(self, X, y, sample_weight)
         X, y, sample_weight = map(present.of, (X, y, sample_weight))
@@ -293,53 +427,126 @@ class SGD(LinearClassifier, LogisticProbabilities):
         self.classes_, codes = several_classes(self, y)
         weights = row_weights(self, codes, sample_weight, self.class_weight)
         X, kept = as_matrix(X), np.flatnonzero(weights > 0.0)
+        held: np.ndarray | None = None
+        if self.early_stopping:
+            held = self._held_out(X, codes, kept)
+            kept = np.setdiff1d(kept, held)
         whole = len(kept) == len(weights)
         used = weights if whole else weights[kept]
         rows = self._centred(X if whole else X[kept], used)
         problem = self._problem(rows, codes if whole else codes[kept])
         settings = self._settings(None if (used == 1.0).all() else used)
-        state = sgd.start(problem, **settings, order=self.order)
-        proved = self.loss != "perceptron" and math.isfinite(self.C)
-        if proved:
-            self._fit_and_prove(state, X, codes, weights, kept)
+        settings |= self._first(problem, coef_init, intercept_init)
+        state = self._rule.start(problem, **settings, order=self.order)
+        self.validation_errors_ = None
+        if self.loss in _PROVED and math.isfinite(self.C):
+            self._fit_and_prove(state, X, codes, weights, kept, held)
         else:
-            self._go_on(state, float(self.max_passes), time.perf_counter())
-            self._keep(state)
+            self._make_passes(state, X, codes, weights, held, time.perf_counter())
             self.objective_ = self.dual_objective_ = self.gap_ = None
             self.status_, self.certificate_ = Status.PASSED, None
             if self.loss == "perceptron":
                 self._say_whether_separated(self._problem(X, codes))
         return self
 
+    def _first(self, problem: Any, coef: Any, intercept: Any) -> dict[str, Any]:
+        """Return the first weights as a setting, where any are given."""
+        if coef is None and intercept is None:
+            return {}
+        if self._is_free:
+            raise ValueError(
+                "coef_init and intercept_init go with a step size (learning_rate='constant', ...): "
+                "the weights of the parameter-free rule follow from the rows that it has seen."
+            )
+        return {"init": given_weights(problem, coef, intercept)}
+
+    def _held_out(self, X: Any, codes: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """Return the rows kept back: of every class a share, the copies of a row together."""
+        keys = row_keys(X, codes)[kept]
+        order = shuffled_by(keys, seed_of(self.random_state), _HELD_OUT)
+        places = np.empty(len(order), dtype=np.int64)
+        places[order] = np.arange(len(order))
+        held = []
+        for k in range(len(self.classes_)):
+            own = codes[kept] == k
+            first, inverse = np.unique(keys[own], return_inverse=True)
+            if len(first) < 2:
+                continue
+            rank = np.full(len(first), len(order))
+            np.minimum.at(rank, inverse, places[own])
+            count = min(max(1, round(self.validation_fraction * len(first))), len(first) - 1)
+            taken = np.argsort(rank)[:count]
+            held.append(kept[own][np.isin(inverse, taken)])
+        if not held:
+            raise ValueError("early_stopping=True needs two rows of a class. Use False.")
+        return np.sort(np.concatenate(held))
+
+    def _make_passes(
+        self, state: Any, X: Any, codes: Any, weights: Any, held: Any, begun: float
+    ) -> None:
+        """Make all passes; with rows kept back, until they are decided no better."""
+        if held is None:
+            self._go_on(state, float(self.max_passes), begun)
+            self._keep(state)
+            return
+        errors: list[float] = []
+        best: tuple[np.ndarray, np.ndarray] | None = None
+        passes, in_time = 0.0, True
+        while in_time and passes < self.max_passes:
+            passes = min(passes + 1.0, float(self.max_passes))
+            in_time = self._go_on(state, passes, begun)
+            self._keep(state)
+            scores = np.asarray(X[held] @ self.coef_.T) + self.intercept_
+            found = scores[:, 0] > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+            wrong = float(np.average(found != codes[held], weights=weights[held]))
+            if best is None or wrong < min(errors):
+                best = self.coef_, self.intercept_
+            errors.append(wrong)
+            if len(errors) - 1 - int(np.argmin(errors)) >= self.n_iter_no_change:
+                break
+        if best is not None:
+            self.coef_, self.intercept_ = best
+        self.validation_errors_ = np.array(errors)
+
     def _centred(self, X: Any, weights: np.ndarray) -> Any:
         """Take the medians from dense columns: a free bias takes them up, and steps are surer."""
         self._centre = np.zeros(X.shape[1])
-        if sp.issparse(X) or not self.fit_intercept:
+        if sp.issparse(X) or not self.fit_intercept or not self._is_free:
             return X
         self._centre = medians(X, weights)
         return X - self._centre if self._centre.any() else X
 
-    def _go_on(self, state: sgd.State, passes: float, begun: float) -> bool:
+    def _go_on(self, state: Any, passes: float, begun: float) -> bool:
         """Make passes up to so many in all; return whether the clock allowed it."""
         seconds = np.inf
         if self.max_seconds is not None:
             seconds = max(0.0, float(self.max_seconds) - (time.perf_counter() - begun))
         visits = math.ceil(passes * len(state.codes)) - state.updates
-        go_on(sgd, state, max(1, visits), seconds, slice_size=256)
+        go_on(self._rule, state, max(1, visits), seconds, slice_size=256)
         return state.updates >= math.ceil(passes * len(state.codes))
 
     def _fit_and_prove(
-        self, state: sgd.State, X: Any, codes: np.ndarray, weights: np.ndarray, kept: np.ndarray
+        self,
+        state: Any,
+        X: Any,
+        codes: np.ndarray,
+        weights: np.ndarray,
+        kept: np.ndarray,
+        held: np.ndarray | None,
     ) -> None:
-        from separatrix.core.sgd_bounds import Bounds  # the exact machines: not for streams
+        from separatrix.core.sgd_bounds import Bounds  # the exact models: not for streams
 
         begun = time.perf_counter()
         costs = costs_of(self.C, weights)
         bounds, look = None, float(_FIRST_LOOK)
         while True:
             look = min(look, float(self.max_passes))
-            in_time = self._go_on(state, look, begun)
-            self._keep(state)
+            if held is None:
+                in_time = self._go_on(state, look, begun)
+                self._keep(state)
+            else:
+                self._make_passes(state, X, codes, weights, held, begun)
+                in_time = False
             answer = np.column_stack([self.intercept_, self.coef_])
             if bounds is None:
                 bounds = Bounds.of(
@@ -355,11 +562,11 @@ class SGD(LinearClassifier, LogisticProbabilities):
             look *= 2.0
         self._tell(bounds, divided)
 
-    def _exponents(self, state: sgd.State) -> np.ndarray:
+    def _exponents(self, state: Any) -> np.ndarray:
         """Return the powers of two that no entry of the columns exceeds."""
+        if not self._is_scaled:
+            return np.zeros(self.coef_.shape[1], dtype=np.int64)
         scales = state.memory.slots[1:, 0, SCALE]
-        if not self.scale:
-            return np.zeros(len(scales), dtype=np.int64)
         return np.where(scales > 0.0, np.frexp(scales)[1] - 1, 0).astype(np.int64)
 
     def _tell(self, bounds: Bounds, divided: np.ndarray) -> None:
@@ -381,7 +588,7 @@ class SGD(LinearClassifier, LogisticProbabilities):
         self.objective_ = primal[0] if len(primal) == 1 else np.array(primal)
         self.dual_objective_ = dual[0] if len(dual) == 1 else np.array(dual)
         self.status_ = Status.OPTIMAL if proof.gap <= self.tol else Status.BUDGET
-        if self.status_ is not Status.OPTIMAL:
+        if self.status_ is not Status.OPTIMAL and not self.early_stopping:
             warnings.warn(
                 f"SGD: {self.status_.cause}. The objective is proved to be within {proof.gap:.3g} "
                 f"of the least, tolerance: {self.tol:g}. What to do: raise max_passes or tol, or "

@@ -111,6 +111,14 @@ class Progressive:
         )
 
 
+def _require_free(machine: Any) -> None:
+    if machine.learning_rate != "free":
+        raise DataError(
+            f"streams are learned without a step size, and the model has learning_rate="
+            f"{machine.learning_rate!r}. Use learning_rate='free', or partial_fit."
+        )
+
+
 @dataclass
 class StreamLearner:
     """An `SGD` machine kept open for learning, with room for features as they come."""
@@ -132,9 +140,10 @@ class StreamLearner:
                 f"there is one class only, {classes.tolist()}; declare all that may come "
                 "(--classes a,b)"
             )
+        _require_free(machine)
         machines = 1 if len(classes) == 2 else len(classes)
         loss = sgd.losses.CODES[machine.loss]
-        memory = sgd.blank(machines, 0, loss, bool(machine.average), bool(machine.scale))
+        memory = sgd.blank(machines, 0, loss, bool(machine.average), machine._is_scaled)
         return cls(machine, classes, memory, 0, most_features)
 
     @classmethod
@@ -147,6 +156,7 @@ class StreamLearner:
                 "give another name to the new model, or start anew with --fresh"
             )
         machine._check_parameters()
+        _require_free(machine)
         memory = sgd.unpacked(tuple(part.copy() for part in machine._stream))
         machines = 1 if len(machine.classes_) == 2 else len(machine.classes_)
         sgd.require_going_on(memory, machines, machine.n_features_in_, bool(machine.average))
@@ -174,7 +184,7 @@ class StreamLearner:
         machine = self.machine
         new = sgd.blank(
             len(all_classes), len(slots) - 1, sgd.losses.CODES[machine.loss],
-            bool(machine.average), bool(machine.scale),
+            bool(machine.average), machine._is_scaled,
         )  # fmt: skip
         places = np.searchsorted(all_classes, self.classes)
         new.slots[:, places], new.sums[:, places], new.totals[places] = slots, sums, totals
@@ -214,7 +224,7 @@ class StreamLearner:
             loss=sgd.losses.CODES[machine.loss],
             cost=np.inf if machine.loss == "perceptron" else float(machine.C),
             bias=bool(machine.fit_intercept),
-            scaled=bool(machine.scale),
+            scaled=machine._is_scaled,
             counting=True,
             averaging=bool(machine.average),
         )
@@ -246,7 +256,7 @@ class StreamLearner:
         # Room for half as many again, so that new features are seldom paid for.
         room = n_features if known == 0 else max(n_features, known + known // 2)
         room = min(room, self.most_features)
-        self.memory = sgd.widened(self.memory, room, bool(self.machine.scale))
+        self.memory = sgd.widened(self.memory, room, self.machine._is_scaled)
 
     def model(self, n_features: int) -> SGD:
         """Return the machine with all that was learned, `n_features` wide."""

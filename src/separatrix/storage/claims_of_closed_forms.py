@@ -15,6 +15,7 @@ import numpy as np
 from separatrix.certificates.fisher import FisherDirection, FisherDirections
 from separatrix.certificates.gaussian_estimates import GaussianEstimates
 from separatrix.certificates.least_squares import LeastSquaresOptimality
+from separatrix.certificates.nonnegative_squares import NonNegativeOptimality
 from separatrix.core.models import fresh
 from separatrix.problem.decision import as_loss_matrix, as_priors, log_odds_threshold
 from separatrix.problem.targets import targets_of
@@ -36,12 +37,29 @@ def _require_least_squares(values: Values, data: TrainingRows) -> None:
     ):
         said = f"{name} of the model is not the one that its certificate speaks of"
         require(found == expected, said)
+    bounded = isinstance(proof, NonNegativeOptimality) == bool(model.positive)
+    require(bounded, "positive of the model is not what its certificate speaks of")
     require_same_weights(values, np.array(proof.weights), True)
+    labels = model.task == "classification" and np.ndim(data.y) == 2
+    values.same(_has_many_labels=labels)
     again = fresh(model)
+    again._has_many_labels = labels
+    if model.task == "classification":
+        again.classes_ = model.classes_
     X = np.asarray(data.X, dtype=np.float64) if isinstance(data.X, np.ndarray) else data.X
     weights = np.ones(data.n_rows) if data.weights is None else data.weights
-    again._choose_ridge(again._checked(), X, targets_of(data.y, model.task), weights)
-    values.same_as(again, "ridge_")
+    if model.class_weight is not None:
+        weights = data.row_weights(model.class_weight)
+    ridges, T = again._checked(), targets_of(data.y, model.task)
+    if model.cv is None:
+        again._choose_ridge(ridges, X, data.y, T, weights)
+        values.same_as(again, "ridge_")
+        _require_near(values, again, _SCALE, "cv_scores_")
+    else:
+        # Folds may be drawn at random: the choice is the record of the run.
+        values.require(model.ridge_ in ridges, "ridge_")
+        again.loo_error_ = again.loo_mistakes_ = None
+        values.record("ridge_", "cv_scores_")
     for name in ("loo_error_", "loo_mistakes_"):
         value = getattr(again, name)
         if value is None:
@@ -74,8 +92,23 @@ def _require_fisher(values: Values, data: TrainingRows) -> None:
     _require_side_and_length(values, facts)
     _require_threshold(values, facts, w, largest)
     _require_projection(values, facts, w)
+    _require_covariance(values, data, s)
     values.require(model.status_ is (Status.OPTIMAL if proof.holds else Status.UNPROVED), "status_")
     values.record("method_", "n_iter_", "n_passes_")
+
+
+def _require_covariance(values: Values, data: TrainingRows, s: np.ndarray) -> None:
+    """Require the covariance of the rows where one was kept."""
+    if not values.model.store_covariance:
+        return
+    again = fresh(values.model)
+    again.classes_ = data.classes
+    for name in ("gaussians_", "shrinkage_"):
+        if hasattr(values.model, name):
+            setattr(again, name, getattr(values.model, name))
+    X = np.asarray(data.X, dtype=np.float64) if isinstance(data.X, np.ndarray) else data.X
+    again._keep_covariance(X, data.codes, s)
+    _require_near(values, again, _ROUNDING, "covariance_")
 
 
 class _Facts(NamedTuple):
@@ -162,6 +195,7 @@ def _require_gaussian(values: Values, data: TrainingRows) -> None:
     values.same(linear_=again.linear_)
     values.require(are_same(proof.loss, again.loss_matrix_), "loss_matrix_")
     values.require(proof.limit in (None, model.threshold_), "threshold_")
+    _require_covariance(values, data, s)
     names = ["means_", "priors_", "threshold_"]
     _require_near(values, again, _LAST_BITS, *names, *["coef_", "intercept_"] * again.linear_)
     _require_status(values, proof)
@@ -175,6 +209,9 @@ def _require_fisher_classes(values: Values, data: TrainingRows) -> None:
     values.same(coef_=proof.weights, scalings_=proof.directions[:, :count], shrinkage_=0.0)
     names = "intercept_", "means_", "xbar_", "explained_variance_ratio_"
     _require_near(values, again, _SCALE, *names)
+    _require_covariance(
+        values, data, np.ones(data.n_rows) if data.weights is None else data.weights
+    )
     values.same_as(again, "_n_features_out")
     _require_status(values, proof)
 
@@ -201,7 +238,9 @@ def _require_status(values: Values, proof: Any) -> None:
     values.record(*_RECORD)
 
 
+SQUARES = (LeastSquaresOptimality, NonNegativeOptimality)
 CLAIMS = {
+    NonNegativeOptimality: _require_least_squares,
     LeastSquaresOptimality: _require_least_squares,
     FisherDirection: _require_fisher,
     FisherDirections: _require_fisher_classes,

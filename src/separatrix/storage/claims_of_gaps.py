@@ -67,7 +67,7 @@ def _require_linear_model(values: Values, data: TrainingRows) -> None:
     _require_status(values, proof.gap <= model.tol, any(separated))
     _require_calibration(values, data)
     _require_threshold(values)
-    values.record(*RUN, "_centre", "_stream")
+    values.record(*RUN, "_centre", "_stream", "validation_errors_")
     if any(getattr(gap, "violations", ()) for gap, _ in each_problem(proof, data)):
         values.name("certificate_.violations")
 

@@ -62,7 +62,7 @@ def _require_halfspace(values: Values, data: TrainingRows) -> None:
     elif name == "SGD":
         values.same(objective_=None, dual_objective_=None, gap_=None)
         values.require(model.status_ is Status.SEPARATED, "status_")
-        values.record("_centre", "_stream")
+        values.record("_centre", "_stream", "validation_errors_")
     elif name == "DeltaRule":
         values.record("loss_", "learning_rate_", "status_")
     values.record("n_iter_", "n_passes_")

@@ -261,6 +261,8 @@ def _fits_gradients(model: Any, parts: tuple[Any, ...], k: int, features: int) -
     Weights of all features are in the file too, so that the slots take at most so many times more.
     """
     scores = 1 if k == 2 else k
+    if model.learning_rate != "free":
+        return _fits_schedule(model, parts, scores, features)
     if len(parts) not in (3, 6) or not all(isinstance(part, np.ndarray) for part in parts):
         return False
     slots, sums, totals, *rest = parts
@@ -284,6 +286,20 @@ def _fits_gradients(model: Any, parts: tuple[Any, ...], k: int, features: int) -
         and numbers.min(initial=0) >= 0
         and 0 <= last[0] <= features
         and max(int(last[0]), int(numbers.max(initial=0))) == features
+    )
+
+
+def _fits_schedule(model: Any, parts: tuple[Any, ...], scores: int, features: int) -> bool:
+    """The last weights, their means, and the clock."""
+    if len(parts) != 3:
+        return False
+    held, means, clock = parts
+    return bool(
+        _is_real(held, (scores, features + 1))
+        and _is_real(means, (scores if model.average else 0, features + 1))
+        and _is_real(clock, (2,))
+        and _is_real(vars(model).get("_centre"), (features,))
+        and np.shape(vars(model).get("coef_")) == (scores, features)
     )
 
 

@@ -100,7 +100,10 @@ def _one(model: Any, data: TrainingRows, not_proved: list[str]) -> str:
     _require_named(proof, data)
     values = Values(model, not_proved)
     _require_rows(values, data)
-    given = () if data.weights is None or not isinstance(proof, _WITH_WEIGHTS) else (data.weights,)
+    weights = data.weights
+    if isinstance(proof, claims_of_closed_forms.SQUARES) and model.class_weight is not None:
+        weights = data.row_weights(model.class_weight)
+    given = () if weights is None or not isinstance(proof, _WITH_WEIGHTS) else (weights,)
     require(proof.check(data.X, data.y, *given), NOT_THESE)
     claims(values, data)
     values.require(True, "certificate_")
@@ -112,7 +115,9 @@ def _require_rows(values: Values, data: TrainingRows) -> None:
     """Require the number of features and the classes of the data, in their order."""
     model = values.model
     values.same(n_features_in_=int(data.X.shape[1]))
-    if getattr(model, "task", "classification") != "regression":
+    if getattr(model, "_has_many_labels", False):
+        values.same(classes_=np.arange(np.shape(data.y)[1]))
+    elif getattr(model, "task", "classification") != "regression":
         values.same(classes_=data.classes)
     names = vars(model).get("feature_names_in_")
     values.require(names is None or len(names) == data.X.shape[1], "feature_names_in_")

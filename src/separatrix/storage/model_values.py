@@ -46,6 +46,7 @@ RECORDS = {
     "LowerBound": "separatrix.certificates.errors",
     "MarginBounds": "separatrix.certificates.separation",
     "MulticlassGap": "separatrix.certificates.multiclass_gap",
+    "NonNegativeOptimality": "separatrix.certificates.nonnegative_squares",
     "Novikoff": "separatrix.core.novikoff",
     "PairGaps": "separatrix.certificates.duality_gap",
     "Partition": "separatrix.certificates.partition",

@@ -15,12 +15,13 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from separatrix._device import on_host
 from separatrix.core.checks import positive
 from separatrix.errors import DataError
+from separatrix.estimators._kind import AnswersInKind
 from separatrix.problem import lifting
 
 __all__ = ["Lifting", "Polynomial", "RadialBasis", "Sigmoid", "refuse_too_large", "scale_or_number"]
 
 
-class Lifting(TransformerMixin, BaseEstimator):
+class Lifting(AnswersInKind, TransformerMixin, BaseEstimator):
     """A transformer of rows into basis functions of them; X is left as it is."""
 
     n_features_in_: int

@@ -6,15 +6,19 @@
     full        a C_k for each class: they differ by quadratic functions
     diagonal    a C_k for each class, the features taken to be independent (naive Bayes)
 
-Covariances are estimated in columns of unit variance, so that units do not matter. One that is
-singular is shrunk towards its own diagonal by Ledoit and Wolf's share: all of it makes the diagonal
-model. Where a class does not vary in a column, the variance within all classes stands there.
-Log-densities are given up to a constant that all classes have in common.
+Covariances are estimated in columns of unit variance, so that units do not matter. Where one is
+singular all are shrunk, towards their own diagonals, the covariance within all classes, or both, by
+the errors on held-out rows (`gaussian_shrinkage`); where rows are too few for that, each towards
+its own diagonal by Ledoit and Wolf's share. Where a class does not vary in a column, its diagonal
+has the variance within all classes there. Log-densities are given up to a constant that all classes
+have in common.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sl
@@ -24,6 +28,7 @@ from separatrix.errors import DataError
 from separatrix.problem.centred import WithinRows, column_slice, within_rows
 from separatrix.problem.signed import FloatArray, Matrix
 from separatrix.solvers.closed_forms.fisher import solve_fisher
+from separatrix.solvers.closed_forms.gaussian_shrinkage import Shrinkage, held_out_choice
 from separatrix.solvers.closed_forms.scatter import ledoit_wolf
 
 __all__ = ["Gaussians", "estimate_gaussians"]
@@ -41,6 +46,7 @@ class Gaussians:
     shared: `linear` holds weights (K x d, of X as given) and offsets (K). full: `whiteners` holds
     for each class a matrix V with V V' = C_k^-1. diagonal: `variances` holds a row for each class.
     `shares` are what covariances were shrunk by; None for a pseudo-inverse, the inverse of none.
+    Of each share the part `pooled` went to the covariance within all classes; empty: none did.
     """
 
     kind: str
@@ -54,6 +60,7 @@ class Gaussians:
     variances: FloatArray | None = None
     method: str = ""
     shares: tuple[float, ...] | None = ()
+    pooled: tuple[float, ...] = ()
 
     def log_densities(self, X: Matrix) -> FloatArray:
         """Return log p(x | k) for every row and class, up to a constant of the row."""
@@ -124,9 +131,12 @@ def estimate_gaussians(
     weights: FloatArray,
     n_classes: int,
     covariance: str,
-    shrinkage: float | str = "auto",
+    shrinkage: Any = "auto",
 ) -> Gaussians:
-    """Estimate means and covariances."""
+    """Estimate means and covariances.
+
+    `shrinkage` is "auto", "ledoit-wolf", "held-out", a share, or a pair (share, pooled).
+    """
     if covariance == "shared":
         return _shared(X, codes, weights, n_classes, shrinkage)
     A = within_rows(X, codes, weights, n_classes)
@@ -135,19 +145,116 @@ def estimate_gaussians(
             f"GaussianPlugIn: a full covariance of {A.shape[1]:,} features for each class is too "
             "large to form. Use covariance='shared' or 'diagonal'."
         )
-    parts = [_of_class(A, k) for k in range(n_classes)]
-    plain = Gaussians(covariance, A.kept, A.exponents, A.spreads, A.means, np.zeros(n_classes))
-    if covariance == "diagonal":
-        variances = np.array([_class_variances(part) for part in parts])
-        variances = np.maximum(variances, _LEAST_VARIANCE)
-        roots = 0.5 * np.log(variances).sum(axis=1)
-        return replace(plain, variances=variances, log_roots=roots, method="variances alone")
-    whiteners, roots, shares = zip(*(_whitener(part, shrinkage) for part in parts), strict=True)
-    shrunk = [f"{share:.3g}" for share in shares]
-    method = "Cholesky" if not any(shares) else f"covariances shrunk by {', '.join(shrunk)}"
-    return replace(
-        plain, whiteners=whiteners, log_roots=np.array(roots), method=method, shares=shares
-    )
+    if covariance == "full":
+        return _full(A, X, weights, shrinkage)
+    variances = np.array([_class_variances(_of_class(A, k)) for k in range(n_classes)])
+    variances = np.maximum(variances, _LEAST_VARIANCE)
+    roots = 0.5 * np.log(variances).sum(axis=1)
+    method = "variances alone"
+    return replace(_plain(A, "diagonal"), variances=variances, log_roots=roots, method=method)
+
+
+def _plain(A: WithinRows, kind: str) -> Gaussians:
+    return Gaussians(kind, A.kept, A.exponents, A.spreads, A.means, np.zeros(len(A.means)))
+
+
+def _full(A: WithinRows, X: Matrix, weights: FloatArray, shrinkage: Any) -> Gaussians:
+    """Estimate a covariance for each class, shrunk as stated or as the rows advise."""
+    covariances, n_classes = _Covariances.of(A), len(A.means)
+    plain = Shrinkage(0.0)
+    if isinstance(shrinkage, str):
+        if shrinkage == "ledoit-wolf":
+            return covariances.raised([Shrinkage(covariances.share(k)) for k in range(n_classes)])
+        found = covariances.shrunk([plain] * n_classes) if shrinkage == "auto" else None
+        if found is None:
+            found = _held_out(covariances, X, weights)
+        return found or covariances.raised([plain] * n_classes)
+    pair = Shrinkage(*shrinkage) if np.ndim(shrinkage) else Shrinkage(float(shrinkage))
+    found = covariances.shrunk([pair] * n_classes)
+    if found is None and pair.share == 0.0:
+        raise DataError(
+            "GaussianPlugIn: a class has a singular covariance, and shrinkage=0.0 was given. "
+            "Use shrinkage='auto', 'held-out', 'ledoit-wolf' or a number up to 1."
+        )
+    return found or covariances.raised([pair] * n_classes)
+
+
+def _held_out(covariances: _Covariances, X: Matrix, weights: FloatArray) -> Gaussians | None:
+    """Estimate the densities with the shrinkage that held-out rows advise; None if they do not."""
+    codes, n_classes = covariances.A.codes, len(covariances.A.means)
+
+    def prepare(
+        X: Matrix, codes: np.ndarray, weights: FloatArray
+    ) -> Callable[[Shrinkage], Gaussians | None]:
+        fold = _Covariances.of(within_rows(X, codes, weights, n_classes))
+        return lambda pair: fold.shrunk([pair] * n_classes)
+
+    chosen = held_out_choice(prepare, X, codes, weights, n_classes)
+    found = None if chosen is None else covariances.shrunk([chosen] * n_classes)
+    return found and replace(found, method=f"{found.method}, chosen by held-out rows")
+
+
+@dataclass(frozen=True)
+class _Covariances:
+    """Those of all classes, and that within them, in columns of unit variance within."""
+
+    A: WithinRows
+    parts: list[WithinRows]
+    own: list[FloatArray]
+    pooled: FloatArray
+
+    @classmethod
+    def of(cls, A: WithinRows) -> _Covariances:
+        parts = [_of_class(A, k) for k in range(len(A.means))]
+        grams = [part.gram() for part in parts]
+        own = [gram / part.mass for gram, part in zip(grams, parts, strict=True)]
+        return cls(A, parts, own, np.asarray(sum(grams)) / A.mass)
+
+    def shrunk(self, pairs: list[Shrinkage]) -> Gaussians | None:
+        """Return the densities with these shrinkages; None where a covariance is singular."""
+        found = [_whitener(S, self.pooled, pair) for S, pair in zip(self.own, pairs, strict=True)]
+        if any(one is None for one in found):
+            return None
+        whiteners, roots = zip(*(one for one in found if one is not None), strict=True)
+        shares, pooled = zip(*pairs, strict=True)
+        return replace(
+            _plain(self.A, "full"),
+            whiteners=whiteners,
+            log_roots=np.array(roots),
+            method=_said(shares, pooled),
+            shares=shares,
+            pooled=pooled if any(pooled) else (),
+        )
+
+    def raised(self, pairs: list[Shrinkage]) -> Gaussians:
+        """Return the densities, the shares raised where a covariance is singular with them."""
+        pairs = list(pairs)
+        for k, pair in enumerate(pairs):
+            while _whitener(self.own[k], self.pooled, pair) is None:
+                # Rows that mirror each other may have a share of 0: then a little, and more.
+                more = max(self.share(k), 1e-6) if pair.share == 0.0 else 10.0 * pair.share
+                pooled = 0.0 if pair.share >= 1.0 else pair.pooled  # a pooled one is singular too
+                pair = Shrinkage(min(1.0, more), pooled)
+            pairs[k] = pair
+        found = self.shrunk(pairs)
+        if found is None:  # pragma: no cover - the loop above has tried each of them
+            raise AssertionError("a covariance is singular that was not")
+        return found
+
+    def share(self, k: int) -> float:
+        """Return Ledoit and Wolf's share of a class in columns of unit variance of its own."""
+        A, roots = self.parts[k], _spreads(self.own[k])
+        rows = A.rows.multiply(1.0 / roots).tocsr() if A.is_sparse else A.rows / roots
+        return ledoit_wolf(replace(A, rows=rows, means=A.means / roots))
+
+
+def _said(shares: tuple[float, ...], pooled: tuple[float, ...]) -> str:
+    if not any(shares):
+        return "Cholesky"
+    if len(set(shares)) == len(set(pooled)) == 1 and any(pooled):
+        said = f"covariances shrunk by {shares[0]:.3g}"
+        return f"{said}, {pooled[0]:.3g} of it towards the shared one"
+    return f"covariances shrunk by {', '.join(f'{share:.3g}' for share in shares)}"
 
 
 def _shared(
@@ -187,39 +294,31 @@ def _class_variances(A: WithinRows) -> FloatArray:
     return np.maximum(squares - A.means[0] ** 2, 0.0)
 
 
-def _whitener(A: WithinRows, shrinkage: float | str) -> tuple[FloatArray, float, float]:
-    """Return V with V V' = C^-1, half the log-determinant of C, and the share it was shrunk by.
+def _spreads(C: FloatArray) -> FloatArray:
+    """Return the standard deviations; 1 where there is next to none."""
+    variances = np.diag(C)
+    return np.sqrt(np.where(variances > _LEAST_VARIANCE, variances, 1.0))
 
-    C = (1 - a) S + a D with D the variances; it is factored in columns of unit variance.
+
+def _whitener(
+    S: FloatArray, pooled: FloatArray, pair: Shrinkage
+) -> tuple[FloatArray, float] | None:
+    """Return V with V V' = C^-1 and half the log-determinant of C; None where C is singular.
+
+    C is factored in columns of unit variance of the class.
     """
-    S = A.gram() / A.mass
-    own = np.diag(S) > _LEAST_VARIANCE
-    roots = np.sqrt(np.where(own, np.diag(S), 1.0))
-    R, size = S / roots / roots[:, None], A.shape[1]
-    share = 0.0 if shrinkage == "auto" else shrinkage
-    share = _share(A, roots) if share == "ledoit-wolf" else float(share)
-    while True:
-        C = (1.0 - share) * R + share * np.eye(size)
-        try:
-            root = np.linalg.cholesky(C)
-        except np.linalg.LinAlgError:
-            root = np.zeros((size, size))
-        least = float(np.diag(root).min(initial=1.0)) ** 2
-        if least > _SINGULAR:
-            break
-        if shrinkage == 0.0:
-            raise DataError(
-                "GaussianPlugIn: a class has a singular covariance, and shrinkage=0.0 was given. "
-                "Use shrinkage='auto', 'ledoit-wolf' or a number up to 1."
-            )
-        # Ledoit and Wolf's share may be 0 (rows that mirror each other): then a little, and more.
-        share = max(_share(A, roots), 1e-6) if share == 0.0 else min(1.0, 10.0 * share)
-    V = sl.solve_triangular(root, np.eye(size), lower=True).T / roots[:, None]
+    own = np.where(np.diag(S) > _LEAST_VARIANCE, np.diag(S), 1.0)
+    C = (1.0 - pair.share) * S
+    if pair.pooled:
+        C += pair.share * pair.pooled * pooled
+    C[np.diag_indices_from(C)] += pair.share * (1.0 - pair.pooled) * own
+    roots = _spreads(C)
+    try:
+        root = np.linalg.cholesky(C / roots / roots[:, None])
+    except np.linalg.LinAlgError:
+        return None
+    if float(np.diag(root).min(initial=1.0)) ** 2 <= _SINGULAR:
+        return None
+    V = sl.solve_triangular(root, np.eye(len(C)), lower=True).T / roots[:, None]
     half = float(np.log(np.diag(root)).sum() + np.log(roots).sum())
-    return np.ascontiguousarray(V), half, share
-
-
-def _share(A: WithinRows, roots: FloatArray) -> float:
-    """Return Ledoit and Wolf's share for the class in columns of unit variance of its own."""
-    rows = A.rows.multiply(1.0 / roots).tocsr() if A.is_sparse else A.rows / roots
-    return ledoit_wolf(replace(A, rows=rows, means=A.means / roots))
+    return np.ascontiguousarray(V), half

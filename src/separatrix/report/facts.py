@@ -145,6 +145,7 @@ class Candidate:
     seconds: float | None = None
     score: float | None = None
     score_error: float | None = None
+    gamma: float | None = None  # of a kernel
 
 
 @dataclass(frozen=True)
@@ -534,6 +535,7 @@ class Facts:
     verdict: Verdict | None = None
     candidates: tuple[Candidate, ...] = ()
     chosen_by: str = ""
+    curve_gains: tuple[str, ...] = ()
     baseline: Baseline | None = None
     path: Path | None = None
     reading: Reading | None = None

@@ -79,6 +79,7 @@ def facts_of(
         candidates=work.candidates or (raw_candidate(machine, path, work),),
         baseline=baseline_facts(work.codes_train, names),
         chosen_by=_chosen_by(work),
+        curve_gains=work.gains,
         path=path_facts(
             path, work.settings.folds, work.settings.times, work.remarks,
             "error" if work.measure is None else work.measure.title, _errors_at(work, machine),

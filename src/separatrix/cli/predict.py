@@ -187,7 +187,7 @@ def _decided(model: Any, X: Any, scores: np.ndarray) -> np.ndarray:
 
     from separatrix.core.linear_model import LinearModel, VotingModel, decided
 
-    if type(model).predict is VotingModel.predict:
+    if type(model).predict is VotingModel.predict and model.costs_ is None:
         return decided(model.classes_, scores, model.threshold_)
     if type(model).predict is LinearModel.predict:
         return decided(model.classes_, scores)

@@ -60,8 +60,8 @@ _AS_BEFORE = (("device", "cpu"), ("features", AS_READ), ("lift", None), ("kernel
 _OF_SCORING = ("scoring", "costs", "at_most_false_alarms", "minimax")
 _RANKS = "The loss is logistic, whose scores rank rows at every threshold; --loss takes another."
 _COSTS = (
-    "Costs of several classes choose features, loss and C; predict names the class of the largest "
-    "score, whatever mistakes cost."
+    "Costs of several classes choose features, loss and C; predict names the class of least "
+    "expected cost, by the calibrated probabilities."
 )
 _NO_TEXT_CURVE = "No curve was tried ({}): texts have no columns to bend."
 _NO_CURVE = "No curve was tried (lift): there are too many columns."

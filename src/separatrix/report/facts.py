@@ -64,7 +64,10 @@ class Split:
 
 @dataclass(frozen=True)
 class WitnessRow:
-    """One row of a proof that nothing separates; the multiplier is in words, for it may be long."""
+    """One row of a proof that nothing separates.
+
+    A multiplier of many digits is "" here: the certificate holds it.
+    """
 
     row: int
     multiplier: str

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from separatrix._sparse import is_sparse
-from separatrix.core.pipeline import Pipeline
 from separatrix.data.encodings.column_features import FeatureEncoding
 from separatrix.data.encodings.encoding import TableEncoding
 from separatrix.storage.model_file import ModelFile
@@ -50,7 +49,7 @@ def taken_apart(whole: ModelFile, dense: bool = True) -> ModelFile:
     encoding = encoder.encoding_
     if dense and not encoder.sparse_output:
         rest = [("dense", _Dense(len(encoding.feature_names))), *rest]
-    model = rest[0][1] if len(rest) == 1 else Pipeline(list(rest))
+    model = rest[0][1] if len(rest) == 1 else type(whole.model)(list(rest))
     return replace(whole, model=model, encoding=encoding)
 
 

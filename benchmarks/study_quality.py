@@ -7,7 +7,7 @@ Each set is split as the study splits it; the usual pipelines are fitted by Grid
 training rows and judged on the same test rows. Printed are test errors in per cent, the mean over
 seeds. `behind` is the mean difference to the best usual pipeline of the set, in standard errors of
 the paired difference: above 1 the study lost. --times adds CPU seconds: of the study, of one that
-takes columns as read, and of GridSearchCV over the same features with LinearSVC. Boosted trees and
+takes columns as read, and of GridSearchCV over the same features and losses. Boosted trees and
 an RBF kernel, which are no linear models, stand beside it for reference with --reference.
 
 --keep adds every result to a file as soon as it is there, and takes from it what is there already:
@@ -162,8 +162,13 @@ def study_error(table: Any, seed: int, features: str = "auto") -> tuple[float, f
     return facts.test.rate, time.process_time() - begun, "".join(chosen)
 
 
-def grid_seconds(table: Any, parts: Any) -> float:
-    """Return the CPU seconds of GridSearchCV over the features that the study compares."""
+def grid_seconds(table: Any, parts: Any, losses: bool = True) -> float:
+    """Return the CPU seconds of GridSearchCV over the candidates that the study compares.
+
+    Features come first, by the squared hinge; with `losses`, hinge and logistic loss are tried
+    on those that won, at three values of C, as the study does on tables.
+    """
+    from sklearn.linear_model import LogisticRegression
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
@@ -190,8 +195,16 @@ def grid_seconds(table: Any, parts: Any) -> float:
             forms.append(make_union(scaler, ranks))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        searches = []
         for form in forms:
             search = GridSearchCV(make_pipeline(form, LinearSVC()), {"linearsvc__C": CS}, cv=5)
+            searches.append(search.fit(X[parts.train], table.y[parts.train]))
+        best = max(searches, key=lambda search: search.best_score_)
+        around = [c * best.best_params_["linearsvc__C"] for c in (0.1, 1.0, 10.0)]
+        others = [LinearSVC(loss="hinge"), LogisticRegression(max_iter=1000)]
+        for model in others if losses and table.texts is None else ():
+            whole = make_pipeline(best.best_estimator_.steps[0][1], model)
+            search = GridSearchCV(whole, {whole.steps[-1][0] + "__C": around}, cv=5)
             search.fit(X[parts.train], table.y[parts.train])
     return time.process_time() - begun
 

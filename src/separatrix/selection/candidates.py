@@ -52,6 +52,7 @@ _BEYOND = (1e3, 1e4, 1e5, 1e6)  # of columns as read
 _BEYOND_CURVES = (1e3, 1e4)  # of cosines
 _AROUND = (0.1, 1.0, 10.0)
 _BEHIND = 1.0  # standard errors of the difference: a loss so far behind is dropped
+_KEPT_ENTRIES = 10_000_000  # of the rows of all folds: above, features are learned again
 _HINGE_ENTRIES = 5_000_000  # of the training rows of all models: above, only one loss is tried
 
 
@@ -211,6 +212,7 @@ class Search:
         self.store: Store = InMemory() if store is None else store
         self.compared: list[Compared] = []
         self.kernel: KernelCompared | None = None
+        self._learned: dict[tuple[str, int], dict[int, Any]] = {}
 
     def best(self, features: Sequence[str], losses: Sequence[str] = LOSSES) -> Compared:
         """Compare features, then losses, and return the best of all."""
@@ -353,10 +355,16 @@ class _FoldRows:
         self.known[0] = self.posed(X)
 
     def matrix(self, fold: int) -> Any:
-        """Return all rows in the features of a fold."""
+        """Return all rows in the features of a fold; those of another loss are taken over."""
+        kept = self.search._learned.setdefault((self.features, len(self.rows)), {})
+        if fold in kept:
+            return kept[fold]
         train = self.rows[self.folds[fold].train > 0.0]
         learned: Learned = self.search.raw.learn(self.features, train, self.search.codes)
-        return as_matrix(learned.X[self.rows])
+        X = as_matrix(learned.X[self.rows])
+        if getattr(X, "nnz", X.size) * len(self.folds) <= _KEPT_ENTRIES:
+            kept[fold] = X
+        return X
 
     def posed(self, X: Any) -> Setting:
         """Return the problems of a fold."""

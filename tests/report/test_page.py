@@ -212,7 +212,7 @@ def test_the_leaderboard_is_by_the_error_or_by_the_measure_that_chose():
         for each, score in zip(facts.candidates, (0.9, 0.8, 0.7), strict=True)
     )
     assert "gamma 0.25; measured only" in text
-    assert "this curve gains -1.00 points" in text
+    assert "the gain of this curve is -1.00 points" in text
     scoring = replace(facts_of().scoring, title="balanced accuracy", larger_is_better=True)
     text = check(render_report(replace(facts, candidates=two, scoring=scoring))).text
     assert "cross-validated balanced accuracy is optimistic" in text

@@ -57,6 +57,6 @@ def _gain(name: str, errors: np.ndarray, plane: Compared) -> str:
     low, high = (100.0 * (mean - room), 100.0 * (mean + room))
     return (
         f"{name} {verb} the error {100.0 * errors.mean():.2f} %, the best hyperplane "
-        f"{100.0 * plane.error:.2f} %: this curve gains {100.0 * mean:.2f} points "
+        f"{100.0 * plane.error:.2f} %: the gain of this curve is {100.0 * mean:.2f} points "
         f"(95 %: {low:.2f} to {high:.2f})."
     )

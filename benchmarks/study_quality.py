@@ -168,8 +168,8 @@ def grid_seconds(table: Any, parts: Any, losses: bool = True) -> float:
     Features come first, by the squared hinge; with `losses`, hinge and logistic loss are tried
     on those that won, at three values of C, as the study does on tables.
     """
-    from sklearn.linear_model import LogisticRegression
     from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
     from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler

@@ -160,7 +160,7 @@ def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm")
             for k, name in enumerate(names)
         ),
         chosen_by="Chosen by the least error on held-out rows.",
-        curve_gains=("An RBF kernel has the error 11.00 %: the gain of this curve is -1.00 points.",),
+        curve_gains=("An RBF kernel: the gain of this curve is -1.00 points.",),
         learning=LearningCurve(
             tuple(LearningPoint(10 * k, 0.3 / k, 0.02) for k in (1, 2, 3, 4)),
             "helps", "Doubling the rows from 20 to 40 lowered the error: more rows would help.",

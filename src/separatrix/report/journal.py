@@ -2,8 +2,9 @@
 
 The folder of a study holds `.work` while it runs: one file for every finished step and every
 finished fold, each written aside, brought to the disk and renamed, so that it is whole or not
-there. (A fold of a few milliseconds does not wait for the disk.) Its name is a hash of the data and the settings: other settings start afresh. A file that is
-damaged all the same is made again. `.work/seals` stays: it keeps which test rows were opened.
+there. (A fold of a few milliseconds does not wait for the disk.) The name of the files is a hash of
+the data and the settings: other settings start afresh. A file that is damaged all the same is made
+again. `.work/seals` stays: it keeps which test rows were opened.
 """
 
 from __future__ import annotations

@@ -1,24 +1,32 @@
 """Does a study find the model that a good practitioner would find?
 
     python -m benchmarks.study_quality [--sets NAME ...] [--seeds 5] [--rows 5000] [--times]
+        [--reference] [--keep results.jsonl] [--label study]
 
 Each set is split as the study splits it; the usual pipelines are fitted by GridSearchCV on the same
 training rows and judged on the same test rows. Printed are test errors in per cent, the mean over
 seeds. `behind` is the mean difference to the best usual pipeline of the set, in standard errors of
 the paired difference: above 1 the study lost. --times adds CPU seconds: of the study, of one that
-takes columns as read, and of GridSearchCV over the same features with LinearSVC. Boosted trees and
+takes columns as read, and of GridSearchCV over the same features and losses. Boosted trees and
 an RBF kernel, which are no linear models, stand beside it for reference with --reference.
+
+--keep adds every result to a file as soon as it is there, and takes from it what is there already:
+a run can be interrupted, and done in parts. --label names this version of the study in that file,
+so that another version is measured anew beside the same peers.
 """
 
 from __future__ import annotations
 
 import argparse
 import bz2
+import contextlib
+import json
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -154,9 +162,14 @@ def study_error(table: Any, seed: int, features: str = "auto") -> tuple[float, f
     return facts.test.rate, time.process_time() - begun, "".join(chosen)
 
 
-def grid_seconds(table: Any, parts: Any) -> float:
-    """Return the CPU seconds of GridSearchCV over the features that the study compares."""
+def grid_seconds(table: Any, parts: Any, losses: bool = True) -> float:
+    """Return the CPU seconds of GridSearchCV over the candidates that the study compares.
+
+    Features come first, by the squared hinge; with `losses`, hinge and logistic loss are tried
+    on those that won, at three values of C, as the study does on tables.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
     from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
@@ -182,8 +195,16 @@ def grid_seconds(table: Any, parts: Any) -> float:
             forms.append(make_union(scaler, ranks))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        searches = []
         for form in forms:
             search = GridSearchCV(make_pipeline(form, LinearSVC()), {"linearsvc__C": CS}, cv=5)
+            searches.append(search.fit(X[parts.train], table.y[parts.train]))
+        best = max(searches, key=lambda search: search.best_score_)
+        around = [c * best.best_params_["linearsvc__C"] for c in (0.1, 1.0, 10.0)]
+        others = [LinearSVC(loss="hinge"), LogisticRegression(max_iter=1000)]
+        for model in others if losses and table.texts is None else ():
+            whole = make_pipeline(best.best_estimator_.steps[0][1], model)
+            search = GridSearchCV(whole, {whole.steps[-1][0] + "__C": around}, cv=5)
             search.fit(X[parts.train], table.y[parts.train])
     return time.process_time() - begun
 
@@ -212,6 +233,7 @@ def peers(table: Any) -> Iterator[tuple[str, Any, Any]]:
 
 def reference(table: Any) -> Iterator[tuple[str, Any, Any]]:
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
@@ -219,7 +241,8 @@ def reference(table: Any) -> Iterator[tuple[str, Any, Any]]:
     if table.texts is None:
         X = table.X.toarray() if sp.issparse(table.X) else table.X
         yield "boosted trees", HistGradientBoostingClassifier(random_state=0), X
-        yield "RBF kernel", make_pipeline(StandardScaler(), SVC()), X
+        curve = make_pipeline(StandardScaler(), SVC())
+        yield "RBF kernel", GridSearchCV(curve, {"svc__C": [0.3, 1.0, 10.0, 100.0]}, cv=3), X
 
 
 def peer_error(model: Any, X: Any, y: np.ndarray, parts: Any, grid: bool) -> float:
@@ -233,11 +256,33 @@ def peer_error(model: Any, X: Any, y: np.ndarray, parts: Any, grid: bool) -> flo
         return float((model.predict(X[parts.test]) != y[parts.test]).mean())
 
 
+class Kept:
+    """Results by set, seed, number of rows and model, in a file of lines where there is one."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.known: dict[tuple[Any, ...], dict[str, Any]] = {}
+        if path is not None and path.exists():
+            for line in path.read_text().splitlines():
+                with contextlib.suppress(ValueError):  # a line that was cut off
+                    one = json.loads(line)
+                    self.known[tuple(one["key"])] = one
+
+    def get(self, *key: Any, found: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the result under this key; find and keep it where it is not there."""
+        if key not in self.known:
+            self.known[key] = {"key": list(key), **found()}
+            if self.path is not None:
+                with self.path.open("a") as file:
+                    file.write(json.dumps(self.known[key]) + "\n")
+        return self.known[key]
+
+
 # ---- the table
 
 
 def measured(
-    name: str, seeds: int, rows: int, with_reference: bool, times: bool
+    name: str, seeds: int, rows: int, with_reference: bool, times: bool, kept: Kept, label: str
 ) -> dict[str, list[float]]:
     """Return the test errors of every model on one set, a number a seed."""
     from separatrix.selection.split import split
@@ -248,21 +293,36 @@ def measured(
     for seed in range(seeds):
         table = some_rows(whole, rows, seed)
         parts = split(table.y, test=0.2, seed=seed)
-        error, seconds, chosen = study_error(table, seed)
-        found.setdefault("study", []).append(error)
-        found.setdefault("seconds", []).append(seconds)
-        print(
-            f"  {name}, seed {seed}: {100 * error:.2f} %, {chosen}, {seconds:.1f} s",
-            file=sys.stderr,
-        )
+
+        def result(model: str, work: Callable[[], dict[str, Any]], seed: int = seed) -> Any:
+            return kept.get(name, seed, rows, model, found=work)
+
+        ours = result(label, partial(_studied, table, seed))
+        found.setdefault("study", []).append(ours["error"])
+        found.setdefault("seconds", []).append(ours["seconds"])
+        said = f"{100 * ours['error']:.2f} %, {ours['chosen']}, {ours['seconds']:.1f} s"
+        print(f"  {name}, seed {seed}: {said}", file=sys.stderr, flush=True)
         if times and seed == 0:
-            found["raw seconds"] = [study_error(table, seed, "raw")[1]]
-            found["grid seconds"] = [grid_seconds(table, parts)]
-        for peer, model, X in peers(table):
-            found.setdefault(peer, []).append(peer_error(model, X, table.y, parts, True))
-        for peer, model, X in reference(table) if with_reference else ():
-            found.setdefault(peer, []).append(peer_error(model, X, table.y, parts, False))
+            as_read = result(f"{label}, raw", partial(_studied, table, seed, "raw"))
+            grid = result("grid", lambda t=table, p=parts: {"seconds": grid_seconds(t, p)})
+            found |= {"raw seconds": [as_read["seconds"]], "grid seconds": [grid["seconds"]]}
+        others = [(*each, True) for each in peers(table)]
+        others += [(*each, False) for each in reference(table)] if with_reference else []
+        for peer, model, X, grid in others:
+            one = result(peer, partial(_judged, model, X, table.y, parts, grid))
+            found.setdefault(peer, []).append(one["error"])
     return found
+
+
+def _studied(table: Any, seed: int, features: str = "auto") -> dict[str, Any]:
+    error, seconds, chosen = study_error(table, seed, features)
+    return {"error": error, "seconds": seconds, "chosen": chosen}
+
+
+def _judged(model: Any, X: Any, y: np.ndarray, parts: Any, grid: bool) -> dict[str, Any]:
+    begun = time.process_time()
+    error = peer_error(model, X, y, parts, grid)
+    return {"error": error, "seconds": time.process_time() - begun}
 
 
 def behind(study: list[float], peer: list[float]) -> float:
@@ -292,13 +352,17 @@ def main() -> int:
     ask.add_argument("--rows", type=int, default=5_000, help="the most rows of a set")
     ask.add_argument("--reference", action="store_true")
     ask.add_argument("--times", action="store_true")
+    ask.add_argument("--keep", type=Path, help="a file of results, to resume from")
+    ask.add_argument("--label", default="study", help="this version of the study in that file")
     given = ask.parse_args()
     header("A study beside the usual pipelines", ["numpy", "scikit-learn"])
     print("| set | study, % | best usual, % | which | behind, s.e. | CPU s |")
     print("|---|---:|---:|---|---:|---:|")
-    ratios, lost = [], []
+    ratios, lost, kept = [], [], Kept(given.keep)
     for name in given.sets:
-        errors = measured(name, given.seeds, given.rows, given.reference, given.times)
+        errors = measured(
+            name, given.seeds, given.rows, given.reference, given.times, kept, given.label
+        )
         usual = [peer for peer in errors if "LinearSVC" in peer or "logistic" in peer]
         best = min(usual, key=lambda peer: np.mean(errors[peer]))
         ours, theirs = float(np.mean(errors["study"])), float(np.mean(errors[best]))

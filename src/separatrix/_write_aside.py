@@ -18,10 +18,13 @@ _OLD = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _NEW = _OLD | os.O_CREAT | os.O_EXCL
 
 
-def write_whole(path: str | os.PathLike[str], contents: bytes | Iterable[bytes]) -> None:
+def write_whole(
+    path: str | os.PathLike[str], contents: bytes | Iterable[bytes], *, to_disk: bool = True
+) -> None:
     """Put the contents under this name; whoever looks sees the old file or the new one.
 
-    "-" is standard output.
+    "-" is standard output. Without `to_disk` nobody waits for the disk: a killed writer loses
+    nothing, but a power cut may leave a file that is not whole.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -42,14 +45,16 @@ def write_whole(path: str | os.PathLike[str], contents: bytes | Iterable[bytes])
             file.truncate()  # a killed writer may have left its half
             file.writelines(pieces)
             file.flush()
-            os.fsync(handle)
+            if to_disk:
+                os.fsync(handle)
         os.replace(aside, path)
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
     finally:
         os.close(handle)
-    _settle(path.parent)
+    if to_disk:
+        _settle(path.parent)
 
 
 def _open_alone(aside: Path) -> int:

@@ -83,7 +83,7 @@ def csv(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("features", ["raw", "standard", "ranks"])
+@pytest.mark.parametrize("features", ["raw", "standard", "ranks", "fine-cosines"])
 def test_a_file_read_later_gets_the_same_bits(csv, features):
     table = sx.read(csv, target="class")
     codes = (table.y == "b").astype(int)

@@ -192,6 +192,12 @@ def test_a_proof_that_does_not_hold_is_not_claimed():
     assert "certificate of the model did not hold" in broken
     assert "Take this verdict for a guess" in broken
     assert "prove it exactly" not in broken
+    assert "certificate.json holds them" not in held
+    row = replace(whole.verdict.witness[0], multiplier="")
+    long = replace(whole.verdict, witness=(row, *whole.verdict.witness[1:]))
+    text = check(render_report(replace(whole, verdict=long))).text
+    assert "too long for this page; certificate.json holds them" in text
+    assert text.count("×") == held.count("×") - 1
     unbounded = replace(whole, machine=replace(machine, gap=math.inf, checked=None))
     assert "LinearSVM, without a proof" in check(render_report(unbounded)).text
 
@@ -203,8 +209,10 @@ def test_the_leaderboard_is_by_the_error_or_by_the_measure_that_chose():
     assert text.index("their ranks, hinge chosen 1 10.0") < text.index("squared hinge 0.1 12.0")
     two = tuple(
         replace(each, score=score, score_error=0.01)
-        for each, score in zip(facts.candidates, (0.9, 0.8), strict=True)
+        for each, score in zip(facts.candidates, (0.9, 0.8, 0.7), strict=True)
     )
+    assert "gamma 0.25; measured only" in text
+    assert "the gain of this curve is -1.00 points" in text
     scoring = replace(facts_of().scoring, title="balanced accuracy", larger_is_better=True)
     text = check(render_report(replace(facts, candidates=two, scoring=scoring))).text
     assert "cross-validated balanced accuracy is optimistic" in text

@@ -59,8 +59,9 @@ def test_a_frame_is_studied_as_its_file_is(frame, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "wrong"),
-    [("loss", "foo"), ("lift", "foo"), ("rule", "foo"), ("max_seconds", -1), ("max_seconds", 0),
-     ("max_seconds", np.nan), ("test_share", 0), ("test_share", 0.0), ("Cs", 0), ("Cs", [])],
+    [("loss", "foo"), ("lift", "foo"), ("kernel", "rbf"), ("rule", "foo"), ("max_seconds", -1),
+     ("max_seconds", 0), ("max_seconds", np.nan), ("test_share", 0),
+     ("test_share", 0.0), ("Cs", 0), ("Cs", [])],
 )  # fmt: skip
 def test_wrong_settings_are_refused_by_name(frame, name, wrong):
     with pytest.raises(ValueError, match=f"^{name} must be"):
@@ -72,12 +73,19 @@ def test_a_lift_is_never_ignored_in_silence(frame):
         sx.Study(frame, target="ill", features="raw", lift="auto")
     quick = {"lift": "auto", "Cs": (0.1,), "folds": 2, "loss": "squared_hinge", "times": False}
     done = sx.Study(frame, target="ill", features="products", **quick).run()
-    assert [row["features"] for row in done.leaderboard_] == ["products"]
-    one = sx.Study(frame[["age"]].fillna(0.0), frame.ill, features="standard", **quick).run()
-    assert "No curve was tried (lift): there is one column" in one.facts_.path.reason
+    tried = {row["features"] for row in done.leaderboard_}
+    assert tried == {"products", "cosines", "fine-cosines"}
+    wide = np.eye(40, 300)
+    many = sx.Study(wide, np.arange(40) % 2, features="standard", **quick).run()
+    assert "No curve was tried (lift): there are too many columns" in many.facts_.path.reason
     texts = [f"{'sun' if k % 2 else 'rain'} {'day' * (k % 3)}" for k in range(40)]
     done = sx.Study(texts, np.arange(40) % 2, features="words", **quick).run()
     assert "No curve was tried (lift): texts" in done.facts_.path.reason
+    with pytest.raises(ValueError, match="kernel compares with standardised columns"):
+        sx.Study(frame, target="ill", features="raw", kernel="auto")
+    quick |= {"lift": None, "kernel": "auto"}
+    done = sx.Study(texts, np.arange(40) % 2, features="words", **quick).run()
+    assert "No curve was tried (kernel): texts" in done.facts_.path.reason
 
 
 def test_the_leaderboard_shows_the_measure_that_chose(frame):

@@ -199,12 +199,43 @@ def test_a_curve_is_tried_where_it_is_allowed(tmp_path):
     chosen = next(each for each in facts.candidates if each.chosen)
     assert chosen.features == "products"
     assert facts.test.rate < 0.1
-    assert "a curve gains" in facts.path.reason
+    products, cosines = facts.curve_gains
+    assert products.startswith("Products of columns have the error")
+    assert cosines.startswith("Random cosines have the error")
+    assert "the gain of this curve is" in products
     for name in ("model.sx", "certificate.json"):
         assert run("verify", tmp_path / "out" / name, file).returncode == 0
     assert run("predict", "-m", tmp_path / "out" / "model.sx", file).returncode == 0
     plain = study(sx.read(file), tmp_path / "plain", AUTO)
     assert "products" not in {each.features for each in plain.candidates}
+
+
+def test_cosines_and_a_kernel_bend_the_boundary_where_products_cannot(tmp_path):
+    """A checkerboard of six by six: only cosines and the kernel follow it."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-3.0, 3.0, size=(500, 2))
+    labels = np.where(np.floor(X / 2.0).sum(axis=1) % 2 == 0, "even", "odd")
+    file = tmp_path / "board.csv"
+    rows = [f"{a:.6f},{b:.6f},{label}" for (a, b), label in zip(X, labels, strict=True)]
+    file.write_text("\n".join(["a,b,class", *rows]) + "\n")
+    settings = dataclasses.replace(AUTO, lift="auto", kernel="auto", loss="squared_hinge")
+    facts = study(sx.read(file), tmp_path / "out", settings)
+    chosen = next(each for each in facts.candidates if each.chosen)
+    assert chosen.features in ("cosines", "fine-cosines")
+    assert facts.test.rate < 0.15
+    kernel = next(each for each in facts.candidates if each.features == "kernel")
+    assert kernel.error < 0.15
+    assert kernel.gamma > 0.0
+    said = next(gain for gain in facts.curve_gains if gain.startswith("An RBF kernel"))
+    low = float(said.split("95 %: ")[1].split(" to ")[0])
+    assert low > 10.0
+    for name in ("model.sx", "certificate.json"):
+        assert run("verify", tmp_path / "out" / name, file).returncode == 0
+    whole = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    whole["encoding"]["cosines"][2] *= 1.5
+    (tmp_path / "other.json").write_text(json.dumps(whole))
+    done = run("verify", tmp_path / "other.json", file)
+    assert (done.returncode, done.stdout[:7]) == (1, "refused")
 
 
 def test_texts_with_the_same_words_in_another_order_are_not_repeated(tmp_path):

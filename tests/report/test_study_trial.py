@@ -353,12 +353,20 @@ def test_costs_of_three_classes_choose(tmp_path):
     line = ["study", file, "-t", "kind", "--features", "standard", "--Cs", "0.01,1", "--folds", "3"]
     done = run(*line, "--costs", "a>b = 5, a>c = 2", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "predict names the class of the largest score, whatever mistakes cost" in done.stdout
+    assert "predict names the class of least expected cost" in done.stdout
     facts = Facts.from_json((tmp_path / "out" / "study.json").read_text())
     price = np.array([[0, 5, 2], [1, 0, 1], [1, 1, 0]])
     confusion = np.array(facts.test.confusion)
     assert facts.scoring.test == pytest.approx((confusion * price).sum() / confusion.sum())
     assert facts.scoring.low <= facts.scoring.test <= facts.scoring.high
+    model = tmp_path / "out" / "model.sx"
+    assert run("verify", model, file).returncode == 0
+    lines = run("predict", "-m", model, file, "--proba").stdout.splitlines()[1:]
+    rows = [line.split(",") for line in lines]
+    shares = np.array([row[-3:] for row in rows], dtype=float)
+    called = np.array([row[0] for row in rows])
+    assert called.tolist() == np.array(list("abc"))[(shares @ price).argmin(axis=1)].tolist()
+    assert (called == "a").sum() > 1.2 * (shares.argmax(axis=1) == 0).sum()
     chosen = min(facts.path.rows, key=lambda row: row.score)
     assert chosen.score == facts.scoring.value
     done = run(*line, "--costs", "a>z = 5", "-o", tmp_path / "none")

@@ -3,11 +3,13 @@
 import json
 
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pytest
 from fuzz.model_files import joined, parts
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.cli.command import separatrix as run
 
 import separatrix as sx
 from separatrix.storage.model_file import read_model
@@ -74,3 +76,49 @@ def test_an_encoder_that_does_not_fit_is_refused(change, said, tmp_path):
     (tmp_path / "forged.sx").write_bytes(joined(header, arrays))
     with pytest.raises(sx.ModelFileError, match=said):
         sx.load(tmp_path / "forged.sx")
+
+
+# ---- on the command line
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (sx.Encoder(), sx.LinearSVM()),
+        (sx.Encoder("standard"), sx.LogisticRegression()),
+        (sx.Encoder("cosines"), sx.LinearSVM()),
+        (sx.Encoder("ranks", sparse_output=False), StandardScaler(), sx.LinearSVM()),
+    ],
+)
+def test_the_commands_take_a_pipeline_from_python(steps, tmp_path):
+    frame, y = people()
+    frame["unused"] = 7.5
+    model, data, path = tmp_path / "model.sx", tmp_path / "data.csv", tmp_path / "model.onnx"
+    frame.assign(kind=y).to_csv(data, index=False)
+    pipeline = make_pipeline(*steps).fit(frame[["age", "job"]], y)
+    sx.save(pipeline, model)
+    done = run("predict", "-m", model, data, "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["class"] for row in rows] == pipeline.predict(frame[["age", "job"]]).tolist()
+    done = run("verify", model, data, "--target", "kind")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("proved")
+    assert run("export", model, "-o", path).returncode == 0
+    session = onnxruntime.InferenceSession(path.read_bytes())
+    ages = frame.age.to_numpy(dtype=float)[:, None]
+    given = {"age": ages, "job": frame.job.to_numpy(dtype=object)[:, None]}
+    found = session.run(["label"], given)[0]
+    assert found.tolist() == [row["class"] for row in rows]
+
+
+def test_other_data_do_not_teach_its_encoding(tmp_path):
+    frame, y = people()
+    sx.save(make_pipeline(sx.Encoder(), sx.LinearSVM()).fit(frame, y), tmp_path / "model.sx")
+    frame.assign(age=2.0 * frame.age, kind=y).to_csv(tmp_path / "data.csv", index=False)
+    done = run("verify", tmp_path / "model.sx", tmp_path / "data.csv", "--target", "kind")
+    assert done.returncode == 1
+    assert "not learned from these data" in done.stdout
+    done = run("verify", tmp_path / "model.sx", tmp_path / "data.csv")
+    assert done.returncode == 2
+    assert "name it with --target" in done.stderr

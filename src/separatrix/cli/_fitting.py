@@ -56,6 +56,8 @@ class FixedFeatures(StrEnum):
     STANDARD = "standard"
     RANKS = "ranks"
     PRODUCTS = "products"
+    COSINES = "cosines"
+    FINE_COSINES = "fine-cosines"
     WORDS = "words"
     RATIOS = "ratios"
     CHARACTERS = "characters"

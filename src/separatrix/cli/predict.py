@@ -55,9 +55,10 @@ def predict(
     from separatrix._write_aside import write_whole
     from separatrix.data.row_blocks import row_blocks
     from separatrix.errors import DataError
+    from separatrix.storage.leading_encoder import taken_apart
     from separatrix.storage.model_file import read_any as read
 
-    whole = read(model, plain=True)
+    whole = taken_apart(read(model, plain=True))
     if whole.encoding is None:
         raise DataError(
             f"{model} was trained on arrays and does not know how raw data become features. "
@@ -187,7 +188,7 @@ def _decided(model: Any, X: Any, scores: np.ndarray) -> np.ndarray:
 
     from separatrix.core.linear_model import LinearModel, VotingModel, decided
 
-    if type(model).predict is VotingModel.predict:
+    if type(model).predict is VotingModel.predict and model.costs_ is None:
         return decided(model.classes_, scores, model.threshold_)
     if type(model).predict is LinearModel.predict:
         return decided(model.classes_, scores)

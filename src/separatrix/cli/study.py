@@ -31,6 +31,8 @@ class Features(StrEnum):
     STANDARD = "standard"
     RANKS = "ranks"
     PRODUCTS = "products"
+    COSINES = "cosines"
+    FINE_COSINES = "fine-cosines"
     WORDS = "words"
     RATIOS = "ratios"
     CHARACTERS = "characters"
@@ -77,7 +79,11 @@ def study(
     scale: fitting.StandardOption = None,
     lift: Annotated[
         Lift | None,
-        typer.Option(help="auto: also try products of columns, whose boundary is a curve."),
+        typer.Option(help="auto: also try products and random cosines of columns: a curve."),
+    ] = None,
+    kernel: Annotated[
+        Lift | None,
+        typer.Option(help="auto: also measure an RBF kernel, and say what it would gain."),
     ] = None,
     scoring: Annotated[
         Scoring | None,
@@ -151,6 +157,7 @@ def study(
         features=features.value,
         scale=fitting.standard_only(scale),
         lift=None if lift is None else lift.value,
+        kernel=None if kernel is None else kernel.value,
         Cs=fitting.values_of(costs),
         folds=folds,
         test_share=_share(test_share),
@@ -264,7 +271,7 @@ def _tried(facts: Facts) -> list[str]:
     lines = [f"candidates, {measure} on held-out rows: {'; '.join(said)}"]
     if facts.chosen_by:
         lines.append(f"chosen by: {facts.chosen_by.removeprefix('Chosen by ')}")
-    return lines
+    return [*lines, *(f"curve: {gain}" for gain in facts.curve_gains)]
 
 
 def _threshold_lines(facts: Facts) -> list[str]:

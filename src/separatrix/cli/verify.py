@@ -206,6 +206,34 @@ def _examined_on_partitions(path: Path, rows: Any) -> Any:
     return examine(model, rows, rows.classes)
 
 
+def _examined_pipeline(path: Path, whole: Any, source: reading.Source, positive: str | None) -> Any:
+    """Prove a pipeline that begins with an encoder: the file must teach the same encoding again."""
+    import numpy as np
+
+    from separatrix.storage.fitted_values import Mismatch
+    from separatrix.storage.leading_encoder import as_encoded, taken_apart, with_target
+    from separatrix.storage.model_proof import Examined, examine, require_encoding
+
+    if source.target is None and source.labels is None:
+        raise typer.BadParameter(
+            f"{path} does not say which column holds the labels: name it with --target."
+        )
+    read = source.read()
+    options = {"encoding": source.encoding, "header": source.header, "labels": source.labels}
+    apart = taken_apart(whole, dense=False)
+    columns = [str(name) for name in read.columns_used or ()]
+    encoding = with_target(apart.encoding, read.target, read.classes.tolist(), columns)
+    table = encoding.transform(source.place, **options)
+    labels = reading.two_labels(table, positive)
+    codes = np.unique(labels, return_inverse=True)[1]
+    try:
+        training = np.arange(len(labels)), codes
+        require_encoding(encoding, table, source.place, options, training)
+    except Mismatch as reason:
+        return Examined(False, str(reason))
+    return examine(apart.model, as_encoded(whole.model, table.X), labels)
+
+
 def _examined_on_numbers(
     path: Path, whole: Any, source: reading.Source, positive: str | None
 ) -> Any:
@@ -240,12 +268,15 @@ def _examined_model(path: Path, source: reading.Source, positive: str | None) ->
     """Prove the machine of a model file again, on the rows it says it was trained on."""
     from separatrix.report.study_proof import labels_of
     from separatrix.storage.altered_data import since_model
+    from separatrix.storage.leading_encoder import begins_with_encoder
     from separatrix.storage.model_file import has_proof, needs_estimator, read_model
     from separatrix.storage.model_proof import examine_file
 
     whole = read_model(path, plain=True)
     if needs_estimator(whole.model):
         whole = read_model(path)
+    if whole.encoding is None and has_proof(whole.model) and begins_with_encoder(whole.model):
+        return _examined_pipeline(path, whole, source, positive)
     if whole.encoding is None and has_proof(whole.model):
         return _examined_on_numbers(path, whole, source, positive)
     if whole.encoding is None or not has_proof(whole.model):

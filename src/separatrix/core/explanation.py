@@ -21,6 +21,7 @@ import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.core.linear_form import linear_form
+from separatrix.core.linear_model import least_cost
 
 __all__ = ["Contributions", "Weight", "contributions", "weights_by_name"]
 
@@ -143,6 +144,8 @@ def contributions(
         names = _names_after(step, names)
     scores = np.asarray(machine.decision_function(X))
     codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    if getattr(machine, "costs_", None) is not None:
+        codes = least_cost(machine.predict_proba(X), machine.costs_)
     kernel = hasattr(machine, "kernel_")
     terms = _kernel_terms(machine, X) if kernel else _linear_terms(machine, X, names)
     rows, weights, intercepts, named = terms

@@ -7,7 +7,7 @@ units of the raw columns:  w.((x - m) / s) + b  =  (w / s).x + (b - w.(m / s)).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ __all__ = ["LinearForm", "linear_form"]
 class LinearForm:
     """Weights, a row a machine; `pairs` are the classes (against, for) of each where they vote.
 
-    Of two classes the second is predicted where the score is above the threshold.
+    Of two classes the second is predicted where the score is above the threshold. Where mistakes
+    have `costs`, the class of least expected cost is predicted: weights alone do not tell it.
     """
 
     classes: np.ndarray
@@ -29,6 +30,16 @@ class LinearForm:
     intercepts: np.ndarray
     pairs: tuple[tuple[int, int], ...] | None = None
     threshold: float = 0.0
+    costs: np.ndarray | None = None
+
+    def decided_by_weights(self, program: str) -> LinearForm:
+        """Return itself, or refuse to write for a program that knows no costs of mistakes."""
+        if self.costs is None:
+            return self
+        raise ValueError(
+            f"This model predicts the class of least expected cost, and {program} would predict "
+            "that of the largest score. Export it to ONNX, or predict with `separatrix predict`."
+        )
 
     @property
     def at_zero(self) -> LinearForm:
@@ -38,7 +49,7 @@ class LinearForm:
         array([-2.])
         """
         moved = self.intercepts - self.threshold
-        return LinearForm(self.classes, self.weights, moved, self.pairs)
+        return LinearForm(self.classes, self.weights, moved, self.pairs, costs=self.costs)
 
     @property
     def titles(self) -> list[str]:
@@ -81,8 +92,10 @@ def linear_form(model: Any) -> LinearForm:
             f"This {type(model).__name__} does not decide by the sign, or the largest, of w.x + b."
         )
     pairs = getattr(getattr(model, "certificate_", None), "pairs", None)
-    threshold = float(model.threshold_) if isinstance(model, VotingModel) else 0.0
-    return LinearForm(model.classes_, coef, np.atleast_1d(model.intercept_), pairs, threshold)
+    votes = isinstance(model, VotingModel)
+    threshold, costs = (float(model.threshold_), model.costs_) if votes else (0.0, None)
+    intercepts = np.atleast_1d(model.intercept_)
+    return LinearForm(model.classes_, coef, intercepts, pairs, threshold, costs)
 
 
 def _unscaled(form: LinearForm, step: Any) -> LinearForm:
@@ -102,7 +115,7 @@ def _unscaled(form: LinearForm, step: Any) -> LinearForm:
         )
     weights = form.weights if scale is None else form.weights / scale
     moved = 0.0 if shift is None else weights @ shift
-    return LinearForm(form.classes, weights, form.intercepts - moved, form.pairs, form.threshold)
+    return replace(form, weights=weights, intercepts=form.intercepts - moved)
 
 
 def _of_wrapper(model: Any) -> LinearForm:

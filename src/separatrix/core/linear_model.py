@@ -31,6 +31,7 @@ __all__ = [
     "available_unless",
     "decided",
     "fitted_slopes",
+    "least_cost",
     "pairs_of",
     "tally",
 ]
@@ -135,6 +136,18 @@ def decided(classes: np.ndarray, scores: np.ndarray, threshold: float = 0.0) -> 
     return np.asarray(classes[codes])
 
 
+def least_cost(shares: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Return the number of the class of least expected cost for every row of probabilities.
+
+    `costs` has a row a true class and a column a predicted one. Of equals the first is taken.
+
+    >>> costs = np.array([[0.0, 5.0, 5.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    >>> least_cost(np.array([[0.2, 0.5, 0.3], [0.1, 0.5, 0.4]]), costs).tolist()
+    [0, 1]
+    """
+    return np.asarray((shares @ costs).argmin(axis=1))
+
+
 class LinearModel:
     """A classifier by the sign, or the largest, of ``w.x + b``."""
 
@@ -173,11 +186,14 @@ class VotingModel(LinearModel):
     """A linear model whose rows of weights may each speak for a pair of classes, and then vote.
 
     Of two classes the second is predicted where the score is above `threshold_`: 0 after a fit,
-    another number where one was chosen for a cost or a share of false alarms. Scores and
-    probabilities are the same at every threshold.
+    another number where one was chosen for a cost or a share of false alarms. Of several classes
+    the one of the largest score is predicted, or, where `costs_` says what mistakes cost (a row a
+    true class, a column a predicted one), that of least expected cost. Scores and probabilities
+    are the same at every threshold and at any costs.
     """
 
     threshold_: float = 0.0
+    costs_: np.ndarray | None = None
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return ``w.x + b``: a column for each class if there are more than two.
@@ -191,12 +207,15 @@ class VotingModel(LinearModel):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of every row."""
+        if self.costs_ is not None:
+            return np.asarray(self.classes_[least_cost(self.predict_proba(X), self.costs_)])
         scores = self.decision_function(X)
         return decided(self.classes_, scores, self.threshold_)
 
     def _forget_threshold(self) -> None:
-        """Decide by the sign again: a threshold belongs to the weights it was chosen for."""
+        """Decide by the score again: threshold and costs belong to the weights they came with."""
         vars(self).pop("threshold_", None)
+        vars(self).pop("costs_", None)
 
 
 def _without_probabilities(machine: LogisticProbabilities) -> str | None:

@@ -23,12 +23,14 @@ from separatrix._sparse import sparse
 from separatrix.data.encodings.column_codes import NumberCode
 from separatrix.data.encodings.column_features import (
     COLUMN_FEATURES,
+    GAMMAS,
     MOST_MULTIPLIED,
     FeatureEncoding,
     learn_columns,
     of_zero_and_one,
 )
 from separatrix.data.encodings.columns import Column, Texts
+from separatrix.data.encodings.cosines import MOST_COLUMNS
 from separatrix.data.encodings.encoding import TableEncoding, fit_encoding
 from separatrix.data.encodings.grams import (
     TEXT_FEATURES,
@@ -102,7 +104,10 @@ class RawRows:
         if isinstance(self.table.encoding, TableEncoding):
             d -= int(self.table.encoding.words.sum())
         fits = 1 < d <= MOST_MULTIPLIED and d * n * (d + 3) // 2 <= _MOST_PRODUCTS
-        return ("products",) if fits and not self.has_texts else ()
+        if self.has_texts:
+            return ()
+        cosines = tuple(GAMMAS) if 0 < d <= MOST_COLUMNS else ()
+        return (*(("products",) if fits else ()), *cosines)
 
     def learn(self, features: str, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Learned:
         """Learn features from some rows; `codes` number the classes of all rows."""

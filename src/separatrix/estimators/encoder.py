@@ -42,7 +42,8 @@ class Encoder(TransformerMixin, BaseEstimator):
     ----------
     features : str, default="raw"
         What the columns become then: "raw" (as they are), "standard" (standardised), "ranks"
-        (joined with ranks) or "products" (joined with products of pairs). Of one column of
+        (joined with ranks), "products" (joined with products of pairs), "cosines" or
+        "fine-cosines" (joined with random cosines). Of one column of
         sentences alone: "raw" (counts of words), "words" (tf-idf of words and pairs), "characters"
         (these with characters), "ratios" (log-count ratios) or "joined"; the last two need y.
     max_categories : int, default=100

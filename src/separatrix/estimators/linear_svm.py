@@ -84,6 +84,9 @@ class LinearSVM(Machine, core.LinearSVM):
         a class; for ovo one row a pair, (0, 1), (0, 2) and so on, the second one positive.
     threshold_ : float
         Of two classes, the score above which ``classes_[1]`` is predicted: 0 after a fit.
+    costs_ : array or None
+        Of several classes, what mistakes cost, a row a true class: then that of least expected cost
+        is predicted. None after a fit: the largest score decides.
     support_, dual_coef_, n_support_
         The rows with a multiplier, their multipliers with the sign of their class, and how many of
         each class there are.

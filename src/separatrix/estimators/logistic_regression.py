@@ -48,6 +48,9 @@ class LogisticRegression(Machine, core.LogisticRegression):
         each against the rest.
     threshold_ : float
         Of two classes, the score above which ``classes_[1]`` is predicted: 0 after a fit.
+    costs_ : array or None
+        Of several classes, what mistakes cost, a row a true class: then that of least expected cost
+        is predicted. None after a fit: the largest score decides.
     objective_, dual_objective_, gap_
         The objective, a lower bound on any, and their relative difference: proved.
     certificate_ : DualityGap

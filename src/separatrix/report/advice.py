@@ -125,8 +125,8 @@ def _lift(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
     little = "" if _may_gain(facts.path) else ": more rows or another C can do little"
     return (
         f"Training and validation error are close ({fixed(100.0 * training, 1)} and "
-        f"{fixed(100.0 * validation, 1)} %){little}. See whether a curve, by products of columns, "
-        "does better than a hyperplane.",
+        f"{fixed(100.0 * validation, 1)} %){little}. See whether a curve, by products and cosines "
+        "of columns, does better than a hyperplane.",
         {"--lift": "auto"},
     )
 

@@ -197,10 +197,15 @@ def mistakes_of(
     names: list[str],
     excerpts: Excerpts,
     threshold: float = 0.0,
+    predicted: np.ndarray | None = None,
 ) -> tuple[f.Mistake, ...]:
-    """Name the rows that lie furthest on the wrong side; `rows` are their numbers in the table."""
+    """Name the rows that lie furthest on the wrong side; `rows` are their numbers in the table.
+
+    `predicted` are class numbers where more than the scores decided.
+    """
     margins = own_margins(scores - threshold, codes)
-    predicted = (scores > threshold).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    if predicted is None:
+        predicted = (scores > threshold).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     wrong = np.flatnonzero(predicted != codes)
     hardest = wrong[np.argsort(margins[wrong], kind="stable")][:_MISTAKES]
     return tuple(

@@ -64,7 +64,10 @@ class Split:
 
 @dataclass(frozen=True)
 class WitnessRow:
-    """One row of a proof that nothing separates; the multiplier is in words, for it may be long."""
+    """One row of a proof that nothing separates.
+
+    A multiplier of many digits is "" here: the certificate holds it.
+    """
 
     row: int
     multiplier: str
@@ -145,6 +148,7 @@ class Candidate:
     seconds: float | None = None
     score: float | None = None
     score_error: float | None = None
+    gamma: float | None = None  # of a kernel
 
 
 @dataclass(frozen=True)
@@ -534,6 +538,7 @@ class Facts:
     verdict: Verdict | None = None
     candidates: tuple[Candidate, ...] = ()
     chosen_by: str = ""
+    curve_gains: tuple[str, ...] = ()
     baseline: Baseline | None = None
     path: Path | None = None
     reading: Reading | None = None

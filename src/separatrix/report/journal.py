@@ -2,8 +2,9 @@
 
 The folder of a study holds `.work` while it runs: one file for every finished step and every
 finished fold, each written aside, brought to the disk and renamed, so that it is whole or not
-there. Its name is a hash of the data and the settings: other settings start afresh. A file that is
-damaged all the same is made again. `.work/seals` stays: it keeps which test rows were opened.
+there. (A fold of a few milliseconds does not wait for the disk.) The name of the files is a hash of
+the data and the settings: other settings start afresh. A file that is damaged all the same is made
+again. `.work/seals` stays: it keeps which test rows were opened.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ __all__ = ["Busy", "Journal", "alone_in", "key_of"]
 _CELL = b"SXCELL_1"
 _STEP = b"SXSTEP_1"
 _KEY_LENGTH = 16
+_LASTING = 0.05  # seconds that a fold took
 
 
 class Busy(ValueError):
@@ -80,10 +82,14 @@ class Journal:
     def put(
         self, key: tuple[str, int], facts: dict[str, Any], arrays: dict[str, np.ndarray]
     ) -> None:
-        """Keep a finished fold."""
+        """Keep a finished fold; one that is made again sooner than a disk settles may be lost.
+
+        Only a power cut loses it: what is left of its file does not fit its digest.
+        """
         self.mine.mkdir(parents=True, exist_ok=True)
         whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        write_whole(self._cell(key), seal(_CELL, _plain(facts), whole))
+        lasting = facts.get("seconds", _LASTING) >= _LASTING
+        write_whole(self._cell(key), seal(_CELL, _plain(facts), whole), to_disk=lasting)
 
     @property
     def kept(self) -> int:

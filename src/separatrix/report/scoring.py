@@ -156,6 +156,9 @@ def thresholded(work: Study, model: Any, scores: np.ndarray, codes: np.ndarray) 
     Nothing is known, and nothing changed, where the model decides by the sign.
     """
     settings = work.settings
+    if work.measure is not None and work.measure.costs.matrix and hasattr(model, "predict_proba"):
+        model.costs_ = np.array(work.measure.costs.matrix)
+        return {}
     positive = _positive(settings, work.names)
     if settings.at_most_false_alarms is not None:
         rows, rule = work.parts.validation, "false_alarms"

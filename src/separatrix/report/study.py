@@ -50,19 +50,22 @@ from separatrix.storage.model_file import from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from separatrix.data.raw_rows import RawRows
+    from separatrix.selection.kernel_candidate import KernelCompared
 
 __all__ = ["OUTPUTS", "Settings", "Study", "study"]
 
 OUTPUTS = ("report.html", "model.sx", "certificate.json", "path.csv", "study.json")
 Progress = Callable[[str, float, float], None]
+_AS_BEFORE = (("device", "cpu"), ("features", AS_READ), ("lift", None), ("kernel", None))
 _OF_SCORING = ("scoring", "costs", "at_most_false_alarms", "minimax")
 _RANKS = "The loss is logistic, whose scores rank rows at every threshold; --loss takes another."
 _COSTS = (
-    "Costs of several classes choose features, loss and C; predict names the class of the largest "
-    "score, whatever mistakes cost."
+    "Costs of several classes choose features, loss and C; predict names the class of least "
+    "expected cost, by the calibrated probabilities."
 )
-_NO_TEXT_CURVE = "No curve was tried (lift): texts have no products of columns."
-_NO_CURVE = "No curve was tried (lift): there is one column only, or there are too many products."
+_NO_TEXT_CURVE = "No curve was tried ({}): texts have no columns to bend."
+_NO_CURVE = "No curve was tried (lift): there are too many columns."
+_LATE_KERNEL = "No kernel was tried: the time was over."
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ class Settings:
     features: str = "auto"
     scale: str | None = None  # "standard" is features="standard"
     lift: str | None = None
+    kernel: str | None = None
     Cs: tuple[float, ...] | int | None = None
     folds: int = 5
     test_share: float = 0.2
@@ -109,6 +113,7 @@ class Settings:
             object.__setattr__(self, "scale", None)
         one_of("loss", self.loss, ("auto", "hinge", "squared_hinge", "logistic"))
         one_of("lift", self.lift, (None, "auto"))
+        one_of("kernel", self.kernel, (None, "auto"))
         one_of("rule", self.rule, RULES)
         positive("max_seconds", self.max_seconds, optional=True)
         positive("verdict_seconds", self.verdict_seconds, zero=True, infinite=True)
@@ -116,6 +121,11 @@ class Settings:
         if self.lift is not None and self.features == AS_READ:
             raise ValueError(
                 "lift makes products of columns, and features='raw' takes the columns as they are: "
+                "give one of them."
+            )
+        if self.kernel is not None and self.features == AS_READ:
+            raise ValueError(
+                "kernel compares with standardised columns, and features='raw' compares nothing: "
                 "give one of them."
             )
 
@@ -177,6 +187,7 @@ class Study:
         self.X_train, self.y_train, self.codes_train = X[train], self.y[train], self.codes[train]
         self.X_test, self.y_test, self.codes_test = X[test], self.y[test], self.codes[test]
         self.candidates: tuple[f.Candidate, ...] = ()
+        self.gains: tuple[str, ...] = ()  # of curves
         self.excerpts = Excerpts(X, table.feature_names, table.texts)
         self._use(X, table.encoding, table.feature_names)
         self.journal: Journal
@@ -202,7 +213,7 @@ class Study:
             for name, value in dataclasses.asdict(self.settings).items()
             if name not in ("title", "times", "verdict_seconds")
             # Older work is resumed under its name.
-            and (name, value) not in (("device", "cpu"), ("features", AS_READ), ("lift", None))
+            and (name, value) not in _AS_BEFORE
             and name != "scale"
             and (name not in _OF_SCORING or value not in (None, False))
             and (name not in ("time", "group", "dedupe") or value)
@@ -317,6 +328,7 @@ class Study:
                 self._learn(step[0]["features"])
                 self.candidates = tuple(f.Candidate(**each) for each in step[0]["candidates"])
                 self.threshold = step[0]["threshold"]
+                self.gains = tuple(step[0].get("gains", ()))
                 return whole.model, _path_of(*step)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
@@ -331,6 +343,7 @@ class Study:
         )
         record["candidates"] = [dataclasses.asdict(each) for each in self.candidates]
         record["threshold"] = self.threshold
+        record["gains"] = list(self.gains)
         arrays["folds"] = path.fold_errors
         if path.fold_losses is not None:
             arrays["losses"] = path.fold_losses
@@ -346,7 +359,8 @@ class Study:
 
     def _searched(self) -> tuple[Any, PathTable]:
         """Compare features and losses, and fit the best on all training rows."""
-        from separatrix.selection.candidates import LOSSES, Search, curve_remark
+        from separatrix.selection.candidates import LOSSES, Search
+        from separatrix.selection.curve_gains import curve_gains
 
         settings, raw = self.settings, self.raw
         balanced = "balanced" if settings.balanced else None
@@ -363,6 +377,8 @@ class Study:
             features = tuple(dict.fromkeys((*features, *raw.curves)))
         losses = LOSSES if settings.loss == "auto" else (settings.loss,)
         best = search.best(features, losses)
+        if settings.kernel == "auto":
+            search.compare_kernel()
         self._learn(best.candidate.features)
         self.candidates = tuple(
             f.Candidate(
@@ -372,6 +388,8 @@ class Study:
             )
             for each in search.compared
         )  # fmt: skip
+        self.candidates += self._kernel_facts(search.kernel)
+        self.gains = curve_gains(search.compared, search.kernel)
         model = fitted_on(
             best, self.model_train, self.y_train, self.codes_train,
             tol=settings.tol, class_weight=balanced, random_state=settings.seed,
@@ -381,10 +399,28 @@ class Study:
         self.threshold = thresholded(self, model, best.scores[known], self.codes_train[known])
         self._count_errors(best.path, best.scores)
         path = best.path
-        path.notes = (*path.notes, *curve_remark(search.compared))
-        if settings.lift == "auto" and "products" not in features:
-            path.notes += (_NO_TEXT_CURVE if raw.has_texts else _NO_CURVE,)
+        if settings.lift == "auto" and not raw.curves:
+            path.notes += (_NO_TEXT_CURVE.format("lift") if raw.has_texts else _NO_CURVE,)
+        if settings.kernel == "auto" and search.kernel is None:
+            path.notes += (_NO_TEXT_CURVE.format("kernel") if raw.has_texts else _LATE_KERNEL,)
         return model, path
+
+    def _kernel_facts(self, found: KernelCompared | None) -> tuple[f.Candidate, ...]:
+        """Tell what the kernel came to on the same folds; it is never the model."""
+        if found is None:
+            return ()
+        n, errors, losses = len(found.errors), found.errors, found.losses
+        spread = float(errors.std(ddof=1)) if n > 1 else 0.0
+        fact = f.Candidate(
+            found.candidate.features, found.candidate.loss, found.C, float(errors.mean()),
+            float(spread / np.sqrt(n)), found.n_features, found.n_rows,
+            seconds=found.seconds if self.settings.times else None, gamma=found.gamma,
+        )  # fmt: skip
+        if found.measure is not None:
+            score = float(found.measure.shown(losses.mean()))
+            error = float(losses.std(ddof=1) / np.sqrt(len(losses))) if len(losses) > 1 else 0.0
+            fact = dataclasses.replace(fact, score=score, score_error=error)
+        return (fact,)
 
     def _chosen(self) -> tuple[Any, PathTable]:
         settings = self.settings

@@ -11,6 +11,7 @@ import numpy as np
 
 from separatrix import __version__
 from separatrix.core.explanation import weights_by_name
+from separatrix.core.linear_model import least_cost
 from separatrix.core.verdict import Verdict
 from separatrix.data.encodings.column_codes import NumberCode
 from separatrix.data.scaling import deviations
@@ -79,6 +80,7 @@ def facts_of(
         candidates=work.candidates or (raw_candidate(machine, path, work),),
         baseline=baseline_facts(work.codes_train, names),
         chosen_by=_chosen_by(work),
+        curve_gains=work.gains,
         path=path_facts(
             path, work.settings.folds, work.settings.times, work.remarks,
             "error" if work.measure is None else work.measure.title, _errors_at(work, machine),
@@ -120,7 +122,8 @@ def facts_of(
             names,
         ),
         mistakes=mistakes_of(
-            test_scores, work.codes_test, parts.test, names, work.excerpts, threshold
+            test_scores, work.codes_test, parts.test, names, work.excerpts, threshold,
+            _codes_at_costs(machine, chances),
         ),
         commands=work.commands,
     )  # fmt: skip
@@ -143,6 +146,12 @@ def _agreeing(facts: f.Facts) -> tuple[f.Measure, ...]:
         f.Measure(part.name, part.value, *known[part.name]) if part.name in known else part
         for part in facts.measures
     )
+
+
+def _codes_at_costs(machine: Any, chances: np.ndarray) -> np.ndarray | None:
+    """Return the classes predicted where mistakes have costs; None where the scores decide."""
+    costs = getattr(machine, "costs_", None)
+    return None if costs is None else least_cost(chances, costs)
 
 
 def _chosen_by(work: Study) -> str:

@@ -127,8 +127,9 @@ def verdict_facts(
 
 
 def _short(number: int) -> str:
+    """Return a multiplier that can be read; "" of a longer one, which the certificate holds."""
     text = str(number) if number.bit_length() <= 64 else ""
-    return text if text and len(text) <= 12 else f"about 1e{round(number.bit_length() * 0.30103)}"
+    return text if len(text) <= 12 else ""
 
 
 def joined_verdicts(each: list[f.Verdict]) -> f.Verdict:

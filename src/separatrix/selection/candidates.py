@@ -26,18 +26,20 @@ import numpy as np
 
 from separatrix._sparse import sparse
 from separatrix.core.proving import Effort
+from separatrix.data.encodings.column_features import GAMMAS
 from separatrix.data.raw_rows import Learned, RawRows
 from separatrix.data.table import AS_READ
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Arrays, Facts, Setting, SoftmaxSetting, signed_problems
 from separatrix.selection.folds import Fold, Folding, folds_of
+from separatrix.selection.kernel_candidate import KERNEL, KernelCompared, compare_kernel
 from separatrix.selection.path import FoundPath, Store, cross_validate
 from separatrix.selection.path_table import PathTable
 from separatrix.selection.refinement import grid as checked_grid
 from separatrix.selection.refinement import least_within_one_error
 from separatrix.selection.scores import Measure
 
-__all__ = ["Candidate", "Compared", "Search", "curve_remark", "mean_square", "rule_of_choice"]
+__all__ = ["Candidate", "Compared", "Search", "mean_square", "rule_of_choice", "standard_error"]
 
 LOSSES = ("squared_hinge", "hinge", "logistic")
 _SAMPLE, _LEAST_SAMPLE = 20_000, 2_000  # rows that compare features
@@ -47,8 +49,10 @@ _TOL = 1e-3  # of the machines of the folds: their errors alone count
 _TEXT_GRID = (0.1, 1.0, 10.0, 100.0)
 _GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 _BEYOND = (1e3, 1e4, 1e5, 1e6)  # of columns as read
+_BEYOND_CURVES = (1e3, 1e4)  # of cosines
 _AROUND = (0.1, 1.0, 10.0)
 _BEHIND = 1.0  # standard errors of the difference: a loss so far behind is dropped
+_KEPT_ENTRIES = 10_000_000  # of the rows of all folds: above, features are learned again
 _HINGE_ENTRIES = 5_000_000  # of the training rows of all models: above, only one loss is tried
 
 
@@ -114,7 +118,7 @@ class Compared:
         """The measure that chose, as it is shown, and its standard error; nothing for the error."""
         if self.measure is None:
             return ()
-        return float(self.measure.shown(self.losses.mean())), _standard_error(self.losses)
+        return float(self.measure.shown(self.losses.mean())), standard_error(self.losses)
 
     @property
     def error(self) -> float:
@@ -124,7 +128,7 @@ class Compared:
     @property
     def standard_error(self) -> float:
         """The standard error of that mean."""
-        return _standard_error(self.errors)
+        return standard_error(self.errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +211,8 @@ class Search:
         self.measure = measure
         self.store: Store = InMemory() if store is None else store
         self.compared: list[Compared] = []
+        self.kernel: KernelCompared | None = None
+        self._learned: dict[tuple[str, int], dict[int, Any]] = {}
 
     def best(self, features: Sequence[str], losses: Sequence[str] = LOSSES) -> Compared:
         """Compare features, then losses, and return the best of all."""
@@ -241,10 +247,7 @@ class Search:
     ) -> Compared:
         """Walk the path of one candidate; far behind the losses of a `rival`, it is not refined."""
         begun = time.perf_counter()
-        codes = self.codes[rows]
-        cv, groups = self.folding.cv(rows, codes), self.folding.groups_of(rows)
-        some = np.zeros((len(rows), 1))
-        folds = tuple(folds_of(cv, some, codes, self.classes, groups=groups, seed=self.seed))
+        folds = self._folds(rows)
         learned = _FoldRows(self, candidate, rows, folds)
         setting = FoldSetting(**learned.common, of_fold=learned.setting)
         grid, beyond = self._grid(candidate.features, learned.square)
@@ -266,6 +269,24 @@ class Search:
         )  # fmt: skip
         self.compared.append(done)
         return done
+
+    def compare_kernel(self) -> KernelCompared | None:
+        """Fit an RBF kernel on the folds on which features were compared; None of texts."""
+        rows = self._sample()
+        if self.raw.has_texts or not self._has_time:
+            return None
+        folds = self._folds(rows)
+        own = rows[folds[0].train > 0.0]
+        X = self.raw.learn("standard", own, self.codes).X[rows]
+        square = mean_square(as_matrix(X), folds[0])
+        self.kernel = compare_kernel(self, Candidate(KERNEL, "hinge"), rows, folds, square)
+        return self.kernel
+
+    def _folds(self, rows: np.ndarray) -> tuple[Fold, ...]:
+        codes = self.codes[rows]
+        cv, groups = self.folding.cv(rows, codes), self.folding.groups_of(rows)
+        some = np.zeros((len(rows), 1))
+        return tuple(folds_of(cv, some, codes, self.classes, groups=groups, seed=self.seed))
 
     @property
     def _around(self) -> Sequence[float]:
@@ -297,7 +318,7 @@ class Search:
             units: Sequence[float] = spaced if n > 1 else (1.0,)
         else:
             units = _TEXT_GRID if self.raw.has_texts and features != AS_READ else _GRID
-        beyond = _BEYOND if features == AS_READ else ()
+        beyond = _BEYOND if features == AS_READ else _BEYOND_CURVES if features in GAMMAS else ()
         grid, more = ([float(f"{c / square:.3g}") for c in each] for each in (units, beyond))
         return np.array(grid), more
 
@@ -334,10 +355,16 @@ class _FoldRows:
         self.known[0] = self.posed(X)
 
     def matrix(self, fold: int) -> Any:
-        """Return all rows in the features of a fold."""
+        """Return all rows in the features of a fold; those of another loss are taken over."""
+        kept = self.search._learned.setdefault((self.features, len(self.rows)), {})
+        if fold in kept:
+            return kept[fold]
         train = self.rows[self.folds[fold].train > 0.0]
         learned: Learned = self.search.raw.learn(self.features, train, self.search.codes)
-        return as_matrix(learned.X[self.rows])
+        X = as_matrix(learned.X[self.rows])
+        if getattr(X, "nnz", X.size) * len(self.folds) <= _KEPT_ENTRIES:
+            kept[fold] = X
+        return X
 
     def posed(self, X: Any) -> Setting:
         """Return the problems of a fold."""
@@ -366,24 +393,6 @@ def _held_out(store: Store, C: float, folds: Sequence[Fold]) -> np.ndarray:
         scores[fold.validation > 0.0] = found
     assert scores is not None, "there is a fold"
     return scores
-
-
-def curve_remark(compared: Sequence[Compared]) -> tuple[str, ...]:
-    """Say what products of columns gain over the best hyperplane, where both were compared."""
-    first = [each for each in compared if each.n_rows == compared[0].n_rows]
-    curves = [each for each in first if each.candidate.features == "products"]
-    planes = [each for each in first if each.candidate.features != "products"]
-    if not curves or not planes:
-        return ()
-    curve, plane = (min(each, key=lambda one: one.error) for each in (curves, planes))
-    gain = plane.errors - curve.errors
-    room = 1.96 * _standard_error(gain)
-    low, high = gain.mean() - room, gain.mean() + room
-    return (
-        f"Products of columns have the error {100.0 * curve.error:.2f} %, the best hyperplane "
-        f"{100.0 * plane.error:.2f} %: a curve gains {100.0 * gain.mean():.2f} points "
-        f"(about {100.0 * low:.2f} to {100.0 * high:.2f}).",
-    )
 
 
 def mean_square(X: Any, fold: Fold) -> float:
@@ -418,7 +427,7 @@ def is_near(rival: np.ndarray, losses: np.ndarray) -> bool:
     (True, False)
     """
     behind = losses - rival
-    return bool(behind.mean() <= _BEHIND * _standard_error(behind))
+    return bool(behind.mean() <= _BEHIND * standard_error(behind))
 
 
 def chosen_of(errors: Sequence[np.ndarray], n_rows: int) -> int:
@@ -432,7 +441,7 @@ def chosen_of(errors: Sequence[np.ndarray], n_rows: int) -> int:
     best = int(np.argmin([each.mean() for each in errors]))
     for place, each in enumerate(errors[:best]):
         lead = each - errors[best]
-        if lead.mean() <= share * _standard_error(lead):
+        if lead.mean() <= share * standard_error(lead):
             return place
     return best
 
@@ -453,5 +462,6 @@ def rule_of_choice(n_rows: int, measure: Measure | None = None) -> str:
     )
 
 
-def _standard_error(values: np.ndarray) -> float:
+def standard_error(values: np.ndarray) -> float:
+    """Return the standard error of the mean; 0 of one value."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

@@ -9,7 +9,8 @@
 
 All are losses: less is better. For two classes, those but error, auc and log_loss use the threshold
 that is best for them on all held-out scores together. Of several classes, f1 is the mean over
-classes and auc that of each class against the rest.
+classes, auc that of each class against the rest, and cost that of the class of least expected cost,
+by probabilities whose slopes are those of all held-out scores together.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.core.linear_model import least_cost
 from separatrix.errors import DataError
 
 __all__ = [
@@ -181,7 +183,13 @@ class Measure:
     def loss(
         self, scores: np.ndarray, codes: np.ndarray, threshold: float = 0.0, shares: Any = None
     ) -> float:
-        """Return the loss of scores at a threshold; `shares` are probabilities, for log loss."""
+        """Return the loss of scores at a threshold.
+
+        `shares` are probabilities: of the log loss, and of the class of least expected cost.
+        """
+        if self.scoring == "cost" and self.costs.matrix and shares is not None:
+            matrix = np.array(self.costs.matrix)
+            return float(matrix[codes, least_cost(shares, matrix)].mean())
         if self.scoring == "log_loss":
             own = shares[np.arange(len(codes)), codes]
             return float(-np.log(np.maximum(own, np.finfo(float).tiny)).mean())
@@ -204,7 +212,7 @@ class Measure:
         codes = np.concatenate([part[1] for part in parts])
         threshold = self.threshold(scores, codes)
         shares: list[Any] = [None] * len(parts)
-        if self.scoring == "log_loss":
+        if self.scoring == "log_loss" or (self.scoring == "cost" and self.costs.matrix):
             ends = np.cumsum([len(part[1]) for part in parts])[:-1]
             shares = np.split(probabilities(scores, codes, kind), ends)
         found = [

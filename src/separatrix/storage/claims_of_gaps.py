@@ -29,6 +29,7 @@ from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.kernels import kernel_of
 from separatrix.solvers.running.drive import Status
 from separatrix.storage.fitted_values import Mismatch, TrainingRows, Values, are_same, require
+from separatrix.storage.model_checks import sound_costs
 
 RUN = ("solver_", "n_iter_", "n_passes_", "intercept_interval_", "path_")
 ROW_WEIGHTS = "the sample weights, which are taken from the certificate"
@@ -37,6 +38,7 @@ _SUPPORT = ("support_", "dual_coef_", "n_support_", "margin_")
 _SEPARATED = ("separable", "quasi-separable")
 _NEARLY_FREE = 1e6
 _ROUNDING = 1e-9
+COSTS = "the costs of mistakes, as they were given"
 THRESHOLD = "the threshold, chosen on scores that are not kept"
 _OTHER_MARGINS = "the margins kept with the certificate are not those of the rows"
 
@@ -67,6 +69,7 @@ def _require_linear_model(values: Values, data: TrainingRows) -> None:
     _require_status(values, proof.gap <= model.tol, any(separated))
     _require_calibration(values, data)
     _require_threshold(values)
+    _require_costs(values)
     values.record(*RUN, "_centre", "_stream", "validation_errors_")
     if any(getattr(gap, "violations", ()) for gap, _ in each_problem(proof, data)):
         values.name("certificate_.violations")
@@ -282,6 +285,13 @@ def _require_threshold(values: Values) -> None:
     sound = type(value) is float and math.isfinite(value) and len(model.coef_) == 1
     values.require(sound, "threshold_")
     values.name(THRESHOLD)
+
+
+def _require_costs(values: Values) -> None:
+    """Require a matrix over the classes; what mistakes cost, nobody proves."""
+    if "costs_" in vars(values.model):
+        values.require(sound_costs(values.model), "costs_")
+        values.name(COSTS)
 
 
 _KEPT_OF_KERNELS = (

@@ -29,7 +29,7 @@ def write_coefficients(
     >>> print(path.read_text().splitlines()[2].split(",")[0])
     '=cmd()
     """
-    form = linear_form(model)
+    form = linear_form(model).decided_by_weights("a table of weights")
     names = feature_names
     if names is None:
         names = getattr(model, "feature_names_in_", None)

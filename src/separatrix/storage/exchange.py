@@ -24,6 +24,7 @@ from separatrix.data.encodings.column_features import FeatureEncoding
 from separatrix.data.encodings.index_encoding import IndexEncoding
 from separatrix.data.encodings.words import TextEncoding
 from separatrix.storage.coefficients_csv import write_coefficients
+from separatrix.storage.leading_encoder import taken_apart
 from separatrix.storage.liblinear_model import read_liblinear, write_liblinear
 from separatrix.storage.libsvm_model import read_libsvm_model, write_libsvm_model
 from separatrix.storage.model_file import ModelFile, format_of, save_whole
@@ -69,6 +70,7 @@ def write(
     if to == "sx":
         save_whole(whole, path)
         return
+    whole = taken_apart(whole, dense=False)
     names = _names(whole)
     if to == "csv":
         write_coefficients(whole.model, path, names)
@@ -103,7 +105,7 @@ def _of_numbers(model: Any, encoding: Any) -> Any:
     if inner is encoding:
         return model
     columns = encoding.columns
-    if columns.ranks or columns.pairs or hasattr(model, "steps"):
+    if columns.ranks or columns.pairs or columns.cosines or hasattr(model, "steps"):
         raise _stays_behind(encoding)
     from separatrix.core.pipeline import Pipeline, StandardScaler
 

@@ -55,7 +55,7 @@ REMADE = {"Polynomial": ("_tree",)}
 _MOST = {"degree": 100}
 _MOST_PRODUCTS = 1 << 22
 # Fitted values that a class has a default of.
-_WITH_DEFAULT = ("threshold_",)
+_WITH_DEFAULT = ("threshold_", "costs_")
 
 
 def require_known(model: Any) -> None:

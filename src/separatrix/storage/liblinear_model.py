@@ -113,7 +113,7 @@ def write_liblinear(
     >>> read_liblinear(path).predict([[0.5], [2.5]]).tolist()
     [-1, 1]
     """
-    whole = linear_form(model)
+    whole = linear_form(model).decided_by_weights("LIBLINEAR")
     form = whole.at_zero
     if form.pairs is not None:
         raise ValueError(

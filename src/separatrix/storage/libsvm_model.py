@@ -235,7 +235,7 @@ def _of_linear(model: Any, number_classes: bool) -> Any:
     from separatrix.core.linear_form import linear_form
     from separatrix.problem.kernels import Kernel
 
-    form = linear_form(model).at_zero
+    form = linear_form(model).decided_by_weights("LIBSVM").at_zero
     if len(form.weights) != 1:
         raise ValueError(
             "LIBSVM has no form for linear models of several classes. Use LIBLINEAR's."

@@ -54,6 +54,7 @@ def require_consistent(
     _require_width(model, features, arrays)
     _require_weights(model, features)
     _require_threshold(model)
+    _require_costs(model)
     for listed in (getattr(encoding, "feature_names", None), names):
         if listed is not None and len(listed) != features:
             raise ModelFileError(
@@ -149,6 +150,33 @@ def _require_threshold(model: Any) -> None:
     value, scores = model.threshold_, len(np.atleast_2d(model.coef_))
     if type(value) is not float or not math.isfinite(value) or scores != 1:
         raise ModelFileError("the threshold of the model file is not one number for one score.")
+
+
+def _require_costs(model: Any) -> None:
+    """Refuse costs that are no matrix over three classes or more, or that nothing can weigh."""
+    steps = getattr(model, "steps", None)
+    model = steps[-1][1] if steps else model
+    if not hasattr(type(model), "costs_") or "costs_" not in vars(model):
+        return
+    if not sound_costs(model):
+        raise ModelFileError(
+            "the costs of the model file are not those of three classes or more, or the model has "
+            "no probabilities to weigh them by."
+        )
+
+
+def sound_costs(model: Any) -> bool:
+    """Whether `costs_` is a matrix over the classes of a model that has probabilities."""
+    costs, k = model.costs_, len(model.classes_)
+    return (
+        isinstance(costs, np.ndarray)
+        and costs.dtype == np.float64
+        and costs.shape == (k, k)
+        and k > 2
+        and bool(np.isfinite(costs).all() and (costs >= 0.0).all())
+        and not np.diag(costs).any()
+        and hasattr(model, "predict_proba")
+    )
 
 
 def _row_of_zeros(model: Any, features: int) -> Any:

@@ -19,6 +19,7 @@ from separatrix.certificates.errors import FewestErrors
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 from separatrix.core.models import fresh
+from separatrix.data.encodings.column_features import GAMMAS, ColumnFeatures
 from separatrix.data.raw_rows import RawRows
 from separatrix.data.scaling import deviations
 from separatrix.data.table import AS_READ
@@ -279,11 +280,11 @@ def require_encoding(
         again = (
             _read_again(inner, source, options) if is_table else inner.transform(source, **options)
         )
-        features = "ranks" if plain["ranks"] else "products" if "pairs" in plain else "standard"
+        features = _features_of(encoding.columns)
         learned = RawRows(again).learn(features, *training).encoding.to_dict()
         if is_table:
             _require_same_columns(plain["inner"], learned["inner"])
-        parts = ("shift", "scale", "ranks", "pairs")
+        parts = ("shift", "scale", "ranks", "pairs", "cosines")
         same = all(_are_alike(plain.get(name), learned.get(name)) for name in parts)
         require(same, "how columns become features is not learned from these data")
     elif kind == "grams":
@@ -291,6 +292,14 @@ def require_encoding(
         for name in ("vocabulary", "pieces", "weights", "piece_weights"):
             same = _are_alike(plain[name], learned[name])
             require(same, f"the {name} of the encoding are not learned from these data")
+
+
+def _features_of(columns: ColumnFeatures) -> str:
+    """Return the name of the features that columns become."""
+    if columns.cosines is None:
+        return "ranks" if columns.ranks else "products" if columns.pairs else "standard"
+    gamma = columns.cosines.gamma
+    return next((name for name, own in GAMMAS.items() if own == gamma), "cosines")
 
 
 def _read_again(encoding: Any, source: Any, options: dict[str, Any]) -> Any:

@@ -37,6 +37,8 @@ def describe(whole: ModelFile, path: str) -> dict[str, Any]:
     }
     if getattr(type(last), "threshold_", None) is not None and last.threshold_ != 0.0:
         facts["threshold"] = last.threshold_
+    if getattr(last, "costs_", None) is not None:
+        facts["costs"] = last.costs_.tolist()
     if hasattr(last, "coef_"):
         facts["weights"] = int(np.count_nonzero(last.coef_))
     if hasattr(last, "support_vectors_"):
@@ -90,6 +92,8 @@ def lines(facts: dict[str, Any]) -> list[str]:
     said.append(features)
     if facts.get("threshold") is not None:
         said.append(f"{facts['classes'][1]} where the score is above {facts['threshold']:.6g}")
+    if facts.get("costs") is not None:
+        said.append("the class of least expected cost is predicted")
     if facts.get("weights") is not None:
         said.append(f"{facts['weights']:,} weights other than zero")
     if facts.get("support_vectors") is not None:

@@ -3,7 +3,8 @@
 A table of numbers is one input ``X``, a column of it for each column of the table, NaN where a
 cell is missing. A table with categories has one input for each column: float64 with NaN where
 missing, or texts, where an empty one is missing. Texts are compared as they are, so blanks around
-them must be gone. Standardised columns, ranks and products follow, operation by operation as here.
+them must be gone. Standardised columns, ranks, products and random cosines follow, operation by
+operation as here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from separatrix.data.encodings.column_codes import CategoryCode, NumberCode
 from separatrix.data.encodings.column_features import ColumnFeatures, FeatureEncoding, Rank
+from separatrix.data.encodings.cosines import FARTHEST, PER_UNIT, TERMS, Cosines
 from separatrix.data.encodings.encoding import TableEncoding
 from separatrix.data.encodings.index_encoding import IndexEncoding
 
@@ -121,6 +123,8 @@ def _columns(graph: Graph, X: str, columns: ColumnFeatures) -> str:
         X = graph.add("Sub", [X, graph.constant(columns.shift)])
     X = graph.add("Div", [X, graph.constant(columns.scale)])
     X = graph.add("Concat", [X, *ranks], axis=1) if ranks else X
+    if columns.cosines is not None:
+        return graph.add("Concat", [X, _cosines(graph, X, columns.cosines)], axis=1)
     if not columns.pairs:
         return X
     left, right = (
@@ -128,6 +132,29 @@ def _columns(graph: Graph, X: str, columns: ColumnFeatures) -> str:
         for places in np.array(columns.pairs).T
     )
     return graph.add("Concat", [X, graph.add("Mul", [left, right])], axis=1)
+
+
+def _cosines(graph: Graph, X: str, cosines: Cosines) -> str:
+    """Add random cosines, as `Cosines` finds them; arrays, since runtimes fuse single numbers."""
+    width, count = len(cosines.columns), cosines.count
+
+    def of_columns(value: float) -> str:
+        return graph.constant(np.full(width, value))
+
+    def of_cosines(value: float) -> str:
+        return graph.constant(np.full(count, value))
+
+    X = graph.add("Gather", [X, graph.constant(np.array(cosines.columns))], axis=1)
+    X = graph.add("Min", [graph.add("Max", [X, of_columns(-FARTHEST)]), of_columns(FARTHEST)])
+    whole = graph.add("Round", [graph.add("Mul", [X, of_columns(PER_UNIT)])])
+    turns = graph.affine(graph.add("Div", [whole, of_columns(PER_UNIT)]), *cosines.drawn)
+    turns = graph.add("Abs", [graph.add("Sub", [turns, graph.add("Round", [turns])])])
+    quarter = graph.add("Sub", [of_cosines(0.25), turns])
+    square = graph.add("Mul", [quarter, quarter])
+    sine = of_cosines(TERMS[-1])
+    for term in TERMS[-2::-1]:
+        sine = graph.add("Add", [graph.add("Mul", [sine, square]), of_cosines(term)])
+    return graph.add("Mul", [graph.add("Mul", [sine, quarter]), of_cosines(cosines.size)])
 
 
 def _rank(graph: Graph, X: str, rank: Rank) -> str:

@@ -54,9 +54,9 @@ def to_onnx(model: Any, feature_names: Sequence[str] | None = None, encoding: An
         X = lifted(graph, X, step)
     last = steps[-1]
     scores = _scores(graph, X, last)
-    graph.output("label", _label(graph, scores, last), _type_of(last.classes_))
-    graph.output("scores", scores, "double")
     shares = _probabilities(graph, scores, last)
+    graph.output("label", _label(graph, scores, shares, last), _type_of(last.classes_))
+    graph.output("scores", scores, "double")
     if shares is not None:
         graph.output("probabilities", shares, "double")
     about |= {"made_by": "separatrix", "model": type(last).__name__}
@@ -125,7 +125,13 @@ def _votes(
     return graph.add("Add", [won, share])
 
 
-def _label(graph: Graph, scores: str, model: Any) -> str:
+def _label(graph: Graph, scores: str, shares: str | None, model: Any) -> str:
+    costs = getattr(model, "costs_", None)
+    if costs is not None:
+        assert shares is not None, "costs are of a model with probabilities"
+        gains = graph.add("MatMul", [shares, graph.constant(-costs)])
+        code = graph.add("ArgMax", [gains], axis=1, keepdims=0)
+        return graph.add("Gather", [graph.constant(model.classes_), code], axis=0)
     if len(model.classes_) == 2 and _columns(model) == 1:
         threshold = model.threshold_ if isinstance(model, VotingModel) else 0.0
         up = graph.add("Greater", [scores, graph.constant(threshold)])

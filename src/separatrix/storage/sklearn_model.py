@@ -44,7 +44,7 @@ def _of_classifier(model: Any) -> Any:
         return _of_step(model)
     if hasattr(model, "kernel_") and model.kernel_.name != "linear":
         return _svc(model)
-    form = linear_form(model)
+    form = linear_form(model).decided_by_weights("scikit-learn")
     logistic = "Logistic" in type(model).__name__
     if form.pairs is not None:
         return _one_vs_one(form)

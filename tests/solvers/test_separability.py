@@ -13,7 +13,8 @@ import separatrix as sx
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.separability import facial_reduction
 from separatrix.solvers.separability.ball_simplex import alternative
-from separatrix.solvers.separability.decide import decide, row_space
+from separatrix.solvers.separability.decide import decide
+from separatrix.solvers.separability.infinite import row_space
 from separatrix.solvers.separability.facial_reduction import partition, strictly_off
 from separatrix.solvers.separability.peeling import merge, peel
 from separatrix.solvers.separability.squared_hinge_newton import minimise
@@ -71,16 +72,31 @@ def test_infinite_coefficients_follow_the_definition():
             continue
         verdict = sx.separability(X, signs, fit_intercept=fit_intercept)
         found = verdict.infinite[0 if fit_intercept else 1 :]
-        if np.isnan(found).any():
+        if any(value != value for value in found):
             continue
         for value, possible in zip(
             found, infinite_by_definition(X, signs, fit_intercept), strict=True
         ):
-            assert (value == 0) == (not possible), seed
-            if value != 0:
-                assert np.sign(value) in possible, seed
+            expected = {(): 0.0, (-1,): -np.inf, (1,): np.inf, (-1, 1): "open"}
+            assert value == expected[tuple(sorted(possible))], seed
+            seen.add(value)
         seen.add(verdict.kind)
-    assert seen == {"separable", "quasi-separable", "overlapping"}
+    kinds = {"separable", "quasi-separable", "overlapping"}
+    assert seen == kinds | {0.0, np.inf, -np.inf, "open"}
+
+
+def test_signs_of_infinite_coefficients_do_not_hang_on_the_solver():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 3))
+    signs = np.where(X[:, 0] > 0, 1.0, -1.0)
+    X[:, 0] += 2 * signs
+    verdict = sx.separability(X, signs)
+    assert verdict.infinite.tolist() == ["open", np.inf, "open", "open"]
+    again = sx.Verdict.from_json(verdict.to_json())
+    assert again.infinite.tolist() == verdict.infinite.tolist()
+    assert again.check(X, signs)
+    forged = verdict.to_json().replace('"open"', '"inf"')
+    assert not sx.Verdict.from_json(forged).check(X, signs)
 
 
 def test_collinear_columns_change_no_verdict_and_are_marked():
@@ -90,8 +106,9 @@ def test_collinear_columns_change_no_verdict_and_are_marked():
         wide = np.column_stack([X, X @ rng.integers(-2, 3, size=(X.shape[1], 2)), X[:, 0]])
         plain, more = sx.separability(X, signs), sx.separability(wide, signs)
         assert more.kind == plain.kind
-        assert np.isnan(more.infinite[X.shape[1] + 1 :]).all()
-        assert np.array_equal(np.isnan(more.infinite[: X.shape[1] + 1]), np.isnan(plain.infinite))
+        aliased = [value != value for value in more.infinite]
+        assert all(aliased[X.shape[1] + 1 :])
+        assert aliased[: X.shape[1] + 1] == [value != value for value in plain.infinite]
 
 
 def test_peeling_settles_one_column_and_merges_exactly():

@@ -90,14 +90,18 @@ def _two_classes(table: Table, positive: str | None) -> Any:
 
 def _coefficients(verdict: Any, names: list[str]) -> list[str]:
     """Say in words where the logistic coefficients run."""
-    import numpy as np
-
     if verdict.kind in ("overlapping", "undecided") or verdict.infinite is None:
         return []
-    labels = ["intercept", *names]
+    labels, values = ["intercept", *names], [str(v) for v in verdict.infinite]
+    words = {
+        "inf": "+infinite",
+        "-inf": "-infinite",
+        "open": "that run away, in a direction the data leave open",
+        "unknown": "that run away, with a sign that was not worked out",
+    }
     lines = []
-    for value, word in ((np.inf, "+infinite"), (-np.inf, "-infinite")):
-        found = [labels[j] for j in np.flatnonzero(verdict.infinite == value)]
+    for value, word in words.items():
+        found = [labels[j] for j, v in enumerate(values) if v == value]
         if found:
             more = f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else ""
             lines.append(f"Logistic coefficients {word}: {', '.join(found[:_NAMES_SHOWN])}{more}.")

@@ -205,9 +205,10 @@ def _infinite(rows: SignedRows, claim: Claim) -> Callable[[], np.ndarray]:
     overlapping = claim.kind == "overlapping"
 
     def work_out() -> np.ndarray:
-        from separatrix.solvers.separability.decide import infinite_coefficients
+        from separatrix.solvers.separability.decide import decide
+        from separatrix.solvers.separability.infinite import infinite_coefficients
 
-        found = infinite_coefficients(rows, claim.direction, claim.basis, overlapping)
+        found = infinite_coefficients(rows, claim.direction, claim.basis, overlapping, decide)
         return found if rows.fit_intercept else np.concatenate([[0.0], found])
 
     return work_out

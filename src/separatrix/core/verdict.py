@@ -38,8 +38,11 @@ class Verdict:
     boundary : array of row numbers
         The rows on the boundary of every halfspace that holds all rows.
     infinite : array over [intercept, features]
-        Where logistic regression without penalty runs: -inf, 0 (finite), +inf; NaN where the
-        coefficient is not identifiable (its column depends on those before), or past 1200 columns.
+        Where logistic regression without penalty runs: -inf, 0 (finite), +inf; "open" where it
+        runs away with a sign that the data leave open (`weights` has that of the largest margin),
+        "unknown" where the sign would take too long. An array with such words holds objects. NaN
+        where the coefficient is not identifiable (its column depends on those before), or past
+        1200 columns.
     bound : float or None
         When undecided: how far from zero the best multipliers were.
     certificate : Partition or Separation, or None
@@ -206,7 +209,7 @@ class Verdict:
             return None if whole[key] is None else float.fromhex(whole[key])
 
         certificate = None if proof is None else from_json(proof, *VERDICTS)
-        array = None if infinite is None else np.array([float(v) for v in infinite])
+        array = None if infinite is None else _runs(infinite)
         verdict = cls(
             whole["kind"],
             weights=whole["weights"] and np.array([float.fromhex(v) for v in whole["weights"]]),
@@ -227,6 +230,12 @@ class Verdict:
         )
         verdict._sentence = str(whole["sentence"])
         return verdict
+
+
+def _runs(written: list[str]) -> np.ndarray:
+    """Read what `infinite` says: numbers, and words where signs are open."""
+    words = [v if v in ("open", "unknown") else float(v) for v in written]
+    return np.array(words, dtype=object if any(isinstance(v, str) for v in words) else float)
 
 
 # ---- deciding
@@ -331,4 +340,4 @@ def _infinite_follows(verdict: Any, X: Any, y: Any, proof: Partition | Separatio
         return False
     if verdict.infinite is None or again.infinite is None:
         return verdict.infinite is None
-    return np.array_equal(again.infinite(), verdict.infinite, equal_nan=True)
+    return [str(v) for v in again.infinite()] == [str(v) for v in verdict.infinite]

@@ -9,11 +9,6 @@ remains goes to the engine and to facial reduction. 4. Equal rows of opposite si
 any, are the witness to show. Every claim made here is exact, and is checked
 again from the data by ``certificates``, which share nothing with this file.
 
-`infinite_coefficients`: the likelihood without a penalty keeps growing along every direction that
-leaves no margin negative. Modulo directions that change no margin (columns that depend on columns
-to their left are dropped, as R does) these span the w that keep the tight rows at zero: a
-coefficient is finite exactly if it is 0 in all of that space.
-
 `larger_margin` raises C in 1/2 |w|^2 + C/2 sum_i max(0, 1 - z_i.(b, w))^2, in floats.
 """
 
@@ -35,14 +30,12 @@ from separatrix.solvers.separability.facial_reduction import (
 from separatrix.solvers.separability.peeling import Level, merge, peel
 from separatrix.solvers.separability.row_generation import RawView, propose, working_size
 from separatrix.solvers.separability.tight import Undecided, opposite_duplicates
-from separatrix.solvers.separability.witness import Basis, independent_rows
 
-__all__ = ["Claim", "MOST_ENTRIES", "decide", "infinite_coefficients", "larger_margin", "row_space"]
+__all__ = ["Claim", "MOST_ENTRIES", "decide", "larger_margin"]
 
 SAMPLE = 1000
 ENTRIES = 100_000
 MANY_THREADS = 300  # columns
-WIDEST = 1200
 MOST_ENTRIES = 100_000
 STRENGTHS = (1e0, 1e2, 1e4, 1e6, 1e8, 1e10)
 ITERATIONS = 12
@@ -143,77 +136,6 @@ def _tight(
 
 def _dense(direction: dict[int, Fraction], width: int) -> list[Fraction]:
     return [direction.get(j, Fraction(0)) for j in range(width)]
-
-
-# ---- which coefficients of a logistic regression without penalty run to infinity, and where to
-
-
-def row_space(rows: SignedRows, known: list[int], seed: int = 0) -> Basis:
-    """Return a basis of the space all rows span, starting from rows known to be of use."""
-    integers = rows.integers
-    rng = np.random.default_rng(seed)
-    sample = rng.permutation(len(rows))[: 2 * rows.width]
-    candidates = np.array([*known, *sample.tolist()], dtype=np.int64)
-    lists = integers.lists(candidates)
-    while True:
-        kept = independent_rows(lists)
-        basis = Basis([lists[i] for i in kept], rows.width)
-        vectors = basis.null_space()
-        if not vectors:
-            return basis
-        outside = np.flatnonzero(integers.times(vectors).signs().any(axis=1))
-        if outside.size == 0:
-            return basis
-        lists = basis.rows + integers.lists(outside[: 2 * rows.width])
-
-
-def infinite_coefficients(
-    rows: SignedRows, direction: list[Fraction] | None, tight_basis: list[int], overlapping: bool
-) -> np.ndarray:
-    """Return -inf, 0 or +inf for each coefficient, the intercept first; NaN: not identifiable.
-
-    All NaN where there are too many columns to tell.
-    """
-    if rows.width > WIDEST:
-        return np.full(rows.width, np.nan)
-    space = row_space(rows, tight_basis)
-    kept = space.pivots
-    out = np.full(rows.width, np.nan)
-    out[kept] = 0.0
-    if overlapping:
-        return out
-    assert direction is not None, "classes that do not overlap have a direction"
-    tight = [
-        [row[j] for j in kept] for row in rows.integers.lists(np.array(tight_basis, dtype=int))
-    ]
-    tight = [tight[i] for i in independent_rows(tight)]
-    moving = Basis(tight, len(kept)).null_space()
-    reduced = _without_aliases(rows, direction, space)
-    for place, j in enumerate(kept):
-        along = [vector for vector in moving if vector[place]]
-        if along:
-            sign = reduced[j] or _toward(rows, along[0], kept) * along[0][place]
-            out[j] = np.inf if sign > 0 else -np.inf
-    return out
-
-
-def _without_aliases(rows: SignedRows, direction: list[Fraction], space: Basis) -> list[Fraction]:
-    """Rewrite a direction, margins unchanged, so that dropped columns have coefficient 0."""
-    exponents = rows.integers.exponents.tolist()
-    w = [v * Fraction(2) ** e for v, e in zip(direction, exponents, strict=True)]
-    dropped = [j for j in range(rows.width) if j not in set(space.pivots)]
-    for j, vector in zip(dropped, space.null_space(), strict=True):
-        factor = w[j] / vector[j]
-        if factor:
-            w = [a - factor * b for a, b in zip(w, vector, strict=True)]
-    return w
-
-
-def _toward(rows: SignedRows, vector: list[int], kept: list[int]) -> int:
-    """Return the sign in which a direction raises the sum of all margins."""
-    total = rows.integers.total(np.arange(len(rows)))
-    change = sum(v * total[j] for v, j in zip(vector, kept, strict=True))
-    return 1 if change >= 0 else -1
 
 
 # ---- a larger margin for rows that are separable, where it is cheap

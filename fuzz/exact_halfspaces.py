@@ -161,7 +161,7 @@ def infinite_is_possible(z: Sequence[Row], tight: Sequence[int], infinite: Seque
     strict = [row for i, row in enumerate(inner) if i not in tight]
 
     def exists(place: int, sign: int) -> bool:
-        """Whether a direction has this sign there, and every row that can be strictly on its side."""
+        """Whether some direction has this sign there."""
         unit = [fmpq(sign * int(i == place)) for i in range(len(kept))]
         columns = [[*row, fmpq(1)] for row in [*strict, unit]]
         columns += [[*(s * v for v in row), fmpq(0)] for row in held for s in (1, -1)]

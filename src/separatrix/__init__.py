@@ -26,7 +26,7 @@ answer again and ``print(machine)`` says it in words:
 
     margins        LinearSVM, LogisticRegression, KernelSVM; OneVsRest, OneVsOne for many classes
     updates        Perceptron, Kozinec, DeltaRule, KernelPerceptron, KernelKozinec, SGD; replay
-                   yields every update
+                   yields every update; novikoff bounds the mistakes of a perceptron
     closed forms   LeastSquares, Fisher, GaussianPlugIn; FiniteTable: strategies on a table
     programs       LinearProgramHalfspace, and ZeroOne: the fewest training errors of any hyperplane
     columns        Encoder: what sx.read learns of a frame, as a transformer for pipelines
@@ -83,6 +83,7 @@ _HOME = {
     "exchange": "separatrix.storage.exchange",
     "lift": "separatrix.estimators.lift",
     "load": "separatrix.storage.model_file",
+    "novikoff": "separatrix.estimators.novikoff",
     "open_partitions": "separatrix.data.partitions",
     "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",

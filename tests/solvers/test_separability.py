@@ -14,10 +14,11 @@ from separatrix.problem.exact import SignedRows
 from separatrix.solvers.separability import facial_reduction
 from separatrix.solvers.separability.ball_simplex import alternative
 from separatrix.solvers.separability.decide import decide
-from separatrix.solvers.separability.infinite import row_space
 from separatrix.solvers.separability.facial_reduction import partition, strictly_off
+from separatrix.solvers.separability.infinite import row_space
 from separatrix.solvers.separability.peeling import merge, peel
 from separatrix.solvers.separability.squared_hinge_newton import minimise
+from separatrix.solvers.separability.tight import Undecided
 from separatrix.solvers.separability.witness import Basis, exact_multipliers, independent_rows
 
 PER_KIND = 15
@@ -257,3 +258,37 @@ def test_directions_that_would_not_fit_leave_the_witness(monkeypatch):
     assert "Not separable" in str(verdict)
     with pytest.raises(sx.NotSeparableError):
         sx.LinearSVM(C=np.inf).fit(X, y)
+
+
+def left_open(monkeypatch):
+    """Let the search give up before it has found anything."""
+
+    def give_up(*_):
+        raise Undecided(0.1)
+
+    monkeypatch.setattr("separatrix.solvers.separability.decide.partition", give_up)
+
+
+def test_what_is_known_is_said_where_the_search_gives_up(monkeypatch):
+    left_open(monkeypatch)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    signs = np.where(rng.random(50) < 0.5, 1.0, -1.0)
+    verdict = sx.separability(X, signs)
+    assert (verdict.kind, verdict.certificate) == ("undecided", None)
+    assert verdict.witness_holds(X, signs)  # from the dual of one linear program
+    assert str(verdict).startswith("Not separable; ")
+    twice = np.vstack([X, X[7]])
+    verdict = sx.separability(twice, np.append(signs, -signs[7]))
+    assert verdict.witness.rows == (7, 50)  # two equal rows of different classes
+
+
+def test_a_linear_program_is_the_last_resort(monkeypatch):
+    left_open(monkeypatch)
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 3))
+    signs = np.where(X @ [1.0, -2.0, 1.0] > 0.0, 1.0, -1.0)
+    for rows in (X, sparse.csr_array(X)):
+        verdict = sx.separability(rows, signs)
+        assert verdict.kind == "separable"
+        assert verdict.certificate.check(rows, signs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,9 +73,18 @@ def separable(
         if certificate is not None:
             say(f"Certificate: {certificate}")
     if verdict.kind == "undecided":
+        if not as_json:
+            say(f"A fit needs no verdict, and proves its optimum: {_next(source)}")
         raise typer.Exit(4)
     if require is not None and verdict.kind != require.value:
         raise typer.Exit(1)
+
+
+def _next(source: reading.Source) -> str:
+    """Return the command that helps where no verdict was reached."""
+    words = ["separatrix", "fit", *map(str, source.data), "-o", "model.sx"]
+    words += ["--target", source.target] if source.target else []
+    return shlex.join([*words, *(["--no-header"] if source.no_header else [])])
 
 
 def _two_classes(table: Table, positive: str | None) -> Any:

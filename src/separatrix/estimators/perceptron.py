@@ -11,7 +11,7 @@ from separatrix.certificates.separation import check_separation, misplaced
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.core.linear_model import available_unless
 from separatrix.core.models import seed_of
-from separatrix.core.novikoff import Novikoff, check_novikoff
+from separatrix.core.novikoff import Novikoff, mistake_bound
 from separatrix.errors import DataError
 from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
@@ -90,9 +90,10 @@ class Perceptron(LinearClassifier):
     certificate_ : Separation
         Whether the weights separate the rows, proved either way. None after `partial_fit`.
     novikoff_ : Novikoff or None
-        Mistakes made beside the bound on them that the margin found proves (single updates, fixed
-        rate). A wider margin, such as Kozinec's, proves a better bound: see `check_novikoff`. None
-        where products vanish, so that rows on their own side were taken for mistakes.
+        Mistakes made beside the bound on them (single updates, fixed rate), by the largest margin
+        where it is cheap to find, else by that of the weights found; `sx.novikoff` has R, B and
+        both sequences of the proof. None where products vanish, so that rows on their own side
+        were taken for mistakes.
     status_, n_iter_, n_passes_
         Why the run ended, its updates, and its passes over the rows.
 
@@ -246,7 +247,7 @@ class Perceptron(LinearClassifier):
         if run.exponents is not None and not divides_exactly(run.given.X, run.exponents):
             return None  # the run was on rows that had lost digits: its mistakes are not these
         first = run.settings["first"]
-        found = check_novikoff(
+        found = mistake_bound(
             run.problem, state.answer, state.updates, first, float(self.learning_rate)
         )
         # More updates than mistakes are possible: products vanished, and rows that were right

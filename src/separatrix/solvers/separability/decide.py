@@ -6,8 +6,9 @@
 
 1. A sample: overlap of full rank on few rows is overlap of all. 2. Peel, column by column. 3. What
 remains goes to the engine and to facial reduction. 4. Equal rows of opposite signs, if there are
-any, are the witness to show. Every claim made here is exact, and is checked
-again from the data by ``certificates``, which share nothing with this file.
+any, are the witness to show. 5. Where no proof was found, one linear program is the last resort.
+Every claim made here is exact, and is checked again from the data by ``certificates``, which share
+nothing with this file.
 
 `larger_margin` raises C in 1/2 |w|^2 + C/2 sum_i max(0, 1 - z_i.(b, w))^2, in floats.
 """
@@ -27,6 +28,7 @@ from separatrix.solvers.separability.facial_reduction import (
     partition,
     smaller_witness,
 )
+from separatrix.solvers.separability.last_resort import by_linear_program
 from separatrix.solvers.separability.peeling import Level, merge, peel
 from separatrix.solvers.separability.row_generation import RawView, propose, working_size
 from separatrix.solvers.separability.tight import Undecided, opposite_duplicates
@@ -76,15 +78,26 @@ def _decide(rows: SignedRows, seed: int) -> Claim:
         try:
             claim = _settle(rows, levels, live, seed)
         except Undecided as reached:
-            small = reached.witness
-            if small is not None:
-                small = (live[small[0]].tolist(), small[1])
-            claim = Claim("undecided", bound=reached.bound, witness=small)
+            claim = _left_open(rows, live, reached)
     if claim.witness is not None and len(claim.witness[0]) > 2:
         pair = opposite_duplicates(rows)
         if pair is not None:
             claim = replace(claim, witness=(list(pair), [1, 1]))
     return claim
+
+
+def _left_open(rows: SignedRows, live: np.ndarray, reached: Undecided) -> Claim:
+    """Return what is known where no proof was found: a small witness says "not separable"."""
+    small = reached.witness
+    if small is not None:
+        return Claim("undecided", bound=0.0, witness=(live[small[0]].tolist(), small[1]))
+    pair = opposite_duplicates(rows)
+    if pair is not None:
+        return Claim("undecided", bound=reached.bound, witness=(list(pair), [1, 1]))
+    direction, small = by_linear_program(rows)
+    if direction is not None:
+        return Claim("separable", direction)
+    return Claim("undecided", bound=reached.bound, witness=small)
 
 
 def _from_sample(rows: SignedRows, seed: int) -> Claim | None:
@@ -141,25 +154,31 @@ def _dense(direction: dict[int, Fraction], width: int) -> list[Fraction]:
 # ---- a larger margin for rows that are separable, where it is cheap
 
 
-def larger_margin(rows: SignedRows, w: np.ndarray) -> np.ndarray:
-    """Return w or weights of a larger geometric margin, both over [intercept, features]."""
+def larger_margin(rows: SignedRows, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights of a larger geometric margin over [intercept, features], or w; and slacks.
+
+    The slacks of the widest run are multipliers that nearly balance the two classes.
+    """
+    slack = np.zeros(len(rows))
     with np.errstate(all="ignore"):
         matrix = rows.dense()
         first = int(rows.fit_intercept)
         unit = float(np.median(np.linalg.norm(matrix[:, first:], axis=1)))
         if not np.isfinite(unit) or unit == 0.0:
-            return w
+            return w, slack
         best, best_margin = w, _margin(matrix, w, first)
         matrix[:, first:] /= unit
         penalty = np.ones(matrix.shape[1])
         penalty[:first] = 1e-9
-        v = np.zeros(matrix.shape[1])
+        v, widest = np.zeros(matrix.shape[1]), 0.0
         for strength in STRENGTHS:
             v = _newton(matrix, v, penalty, strength)
             margin = _margin(matrix, v, first) * unit
+            if margin > widest:
+                widest, slack = margin, np.maximum(0.0, 1.0 - matrix @ v)
             if margin > best_margin:
                 best, best_margin = np.concatenate([v[:first], v[first:] / unit]), margin
-    return best
+    return best, slack
 
 
 def _margin(matrix: np.ndarray, w: np.ndarray, first: int) -> float:

@@ -33,7 +33,7 @@ answer again and ``print(machine)`` says it in words:
     lift           basis functions: products, bumps, random features
     theory         bounds: Vapnik's and margin bounds; shatter: every labeling of a few points
     errors         DataError, DeviceError, NotSeparableError, ContaminatedTestError,
-                   ModelFileError, SeparationWarning
+                   ModelFileError, ScaleWarning, SeparationWarning
 
 On the command line: ``separatrix --help``. Every name is imported on first use, so that
 ``import separatrix`` costs next to nothing.
@@ -73,6 +73,7 @@ _HOME = {
     "OneVsRest": "separatrix.estimators.many_classes",
     "Perceptron": "separatrix.estimators.perceptron",
     "SGD": "separatrix.estimators.sgd",
+    "ScaleWarning": "separatrix.errors",
     "SealedTest": "separatrix.selection.sealed_test",
     "SeparationWarning": "separatrix.errors",
     "Study": "separatrix.report.python_study",

@@ -125,6 +125,19 @@ def _some(names: list[str], what: str = "") -> str:
     return f"{', '.join(names[:8])}{more}{what}" if names else ""
 
 
+class ScaleWarning(UserWarning):
+    """Columns differ in size by more than 1000, where the answer depends on their units.
+
+    >>> import warnings
+    >>> import separatrix as sx
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = sx.KernelSVM().fit([[0.0, 1.0], [1.0, 9000.0]], [0, 1])
+    >>> str(caught[0].message)[:51]
+    'KernelSVM: columns differ in size by a factor of 9e'
+    """
+
+
 class UnfinishedWarning(UserWarning):
     """A fit ended before its tolerance was proved; the sentence says how far it came.
 

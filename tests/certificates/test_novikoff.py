@@ -36,7 +36,7 @@ def test_one_function_gives_both_halves_of_the_proof():
         proof = sx.novikoff(model, X, y)
         frames = list(sx.replay(model, X, y))
         assert proof.mistakes == len(frames) - 1
-        assert (proof.R * proof.B) ** 2 == pytest.approx(31.153846, rel=1e-6)
+        assert pytest.approx(31.153846, rel=1e-6) == (proof.R * proof.B) ** 2
         low, high = proof.margin_bounds
         assert low <= 1 / proof.B <= high <= low * (1 + 1e-8)
         assert (proof.least <= proof.along + 1e-12).all()

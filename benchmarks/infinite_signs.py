@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 from flint import fmpq
+from fuzz.exact_halfspaces import infinite_is_possible
 
 import separatrix as sx
-from fuzz.exact_halfspaces import infinite_is_possible
 
 R_CODE = """
 library(detectseparation); library(jsonlite)

@@ -1,9 +1,11 @@
 """Replays of several classes: every machine's frames are those of its two classes, to the bit."""
 
+from fractions import Fraction
 from itertools import combinations, groupby, pairwise
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from tests.amounts import cases
 
 import separatrix as sx
@@ -210,5 +212,7 @@ def test_frames_know_visits_steps_errors_and_the_criterion():
     assert last.inverse_margin == 1 / last.margin
     assert np.isnan(last.criterion)
     scaled = list(sx.replay(sx.Perceptron(scale=True), X * [1, 64], y))
-    steps = [np.linalg.norm(b.weights - a.weights) for a, b in zip(scaled, scaled[1:], strict=False)]
+    steps = [
+        np.linalg.norm(b.weights - a.weights) for a, b in zip(scaled, scaled[1:], strict=False)
+    ]
     assert_allclose([frame.step for frame in scaled[1:]], steps)

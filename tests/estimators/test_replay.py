@@ -200,7 +200,7 @@ def test_what_is_not_followed_in_fractions_is_refused():
 def test_frames_know_visits_steps_errors_and_the_criterion():
     X, y = np.array(FIVE_X, dtype=float), np.array(FIVE_Y)
     frames = list(sx.replay(sx.DeltaRule(update="single", max_updates=20), X, y))
-    for before, frame in zip(frames, frames[1:], strict=False):
+    for before, frame in pairwise(frames):
         assert frame.errors_before == before.errors
         assert frame.visits == before.visits + 1
         assert_allclose(frame.step, np.linalg.norm(frame.weights - before.weights))
@@ -212,7 +212,5 @@ def test_frames_know_visits_steps_errors_and_the_criterion():
     assert last.inverse_margin == 1 / last.margin
     assert np.isnan(last.criterion)
     scaled = list(sx.replay(sx.Perceptron(scale=True), X * [1, 64], y))
-    steps = [
-        np.linalg.norm(b.weights - a.weights) for a, b in zip(scaled, scaled[1:], strict=False)
-    ]
+    steps = [np.linalg.norm(b.weights - a.weights) for a, b in pairwise(scaled)]
     assert_allclose([frame.step for frame in scaled[1:]], steps)

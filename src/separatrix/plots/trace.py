@@ -107,9 +107,7 @@ def _save_step(
         )
         picture.plane.clear()
         before = frames[-2] if len(frames) > 1 else None
-        draw_step(
-            picture.plane, frames[-1], before, X, codes, class_names, score or linear_score
-        )
+        draw_step(picture.plane, frames[-1], before, X, codes, class_names, score or linear_score)
         picture.plane.set_xlabel(plain(feature_names[0]))
         picture.plane.set_ylabel(plain(feature_names[1]) if X.shape[1] == 2 else "score w.x + b")
         picture.plane.legend(

@@ -69,7 +69,7 @@ def save_storyboard(
     rows = ceil(len(numbers) / columns)
     dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     metadata = dated.get(Path(path).suffix.lower())
-    with picture(path, 2.9 * columns + 0.3, 2.75 * rows + 0.9, metadata=metadata) as figure:
+    with picture(Path(path), 2.9 * columns + 0.3, 2.75 * rows + 0.9, metadata=metadata) as figure:
         panels = figure.subplots(rows, columns, squeeze=False)
         for place, axes in enumerate(panels.ravel()):
             if place >= len(numbers):

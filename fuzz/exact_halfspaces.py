@@ -6,6 +6,7 @@ simplex method with Bland's rule on exact rationals, so it always ends and is al
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
@@ -136,11 +137,12 @@ def pivots_of(matrix: Sequence[Row]) -> tuple[list[int], list[list[fmpq]]]:
     return [next(j for j, v in enumerate(row) if v) for row in rows], rows
 
 
-def infinite_is_possible(z: Sequence[Row], tight: Sequence[int], infinite: Sequence[float]) -> bool:
-    """Whether the coefficients that run are those, and one direction has all their signs.
+def infinite_is_possible(z: Sequence[Row], tight: Sequence[int], infinite: Sequence[Any]) -> bool:
+    """Whether the coefficients that run are those, with the signs that are possible.
 
     Columns that depend on columns to their left have no coefficient (NaN). Of the others those are
-    finite that are 0 for every w of product 0 with the rows on the boundary.
+    finite that are 0 for every w of product 0 with the rows on the boundary. A coefficient that
+    runs is "open" exactly if directions of both signs exist.
     """
     kept, _ = pivots_of(z)
     if any((v != v) == (j in kept) for j, v in enumerate(infinite)):
@@ -157,9 +159,14 @@ def infinite_is_possible(z: Sequence[Row], tight: Sequence[int], infinite: Seque
         if is_fixed != (value == 0.0):
             return False
     strict = [row for i, row in enumerate(inner) if i not in tight]
-    for j, value in enumerate(told):
-        if value:
-            strict.append([fmpq((1 if value > 0 else -1) * int(i == j)) for i in range(len(kept))])
-    columns = [[*row, fmpq(1)] for row in strict]
-    columns += [[*(s * v for v in row), fmpq(0)] for row in held for s in (1, -1)]
-    return not has_nonnegative_solution(columns, [fmpq(0)] * len(kept) + [fmpq(1)])
+
+    def exists(place: int, sign: int) -> bool:
+        """Whether some direction has this sign there."""
+        unit = [fmpq(sign * int(i == place)) for i in range(len(kept))]
+        columns = [[*row, fmpq(1)] for row in [*strict, unit]]
+        columns += [[*(s * v for v in row), fmpq(0)] for row in held for s in (1, -1)]
+        return not has_nonnegative_solution(columns, [fmpq(0)] * len(kept) + [fmpq(1)])
+
+    expected = {(True, True): "open", (True, False): math.inf, (False, True): -math.inf}
+    running = [j for j, value in enumerate(told) if value != 0.0]
+    return all(told[j] == expected.get((exists(j, 1), exists(j, -1))) for j in running)

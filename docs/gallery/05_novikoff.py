@@ -8,8 +8,6 @@ import numpy as np
 from _style import CLASS_COLOURS, INK, picture
 
 import separatrix as sx
-from separatrix.core.novikoff import check_novikoff
-from separatrix.problem.signed import SignedProblem
 
 
 def draw(path="novikoff.svg"):
@@ -20,11 +18,9 @@ def draw(path="novikoff.svg"):
         X = rng.uniform(-1, 1, size=(300, 2))
         X[:, 1] += np.sign(X[:, 1]) * gap
         y = np.sign(X[:, 1])
-        problem, wide = SignedProblem(X, y), sx.Kozinec(epsilon=gap / 20).fit(X, y)
-        mistakes = sx.Perceptron().fit(X, y).n_iter_
-        separator = problem.homogeneous(wide.coef_, wide.intercept_)
-        made.append(mistakes)
-        bounds.append(check_novikoff(problem, separator, mistakes).bound)
+        found = sx.Perceptron().fit(X, y).novikoff_
+        made.append(found.mistakes)
+        bounds.append(found.bound)
     with picture(path) as axes:
         axes.loglog(gaps, bounds, "--", color=INK, label="at most (R/m)²")
         axes.loglog(gaps, made, "o-", color=CLASS_COLOURS[1], label="mistakes made")

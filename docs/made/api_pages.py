@@ -25,7 +25,10 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Rules that update",
         "One row at a time, every update to be watched.",
         ("Perceptron", "Kozinec", "DeltaRule", "KernelPerceptron", "KernelKozinec", "SGD")
-        + ("replay",),
+        + (
+            "novikoff",
+            "replay",
+        ),
     ),
     "machines": (
         "Machines",
@@ -60,7 +63,10 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Errors and warnings",
         "Each says in one sentence what to do.",
         ("DataError", "DeviceError", "NotSeparableError", "ContaminatedTestError", "ModelFileError")
-        + ("SeparationWarning",),
+        + (
+            "ScaleWarning",
+            "SeparationWarning",
+        ),
     ),
 }
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)

@@ -26,14 +26,14 @@ answer again and ``print(machine)`` says it in words:
 
     margins        LinearSVM, LogisticRegression, KernelSVM; OneVsRest, OneVsOne for many classes
     updates        Perceptron, Kozinec, DeltaRule, KernelPerceptron, KernelKozinec, SGD; replay
-                   yields every update
+                   yields every update; novikoff bounds the mistakes of a perceptron
     closed forms   LeastSquares, Fisher, GaussianPlugIn; FiniteTable: strategies on a table
     programs       LinearProgramHalfspace, and ZeroOne: the fewest training errors of any hyperplane
     columns        Encoder: what sx.read learns of a frame, as a transformer for pipelines
     lift           basis functions: products, bumps, random features
     theory         bounds: Vapnik's and margin bounds; shatter: every labeling of a few points
     errors         DataError, DeviceError, NotSeparableError, ContaminatedTestError,
-                   ModelFileError, SeparationWarning
+                   ModelFileError, ScaleWarning, SeparationWarning
 
 On the command line: ``separatrix --help``. Every name is imported on first use, so that
 ``import separatrix`` costs next to nothing.
@@ -73,6 +73,7 @@ _HOME = {
     "OneVsRest": "separatrix.estimators.many_classes",
     "Perceptron": "separatrix.estimators.perceptron",
     "SGD": "separatrix.estimators.sgd",
+    "ScaleWarning": "separatrix.errors",
     "SealedTest": "separatrix.selection.sealed_test",
     "SeparationWarning": "separatrix.errors",
     "Study": "separatrix.report.python_study",
@@ -83,6 +84,7 @@ _HOME = {
     "exchange": "separatrix.storage.exchange",
     "lift": "separatrix.estimators.lift",
     "load": "separatrix.storage.model_file",
+    "novikoff": "separatrix.estimators.novikoff",
     "open_partitions": "separatrix.data.partitions",
     "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",

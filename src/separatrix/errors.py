@@ -96,15 +96,20 @@ class SeparationWarning(UserWarning):
     def about(cls, verdict: Any, feature_names: Any = None) -> SeparationWarning:
         """Say which coefficients run to infinity, and what to do."""
         infinite = verdict.infinite
-        known = [] if infinite is None else [j for j, v in enumerate(infinite) if abs(v) > 1e300]
+        values = [] if infinite is None else infinite.tolist()
+        known = [j for j, v in enumerate(values) if isinstance(v, str) or abs(v) > 1e300]
         labels = ["intercept"]
-        for j in range(0 if infinite is None else len(infinite) - 1):
+        for j in range(len(values) - 1):
             labels.append(str(feature_names[j]) if feature_names is not None else f"x{j}")
         names = tuple(labels[j] for j in known)
-        shown = ", ".join(f"{labels[j]} {infinite[j]:+}" for j in known[:8])
-        if len(known) > 8:
-            shown += f" and {len(known) - 8} more"
-        where = shown or "along the direction in verdict.weights"
+        fixed = [j for j in known if not isinstance(values[j], str)]
+        loose = [j for j in known if values[j] == "open"]
+        parts = (
+            _some([f"{labels[j]} {values[j]:+}" for j in fixed]),
+            _some([labels[j] for j in loose], " in a direction the data leave open"),
+            _some([labels[j] for j in known if values[j] == "unknown"], " with an unknown sign"),
+        )
+        where = "; ".join(filter(None, parts)) or "along the direction in verdict.weights"
         return cls(
             f"The classes are {verdict.kind}: without a penalty the likelihood has no maximum, and "
             f"coefficients run to infinity ({where}). What is fitted is C=1e6. Use a finite C, or "
@@ -112,6 +117,25 @@ class SeparationWarning(UserWarning):
             verdict,
             names,
         )
+
+
+def _some(names: list[str], what: str = "") -> str:
+    """List a few names and say how many more there are."""
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"{', '.join(names[:8])}{more}{what}" if names else ""
+
+
+class ScaleWarning(UserWarning):
+    """Columns differ in size by more than 1000, where the answer depends on their units.
+
+    >>> import warnings
+    >>> import separatrix as sx
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = sx.KernelSVM().fit([[0.0, 1.0], [1.0, 9000.0]], [0, 1])
+    >>> str(caught[0].message)[:51]
+    'KernelSVM: columns differ in size by a factor of 9e'
+    """
 
 
 class UnfinishedWarning(UserWarning):

@@ -27,3 +27,35 @@ def test_products_that_vanish_are_no_mistakes():
     assert model.certificate_.holds
     assert model.n_iter_ == 2000
     assert model.novikoff_ is None
+
+
+def test_one_function_gives_both_halves_of_the_proof():
+    """Lecture 000's five points: (R B)^2 is 31.15, whatever the weights that were found."""
+    X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]
+    for model in (sx.Perceptron(), sx.Perceptron(learning_rate=0.2, init=[0, 1, 0.5])):
+        proof = sx.novikoff(model, X, y)
+        frames = list(sx.replay(model, X, y))
+        assert proof.mistakes == len(frames) - 1
+        assert pytest.approx(31.153846, rel=1e-6) == (proof.R * proof.B) ** 2
+        low, high = proof.margin_bounds
+        assert low <= 1 / proof.B <= high <= low * (1 + 1e-8)
+        assert (proof.least <= proof.along + 1e-12).all()
+        assert (proof.along <= proof.length + 1e-12).all()
+        assert (proof.length <= proof.most + 1e-12).all()
+        own = model.fit(X, y).novikoff_
+        assert own.bound == pytest.approx(proof.bound, rel=1e-6)
+        assert own.mistakes <= own.bound
+    with pytest.raises(ValueError, match="update='single'"):
+        sx.novikoff(sx.Perceptron(update="batch"), X, y)
+
+
+def test_the_bound_is_that_of_the_hard_margin_through_the_origin():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        X = rng.normal(size=(40, 3))
+        y = np.sign(X @ [1.0, 2.0, -1.0])
+        X += 0.2 * y[:, None] * [1.0, 2.0, -1.0]
+        rows = np.column_stack([np.ones(40), X])
+        hard = sx.LinearSVM(C=np.inf, fit_intercept=False, tol=1e-9).fit(rows, y)
+        expected = (rows**2).sum(axis=1).max() * (hard.coef_**2).sum()
+        assert sx.Perceptron().fit(X, y).novikoff_.bound == pytest.approx(expected, rel=1e-6)

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from separatrix.cli.main import app
+from separatrix.core.verdict import Verdict
 
 run = CliRunner()
 
@@ -80,3 +81,20 @@ def test_three_classes_ask_for_one_of_them(tmp_path):
     refused = run.invoke(app, ["separable", str(path), "--target", "kind"])
     assert refused.exit_code == 2
     assert "--positive NAME" in refused.output
+
+
+def test_signs_that_the_data_leave_open_are_said_to_be_open(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text("a,b,label\n-3,1,no\n-2,-1,no\n-2,1,no\n2,1,yes\n3,-1,yes\n2,-1,yes\n")
+    done = run.invoke(app, ["separable", str(path), "--target", "label"])
+    assert "Logistic coefficients +infinite: a." in done.output
+    assert "in a direction the data leave open: intercept, b." in done.output
+
+
+def test_an_undecided_verdict_names_a_next_step(crossed, monkeypatch):
+    verdict = Verdict("undecided", bound=0.1, classes=("no", "yes"), n_rows=4)
+    monkeypatch.setattr("separatrix.core.verdict.separability_of", lambda *_, **__: verdict)
+    done = run.invoke(app, ["separable", str(crossed), "--target", "label"])
+    assert done.exit_code == 4
+    assert "no hyperplane was found" in done.output
+    assert f"separatrix fit {crossed} -o model.sx --target label" in done.output.replace("\n", " ")

@@ -1,17 +1,24 @@
+import contextlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from PIL import Image
+from typer.testing import CliRunner
 
 import separatrix as sx
 from separatrix.checker import check
 from separatrix.checker.__main__ import main
+from separatrix.cli.main import app
 from separatrix.data.embedded import iris_pair
+from separatrix.plots.trace import save_trace
 from separatrix.problem.canonical import as_checker_data
 from separatrix.problem.signed import SignedProblem
 from tests.cli.command import separatrix
@@ -102,8 +109,11 @@ def test_a_budget_that_ends_the_run_is_told_by_the_exit_code(tmp_path):
         (["trace", "--target", "y"], 2, "--target needs DATA"),
         (["trace", "--order", "worst", "--update", "batch", "-m", "perceptron"], 2, "goes with"),
         (["trace", "--rate", "99", "--method", "delta-rule"], 2, "diverges above"),
-        (["trace", "--out", "picture.bmp"], 2, ".svg, .png, .pdf or .gif"),
+        (["trace", "--out", "picture.bmp"], 2, ".svg, .png, .pdf, .gif or .html"),
         (["trace", "--features", "nose"], 2, "no column 'nose'"),
+        (["trace", "--init", "0,one", "-m", "perceptron"], 2, "--init takes numbers"),
+        (["trace", "--storyboard"], 2, "needs a file to draw into"),
+        (["trace", "--thresholded", "-m", "perceptron"], 2, "--thresholded does not go with"),
         (["nonsense"], 2, "No such command"),
     ],
 )
@@ -241,3 +251,91 @@ def test_three_classes_have_an_answer_of_the_shell(tmp_path, method):
         (tmp_path / "c.json").write_text(json.dumps(facts["certificate"]))
         again = separatrix("verify", tmp_path / "c.json", path, "--positive", "c0")
         assert again.returncode == 0, again.stdout
+
+
+def traced(*arguments):
+    done = CliRunner().invoke(app, ["trace", *map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture
+def five(tmp_path):
+    """The five points of lecture 000."""
+    path = tmp_path / "five.csv"
+    path.write_text("x,y,class\n1,1,1\n2,-2,-1\n-1,-1.5,-1\n-2,1,1\n1.5,-0.5,1\n")
+    return path
+
+
+def test_the_worked_example_on_the_shell(five):
+    given = ["-m", "perceptron", "--init", "0,1,0.5", "--rate", "0.2", "--json"]
+    ran = json.loads(traced(five, *given))
+    weights = [np.round(frame["weights"], 9).tolist() for frame in ran["frames"]]
+    assert weights == [[0, 1, 0.5], [-0.2, 0.6, 0.9], [0, 0.2, 1.1], [0.2, 0.5, 1.0]]
+    assert [frame["visits"] for frame in ran["frames"]] == [1, 3, 4, 10]
+    assert [frame["errors_before"] for frame in ran["frames"]] == [None, 2, 1, 1]
+    assert ran["frames"][1]["step"] == pytest.approx(0.6)
+    assert ran["frames"][0]["radius"] == 3.0
+    ran = json.loads(traced(five, "-m", "delta-rule", "--thresholded", "--update", "minibatch",
+                            "--batch-size", "2", "--json"))  # fmt: skip
+    expected = list(sx.replay(
+        sx.DeltaRule(thresholded=True, update="minibatch", batch_size=2, max_updates=1000),
+        *points_of(five),
+    ))  # fmt: skip
+    assert [frame["weights"] for frame in ran["frames"]] == [f.weights.tolist() for f in expected]
+    assert [frame["criterion"] for frame in ran["frames"]] == [f.criterion for f in expected]
+
+
+def points_of(path):
+    table = sx.read(str(path))
+    return table.X, table.y
+
+
+def test_a_storyboard_has_a_panel_for_every_update(five, tmp_path):
+    out = tmp_path / "steps.svg"
+    traced(five, "-m", "perceptron", "--storyboard", "-o", out)
+    frames = list(sx.replay(sx.Perceptron(max_updates=1000), *points_of(five)))
+    groups = ElementTree.parse(out).getroot().findall(".//{http://www.w3.org/2000/svg}g")
+    axes = [group for group in groups if (group.get("id") or "").startswith("axes_")]
+    assert len(axes) == len(frames)
+
+
+def test_one_feature_and_lifts_are_drawn(tmp_path):
+    path = tmp_path / "line.csv"
+    rows = ["-2,a", "-1.5,a", "0,b", "0.3,b", "-0.4,b", "1.8,a", "2.2,a"]
+    path.write_text("\n".join(["x,class", *rows]) + "\n")
+    for more in ([], ["--storyboard"]):
+        out = tmp_path / f"line{len(more)}.svg"
+        said = traced(path, "-m", "perceptron", "--lift", "polynomial:2", *more, "-o", out)
+        assert "x^2" in said
+        assert out.read_bytes()[:5] == b"<?xml"
+    refused = CliRunner().invoke(app, ["trace", str(path), "-m", "perceptron", "--lift",
+                                       "polynomial:2", "-o", str(tmp_path / "x.gif")])  # fmt: skip
+    assert refused.exit_code != 0
+
+
+def test_a_page_that_plays_holds_the_replay(five, tmp_path):
+    out = tmp_path / "steps.html"
+    traced(five, "-m", "perceptron", "-o", out)
+    text = out.read_text()
+    given = json.JSONDecoder().raw_decode(text, text.index("const REPLAY = ") + 15)[0]
+    frames = list(sx.replay(sx.Perceptron(max_updates=1000), *points_of(five)))
+    columns = given["panes"][0]["result"]["replay"]["columns"]
+    assert columns["weights"] == [frame.weights.tolist() for frame in frames]
+    assert (given["step"], len(given["points"])) == (0, 5)
+    assert "src=" not in text.split("<script")[0]
+
+
+def test_the_legend_stands_below_the_curves(five, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    X, y = points_of(five)
+    frames = list(sx.replay(sx.Kozinec(), X, y))
+    codes = (np.asarray(y, dtype=float) > 0).astype(int)
+    with contextlib.suppress(FileNotFoundError):
+        save_trace(frames, X, codes, ["a", "b"], ["x", "y"], "", "", tmp_path / "x.svg")
+    figure = drawn[0]
+    FigureCanvasAgg(figure).draw()
+    for axes in figure.axes:
+        if axes.get_legend() is not None:
+            assert axes.get_legend().get_window_extent().y1 < axes.get_window_extent().y0

@@ -245,6 +245,7 @@ def test_ugly_data_end_with_a_proof_or_a_warning(name):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         machine = sx.KernelSVM(**settings).fit(X, y)
+    seen = [warning for warning in seen if warning.category is not sx.ScaleWarning]
     assert all(issubclass(warning.category, ConvergenceWarning) for warning in seen)
     assert bool(seen) == (machine.status_ != "optimal")
     if machine.status_ == "optimal":

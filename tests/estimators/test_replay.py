@@ -1,9 +1,11 @@
 """Replays of several classes: every machine's frames are those of its two classes, to the bit."""
 
+from fractions import Fraction
 from itertools import combinations, groupby, pairwise
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from tests.amounts import cases
 
 import separatrix as sx
@@ -141,3 +143,74 @@ def test_what_has_no_updates_says_so():
         sx.replay(sx.OneVsRest(sx.LeastSquares()), X, NAMES)
     with pytest.raises(ValueError, match="direct model has no replay"):
         sx.replay(sx.LinearSVM(multi_class="direct"), X, NAMES)
+
+
+FIVE_X = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]]
+FIVE_Y = [1, -1, -1, 1, 1]
+
+
+def test_kozinec_in_fractions_and_in_floats_make_the_same_updates():
+    """Lecture 000's five points: a product of exactly 0 is no separation, whatever its rounding."""
+    exact = list(sx.replay(sx.Kozinec(), FIVE_X, FIVE_Y, exact=True))
+    assert exact[-1].exact == (Fraction(1984, 5275), Fraction(1112, 5275), Fraction(184, 211))
+    assert [str(v) for v in exact[1].exact] == ["3/7", "1/7", "9/7"]
+    assert (exact[1].errors, exact[1].margin) == (1, 0.0)
+    floats = list(sx.replay(sx.Kozinec(), FIVE_X, FIVE_Y))
+    assert len(floats) == len(exact) == 4
+    for one, other in zip(exact, floats, strict=True):
+        assert (one.row, one.visits, one.status) == (other.row, other.visits, other.status)
+        assert_allclose(one.weights, other.weights, rtol=1e-12)
+        assert_allclose(one.step, other.step, rtol=1e-12)
+        assert_allclose(one.bound, other.bound, rtol=1e-12)
+    fitted = sx.Kozinec().fit(FIVE_X, FIVE_Y)
+    assert fitted.n_iter_ == 3
+    assert fitted.margin_bounds_[0] > 0.26
+
+
+def test_the_perceptron_in_fractions_takes_decimals_as_written():
+    model = sx.Perceptron(learning_rate=0.2, init=[0, 1, 0.5])
+    frames = list(sx.replay(model, FIVE_X, FIVE_Y, exact=True))
+    assert [[str(v) for v in frame.exact] for frame in frames] == [
+        ["0", "1", "1/2"], ["-1/5", "3/5", "9/10"], ["0", "1/5", "11/10"], ["1/5", "1/2", "1"],
+    ]  # fmt: skip
+    plain = list(sx.replay(model, FIVE_X, FIVE_Y))
+    assert [frame.visits for frame in frames] == [frame.visits for frame in plain]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_small_runs_in_fractions_are_those_in_floats(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-4, 5, size=(7, 2)).astype(float)
+    y = rng.integers(0, 2, size=7)
+    y[:2] = 0, 1
+    for model in (sx.Perceptron(max_updates=25), sx.Kozinec(max_updates=6)):
+        exact, plain = (list(sx.replay(model, X, y, exact=e)) for e in (True, False))
+        assert [frame.row for frame in exact] == [frame.row for frame in plain]
+        assert_allclose(exact[-1].weights, plain[-1].weights, rtol=1e-9, atol=1e-9)
+
+
+def test_what_is_not_followed_in_fractions_is_refused():
+    for model in (sx.DeltaRule(), sx.Perceptron(update="batch"), sx.Kozinec(epsilon=0.1)):
+        with pytest.raises(ValueError, match="exact=True follows"):
+            sx.replay(model, FIVE_X, FIVE_Y, exact=True)
+    with pytest.raises(ValueError, match="two classes"):
+        sx.replay(sx.Perceptron(), [[0.0], [1.0], [2.0]], [0, 1, 2], exact=True)
+
+
+def test_frames_know_visits_steps_errors_and_the_criterion():
+    X, y = np.array(FIVE_X, dtype=float), np.array(FIVE_Y)
+    frames = list(sx.replay(sx.DeltaRule(update="single", max_updates=20), X, y))
+    for before, frame in pairwise(frames):
+        assert frame.errors_before == before.errors
+        assert frame.visits == before.visits + 1
+        assert_allclose(frame.step, np.linalg.norm(frame.weights - before.weights))
+    rows = y[:, None] * np.column_stack([np.ones(5), X])
+    for frame in frames:
+        assert_allclose(frame.criterion, 0.5 * ((1 - rows @ frame.weights) ** 2).sum())
+        assert_allclose(frame.radius, np.linalg.norm(rows, axis=1).max())
+    last = list(sx.replay(sx.Perceptron(), X, y))[-1]
+    assert last.inverse_margin == 1 / last.margin
+    assert np.isnan(last.criterion)
+    scaled = list(sx.replay(sx.Perceptron(scale=True), X * [1, 64], y))
+    steps = [np.linalg.norm(b.weights - a.weights) for a, b in pairwise(scaled)]
+    assert_allclose([frame.step for frame in scaled[1:]], steps)

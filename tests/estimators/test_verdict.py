@@ -158,3 +158,34 @@ def test_not_separable_error_carries_the_witness():
     witness = sx.separability(SQUARE, CROSSED).witness
     error = sx.NotSeparableError("no", witness)
     assert pickle.loads(pickle.dumps(error)).witness == witness
+
+
+def test_the_margin_is_the_largest_with_a_proved_bracket():
+    rng = np.random.default_rng(0)
+    for d, intercept in ((2, True), (6, True), (3, False)):
+        X = rng.normal(size=(60, d))
+        y = X[:, 0] > 0
+        X[:, 0] += np.where(y, 0.3, -0.3)
+        verdict = sx.separability(X, y, fit_intercept=intercept)
+        widest = sx.LinearSVM(C=np.inf, fit_intercept=intercept, tol=1e-9).fit(X, y)
+        largest = 1.0 / np.linalg.norm(widest.coef_)
+        low, high = verdict.margin_bounds
+        assert low == verdict.margin <= largest * (1 + 1e-9)
+        assert largest * (1 - 1e-9) <= high <= low * (1 + 1e-4)
+        assert "largest margin" in str(verdict)
+        again = sx.Verdict.from_json(verdict.to_json())
+        assert again.margin_bounds == verdict.margin_bounds
+        assert again.check(X, y)
+        whole = json.loads(verdict.to_json())
+        whole["widest"]["high"] = (0.99 * low).hex()
+        whole["sentence"] = str(sx.Verdict.from_json(json.dumps(whole)))
+        assert not sx.Verdict.from_json(json.dumps(whole)).check(X, y)
+
+
+def test_no_margin_is_shown_where_the_largest_is_not_known():
+    rng = np.random.default_rng(0)
+    X = sparse.random(600, 400, density=0.05, random_state=0, format="csr")
+    y = np.asarray(X @ rng.normal(size=400)).ravel() > 0
+    verdict = sx.separability(X, y)
+    assert (verdict.kind, verdict.margin, verdict.margin_bounds) == ("separable", None, None)
+    assert "margin" not in str(verdict)

@@ -275,6 +275,21 @@ def test_the_run_is_scrubbed_stepped_and_played(tab):
     assert tab.js("lab.transport.step") <= 1
 
 
+def test_it_opens_at_the_first_frame_and_clear_drops_the_lift(tab):
+    lifted = next(name for name, preset in PRESETS.items() if preset.get("lift"))
+    tab.preset(lifted)
+    assert tab.js("lab.forms[0].choice.lift.name") == PRESETS[lifted]["lift"]["name"]
+    tab.page.click("#clear")
+    tab.settle()
+    assert tab.js("lab.forms[0].choice.lift.name") == "none"
+    tab.preset("separable")
+    tab.choose("perceptron")
+    tab.preset("separable")
+    assert tab.js("lab.transport.step") == 0
+    assert tab.js("lab.transport.length") > 2
+    assert "log scale" in tab.page.locator(".tick.scale").text_content()
+
+
 def test_both_checkers_agree_on_screen(tab):
     for name, word in (("separable", "Yes"), ("touching", "Not strictly"), ("overlapping", "No")):
         tab.preset(name)

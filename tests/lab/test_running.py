@@ -81,13 +81,20 @@ def test_the_worked_example_visits_the_lectures_weights():
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_novikoffs_bound_is_the_tighter_of_two():
+def test_novikoffs_bound_is_the_librarys():
     answer = run(asked("separable", "perceptron"))
     told = answer["facts"]["novikoff"]
     assert told["mistakes"] == answer["replay"]["columns"]["update"][-1]
     X, y = np.array(PRESETS["separable"]["points"]), PRESETS["separable"]["classes"]
-    own = sx.Perceptron(max_updates=500).fit(X, y).novikoff_.bound
-    assert told["mistakes"] <= told["bound"] <= own
+    model = sx.Perceptron(max_updates=500)
+    assert told["bound"] == model.fit(X, y).novikoff_.bound
+    assert told["bound"] == pytest.approx(sx.novikoff(model, X, y).bound, rel=1e-6)
+
+
+def test_an_optimum_that_does_not_separate_is_not_refuted():
+    answer = run(asked("overlapping", "linear_program", parameters={"slack": True}))
+    assert answer["facts"]["status"] == "optimal"
+    assert answer["facts"]["proof"].startswith("proved: these weights do not separate the points")
 
 
 def test_a_refusal_carries_the_librarys_words():

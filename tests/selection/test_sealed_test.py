@@ -139,7 +139,7 @@ def test_a_model_that_fails_opens_nothing():
 
 def test_one_of_many_threads_opens_it():
     test = sx.SealedTest([[0.0], [1.0]], [0, 1])
-    machine = sx.LinearSVM().fit([[0.0], [1.0]], [0, 1])
+    machine = sx.LinearSVM().fit([[0.1], [1.1]], [0, 1])
     outcomes = []
 
     def work():
@@ -166,9 +166,35 @@ def test_a_frame_keeps_its_columns_in_mind():
     import pandas
 
     rows = pandas.DataFrame({"a": [0.0, 1.0, 4.0, 5.0], "b": [0.0, 0.0, 1.0, 1.0]})
-    machine = sx.LinearSVM().fit(rows, [0, 0, 1, 1])
+    machine = sx.LinearSVM().fit(rows + 0.1, [0, 0, 1, 1])
     assert sx.SealedTest(rows, [0, 0, 1, 1]).open(machine).errors == 0  # a warning would raise
     turned = sx.SealedTest(rows[["b", "a"]], [0, 0, 1, 1])
     with pytest.raises(sx.DataError, match="another order"):
         turned.open(machine)
     assert not turned.is_open
+
+
+def test_only_what_is_known_of_the_training_is_said(sets):
+    X, y, X_test, y_test = sets
+    model = sx.LinearSVM().fit(X, y)
+    unknown = sx.SealedTest(X_test, y_test).open(model)
+    assert unknown.training == "unknown"
+    assert "is not known here" in str(unknown)
+    assert "no part" not in str(unknown)
+    known = sx.SealedTest(X_test, y_test).open(model, X, y)
+    assert known.training == "known"
+    assert "certificate names its training rows" in str(known)
+    other = sx.SealedTest(X_test, y_test).open(model, X[:-1], y[:-1])
+    assert other.training == "given"
+    assert "that the model was trained on them is not known" in str(other)
+    again = type(known).from_dict(known.to_dict())
+    assert again.training == "known"
+
+
+def test_a_model_trained_on_the_sealed_rows_is_refused(sets):
+    _, _, X_test, y_test = sets
+    test = sx.SealedTest(X_test, y_test)
+    for model in (sx.LinearSVM(), sx.LogisticRegression(), sx.KernelSVM()):
+        with pytest.raises(sx.ContaminatedTestError, match="trained on the sealed rows"):
+            test.open(model.fit(X_test, y_test))
+    assert not test.is_open

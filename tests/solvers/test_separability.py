@@ -13,10 +13,12 @@ import separatrix as sx
 from separatrix.problem.exact import SignedRows
 from separatrix.solvers.separability import facial_reduction
 from separatrix.solvers.separability.ball_simplex import alternative
-from separatrix.solvers.separability.decide import decide, row_space
+from separatrix.solvers.separability.decide import decide
 from separatrix.solvers.separability.facial_reduction import partition, strictly_off
+from separatrix.solvers.separability.infinite import row_space
 from separatrix.solvers.separability.peeling import merge, peel
 from separatrix.solvers.separability.squared_hinge_newton import minimise
+from separatrix.solvers.separability.tight import Undecided
 from separatrix.solvers.separability.witness import Basis, exact_multipliers, independent_rows
 
 PER_KIND = 15
@@ -71,16 +73,31 @@ def test_infinite_coefficients_follow_the_definition():
             continue
         verdict = sx.separability(X, signs, fit_intercept=fit_intercept)
         found = verdict.infinite[0 if fit_intercept else 1 :]
-        if np.isnan(found).any():
+        if any(value != value for value in found):
             continue
         for value, possible in zip(
             found, infinite_by_definition(X, signs, fit_intercept), strict=True
         ):
-            assert (value == 0) == (not possible), seed
-            if value != 0:
-                assert np.sign(value) in possible, seed
+            expected = {(): 0.0, (-1,): -np.inf, (1,): np.inf, (-1, 1): "open"}
+            assert value == expected[tuple(sorted(possible))], seed
+            seen.add(value)
         seen.add(verdict.kind)
-    assert seen == {"separable", "quasi-separable", "overlapping"}
+    kinds = {"separable", "quasi-separable", "overlapping"}
+    assert seen == kinds | {0.0, np.inf, -np.inf, "open"}
+
+
+def test_signs_of_infinite_coefficients_do_not_hang_on_the_solver():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 3))
+    signs = np.where(X[:, 0] > 0, 1.0, -1.0)
+    X[:, 0] += 2 * signs
+    verdict = sx.separability(X, signs)
+    assert verdict.infinite.tolist() == ["open", np.inf, "open", "open"]
+    again = sx.Verdict.from_json(verdict.to_json())
+    assert again.infinite.tolist() == verdict.infinite.tolist()
+    assert again.check(X, signs)
+    forged = verdict.to_json().replace('"open"', '"inf"')
+    assert not sx.Verdict.from_json(forged).check(X, signs)
 
 
 def test_collinear_columns_change_no_verdict_and_are_marked():
@@ -90,8 +107,9 @@ def test_collinear_columns_change_no_verdict_and_are_marked():
         wide = np.column_stack([X, X @ rng.integers(-2, 3, size=(X.shape[1], 2)), X[:, 0]])
         plain, more = sx.separability(X, signs), sx.separability(wide, signs)
         assert more.kind == plain.kind
-        assert np.isnan(more.infinite[X.shape[1] + 1 :]).all()
-        assert np.array_equal(np.isnan(more.infinite[: X.shape[1] + 1]), np.isnan(plain.infinite))
+        aliased = [value != value for value in more.infinite]
+        assert all(aliased[X.shape[1] + 1 :])
+        assert aliased[: X.shape[1] + 1] == [value != value for value in plain.infinite]
 
 
 def test_peeling_settles_one_column_and_merges_exactly():
@@ -240,3 +258,37 @@ def test_directions_that_would_not_fit_leave_the_witness(monkeypatch):
     assert "Not separable" in str(verdict)
     with pytest.raises(sx.NotSeparableError):
         sx.LinearSVM(C=np.inf).fit(X, y)
+
+
+def left_open(monkeypatch):
+    """Let the search give up before it has found anything."""
+
+    def give_up(*_):
+        raise Undecided(0.1)
+
+    monkeypatch.setattr("separatrix.solvers.separability.decide.partition", give_up)
+
+
+def test_what_is_known_is_said_where_the_search_gives_up(monkeypatch):
+    left_open(monkeypatch)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    signs = np.where(rng.random(50) < 0.5, 1.0, -1.0)
+    verdict = sx.separability(X, signs)
+    assert (verdict.kind, verdict.certificate) == ("undecided", None)
+    assert verdict.witness_holds(X, signs)  # from the dual of one linear program
+    assert str(verdict).startswith("Not separable; ")
+    twice = np.vstack([X, X[7]])
+    verdict = sx.separability(twice, np.append(signs, -signs[7]))
+    assert verdict.witness.rows == (7, 50)  # two equal rows of different classes
+
+
+def test_a_linear_program_is_the_last_resort(monkeypatch):
+    left_open(monkeypatch)
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 3))
+    signs = np.where(X @ [1.0, -2.0, 1.0] > 0.0, 1.0, -1.0)
+    for rows in (X, sparse.csr_array(X)):
+        verdict = sx.separability(rows, signs)
+        assert verdict.kind == "separable"
+        assert verdict.certificate.check(rows, signs)

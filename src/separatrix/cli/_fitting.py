@@ -290,7 +290,7 @@ class InMemory(Rows):
         quiet: bool,
     ) -> None:
         self.data, self.table = source.data, in_features(source.read_to_train(quiet), features)
-        self.steps = [*_scaling(scale, self.table.X), *_lifting(lift)]
+        self.steps = [*_scaling(scale, self.table.X), *lifting(lift)]
         self.prepared = _prepared(self.table, self.steps)
         self.classes, self.n_rows = self.table.classes, self.table.X.shape[0]
 
@@ -385,7 +385,7 @@ def _scaling(scale: Scale | None, X: Any) -> list[tuple[str, Any]]:
     return [("scale", MaxAbsScaler() if sparse else MinMaxScaler())]
 
 
-def _lifting(lift: str | None) -> list[tuple[str, Any]]:
+def lifting(lift: str | None) -> list[tuple[str, Any]]:
     if lift is None:
         return []
     from separatrix.estimators import lift as lifts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,9 +73,18 @@ def separable(
         if certificate is not None:
             say(f"Certificate: {certificate}")
     if verdict.kind == "undecided":
+        if not as_json:
+            say(f"A fit needs no verdict, and proves its optimum: {_next(source)}")
         raise typer.Exit(4)
     if require is not None and verdict.kind != require.value:
         raise typer.Exit(1)
+
+
+def _next(source: reading.Source) -> str:
+    """Return the command that helps where no verdict was reached."""
+    words = ["separatrix", "fit", *map(str, source.data), "-o", "model.sx"]
+    words += ["--target", source.target] if source.target else []
+    return shlex.join([*words, *(["--no-header"] if source.no_header else [])])
 
 
 def _two_classes(table: Table, positive: str | None) -> Any:
@@ -90,14 +100,18 @@ def _two_classes(table: Table, positive: str | None) -> Any:
 
 def _coefficients(verdict: Any, names: list[str]) -> list[str]:
     """Say in words where the logistic coefficients run."""
-    import numpy as np
-
     if verdict.kind in ("overlapping", "undecided") or verdict.infinite is None:
         return []
-    labels = ["intercept", *names]
+    labels, values = ["intercept", *names], [str(v) for v in verdict.infinite]
+    words = {
+        "inf": "+infinite",
+        "-inf": "-infinite",
+        "open": "that run away, in a direction the data leave open",
+        "unknown": "that run away, with a sign that was not worked out",
+    }
     lines = []
-    for value, word in ((np.inf, "+infinite"), (-np.inf, "-infinite")):
-        found = [labels[j] for j in np.flatnonzero(verdict.infinite == value)]
+    for value, word in words.items():
+        found = [labels[j] for j, v in enumerate(values) if v == value]
         if found:
             more = f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else ""
             lines.append(f"Logistic coefficients {word}: {', '.join(found[:_NAMES_SHOWN])}{more}.")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from separatrix.data.table import Table
 
 _ROWS_SHOWN = 24
+_WEIGHTS = "weights: b, w1, ..."
 
 
 class Method(StrEnum):
@@ -63,6 +64,19 @@ def trace(
     order: Annotated[Order | None, typer.Option(help="How rows are visited.")] = None,
     update: Annotated[Update | None, typer.Option(help="How many rows correct at once.")] = None,
     rate: Annotated[float | None, typer.Option(min=1e-300, help="The learning rate.")] = None,
+    init: Annotated[
+        str | None, typer.Option(help="The first weights, intercept first, e.g. --init 0,1,0.5.")
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Rows that correct at once, with --update minibatch.")
+    ] = None,
+    thresholded: Annotated[
+        bool, typer.Option("--thresholded", help="Delta rule: compare signs, not values.")
+    ] = False,
+    lift: Annotated[
+        str | None,
+        typer.Option(help="Lift the rows first: polynomial:2, radial:50 and so on, as `fit` does."),
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(min=1e-300, help="Kozinec: how close to the largest margin to come."),
@@ -71,13 +85,17 @@ def trace(
     seed: Annotated[int, typer.Option(min=0, help="For the random order.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write a picture: .svg, .png, .pdf, or .gif to play."),
+        typer.Option(
+            "--out", "-o", help="Write a picture: .svg, .png, .pdf; or .gif, .html to play."
+        ),
     ] = None,
+    storyboard: Annotated[
+        bool, typer.Option("--storyboard", help="With -o: one numbered panel an update.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Show every update of a method, and prove what it found."""
-    if out is not None and out.suffix.lower() not in (".svg", ".png", ".pdf", ".gif"):
-        raise typer.BadParameter(f"the picture must end in .svg, .png, .pdf or .gif. Got {out}.")
+    _check_out(out, storyboard)
     if data is None and target is not None:
         raise typer.BadParameter("--target needs DATA: the embedded irises have their labels.")
     options = {
@@ -85,17 +103,23 @@ def trace(
         "update": update and update.value,
         "learning_rate": rate,
         "epsilon": epsilon,
+        "init": None if init is None else _numbers(init),
+        "batch_size": batch_size,
+        "thresholded": thresholded or None,
     }
     machine = _machine(method, options, max_updates, seed)
-    table = _of_two(_chosen(_read(data, target), features), positive, method)
+    plane = _of_two(_chosen(_read(data, target), features), positive, method)
+    table, lifted = _lifted(plane, lift)
     frames, machine = _watch(machine, table)
     if out is not None:
-        _draw(frames, machine, table, method, out)
+        _draw(frames, machine, plane, method, out, lifted, storyboard)
     if as_json:
         facts = _as_data(frames, machine, table, method)
-        facts["certificate"] = certificate_of_file(
-            machine.certificate_, table, [] if data is None else [str(data)]
-        )
+        facts["certificate"] = None  # of lifted rows, which no file holds
+        if lifted is None:
+            facts["certificate"] = certificate_of_file(
+                machine.certificate_, table, [] if data is None else [str(data)]
+            )
         say(json.dumps(facts, indent=1, allow_nan=False))
     else:
         _print(frames, machine, table, method)
@@ -103,6 +127,40 @@ def trace(
             say(f"Picture: {out}")
     if not machine.status_.is_final:
         raise typer.Exit(4)
+
+
+def _check_out(out: Path | None, storyboard: bool) -> None:
+    if out is None:
+        if storyboard:
+            raise typer.BadParameter("--storyboard needs a file to draw into: -o steps.svg.")
+        return
+    endings = [".svg", ".png", ".pdf"] + ([] if storyboard else [".gif", ".html"])
+    if out.suffix.lower() not in endings:
+        known = f"{', '.join(endings[:-1])} or {endings[-1]}"
+        raise typer.BadParameter(f"the picture must end in {known}. Got {out}.")
+
+
+def _numbers(written: str) -> list[float]:
+    try:
+        return [float(part) for part in written.split(",")]
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"--init takes numbers, commas between them, as 0,1,0.5. Got {written!r}."
+        ) from error
+
+
+def _lifted(table: Table, lift: str | None) -> tuple[Table, Any]:
+    """Return the table as a lift makes it, and the lift."""
+    if lift is None:
+        return table, None
+    import dataclasses
+
+    from separatrix.cli._fitting import lifting
+
+    ((_, step),) = lifting(lift)
+    X = step.fit_transform(table.X)
+    names = [str(name) for name in step.get_feature_names_out(list(table.feature_names))]
+    return dataclasses.replace(table, X=X, feature_names=names), step
 
 
 def _machine(method: Method, options: dict[str, Any], max_updates: int, seed: int) -> Any:
@@ -117,7 +175,7 @@ def _machine(method: Method, options: dict[str, Any], max_updates: int, seed: in
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in machine.get_params():
-            option = "--rate" if name == "learning_rate" else f"--{name}"
+            option = "--rate" if name == "learning_rate" else f"--{name.replace('_', '-')}"
             raise typer.BadParameter(f"{option} does not go with {method.value}.")
     return machine.set_params(**given)
 
@@ -207,15 +265,37 @@ def _subtitle(proof: Any) -> str:
     return f"{words}; no hyperplane has a margin above {proof.upper:.3g}."
 
 
-def _draw(frames: list[Any], machine: Any, table: Table, method: Method, out: Path) -> None:
+def _draw(
+    frames: list[Any],
+    machine: Any,
+    table: Table,
+    method: Method,
+    out: Path,
+    lift: Any,
+    storyboard: bool,
+) -> None:
     import numpy as np
     import scipy.sparse as sp
 
+    from separatrix.plots.storyboard import lifted_score, linear_score, save_storyboard
     from separatrix.plots.trace import save_trace
 
-    X = table.X.toarray() if sp.issparse(table.X) and table.X.shape[1] == 2 else table.X
+    X = table.X.toarray() if sp.issparse(table.X) and table.X.shape[1] <= 2 else table.X
     codes = np.searchsorted(machine.classes_, table.y)
     names = [str(name) for name in machine.classes_]
+    columns, title = list(table.feature_names), _title(machine, method)
+    score = None if lift is None else lifted_score(lift)
+    if out.suffix.lower() == ".html":
+        from separatrix.plots.player.replay_file import save_replay_page
+
+        if lift is not None:
+            raise typer.BadParameter("--lift has no .html: use --storyboard -o steps.svg.")
+        words = method.value.replace("-", "_"), title, str(machine.certificate_)
+        save_replay_page(frames, machine, X, codes, names, columns, *words, out)
+        return
+    if storyboard:
+        save_storyboard(frames, X, codes, names, columns, title, out, score or linear_score)
+        return
     with progress_bar("drawing", total=100) as tick:
         save_trace(
             frames,
@@ -227,6 +307,7 @@ def _draw(frames: list[Any], machine: Any, table: Table, method: Method, out: Pa
             _subtitle(machine.certificate_),
             out,
             progress=lambda share: tick(round(100 * share)),
+            score=score,
         )
 
 
@@ -258,7 +339,7 @@ def _print(frames: list[Any], machine: Any, table: Table, method: Method) -> Non
 
 def _headings(names: list[str]) -> list[str]:
     rival = ["rival"] if len(names) > 2 else []
-    return ["update", "row", *rival, "errors", "margin", "bound", "weights: b, w1, ..."]
+    return ["update", "row", *rival, "visits", "errors", "step", "margin", "bound", _WEIGHTS]
 
 
 def _cells(frame: Any, names: list[str]) -> list[str]:
@@ -273,7 +354,9 @@ def _cells(frame: Any, names: list[str]) -> list[str]:
         str(frame.update),
         row,
         *([rival] if len(names) > 2 else []),
+        f"{frame.visits:,}",
         str(frame.errors),
+        f"{frame.step:.4g}",
         f"{frame.margin:.5g}",
         bound,
         f"[{shown}{more}]".replace("[", r"\["),
@@ -297,7 +380,12 @@ def _as_data(frames: list[Any], machine: Any, table: Table, method: Method) -> d
                 "update": frame.update,
                 "row": frame.row if frame.row >= 0 else None,
                 "rival": names[frame.rival] if frame.rival >= 0 else None,
+                "visits": frame.visits,
                 "errors": frame.errors,
+                "errors_before": frame.errors_before if frame.errors_before >= 0 else None,
+                "step": frame.step if isfinite(frame.step) else None,
+                "criterion": frame.criterion if isfinite(frame.criterion) else None,
+                "radius": frame.radius if isfinite(frame.radius) else None,
                 "margin": frame.margin if isfinite(frame.margin) else None,
                 "bound": frame.bound if isfinite(frame.bound) else None,
                 "weights": [w if isfinite(w) else None for w in frame.weights.tolist()],

@@ -125,7 +125,6 @@ class _Search:
         least, worst = min(found)
         if not least > 0:
             return None
-        length = float(np.linalg.norm(w[1:]))
         proof = Separation(
             holds=True,
             worst_row=worst,
@@ -139,7 +138,6 @@ class _Search:
             "separable",
             weights=w[1:],
             intercept=float(w[0]),
-            margin=float(least) / length if length > 0.0 else None,
             certificate=lambda: _named(proof, self.rows),
             classes=self.about["classes"],
             n_rows=self.engine.n_rows,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from separatrix.certificates.largest_margin import margin_at_most
 from separatrix.certificates.partition import (
     Integers,
     Partition,
@@ -17,7 +18,12 @@ from separatrix.certificates.partition import (
     proved_signs,
     proves_gordan,
 )
-from separatrix.certificates.separation import Separation, check_separation, margin_range
+from separatrix.certificates.separation import (
+    Separation,
+    check_separation,
+    divide_down,
+    margin_range,
+)
 from separatrix.core.checks import two_classes
 from separatrix.problem.canonical import sha256
 from separatrix.problem.exact import SignedRows, decimal_places, times_powers_of_ten
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Decision",
     "Separability",
+    "Widest",
     "Witness",
     "as_floats",
     "as_integers",
@@ -40,6 +47,8 @@ __all__ = [
 
 _ROWS_SHOWN = 6
 _DIGITS_SHOWN = 7
+_LEAST_SHARE = 1e-9  # of the largest multiplier
+_WIDE = 1.5  # bounds farther apart than this say little about the largest margin
 
 
 @dataclass(frozen=True)
@@ -90,6 +99,16 @@ def _listed(rows: tuple[int, ...]) -> str:
     return f"Rows {', '.join(shown[:-1])} and {shown[-1]}"
 
 
+@dataclass(frozen=True)
+class Widest:
+    """Bounds on the largest margin, and the rows and multipliers that prove the upper one."""
+
+    low: float
+    high: float
+    rows: tuple[int, ...]
+    multipliers: tuple[float, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Decision:
     """What was decided, and proved; `Verdict` explains the fields.
@@ -101,6 +120,7 @@ class Decision:
     weights: np.ndarray | None = None
     intercept: float | None = None
     margin: float | None = None
+    widest: Widest | None = None
     witness: Witness | None = None
     boundary: np.ndarray | None = None
     infinite: Callable[[], np.ndarray] | None = None
@@ -205,23 +225,23 @@ def _infinite(rows: SignedRows, claim: Claim) -> Callable[[], np.ndarray]:
     overlapping = claim.kind == "overlapping"
 
     def work_out() -> np.ndarray:
-        from separatrix.solvers.separability.decide import infinite_coefficients
+        from separatrix.solvers.separability.decide import decide
+        from separatrix.solvers.separability.infinite import infinite_coefficients
 
-        found = infinite_coefficients(rows, claim.direction, claim.basis, overlapping)
+        found = infinite_coefficients(rows, claim.direction, claim.basis, overlapping, decide)
         return found if rows.fit_intercept else np.concatenate([[0.0], found])
 
     return work_out
 
 
 def _separable(about: _About, rows: SignedRows, claim: Claim) -> Decision | None:
-    from separatrix.solvers.separability.decide import MOST_ENTRIES
-
     problem = about.problem
     weights = as_integers(claim.direction, problem.fit_intercept)
     w = as_floats(weights)
     least, _ = margin_range(problem, w[None])
-    if least > 0 and problem.n_samples * problem.dimension <= MOST_ENTRIES and not about.places:
-        w, least = _widened(rows, problem, w, least)
+    widest = None
+    if least > 0:
+        w, least, widest = _widened(about, rows, w, least)
     certificate: Callable[[], Partition | Separation]
     if least > 0 and not about.places:
         certificate = lambda: check_separation(problem, w, about.classes)  # noqa: E731
@@ -230,16 +250,12 @@ def _separable(about: _About, rows: SignedRows, claim: Claim) -> Decision | None
     else:
         return None
     original = about.original(w)
-    largest = float(np.abs(original[1:]).max(initial=0.0))
-    margin = None
-    if least > 0 and largest > 0.0:
-        length = float(np.linalg.norm(original[1:] / largest))  # neither over- nor underflows
-        margin = float(least / Fraction(largest)) / length
     return Decision(
         "separable",
         weights=original[1:],
         intercept=float(original[0]),
-        margin=margin,
+        margin=None if widest is None else widest.low,
+        widest=widest,
         infinite=_infinite(rows, claim),
         certificate=certificate,
         classes=about.classes,
@@ -248,17 +264,26 @@ def _separable(about: _About, rows: SignedRows, claim: Claim) -> Decision | None
 
 
 def _widened(
-    rows: SignedRows, problem: SignedProblem, w: np.ndarray, least: Fraction
-) -> tuple[np.ndarray, Fraction]:
-    """Look for a larger margin, and take it if it is proved to separate."""
-    from separatrix.solvers.separability.decide import larger_margin
+    about: _About, rows: SignedRows, w: np.ndarray, least: Fraction
+) -> tuple[np.ndarray, Fraction, Widest | None]:
+    """Look for the largest margin where it is cheap; take what is proved, with its bounds."""
+    from separatrix.solvers.separability.decide import MOST_ENTRIES, larger_margin
 
+    problem = about.problem
+    if about.places or problem.n_samples * problem.dimension > MOST_ENTRIES:
+        return w, least, None
     start = 0 if rows.fit_intercept else 1
-    found = np.concatenate([np.zeros(start), larger_margin(rows, w[start:])])
-    if not np.isfinite(found).all():
-        return w, least
-    proved, _ = margin_range(problem, found[None])
-    return (found, proved) if proved > 0 else (w, least)
+    found, slack = larger_margin(rows, w[start:])
+    found = np.concatenate([np.zeros(start), found])
+    if np.isfinite(found).all():
+        proved, _ = margin_range(problem, found[None])
+        w, least = (found, proved) if proved > 0 else (w, least)
+    chosen = np.flatnonzero(slack > _LEAST_SHARE * slack.max(initial=0.0))
+    high = margin_at_most(problem, chosen, slack[chosen])
+    low = divide_down(least, w[1:]) if w[1:].any() else 0.0
+    if high is None or not 0.0 < low <= high <= _WIDE * low:
+        return w, least, None
+    return w, least, Widest(low, high, tuple(chosen.tolist()), tuple(slack[chosen].tolist()))
 
 
 def _partition(about: _About, rows: SignedRows, claim: Claim) -> Decision | None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.certificates.largest_margin import margin_at_most
 from separatrix.certificates.partition import Integers, Partition, proved_signs, proves_gordan
 from separatrix.certificates.separation import Separation
-from separatrix.core.separability import Witness, as_floats, decided_labels, decided_rows
+from separatrix.core.separability import Widest, Witness, as_floats, decided_labels, decided_rows
 from separatrix.problem.canonical import problem_from
 from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem, as_matrix
@@ -32,14 +33,20 @@ class Verdict:
     weights, intercept : array and float, or None
         The hyperplane of a separable or quasi-separable set; positive for ``classes[1]``.
     margin : float or None
-        The least distance of a row from the hyperplane found, if it separates.
+        The least distance of a row from the hyperplane found, where that is close to the largest
+        possible; None where it would take long to know.
+    margin_bounds : pair of floats, or None
+        The largest margin of any hyperplane lies between these, proved; the first is `margin`.
     witness : Witness or None
         Few rows that no hyperplane separates strictly, with integer multipliers.
     boundary : array of row numbers
         The rows on the boundary of every halfspace that holds all rows.
     infinite : array over [intercept, features]
-        Where logistic regression without penalty runs: -inf, 0 (finite), +inf; NaN where the
-        coefficient is not identifiable (its column depends on those before), or past 1200 columns.
+        Where logistic regression without penalty runs: -inf, 0 (finite), +inf; "open" where it
+        runs away with a sign that the data leave open (`weights` has that of the largest margin),
+        "unknown" where the sign would take too long. An array with such words holds objects. NaN
+        where the coefficient is not identifiable (its column depends on those before), or past
+        1200 columns.
     bound : float or None
         When undecided: how far from zero the best multipliers were.
     certificate : Partition or Separation, or None
@@ -65,6 +72,7 @@ class Verdict:
         weights: np.ndarray | None = None,
         intercept: float | None = None,
         margin: float | None = None,
+        widest: Widest | None = None,
         witness: Witness | None = None,
         boundary: np.ndarray | None = None,
         infinite: Callable[[], np.ndarray | None] | None = None,
@@ -77,7 +85,7 @@ class Verdict:
         self.kind, self.weights, self.intercept, self.margin = kind, weights, intercept, margin
         self.witness, self.bound, self.classes = witness, bound, classes
         self.boundary = np.zeros(0, dtype=np.int64) if boundary is None else boundary
-        self.n_rows, self.note = n_rows, note
+        self.n_rows, self.note, self.widest = n_rows, note, widest
         self._infinite, self._certificate = infinite, certificate
         self._sentence: str | None = None  # as a file has it
 
@@ -85,6 +93,11 @@ class Verdict:
     def infinite(self) -> np.ndarray | None:
         """Where the logistic coefficients run; worked out when first needed."""
         return None if self._infinite is None else self._infinite()
+
+    @property
+    def margin_bounds(self) -> tuple[float, float] | None:
+        """The bounds on the largest margin, where they are known."""
+        return None if self.widest is None else (self.widest.low, self.widest.high)
 
     @cached_property
     def certificate(self) -> Partition | Separation | None:
@@ -147,14 +160,20 @@ class Verdict:
             f"{self.witness}.",
             "overlapping": "Overlapping: no hyperplane has any row on its own side without "
             f"another on the wrong one. {self.witness}.",
-            "undecided": f"Undecided: no proof was found either way (residual {self.bound})."
+            "undecided": "Undecided: no hyperplane was found that separates the rows, and no proof "
+            f"that there is none (residual {0.0 if self.bound is None else self.bound:.3g})."
             if self.witness is None
             else f"Not separable; quasi-separable or overlapping, undecided. {self.witness}.",
         }[self.kind]
         return f"{sentence} {self.note}".rstrip()
 
     def _margin_words(self) -> str:
-        return "" if self.margin is None else f" (margin {self.margin:.6g})"
+        if self.margin_bounds is None:
+            return "" if self.margin is None else f" (margin {self.margin:.6g})"
+        low, high = self.margin_bounds
+        if high - low <= 1e-6 * high:
+            return f" (largest margin {low:.6g}, proved)"
+        return f" (largest margin between {low:.6g} and {high:.6g}, proved)"
 
     def __repr__(self) -> str:
         """Return kind and the figures that matter."""
@@ -183,6 +202,7 @@ class Verdict:
             "weights": None if self.weights is None else [v.hex() for v in self.weights.tolist()],
             "intercept": None if self.intercept is None else self.intercept.hex(),
             "margin": None if self.margin is None else self.margin.hex(),
+            "widest": self.widest and _written(self.widest),
             "witness": witness and witness.plain(),
             "boundary": self.boundary.tolist() if self.kind == "quasi-separable" else [],
             "infinite": None if self.infinite is None else [str(v) for v in self.infinite.tolist()],
@@ -206,12 +226,13 @@ class Verdict:
             return None if whole[key] is None else float.fromhex(whole[key])
 
         certificate = None if proof is None else from_json(proof, *VERDICTS)
-        array = None if infinite is None else np.array([float(v) for v in infinite])
+        array = None if infinite is None else _runs(infinite)
         verdict = cls(
             whole["kind"],
             weights=whole["weights"] and np.array([float.fromhex(v) for v in whole["weights"]]),
             intercept=number("intercept"),
             margin=number("margin"),
+            widest=whole.get("widest") and _widest(whole["widest"]),
             witness=witness
             and Witness(
                 tuple(int(row) for row in witness["rows"]),
@@ -227,6 +248,30 @@ class Verdict:
         )
         verdict._sentence = str(whole["sentence"])
         return verdict
+
+
+def _written(widest: Widest) -> dict[str, Any]:
+    return {
+        "low": widest.low.hex(),
+        "high": widest.high.hex(),
+        "rows": list(widest.rows),
+        "multipliers": [v.hex() for v in widest.multipliers],
+    }
+
+
+def _widest(written: dict[str, Any]) -> Widest:
+    return Widest(
+        float.fromhex(written["low"]),
+        float.fromhex(written["high"]),
+        tuple(int(row) for row in written["rows"]),
+        tuple(float.fromhex(v) for v in written["multipliers"]),
+    )
+
+
+def _runs(written: list[str]) -> np.ndarray:
+    """Read what `infinite` says: numbers, and words where signs are open."""
+    words = [v if v in ("open", "unknown") else float(v) for v in written]
+    return np.array(words, dtype=object if any(isinstance(v, str) for v in words) else float)
 
 
 # ---- deciding
@@ -293,9 +338,18 @@ def _hyperplane_follows(verdict: Any, proof: Partition | Separation) -> bool:
 
 
 def _margin_follows(verdict: Any, problem: SignedProblem) -> bool:
-    """Whether the margin is the least distance of a row, up to rounding; none is always true."""
+    """Whether the margin is the least distance of a row, up to rounding; none is always true.
+
+    The upper bound on the largest margin has to follow from its multipliers, exactly.
+    """
+    widest = verdict.widest
     if verdict.margin is None:
-        return True
+        return widest is None
+    if widest is not None and (
+        widest.low != verdict.margin
+        or widest.high != margin_at_most(problem, widest.rows, widest.multipliers)
+    ):
+        return False
     if verdict.kind != "separable" or verdict.weights is None:
         return False
     w = np.concatenate([[verdict.intercept], verdict.weights])
@@ -331,4 +385,4 @@ def _infinite_follows(verdict: Any, X: Any, y: Any, proof: Partition | Separatio
         return False
     if verdict.infinite is None or again.infinite is None:
         return verdict.infinite is None
-    return np.array_equal(again.infinite(), verdict.infinite, equal_nan=True)
+    return [str(v) for v in again.infinite()] == [str(v) for v in verdict.infinite]

@@ -12,6 +12,7 @@ from separatrix._device import guarded, needs_torch, on_host, resolve, rows_on
 from separatrix.core.checks import refuse_huge, refuse_infinite
 from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
+from separatrix.estimators._scale_warning import warn_of_scale
 from separatrix.estimators._validate import brought, new_data, training_data
 from separatrix.problem.kernels import Kernel, check_gram, check_square, kernel_of
 from separatrix.problem.signed import as_matrix
@@ -53,6 +54,8 @@ class KernelClassifier(LinearClassifier):
             check_square(X, len(y))  # before anything is made of the labels and the weights
         refuse_huge(self, X)
         X = as_matrix(X)
+        if not self._is_given() and not callable(self.kernel):
+            warn_of_scale(self, X, stacklevel=6)
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(

@@ -14,6 +14,7 @@ from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._repeated_rows import repeated_rows
 from separatrix.estimators._run import Run, first_weights, given_weights
+from separatrix.estimators._scale_warning import warn_of_scale
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
@@ -154,6 +155,7 @@ class DeltaRule(LinearClassifier):
         init = None if coef_init is None and intercept_init is None else (coef_init, intercept_init)
         X, y, sample_weight = map(present.of, (X, y, sample_weight))
         run = self._run(X, y, sample_weight, init)
+        warn_of_scale(self, run.given.X)
         with np.errstate(over="ignore", invalid="ignore"):
             state, self.status_ = solve(
                 delta_rule, run.problem, run.budget, run.seconds, **run.settings

@@ -12,6 +12,7 @@ from separatrix.core.models import seed_of
 from separatrix.errors import DataError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._run import Run
+from separatrix.estimators._scale_warning import warn_of_scale
 from separatrix.estimators._validate import training_data
 from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.running.drive import Status, solve
@@ -105,6 +106,7 @@ class Kozinec(LinearClassifier):
     def fit(self, X: Any, y: Any) -> Kozinec:
         """Find the hyperplane and prove what it claims."""
         run = self._run(X, y)
+        warn_of_scale(self, run.given.X)
         state, self.status_ = solve(kozinec, run.problem, run.budget, run.seconds, **run.settings)
         if self.status_ is Status.OVERFLOW:
             raise DataError(f"Kozinec: {self.status_.cause}. Divide large columns first.")

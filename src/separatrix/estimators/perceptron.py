@@ -11,12 +11,13 @@ from separatrix.certificates.separation import check_separation, misplaced
 from separatrix.core.checks import one_of, positive, several_classes
 from separatrix.core.linear_model import available_unless
 from separatrix.core.models import seed_of
-from separatrix.core.novikoff import Novikoff, check_novikoff
+from separatrix.core.novikoff import Novikoff, mistake_bound
 from separatrix.errors import DataError
 from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._repeated_rows import repeated_rows
 from separatrix.estimators._run import Run, first_weights, given_weights
+from separatrix.estimators._scale_warning import warn_of_scale
 from separatrix.estimators._validate import training_data
 from separatrix.problem.equilibrate import column_exponents, divided_columns, divides_exactly
 from separatrix.problem.multiclass import KeslerProblem
@@ -25,6 +26,9 @@ from separatrix.solvers.running.drive import Status, solve
 from separatrix.solvers.updates import perceptron
 
 _AS_COSTS = "SGD(loss='perceptron') takes any weights, as costs of rows."
+
+
+_CHEAP_PASS = 2_000  # entries of X
 
 
 def _without_a_stream(estimator: Any) -> str | None:
@@ -64,8 +68,10 @@ class Perceptron(LinearClassifier):
         Divide each column by a power of two near its largest entry, inside: fewer updates when
         columns differ in size, and no rounding. The weights are for the columns as given.
     pocket : bool, "ratchet" or "every", default=True
-        Keep the weights with fewest errors on the whole set. The ratchet (True) counts errors only
-        for weights that got more rows right in a row than the kept ones; "every" for all weights.
+        Keep the weights with fewest errors on the whole set. "every" counts the errors of all
+        weights visited, as the lectures' pocket does; "ratchet" (Gallant 1990) only of those that
+        got more rows right in a row than the kept ones, and may miss the best. True: "every" where
+        a pass costs little (up to 2,000 entries of X), else "ratchet".
     average : bool, default=False
         Return the mean of the weights over all row visits instead.
     max_updates : int or None, default=None
@@ -90,9 +96,10 @@ class Perceptron(LinearClassifier):
     certificate_ : Separation
         Whether the weights separate the rows, proved either way. None after `partial_fit`.
     novikoff_ : Novikoff or None
-        Mistakes made beside the bound on them that the margin found proves (single updates, fixed
-        rate). A wider margin, such as Kozinec's, proves a better bound: see `check_novikoff`. None
-        where products vanish, so that rows on their own side were taken for mistakes.
+        Mistakes made beside the bound on them (single updates, fixed rate), by the largest margin
+        where it is cheap to find, else by that of the weights found; `sx.novikoff` has R, B and
+        both sequences of the proof. None where products vanish, so that rows on their own side
+        were taken for mistakes.
     status_, n_iter_, n_passes_
         Why the run ended, its updates, and its passes over the rows.
 
@@ -179,12 +186,19 @@ class Perceptron(LinearClassifier):
             "rate": self.learning_rate,
             "decay": self.decay,
             "first": first_weights(self.init, problem, seed),
-            "pocket": self.pocket,
+            "pocket": self._pocket(problem),
             "average": self.average,
             "patience": self.patience or 0,
             "tol": self.tol,
             "seed": seed,
         }
+
+    def _pocket(self, problem: Any) -> bool | str:
+        """Return which pocket `pocket=True` is: all weights are tested where that costs little."""
+        if self.pocket is not True:
+            return self.pocket
+        cheap = problem.n_rows * problem.dimension <= _CHEAP_PASS
+        return "every" if cheap else "ratchet"
 
     def _run(self, X: Any, y: Any, sample_weight: Any = None, init: Any = None) -> Run:
         """Pose the problem and the settings that `fit` and `sx.replay` share."""
@@ -226,6 +240,8 @@ class Perceptron(LinearClassifier):
         init = None if coef_init is None and intercept_init is None else (coef_init, intercept_init)
         X, y, sample_weight = map(present.of, (X, y, sample_weight))
         run = self._run(X, y, sample_weight, init)
+        if not self.scale:
+            warn_of_scale(self, run.given.X, "Perceptron(scale=True) in Python")
         with np.errstate(over="ignore", invalid="ignore"):
             state, self.status_ = solve(
                 perceptron, run.problem, run.budget, run.seconds, **run.settings
@@ -264,7 +280,7 @@ class Perceptron(LinearClassifier):
         if run.exponents is not None and not divides_exactly(run.given.X, run.exponents):
             return None  # the run was on rows that had lost digits: its mistakes are not these
         first = run.settings["first"]
-        found = check_novikoff(
+        found = mistake_bound(
             run.problem, state.answer, state.updates, first, float(self.learning_rate)
         )
         # More updates than mistakes are possible: products vanished, and rows that were right

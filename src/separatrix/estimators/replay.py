@@ -18,7 +18,7 @@ from separatrix.solvers.running.drive import Frame
 __all__ = ["frames_of", "numbered", "replay", "replay_each_pair"]
 
 
-def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
+def replay(estimator: Any, X: Any, y: Any, *, exact: bool = False) -> Iterator[Frame]:
     """Yield the start and then every update that ``estimator.fit(X, y)`` makes.
 
     Parameters
@@ -27,12 +27,17 @@ def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
         Any iterative one; it is left as it is.
     X, y : rows and labels
         As `fit` takes them. Time budgets are not applied.
+    exact : bool, default=False
+        Make every update in fractions, on the decimals as written (0.1 is one tenth): for small
+        examples of `Perceptron` (single updates, fixed rate) and `Kozinec`, in stored order.
+        ``frame.exact`` holds the weights.
 
     Yields
     ------
     Frame
         The current weights ``[intercept, features...]``, the row used, the errors on all rows, the
-        margin ``min w.z / |w|`` and an upper bound on the margin of any hyperplane. LinearSVM and
+        margin ``min w.z / |w|`` and an upper bound on the margin of any hyperplane; the visits so
+        far, the step, the errors before, the criterion of the delta rule and R. LinearSVM and
         LogisticRegression: both objectives, whose gap closes. KernelSVM: the pair of rows used, and
         their multipliers before and after. Rules in a kernel's space: the row used and all
         multipliers.
@@ -60,6 +65,10 @@ def replay(estimator: Any, X: Any, y: Any) -> Iterator[Frame]:
     """
     if not hasattr(estimator, "get_params"):
         raise TypeError(f"{type(estimator).__name__} has no updates to replay.")
+    if exact:
+        from separatrix.estimators._exact_replay import exact_frames
+
+        return exact_frames(clone(estimator), X, y)
     return frames_of(clone(estimator), X, y)
 
 
@@ -79,8 +88,11 @@ def _as_given(run: Run) -> Iterator[Frame]:
     if as_given and run.given.fit_intercept:
         yield from frames  # the weights are those of the columns as they were given already
         return
+    before: Frame | None = None
     for frame in frames:
-        yield dataclasses.replace(frame, weights=run.as_given(frame.weights))
+        given = dataclasses.replace(frame, weights=run.as_given(frame.weights))
+        before = given if before is None else drive.after(before, given)
+        yield before
 
 
 def numbered(

@@ -8,7 +8,6 @@ server can end it when an answer takes too long, as no thread can be.
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import time
@@ -20,7 +19,6 @@ import numpy as np
 
 import separatrix as sx
 from separatrix.checker import Data, Refused, check
-from separatrix.core.novikoff import check_novikoff
 from separatrix.errors import DataError, NotSeparableError
 from separatrix.lab.building import (
     Request,
@@ -34,7 +32,6 @@ from separatrix.lab.parameters import BadRequest, lift_formula
 from separatrix.lab.workers import LENGTH_BYTES
 from separatrix.plots.player.columns import columns_of, finite, parts_of
 from separatrix.plots.player.rules import rule_of, sides_of, support_of
-from separatrix.problem.signed import SignedProblem
 
 __all__ = ["answer", "facts_of", "main", "prove", "run"]
 
@@ -131,7 +128,7 @@ def facts_of(machine: Any, X: np.ndarray, request: Request) -> dict[str, Any]:
     }
     if request.settings.get("reject_cost") is not None:
         facts["figures"].append(["rejected", f"{int(rejected.sum())} of {len(X)}"])
-    novikoff = _novikoff(machine, X, request)
+    novikoff = _novikoff(machine, request)
     if novikoff is not None:
         facts["novikoff"] = novikoff
     return facts
@@ -169,7 +166,12 @@ def _figures(machine: Any) -> list[list[str]]:
 def _proof(machine: Any, X: np.ndarray, request: Request) -> str:
     proof = getattr(machine, "certificate_", None)
     if proof is not None:
-        return str(proof)
+        # An optimum that separates nothing is no claim refuted: it never said it would.
+        words = str(proof)
+        prefix = "refuted: "
+        if words.startswith(prefix):
+            return f"proved: these weights do not separate the points; {words.removeprefix(prefix)}"
+        return words
     proofs = [proof for proof in getattr(machine, "certificates_", []) if proof is not None]
     if proofs:
         holding = sum(bool(getattr(proof, "holds", True)) for proof in proofs)
@@ -177,24 +179,11 @@ def _proof(machine: Any, X: np.ndarray, request: Request) -> str:
     return ""
 
 
-def _novikoff(machine: Any, X: np.ndarray, request: Request) -> dict[str, Any] | None:
-    """Return the mistakes and the bound on them, by the widest margin at hand: Kozinec's."""
+def _novikoff(machine: Any, request: Request) -> dict[str, Any] | None:
+    """Return the mistakes and the bound on them, as the perceptron keeps them."""
     bound = getattr(machine, "novikoff_", None)
     if bound is None or request.n_classes != 2 or request.settings.get("update") != "single":
         return None
-    # In scaled columns or through the origin the run is another's: its own bound must do.
-    plain = request.settings["fit_intercept"] and not request.settings["scale"]
-    if math.isfinite(bound.bound) and plain:
-        signs = np.where(request.codes == machine.classes_[1], 1.0, -1.0)
-        wide = sx.Kozinec(epsilon=0.05 * bound.margin + 1e-9, max_updates=20_000).fit(X, signs)
-        problem = SignedProblem(np.ascontiguousarray(X), signs)
-        w = problem.homogeneous(wide.coef_, wide.intercept_)
-        rate = float(request.settings["learning_rate"])
-        first = machine.init if isinstance(machine.init, list) else None
-        if first is not None or machine.init == "zeros":
-            start = None if first is None else np.array(first)
-            wider = check_novikoff(problem, w, bound.mistakes, start, rate)
-            bound = min(bound, wider, key=lambda one: one.bound)
     return {
         "mistakes": bound.mistakes,
         "bound": finite(bound.bound),

@@ -121,7 +121,7 @@ def _refuse_machines(request: Request, what: str) -> None:
 # What words of the form mean to the library.
 _MEANINGS: dict[str, Any] = {
     "init": _start,
-    "pocket": lambda word, _: {"ratchet": True, "none": False}.get(word, word),
+    "pocket": lambda word, _: {"best": True, "none": False}.get(word, word),
     "class_weight": lambda word, _: None if word == "none" else word,
     "priors": _priors,
     "bounded_class": _bounded_class,

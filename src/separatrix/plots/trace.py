@@ -48,8 +48,12 @@ def save_trace(
     subtitle: str,
     path: str | os.PathLike[str],
     progress: Callable[[float], None] | None = None,
+    score: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> None:
-    """Draw the frames of a replay over two features; the ending of `path` chooses the format."""
+    """Draw the frames of a replay over one feature or two; the ending of `path` is the format.
+
+    `score` gives the score of points by weights, where that is not linear in these features.
+    """
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in (*STILL, ".gif"):
@@ -59,11 +63,18 @@ def save_trace(
             f"a picture needs two features and two classes. Got {len(class_names)} classes; keep "
             "the rows of two."
         )
-    if X.shape[1] != 2:
+    if X.shape[1] not in (1, 2):
         raise ValueError(
             f"a picture needs two features and two classes. Got {X.shape[1]} features; choose two "
-            "with --features."
+            "with --features, or one."
         )
+    if ending == ".gif" and (X.shape[1] == 1 or score is not None):
+        raise ValueError(
+            "a .gif plays two features without a lift. Use --storyboard, which draws every update."
+        )
+    if X.shape[1] == 1 or score is not None:
+        _save_step(frames, X, codes, class_names, feature_names, title, subtitle, target, score)
+        return
     with matplotlib.rc_context(RC), written_aside(target) as aside:
         picture = _Picture(frames, X, codes, class_names, feature_names, title, subtitle)
         if ending == ".gif":
@@ -74,6 +85,37 @@ def save_trace(
             # No date in the file: the same run gives the same bytes.
             metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending)
             picture.figure.savefig(aside, dpi=150, metadata=metadata)
+
+
+def _save_step(
+    frames: Sequence[Any],
+    X: np.ndarray,
+    codes: np.ndarray,
+    class_names: Sequence[str],
+    feature_names: Sequence[str],
+    title: str,
+    subtitle: str,
+    target: Path,
+    score: Any,
+) -> None:
+    """Draw the last frame over one feature, or where the boundary is a curve; and the run."""
+    from separatrix.plots.storyboard import draw_step, linear_score
+
+    with matplotlib.rc_context(RC), written_aside(target) as aside:
+        picture = _Picture(
+            frames, np.zeros((len(X), 2)), codes, class_names, ("", ""), title, subtitle
+        )
+        picture.plane.clear()
+        before = frames[-2] if len(frames) > 1 else None
+        draw_step(picture.plane, frames[-1], before, X, codes, class_names, score or linear_score)
+        picture.plane.set_xlabel(plain(feature_names[0]))
+        picture.plane.set_ylabel(plain(feature_names[1]) if X.shape[1] == 2 else "score w.x + b")
+        picture.plane.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.11), ncol=2, frameon=False, fontsize=9
+        )
+        picture.draw_run(len(frames) - 1)
+        metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+        picture.figure.savefig(aside, dpi=150, metadata=metadata.get(target.suffix.lower()))
 
 
 class _Picture:
@@ -151,8 +193,10 @@ class _Picture:
         axes.set_xlabel("updates")
         axes.set_title("margin, and what it cannot exceed" if bounded else "margin")
         self._set_updates(axes)
-        if bounded:
-            axes.legend(loc="lower right", frameon=False, fontsize=9)
+        if bounded:  # below the axes, where no curve is
+            axes.legend(
+                loc="upper center", bbox_to_anchor=(0.5, -0.28), ncol=2, frameon=False, fontsize=9
+            )
 
     def _margin_window(self) -> tuple[float, float]:
         """Leave out the first wild swings, which would flatten all that follows."""
@@ -176,7 +220,7 @@ class _Picture:
 
     def show(self, last: int) -> None:
         """Show the state after frame number `last`."""
-        frame, shown = self.frames[last], self.frames[: last + 1]
+        frame = self.frames[last]
         w = frame.weights
         self.caption.set_text(f"after {frame.update:,} update{'s' * (frame.update != 1)}")
         self.ring.set_data(self.X[[frame.row]].T if frame.row >= 0 else ([], []))
@@ -185,6 +229,11 @@ class _Picture:
         for side, line in zip((-1.0, 1.0), self.street, strict=True):
             shifted = np.concatenate([[w[0] + side * closest], w[1:]])
             line.set_data(self._line(shifted) if closest > 0.0 else ([], []))
+        self.draw_run(last)
+
+    def draw_run(self, last: int) -> None:
+        """Draw errors and margins up to frame number `last`."""
+        shown = self.frames[: last + 1]
         updates = np.array([f.update for f in shown])
         self.errors.set_data(updates, [f.errors for f in shown])
         self.margins.set_data(updates, [f.margin for f in shown])

@@ -38,7 +38,7 @@ __all__ = [
 
 _DRAWN = "the rows were drawn independently, from the distribution that new rows will come from"
 _FIXED = "the class of rules was fixed before the rows were seen"
-_UNSEEN = "the rule was fixed before it met these rows: they had no part in its training or choice"
+_UNSEEN = "the rule was fixed before it met these rows, neither trained nor chosen on them"
 _STRUCTURAL = "sqrt((h (ln(2 L / h) + 1) - ln(eta / 4)) / L)"
 _CONSISTENT = "2 (h log2(2 e L / h) + log2(2 / eta)) / L"
 _MOST_ROWS = 10**18

@@ -11,12 +11,14 @@ from scipy import sparse
 
 from separatrix.core.linear_model import VotingModel
 from separatrix.errors import DataError
+from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.signed import as_matrix
 from separatrix.selection import bounds
 from separatrix.selection.bounds import Bound, Interval
 
-__all__ = ["Overlap", "TestResult", "linear_bounds", "result_of"]
+__all__ = ["Overlap", "TestResult", "linear_bounds", "result_of", "trained_on"]
 
+KNOWN, GIVEN, UNKNOWN = "known", "given", "unknown"
 _ROWS_SHOWN = 10
 
 
@@ -49,6 +51,8 @@ class TestResult:
     `confusion` has true classes as rows and predicted ones as columns, in the order of `classes`;
     `wrong` numbers the rows in error. `overlap` numbers those that stand in the training data.
     `bounds` hold for every rule of the class at once and are wide; the interval is for this one.
+    `training` says what is known of the training rows: "known" where the model's certificate names
+    the ones given, "given" where it does not, "unknown" where none were given.
     """
 
     __test__ = False  # pytest would take it for a test
@@ -62,6 +66,7 @@ class TestResult:
     wrong: NDArray[np.int64]
     overlap: NDArray[np.int64] | None = None
     bounds: tuple[Bound, ...] = ()
+    training: str = UNKNOWN
 
     @property
     def rate(self) -> float:
@@ -88,6 +93,7 @@ class TestResult:
             "confusion": self.confusion.tolist(),
             "wrong": self.wrong.tolist(),
             "overlap": None if self.overlap is None else self.overlap.tolist(),
+            "training": self.training,
             "bounds": [
                 {**bound.__dict__, "assumptions": list(bound.assumptions)} for bound in self.bounds
             ],
@@ -110,6 +116,7 @@ class TestResult:
                     Bound(**{**bound, "assumptions": tuple(bound["assumptions"])})
                     for bound in plain["bounds"]
                 ),
+                str(plain.get("training", UNKNOWN)),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"this is not the result of a test: {error}.") from error
@@ -122,8 +129,37 @@ class TestResult:
             lines.append(str(Overlap(self.overlap, self.overlap, self.n)))
             if fresh is not None:
                 lines.append(f"Without them: {fresh.errors} errors in {fresh.n} rows.")
+        lines.append(self._of_training())
         lines += [f"{bound.name}: {bound}" for bound in self.bounds]
         return "\n".join(lines)
+
+    def _of_training(self) -> str:
+        """Say what is known of the rows that the model was trained on."""
+        if self.training == UNKNOWN:
+            return (
+                "Which rows the model was trained on is not known here: open(model, X_train, "
+                "y_train) compares them."
+            )
+        clean = self.overlap is not None and not len(self.overlap)
+        held = "None of these rows is among them" if clean else "Some of these rows are among them"
+        if self.training == KNOWN:
+            return f"The model's certificate names its training rows, which were given. {held}."
+        return f"Training rows were given; that the model was trained on them is not known. {held}."
+
+
+def trained_on(model: Any, X: Any, y: Any) -> bool:
+    """Whether the model's certificate names exactly these rows and labels as its training data."""
+    proof = getattr(model, "certificate_", None)
+    proof = getattr(proof, "machines", (proof,))[0]
+    name = getattr(proof, "data_sha256", "")
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    if not name or len(classes) < 2:
+        return False
+    X = as_matrix(X)
+    if X.shape != (getattr(proof, "n_rows", -1), getattr(proof, "n_features", -1)):
+        return False
+    intercept = bool(getattr(proof, "intercept", True))
+    return bool(sha256(data_of(X, codes, len(classes), intercept)) == name)
 
 
 def result_of(
@@ -146,6 +182,9 @@ def result_of(
     confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
     np.add.at(confusion, (true, said), 1)
     wrong = np.flatnonzero(true != said)
+    training = UNKNOWN
+    if X_train is not None:
+        training = KNOWN if trained_on(model, X_train, y_train) else GIVEN
     beside = () if X_train is None else linear_bounds(model, X_train, y_train, confidence)
     return TestResult(
         model=name or type(model).__name__,
@@ -157,6 +196,7 @@ def result_of(
         wrong=wrong,
         overlap=None if overlap is None else overlap.rows,
         bounds=beside,
+        training=training,
     )
 
 

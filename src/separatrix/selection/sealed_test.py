@@ -25,7 +25,7 @@ from separatrix._write_aside import create_whole
 from separatrix.errors import ContaminatedTestError, DataError
 from separatrix.problem.canonical import canonical_pieces, data_of, sha256
 from separatrix.problem.signed import as_matrix
-from separatrix.selection.opening import Overlap, TestResult, result_of
+from separatrix.selection.opening import Overlap, TestResult, result_of, trained_on
 
 __all__ = ["SealedTest", "matching_rows", "row_contents"]
 
@@ -130,8 +130,10 @@ class SealedTest:
         learned features of its own, `rows` are these rows in them, as X_train is, and `overlap` is
         that of the rows before.
 
-        With the training data, rows that stand in both are counted, and a linear machine of two
-        classes has its VC and margin bounds put beside the estimate.
+        With the training data, rows that stand in both are counted, and a linear model of two
+        classes has its VC and margin bounds put beside the estimate. Without them nobody knows what
+        the model was trained on, and the result says so. A model whose certificate names the sealed
+        rows as its training data is refused.
         """
         if (X_train is None) != (y_train is None):
             raise ValueError("give both X_train and y_train, or neither.")
@@ -140,6 +142,11 @@ class SealedTest:
             if self._fingerprint() != self._seal.fingerprint:
                 raise ContaminatedTestError(
                     "the rows of this test set were changed after it was sealed."
+                )
+            if trained_on(model, self._X, self._y):
+                raise ContaminatedTestError(
+                    "this model was trained on the sealed rows: its certificate names them. Open "
+                    "the set for a model that has not met them."
                 )
             if overlap is None and X_train is not None:
                 overlap = self.overlap(X_train)

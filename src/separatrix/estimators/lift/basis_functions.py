@@ -16,6 +16,7 @@ from separatrix._device import on_host
 from separatrix.core.checks import positive
 from separatrix.errors import DataError
 from separatrix.estimators._kind import AnswersInKind
+from separatrix.estimators._scale_warning import warn_of_scale
 from separatrix.problem import lifting
 
 __all__ = ["Lifting", "Polynomial", "RadialBasis", "Sigmoid", "refuse_too_large", "scale_or_number"]
@@ -33,7 +34,7 @@ class Lifting(AnswersInKind, TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, reset: bool) -> Any:
         """Return X as float64, dense or CSR."""
-        return validate_data(
+        X = validate_data(
             self,
             on_host(X),
             reset=reset,
@@ -42,6 +43,9 @@ class Lifting(AnswersInKind, TransformerMixin, BaseEstimator):
             dtype=np.float64,
             order="C" if reset else None,
         )
+        if reset:
+            warn_of_scale(self, X, stacklevel=4)
+        return X
 
     def _new(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -55,7 +55,7 @@ class Lab {
     presets.addEventListener("change", () => { if (presets.value) this.loadPreset(presets.value); presets.value = ""; });
     find("undo").addEventListener("click", () => this.store.undo());
     find("redo").addEventListener("click", () => this.store.redo());
-    find("clear").addEventListener("click", () => { if (this.store.points.length) this.store.load({ points: [], classes: [] }); });
+    find("clear").addEventListener("click", () => this.clear());
     find("data").addEventListener("click", () => this.opening.show());
     find("compare").addEventListener("click", () => this.setComparing(!this.isComparing));
     find("share").addEventListener("click", () => this.share());
@@ -125,12 +125,22 @@ class Lab {
     this.say(`Class ${code}: ${CLASS_WORDS[code]}`);
   }
 
+  // An empty plane has no lift: the one of a preset goes with its points.
+  clear() {
+    if (!this.store.points.length) return;
+    this.quiet = true;
+    for (const form of this.forms) form.set({ ...form.choice, lift: { name: "none" } });
+    this.quiet = false;
+    this.store.load({ points: [], classes: [] });
+  }
+
   loadPreset(name) {
     const preset = this.catalogue.presets.find((p) => p.name === name);
     this.quiet = true;
     if (preset.method) this.forms[0].set({ method: preset.method, parameters: preset.parameters, lift: preset.lift });
     else this.forms[0].set({ ...this.forms[0].choice, lift: { name: "none" } });
     this.quiet = false;
+    this.pendingStep = 0; // ready to play
     this.store.load(preset, this.store.points.length > 0);
     this.say(`${preset.label}: ${preset.points.length} points.`);
   }

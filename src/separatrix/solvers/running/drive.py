@@ -12,15 +12,16 @@ inside the loop, a clock can be looked at between slices, and Ctrl-C is heard.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from separatrix.problem.rows import count_errors, least_margin, row_count
+from separatrix.problem.rows import count_errors, least_margin, row_count, square_norms
 
 Problem = Any
 NO_LIMIT = np.iinfo(np.int64).max
@@ -192,6 +193,10 @@ class Frame:
     used. Where one model takes several classes, `rival` is the number of the class that this row
     was to beat, and -1 otherwise.
     `machine` counts models, where there is one a class or a pair.
+    `visits` counts the rows looked at so far, `step` is how far the weights moved (|w - w before|),
+    `errors_before` the errors before this update (-1 at the start), `criterion` the loss that the
+    method descends on (NaN where it has none), and `radius` the length R of the longest row.
+    `exact` holds the weights as fractions, where the replay is an exact one.
     """
 
     update: int
@@ -203,6 +208,17 @@ class Frame:
     status: Status | None
     machine: int = 0
     rival: int = -1
+    visits: int = 0
+    step: float = 0.0
+    errors_before: int = -1
+    criterion: float = np.nan
+    radius: float = np.nan
+    exact: tuple[Any, ...] | None = None
+
+    @property
+    def inverse_margin(self) -> float:
+        """1 / margin, the lectures' B, for these weights; inf where they do not separate."""
+        return 1.0 / self.margin if self.margin > 0.0 else np.inf
 
 
 def advanced(
@@ -270,7 +286,22 @@ def replay(
 ) -> Iterator[Frame]:
     """Yield the start and then every update of the run that `solve` would make."""
     state = method.start(problem, **settings)
-    yield from frames(method.advance, state, budget, _frame)
+    with np.errstate(over="ignore"):
+        radius = math.sqrt(float(square_norms(state.rows).max()))
+    before: Frame | None = None
+    for frame in frames(method.advance, state, budget, _frame):
+        frame = replace(frame, radius=radius)
+        if before is not None:
+            frame = after(before, frame)
+        before = frame
+        yield frame
+
+
+def after(before: Frame, frame: Frame) -> Frame:
+    """Say how far the weights moved since the frame before, and how many errors there were."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = float(np.linalg.norm(frame.weights - before.weights))
+    return replace(frame, step=step, errors_before=before.errors)
 
 
 def frames(
@@ -308,4 +339,6 @@ def _frame(state: State, status: Status | None) -> Frame:
         bound=state.bound,
         status=status,
         rival=rival,
+        visits=int(state.memory.counts[VISITS]),
+        criterion=float(getattr(state, "loss", np.nan)),
     )

@@ -6,13 +6,9 @@
 
 1. A sample: overlap of full rank on few rows is overlap of all. 2. Peel, column by column. 3. What
 remains goes to the engine and to facial reduction. 4. Equal rows of opposite signs, if there are
-any, are the witness to show. Every claim made here is exact, and is checked
-again from the data by ``certificates``, which share nothing with this file.
-
-`infinite_coefficients`: the likelihood without a penalty keeps growing along every direction that
-leaves no margin negative. Modulo directions that change no margin (columns that depend on columns
-to their left are dropped, as R does) these span the w that keep the tight rows at zero: a
-coefficient is finite exactly if it is 0 in all of that space.
+any, are the witness to show. 5. Where no proof was found, one linear program is the last resort.
+Every claim made here is exact, and is checked again from the data by ``certificates``, which share
+nothing with this file.
 
 `larger_margin` raises C in 1/2 |w|^2 + C/2 sum_i max(0, 1 - z_i.(b, w))^2, in floats.
 """
@@ -32,17 +28,16 @@ from separatrix.solvers.separability.facial_reduction import (
     partition,
     smaller_witness,
 )
+from separatrix.solvers.separability.last_resort import by_linear_program
 from separatrix.solvers.separability.peeling import Level, merge, peel
 from separatrix.solvers.separability.row_generation import RawView, propose, working_size
 from separatrix.solvers.separability.tight import Undecided, opposite_duplicates
-from separatrix.solvers.separability.witness import Basis, independent_rows
 
-__all__ = ["Claim", "MOST_ENTRIES", "decide", "infinite_coefficients", "larger_margin", "row_space"]
+__all__ = ["Claim", "MOST_ENTRIES", "decide", "larger_margin"]
 
 SAMPLE = 1000
 ENTRIES = 100_000
 MANY_THREADS = 300  # columns
-WIDEST = 1200
 MOST_ENTRIES = 100_000
 STRENGTHS = (1e0, 1e2, 1e4, 1e6, 1e8, 1e10)
 ITERATIONS = 12
@@ -83,15 +78,26 @@ def _decide(rows: SignedRows, seed: int) -> Claim:
         try:
             claim = _settle(rows, levels, live, seed)
         except Undecided as reached:
-            small = reached.witness
-            if small is not None:
-                small = (live[small[0]].tolist(), small[1])
-            claim = Claim("undecided", bound=reached.bound, witness=small)
+            claim = _left_open(rows, live, reached)
     if claim.witness is not None and len(claim.witness[0]) > 2:
         pair = opposite_duplicates(rows)
         if pair is not None:
             claim = replace(claim, witness=(list(pair), [1, 1]))
     return claim
+
+
+def _left_open(rows: SignedRows, live: np.ndarray, reached: Undecided) -> Claim:
+    """Return what is known where no proof was found: a small witness says "not separable"."""
+    small = reached.witness
+    if small is not None:
+        return Claim("undecided", bound=0.0, witness=(live[small[0]].tolist(), small[1]))
+    pair = opposite_duplicates(rows)
+    if pair is not None:
+        return Claim("undecided", bound=reached.bound, witness=(list(pair), [1, 1]))
+    direction, small = by_linear_program(rows)
+    if direction is not None:
+        return Claim("separable", direction)
+    return Claim("undecided", bound=reached.bound, witness=small)
 
 
 def _from_sample(rows: SignedRows, seed: int) -> Claim | None:
@@ -145,99 +151,34 @@ def _dense(direction: dict[int, Fraction], width: int) -> list[Fraction]:
     return [direction.get(j, Fraction(0)) for j in range(width)]
 
 
-# ---- which coefficients of a logistic regression without penalty run to infinity, and where to
-
-
-def row_space(rows: SignedRows, known: list[int], seed: int = 0) -> Basis:
-    """Return a basis of the space all rows span, starting from rows known to be of use."""
-    integers = rows.integers
-    rng = np.random.default_rng(seed)
-    sample = rng.permutation(len(rows))[: 2 * rows.width]
-    candidates = np.array([*known, *sample.tolist()], dtype=np.int64)
-    lists = integers.lists(candidates)
-    while True:
-        kept = independent_rows(lists)
-        basis = Basis([lists[i] for i in kept], rows.width)
-        vectors = basis.null_space()
-        if not vectors:
-            return basis
-        outside = np.flatnonzero(integers.times(vectors).signs().any(axis=1))
-        if outside.size == 0:
-            return basis
-        lists = basis.rows + integers.lists(outside[: 2 * rows.width])
-
-
-def infinite_coefficients(
-    rows: SignedRows, direction: list[Fraction] | None, tight_basis: list[int], overlapping: bool
-) -> np.ndarray:
-    """Return -inf, 0 or +inf for each coefficient, the intercept first; NaN: not identifiable.
-
-    All NaN where there are too many columns to tell.
-    """
-    if rows.width > WIDEST:
-        return np.full(rows.width, np.nan)
-    space = row_space(rows, tight_basis)
-    kept = space.pivots
-    out = np.full(rows.width, np.nan)
-    out[kept] = 0.0
-    if overlapping:
-        return out
-    assert direction is not None, "classes that do not overlap have a direction"
-    tight = [
-        [row[j] for j in kept] for row in rows.integers.lists(np.array(tight_basis, dtype=int))
-    ]
-    tight = [tight[i] for i in independent_rows(tight)]
-    moving = Basis(tight, len(kept)).null_space()
-    reduced = _without_aliases(rows, direction, space)
-    for place, j in enumerate(kept):
-        along = [vector for vector in moving if vector[place]]
-        if along:
-            sign = reduced[j] or _toward(rows, along[0], kept) * along[0][place]
-            out[j] = np.inf if sign > 0 else -np.inf
-    return out
-
-
-def _without_aliases(rows: SignedRows, direction: list[Fraction], space: Basis) -> list[Fraction]:
-    """Rewrite a direction, margins unchanged, so that dropped columns have coefficient 0."""
-    exponents = rows.integers.exponents.tolist()
-    w = [v * Fraction(2) ** e for v, e in zip(direction, exponents, strict=True)]
-    dropped = [j for j in range(rows.width) if j not in set(space.pivots)]
-    for j, vector in zip(dropped, space.null_space(), strict=True):
-        factor = w[j] / vector[j]
-        if factor:
-            w = [a - factor * b for a, b in zip(w, vector, strict=True)]
-    return w
-
-
-def _toward(rows: SignedRows, vector: list[int], kept: list[int]) -> int:
-    """Return the sign in which a direction raises the sum of all margins."""
-    total = rows.integers.total(np.arange(len(rows)))
-    change = sum(v * total[j] for v, j in zip(vector, kept, strict=True))
-    return 1 if change >= 0 else -1
-
-
 # ---- a larger margin for rows that are separable, where it is cheap
 
 
-def larger_margin(rows: SignedRows, w: np.ndarray) -> np.ndarray:
-    """Return w or weights of a larger geometric margin, both over [intercept, features]."""
+def larger_margin(rows: SignedRows, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights of a larger geometric margin over [intercept, features], or w; and slacks.
+
+    The slacks of the widest run are multipliers that nearly balance the two classes.
+    """
+    slack = np.zeros(len(rows))
     with np.errstate(all="ignore"):
         matrix = rows.dense()
         first = int(rows.fit_intercept)
         unit = float(np.median(np.linalg.norm(matrix[:, first:], axis=1)))
         if not np.isfinite(unit) or unit == 0.0:
-            return w
+            return w, slack
         best, best_margin = w, _margin(matrix, w, first)
         matrix[:, first:] /= unit
         penalty = np.ones(matrix.shape[1])
         penalty[:first] = 1e-9
-        v = np.zeros(matrix.shape[1])
+        v, widest = np.zeros(matrix.shape[1]), 0.0
         for strength in STRENGTHS:
             v = _newton(matrix, v, penalty, strength)
             margin = _margin(matrix, v, first) * unit
+            if margin > widest:
+                widest, slack = margin, np.maximum(0.0, 1.0 - matrix @ v)
             if margin > best_margin:
                 best, best_margin = np.concatenate([v[:first], v[first:] / unit]), margin
-    return best
+    return best, slack
 
 
 def _margin(matrix: np.ndarray, w: np.ndarray, first: int) -> float:

@@ -13,7 +13,7 @@ from separatrix.solvers.separability.witness import Basis, independent_rows, pri
 
 __all__ = ["Tight", "Undecided", "opposite_duplicates"]
 
-MOST_ENTRIES = 2_500_000
+MOST_ENTRIES = 50_000_000
 
 
 class Undecided(Exception):

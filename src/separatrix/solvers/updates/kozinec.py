@@ -3,7 +3,8 @@
     minimise |w|   subject to   w in the convex hull of the signed rows z_r
 
 Start at a row. Where a row has ``w.z_r <= 0``, move w to the point of the segment [w, z_r] nearest
-the origin. The first w without such a row separates. For the epsilon-solution also move where
+the origin. The first w without such a row separates; a product within the rounding of its own sum
+is no sign of being on the right side, and counts as 0. For the epsilon-solution also move where
 ``|w| - w.z_r / |w| >= epsilon``; at the end the largest possible margin m is squeezed between
 
     min_r w.z_r / |w|  <=  m  <=  |w|        (a gap below epsilon)
@@ -53,6 +54,7 @@ SCALE, SQUARE, REFRESHED_SQUARE, REACH = range(4)
 # Below this share of the rows it is made of, w is nothing but rounding: the origin is reached.
 _AT_ORIGIN = 1e-13
 _SMALLEST_SCALE = 1e-100
+_ROUNDING = 2.0**-53
 # Squares below this have lost digits to underflow (and all of them, unless every row is zero).
 _SMALLEST_SQUARE = 1e-280
 
@@ -160,16 +162,18 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
             return PASSES
         # A row violates when scale * direction.z_r <= enough.
         enough = enough_margin(sums[SQUARE], settings.epsilon) / sums[SCALE]
+        doubt = square_of_doubt(sums[SQUARE] / sums[SCALE] ** 2, memory.direction.shape[0])
         if settings.order == row_order.WORST:
             row, product = least_margin(rows, memory.direction)
-            visited, found = n, not product > enough
+            visited = n
+            found = not (product > enough and product**2 > doubt * memory.squares[row])
         else:
             begin = counts[CURSOR]
             visits_left = settings.last_visit - counts[VISITS]
             if not shuffled:
                 visits_left = min(visits_left, n - counts[CLEAN])
             end = begin + min(visits_left, n - begin)
-            place, product = next_violator(rows, memory.direction, enough, memory.order, begin, end)
+            place, product = next_violator(rows, memory, enough, doubt, begin, end)
             visited, found = place - begin, place < end
             row = 0
             if found:
@@ -206,13 +210,20 @@ def enough_margin(square, epsilon):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def next_violator(rows, direction, enough, order, begin, end):  # type: ignore[no-untyped-def]
+def square_of_doubt(square, width):  # type: ignore[no-untyped-def]
+    """Return (2 d u |w|)^2: times |z|^2 it bounds the square of the rounding of w.z."""
+    return (2.0 * width * _ROUNDING) ** 2 * square
+
+
+@compiled
+def next_violator(rows, memory, enough, doubt, begin, end):  # type: ignore[no-untyped-def]
     """Return the first place from `begin` on whose row violates and its product, or `end`."""
+    direction, order, squares = memory.direction, memory.order, memory.squares
     shuffled = order.shape[0] > 0
     for place in range(begin, end):
         row = order[place] if shuffled else place
         product = margin(rows, row, direction)
-        if not product > enough:
+        if not (product > enough and product * product > doubt * squares[row]):
             return place, product
     return end, 0.0
 

@@ -104,6 +104,8 @@ export class Charts {
     const bar = el("rect", { x: 4, y: 32, height: 10, class: "mistakes" });
     svg.append(el("rect", { x: 4, y: 32, width: WIDE - 8, height: 10, class: "possible" }), bar, line([x(bound), 26], [x(bound), 48], "limit"));
     svg.append(el("text", { x: WIDE - 4, y: 64, class: "tick", "text-anchor": "end" }, `at most ${bound.toLocaleString("en")}`));
+    svg.append(el("text", { x: 4, y: 64, class: "tick scale" }, "log scale"));
+    for (let n = 1; n < bound; n *= 10) svg.append(line([x(n), 42], [x(n), 48], "axis"));
     const made = el("text", { y: 22, class: "tick made" });
     svg.append(made);
     this.moving.push((t) => {

@@ -35,6 +35,8 @@ for _name in (
     importlib.import_module(f"sklearn.{_name}")
 
 CURRENT = {"test": ""}
+# Their tolerances are of gradients; a gap goes with the square of the gradient.
+_GAP = 1e-10
 USED: set[str] = set()
 
 
@@ -194,6 +196,7 @@ class LogisticRegression(_StandIn, sx.LogisticRegression):
         return {
             "solver": "auto",
             "C": np.inf if self.penalty is None else self.C,
+            "tol": _GAP,
             "multi_class": "multinomial" if several and not alone else "ovr",
             "intercept_penalty": self.intercept_scaling**-2.0 if alone else 0.0,
         }
@@ -216,14 +219,16 @@ class LogisticRegressionCV(_StandIn, sx.LogisticRegressionCV):
         folds = self.cv if self.cv is not None else 5
         return {
             "solver": "auto",
+            "tol": _GAP,
             "Cs": Cs,
             "cv": StratifiedKFold(folds) if isinstance(folds, int) else folds,
-            "scoring": None if isinstance(self.scoring, str) and self.scoring == "warn" else self.scoring,
+            "scoring": None
+            if isinstance(self.scoring, str) and self.scoring == "warn"
+            else self.scoring,
             "store_cv_results": True,
             "multi_class": "multinomial" if several and not alone else "ovr",
             "intercept_penalty": self.intercept_scaling**-2.0 if alone else 0.0,
         }
-
 
     def _after_fit(self) -> None:
         Cs, folds = self.path_["C"], len(self.scores_)
@@ -293,7 +298,12 @@ class Ridge(_StandIn, sx.LeastSquares):
 
     def _translation(self, X: Any, y: Any) -> dict[str, Any]:
         _refuse(self, positive=[False])
+        if np.ndim(self.alpha) > 0:
+            raise Lacking("alpha of every target is not ours")
         return {"ridge": self.alpha, "tol": min(self.tol, 1e-9)}
+
+    def _after_fit(self) -> None:
+        self.solver_ = self.solver
 
 
 @stands_for(sklearn.linear_model.RidgeClassifier)
@@ -349,7 +359,9 @@ PRIVATE = {
 
 def _put(modules: dict[Any, Any]) -> dict[Any, Any]:
     """Put stand-ins into modules, and return what was there."""
-    before = {module: [getattr(module, cls.__name__) for cls in modules[module]] for module in modules}
+    before = {
+        module: [getattr(module, cls.__name__) for cls in modules[module]] for module in modules
+    }
     for module, classes in modules.items():
         for cls in classes:
             setattr(module, cls.__name__, cls)

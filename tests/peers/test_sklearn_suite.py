@@ -50,8 +50,13 @@ def is_lacking(record):
 
 def matches(pattern, test):
     """Whether a pattern is the whole name, or the name before the parameters in brackets."""
-    return test == pattern or test.partition("[")[0] == pattern or (
-        "*" in pattern and fnmatch.fnmatchcase(test.replace("[", "("), pattern.replace("[", "("))
+    return (
+        test == pattern
+        or test.partition("[")[0] == pattern
+        or (
+            "*" in pattern
+            and fnmatch.fnmatchcase(test.replace("[", "("), pattern.replace("[", "("))
+        )
     )
 
 

@@ -206,7 +206,9 @@ def is_multinomial(model: Any) -> bool:
     if way != "auto":
         return bool(way == "multinomial")
     proof = getattr(model, "certificate_", None)
-    return len(model.classes_) > 2 if proof is None else proof.kind == "softmax-gap"
+    if proof is None:
+        return len(model.classes_) > 2
+    return bool(getattr(proof, "kind", "") == "softmax-gap")
 
 
 def _without_probabilities(machine: LogisticProbabilities) -> str | None:

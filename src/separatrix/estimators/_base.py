@@ -54,7 +54,10 @@ class LinearClassifier(LinearModel, ClassifierMixin, BaseEstimator):
         facts = [
             ("status", f"{self.status_}: {self.status_.cause}"),
             ("classes", sides),
-            ("work", f"{np.max(self.n_iter_):,} updates in {self.n_passes_:,.1f} passes over the rows"),
+            (
+                "work",
+                f"{np.max(self.n_iter_):,} updates in {self.n_passes_:,.1f} passes over the rows",
+            ),
         ]
         if self.certificate_ is not None:
             facts.append(("proof", str(self.certificate_)))

@@ -17,7 +17,7 @@ import numpy as np
 
 from separatrix.core.all_classes import Multinomial, keep_multinomial
 from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
-from separatrix.core.keeping import keep_support
+from separatrix.core.keeping import keep_support, watching
 from separatrix.core.machine import Machine
 from separatrix.core.proving import About, Effort, Fitted, Hyperplane, solve_and_prove
 from separatrix.problem.device_rows import on_device
@@ -265,11 +265,15 @@ class PathMachine(Machine):
         """Return the multinomial machine on all the rows."""
         names = tuple(str(name) for name in self.classes_)
         problem = walked.setting.problem(self.C_, walked.weights)
-        with one_thread(), ThreadPoolExecutor(self._cores() + 1) as pool:
+        with (
+            one_thread(),
+            watching(self, 1, walked.X, walked.y) as watch,
+            ThreadPoolExecutor(self._cores() + 1) as pool,
+        ):
             about = About(self._name(walked.X, problem.codes, pool), names)
             first, effort = walked.found.start["weights"], replace(walked.effort, pool=pool)
             method = Multinomial if self.refit else MeanMultinomial
-            return solve_and_prove(method, problem, effort, about, first)
+            return solve_and_prove(method, problem, effort, about, first, watch.listener(0))
 
     def _judge(
         self, X: Any, y: np.ndarray, sample_weight: Any

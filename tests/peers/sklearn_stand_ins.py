@@ -15,6 +15,7 @@ import inspect
 import json
 import os
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,11 @@ from sklearn.model_selection import StratifiedKFold
 import separatrix as sx
 
 # What binds their classes when it is imported keeps them: only the tests are to meet ours.
-for _name in (
-    "calibration ensemble feature_selection inspection metrics model_selection multiclass "
-    "multioutput naive_bayes neighbors pipeline semi_supervised tree utils.estimator_checks"
-).split():
+_BINDING = (
+    "calibration", "ensemble", "feature_selection", "inspection", "metrics", "model_selection",
+    "multiclass", "multioutput", "pipeline", "semi_supervised", "tree", "utils.estimator_checks",
+)  # fmt: skip
+for _name in _BINDING:
     importlib.import_module(f"sklearn.{_name}")
 
 CURRENT = {"test": ""}
@@ -211,20 +213,20 @@ class LogisticRegressionCV(_StandIn, sx.LogisticRegressionCV):
 
     def _translation(self, X: Any, y: Any) -> dict[str, Any]:
         _refuse(self, penalty=["deprecated", "l2"], dual=[False])
-        if not isinstance(self.l1_ratios, str) and any(self.l1_ratios or ()):
+        given = () if self.l1_ratios is None or isinstance(self.l1_ratios, str) else self.l1_ratios
+        if np.any(given):
             raise Lacking(f"l1_ratios={self.l1_ratios!r} is not ours")
         alone = self.solver == "liblinear"
         several = y is not None and len(np.unique(np.asarray(y))) > 2
         Cs = np.logspace(-4, 4, self.Cs) if isinstance(self.Cs, int) else self.Cs
         folds = self.cv if self.cv is not None else 5
+        scoring = None if isinstance(self.scoring, str) and self.scoring == "warn" else self.scoring
         return {
             "solver": "auto",
             "tol": _GAP,
             "Cs": Cs,
             "cv": StratifiedKFold(folds) if isinstance(folds, int) else folds,
-            "scoring": None
-            if isinstance(self.scoring, str) and self.scoring == "warn"
-            else self.scoring,
+            "scoring": scoring,
             "store_cv_results": True,
             "multi_class": "multinomial" if several and not alone else "ovr",
             "intercept_penalty": self.intercept_scaling**-2.0 if alone else 0.0,
@@ -234,14 +236,14 @@ class LogisticRegressionCV(_StandIn, sx.LogisticRegressionCV):
         Cs, folds = self.path_["C"], len(self.scores_)
         rows = len(self.coef_)
         self.Cs_, self.l1_ratios_ = Cs, np.array([0.0])
-        self.n_iter_ = np.full((1, folds, len(Cs)), int(np.max(self.n_iter_)))
+        self.n_iter_ = np.full((1, folds, len(Cs), 1), int(np.max(self.n_iter_)))
         if not self.use_legacy_attributes:
             self.l1_ratio_ = 0.0
             self.scores_ = self.scores_[:, None, :]
             self.coefs_paths_ = self.coefs_paths_.transpose(0, 1, 2, 3)[:, None]
             return
         names = self.classes_[-1:] if rows == 1 else self.classes_
-        self.scores_ = {name: self.scores_ for name in names}
+        self.scores_ = dict.fromkeys(names, self.scores_)
         paths = np.moveaxis(self.coefs_paths_, 2, 0)
         self.coefs_paths_ = dict(zip(names, paths, strict=True))
         self.C_, self.l1_ratio_ = np.full(rows, self.C_), np.zeros(rows)
@@ -326,7 +328,7 @@ class LinearDiscriminantAnalysis(_StandIn, sx.GaussianPlugIn):
 
     def _translation(self, X: Any, y: Any) -> dict[str, Any]:
         _refuse(self, covariance_estimator=[None], n_components=[None])
-        return {"shrinkage": 0.0 if self.shrinkage is None else self.shrinkage}
+        return {"shrinkage": {None: 0.0, "auto": "ledoit-wolf"}.get(self.shrinkage, self.shrinkage)}
 
 
 @stands_for(sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis)
@@ -338,7 +340,7 @@ class QuadraticDiscriminantAnalysis(_StandIn, sx.GaussianPlugIn):
 
     def _translation(self, X: Any, y: Any) -> dict[str, Any]:
         _refuse(self, covariance_estimator=[None], reg_param=[0.0])
-        return {"shrinkage": 0.0 if self.shrinkage is None else self.shrinkage}
+        return {"shrinkage": {None: 0.0, "auto": "ledoit-wolf"}.get(self.shrinkage, self.shrinkage)}
 
 
 # ---- the plugin
@@ -359,10 +361,9 @@ PRIVATE = {
 
 def _put(modules: dict[Any, Any]) -> dict[Any, Any]:
     """Put stand-ins into modules, and return what was there."""
-    before = {
-        module: [getattr(module, cls.__name__) for cls in modules[module]] for module in modules
-    }
+    before = {}
     for module, classes in modules.items():
+        before[module] = [getattr(module, cls.__name__) for cls in classes]
         for cls in classes:
             setattr(module, cls.__name__, cls)
     return before
@@ -372,7 +373,7 @@ def pytest_configure(config: Any) -> None:
     """Put the stand-ins where test modules import from."""
     _put(PUBLIC)
     config.peers_before = _put(PRIVATE)
-    config.peers_outcomes = open(os.environ["PEERS_OUTCOMES"], "w", encoding="utf-8")
+    Path(os.environ["PEERS_OUTCOMES"]).write_text("", encoding="utf-8")
 
 
 def pytest_collection_finish(session: Any) -> None:
@@ -394,12 +395,13 @@ def pytest_runtest_makereport(item: Any, call: Any) -> Any:
     report = yield
     if call.when == "call" or report.outcome != "passed":
         error = call.excinfo
+        file, name = str(item.path).rpartition("sklearn/")[2], item.nodeid.rpartition("::")[2]
         line = {
-            "test": f"{str(item.path).rpartition('sklearn/')[2]}::{item.nodeid.rpartition('::')[2]}",
+            "test": f"{file}::{name}",
             "outcome": report.outcome,
             "used": item.nodeid in USED,
             "why": "" if error is None else f"{error.typename}: {error.value}"[:300],
         }
-        item.config.peers_outcomes.write(json.dumps(line) + "\n")
-        item.config.peers_outcomes.flush()
+        with open(os.environ["PEERS_OUTCOMES"], "a", encoding="utf-8") as written:
+            written.write(json.dumps(line) + "\n")
     return report

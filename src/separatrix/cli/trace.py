@@ -290,7 +290,7 @@ def _as_data(frames: list[Any], machine: Any, table: Table, method: Method) -> d
         "classes": names,
         "status": str(machine.status_),
         "cause": machine.status_.cause,
-        "updates": int(np.max(machine.n_iter_)),
+        "updates": machine.n_iter_,
         "passes": machine.n_passes_,
         "frames": [
             {

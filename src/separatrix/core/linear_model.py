@@ -38,8 +38,8 @@ __all__ = [
 _FLATTEST, _STEEPEST = 1e-6, 1e6
 SCORES_ONLY = (
     "it has scores only, from decision_function. LogisticRegression(), and LinearSVM and KernelSVM "
-    "with probability=True, have probabilities, and scikit-learn's CalibratedClassifierCV makes them "
-    "from the scores of any classifier."
+    "with probability=True, have probabilities, and scikit-learn's CalibratedClassifierCV makes "
+    "them from the scores of any classifier."
 )
 
 

@@ -143,9 +143,9 @@ class LinearSVM(Machine, core.LinearSVM):
 
     def _model_of_a_fold(self) -> LinearSVM:
         """Return an unfitted model like this one, to score held-out rows."""
-        one: LinearSVM = clone(self).set_params(probability=False, verbose=False)
+        one = clone(self).set_params(probability=False, verbose=False)
         vars(one).pop("_skl_callbacks", None)  # these follow the fit itself
-        return one
+        return one  # type: ignore[no-any-return]
 
     def _not_calibrated(self) -> Exception:
         return NotFittedError("Fit again: probability=True was set after the last fit.")

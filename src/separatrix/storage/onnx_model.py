@@ -157,8 +157,8 @@ def _probabilities(graph: Graph, scores: str, model: Any) -> str | None:
         return None
     two = _columns(model) == 1
     if calibration is not None and not two:
-        slopes = np.full(len(model.classes_), calibration.above)
-        steep = graph.add("Mul", [scores, graph.constant(slopes)])
+        slope = graph.constant(np.full(len(model.classes_), calibration.above))
+        steep = graph.add("Mul", [scores, slope])
         return graph.add("Softmax", [steep], axis=1)
     if calibration is not None:
         up = graph.add("Greater", [scores, graph.constant(0.0)])

@@ -145,7 +145,7 @@ class LinearSVM(Machine, core.LinearSVM):
         """Return an unfitted model like this one, to score held-out rows."""
         one = clone(self).set_params(probability=False, verbose=False)
         vars(one).pop("_skl_callbacks", None)  # these follow the fit itself
-        return one  # type: ignore[no-any-return]
+        return one
 
     def _not_calibrated(self) -> Exception:
         return NotFittedError("Fit again: probability=True was set after the last fit.")

@@ -47,6 +47,8 @@ LEFT_OUT = {
     ("KernelSVM", "cache_size"): "the lab's points fit any cache",
     ("KernelSVM", "multi_class"): "the control for many classes sets it",
     ("KernelSVM", "n_jobs"): THREADS,
+    ("KernelSVM", "decision_function_shape"): "it is about decision_function",
+    ("KernelSVM", "probability"): "the plane shows decisions",
     ("KernelPerceptron", "max_seconds"): BUDGETS,
     ("KernelPerceptron", "cache_size"): "the lab's points fit any cache",
     ("KernelKozinec", "max_seconds"): BUDGETS,

@@ -104,7 +104,7 @@ def test_three_classes_and_the_logistic_loss(tmp_path):
     facts = study(table, tmp_path, settings)
     assert [one.name for one in facts.verdict.each] == ["setosa", "versicolor", "virginica"]
     assert [one.kind for one in facts.verdict.each][:2] == ["separable", "overlapping"]
-    assert facts.machine.n_machines == 3
+    assert facts.machine.n_machines == 1  # all classes at once
     assert len(facts.features) == len(facts.curves) == len(facts.calibration) == 3
     assert facts.bounds == ()
     assert facts.verdict.each[1].witness

@@ -217,7 +217,7 @@ def machine_facts(machine: Any) -> dict[str, Any]:
         "C": machine.C,
         "status": str(machine.status_),
         "solver": getattr(machine, "solver_", "working sets"),
-        "iterations": int(machine.n_iter_),
+        "iterations": int(np.max(machine.n_iter_)),
         "passes": float(machine.n_passes_),
         "objective": np.asarray(machine.objective_).tolist(),
         "lower_bound": np.asarray(machine.dual_objective_).tolist(),

@@ -201,7 +201,7 @@ def _examined_on_partitions(path: Path, rows: Any) -> Any:
     from separatrix.storage.model_proof import examine
 
     model = read_model(path).model
-    if not has_proof(model) or not hasattr(model, "coef_"):
+    if not has_proof(model) or "coef_" not in vars(model):
         raise typer.BadParameter(f"{path} does not hold a proof about partitions.")
     return examine(model, rows, rows.classes)
 

@@ -14,7 +14,13 @@ import numpy as np
 
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
-from separatrix.core.keeping import keep_direct, keep_softmax, warn_of_gap, watching
+from separatrix.core.keeping import (
+    iterations,
+    keep_direct,
+    keep_softmax,
+    warn_of_gap,
+    watching,
+)
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.errors import DeviceError
 from separatrix.problem.crammer_singer import DirectProblem
@@ -152,8 +158,17 @@ class Multinomial(_AllClasses):
         weights = self.state.weights
         if self.turned is not None:
             weights = np.column_stack([weights[:, 0], weights[:, 1:] @ self.turned.T])
-        self.proof = self._proved(SoftmaxGap, weights=weights)
+        self.proof = self._proved(SoftmaxGap, weights=self._centred(weights))
         return float(self.proof.gap)
+
+    def _centred(self, weights: np.ndarray) -> np.ndarray:
+        """Return weights whose sum over the classes is zero: no score difference changes.
+
+        The sum of squares is the least so; a free intercept is centred for its own sake.
+        """
+        mean = weights.mean(axis=0)
+        mean[0] = mean[0] if self.problem.bias_penalty == 0.0 else 0.0
+        return weights - mean
 
     def tighten(self, status: Status) -> bool:
         """Work in double precision; where that was done already, aim lower."""
@@ -217,7 +232,8 @@ def keep_multinomial(machine: Any, found: Fitted) -> None:
 
 
 def _tell(machine: Any, found: Fitted) -> None:
-    machine.solver_, machine.n_iter_, machine.n_passes_ = found.solver, found.updates, found.passes
+    machine.solver_, machine.n_passes_ = found.solver, found.passes
+    machine.n_iter_ = iterations(machine, [found.updates])
     if found.status is not Status.OPTIMAL:
         warn_of_gap(machine, stacklevel=6)
 

@@ -26,6 +26,7 @@ from separatrix.solvers.running.drive import Status
 
 __all__ = [
     "Watch",
+    "iterations",
     "keep_direct",
     "keep_gaps",
     "keep_pairs",
@@ -69,7 +70,7 @@ def keep_gaps(machine: Any, machines: list[Fitted]) -> None:
     machine.intercept_ = weights[:, 0] if machine.fit_intercept else np.zeros(len(machines))
     machine.certificate_ = DualityGaps(proofs) if several else proofs[0]
     machine.solver_ = machines[0].solver
-    machine.n_iter_ = max(one.updates for one in machines)
+    machine.n_iter_ = iterations(machine, [one.updates for one in machines])
     machine.n_passes_ = max(one.passes for one in machines)
     machine.objective_ = one_or_all([proof.primal for proof in proofs])
     machine.dual_objective_ = one_or_all([proof.dual for proof in proofs])
@@ -99,7 +100,7 @@ def keep_pairs(machine: Any, machines: list[Any], pairs: tuple[tuple[int, int], 
     machine.intercept_ = np.concatenate([one.intercept_ for one in machines])
     machine.certificate_ = PairGaps(tuple(one.certificate_ for one in machines), pairs)
     machine.solver_ = machines[0].solver_
-    machine.n_iter_ = max(one.n_iter_ for one in machines)
+    machine.n_iter_ = iterations(machine, np.ravel([one.n_iter_ for one in machines]))
     machine.n_passes_ = max(one.n_passes_ for one in machines)
     machine.objective_ = np.array([one.objective_ for one in machines])
     machine.dual_objective_ = np.array([one.dual_objective_ for one in machines])
@@ -172,6 +173,11 @@ def _keep_classes(machine: Any, proof: MulticlassGap | SoftmaxGap) -> np.ndarray
     machine.intercept_ = shown[:, 0].copy() if machine.fit_intercept else np.zeros(len(shown))
     machine.certificate_ = proof
     return shown
+
+
+def iterations(machine: Any, counts: Any) -> Any:
+    """Return the iterations of every model, or of the slowest, as the kind of model has them."""
+    return np.array(counts, dtype=np.int64) if machine.counts_each_model else int(max(counts))
 
 
 def one_or_all(values: Any) -> Any:

@@ -187,7 +187,7 @@ def keep_direct(machine: Any, X: Any, codes: np.ndarray, found: Fitted) -> None:
     machine.status_, machine.certificate_ = found.status, proof
     machine.objective_, machine.dual_objective_ = proof.primal, proof.dual
     machine.gap_, machine.intercept_ = proof.gap, two_as_one(proof.biases)
-    machine.n_iter_, machine.n_passes_ = found.updates, float(found.passes)
+    machine.n_iter_, machine.n_passes_ = np.array([found.updates]), float(found.passes)
     shares = shares_of(codes, proof.rows, proof.rivals, proof.multipliers, k)
     machine._keep_support(X, two_as_one(np.ascontiguousarray(shares.T)))
     machine.n_support_ = np.bincount(codes[machine.support_], minlength=k)

@@ -31,6 +31,7 @@ __all__ = [
     "available_unless",
     "decided",
     "fitted_slopes",
+    "is_multinomial",
     "least_cost",
     "pairs_of",
     "tally",
@@ -38,9 +39,9 @@ __all__ = [
 
 _FLATTEST, _STEEPEST = 1e-6, 1e6
 SCORES_ONLY = (
-    "it has scores only, from decision_function. LogisticRegression() and LinearSVM("
-    "probability=True) have probabilities, and scikit-learn's CalibratedClassifierCV makes them "
-    "from the scores of any classifier."
+    "it has scores only, from decision_function. LogisticRegression(), and LinearSVM and KernelSVM "
+    "with probability=True, have probabilities, and scikit-learn's CalibratedClassifierCV makes "
+    "them from the scores of any classifier."
 )
 
 
@@ -158,6 +159,7 @@ class LinearModel:
     certificate_: Any
 
     keeps_support = False  # whether a fit leaves support vectors
+    counts_each_model = False  # whether n_iter_ is an array, one number a model
     predict_proba: Any = Absent(SCORES_ONLY)
     predict_log_proba: Any = Absent(SCORES_ONLY)
 
@@ -218,6 +220,21 @@ class VotingModel(LinearModel):
         vars(self).pop("costs_", None)
 
 
+def is_multinomial(model: Any) -> bool:
+    """Whether the probabilities of a logistic model are the softmax of its scores.
+
+    ``multi_class="auto"`` fits all classes at once where it can, else each against the rest: which
+    of both it was, the certificate says.
+    """
+    way = getattr(model, "multi_class", "ovr")
+    if way != "auto":
+        return bool(way == "multinomial")
+    proof = getattr(model, "certificate_", None)
+    if proof is None:
+        return len(model.classes_) > 2
+    return bool(getattr(proof, "kind", "") == "softmax-gap")
+
+
 def _without_probabilities(machine: LogisticProbabilities) -> str | None:
     if getattr(machine, "multi_class", "ovr") != "ovo":
         return None
@@ -238,7 +255,7 @@ class LogisticProbabilities(LinearModel):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
-        if getattr(self, "multi_class", "ovr") == "multinomial":
+        if is_multinomial(self):
             return np.asarray(softmax(scores, axis=1))
         shares = expit(scores)
         totals = shares.sum(axis=1, keepdims=True)
@@ -263,7 +280,7 @@ class LogisticProbabilities(LinearModel):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
-        if getattr(self, "multi_class", "ovr") == "multinomial":
+        if is_multinomial(self):
             return np.asarray(log_softmax(scores, axis=1))
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
@@ -298,7 +315,7 @@ def _without_calibration(machine: CalibratedProbabilities) -> str | None:
     if machine.probability:
         return None
     return (
-        "it was made with probability=False. Fit LinearSVM(probability=True), or "
+        f"it was made with probability=False. Fit {type(machine).__name__}(probability=True), or "
         "LogisticRegression(), which always has probabilities."
     )
 
@@ -312,10 +329,14 @@ class CalibratedProbabilities(LinearModel):
     @available_unless(_without_calibration)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of every class, calibrated on held-out folds."""
-        scores = self.decision_function(X)
+        scores = self._class_scores(X)
         if self._calibration is None:
             raise self._not_calibrated()
         return self._calibration.probabilities(scores)
+
+    def _class_scores(self, X: Any) -> np.ndarray:
+        """Return the scores to calibrate: one, or one a class."""
+        return self.decision_function(X)
 
     def _not_calibrated(self) -> Exception:
         return ValueError("Fit again: probability=True was set after the last fit.")

@@ -88,9 +88,10 @@ class Machine(VotingModel):
     verbose: Any
 
     status_: Status
-    n_iter_: int
+    n_iter_: Any
     n_passes_: float
     _unfinished: type[Warning] = UnfinishedWarning
+    _method: Any = Hyperplane
 
     def _check_cost(self) -> None:
         positive("C", self.C, infinite=True)
@@ -106,8 +107,8 @@ class Machine(VotingModel):
                 "needs a smooth loss, interior_point the hinge, dual_coordinate one of the hinges. "
                 "Use solver='auto'."
             )
-        all_at_once = "multinomial" if loss == "logistic" else "direct"
-        one_of("multi_class", self.multi_class, ("ovr", "ovo", all_at_once))
+        all_at_once = ("multinomial", "auto") if loss == "logistic" else ("direct",)
+        one_of("multi_class", self.multi_class, ("ovr", "ovo", *all_at_once))
         for name in ("max_seconds", "max_passes"):
             positive(name, getattr(self, name), optional=True)
 
@@ -181,7 +182,7 @@ class Machine(VotingModel):
         firsts: list[Any],
     ) -> list[Fitted]:
         """Solve and prove every machine, a thread for each as far as there are cores."""
-        if on_device(X) and len(problems) > 1:
+        if on_device(X) and len(problems) > 1 and self._method is Hyperplane:
             from separatrix.solvers.linear.device.newton_side_by_side import side_by_side
 
             tol = first_tolerance(problems[0], effort)
@@ -200,7 +201,7 @@ class Machine(VotingModel):
             def work(number: int) -> Fitted:
                 about = About(fingerprint, names, number if len(problems) > 1 else 1)
                 problem, first, report = problems[number], firsts[number], watch.listener(number)
-                return solve_and_prove(Hyperplane, problem, effort, about, first, report)
+                return solve_and_prove(self._method, problem, effort, about, first, report)
 
             numbers = range(len(problems))
             return list(map(work, numbers) if workers == 1 else pool.map(work, numbers))
@@ -278,6 +279,10 @@ def fit_pairs(machine: Any, X: Any, y: Any, sample_weight: Any, loss: str) -> li
     return machines
 
 
+def _n_labels(y: Any) -> int:
+    return len(np.unique(np.asarray(on_host(y))))
+
+
 def machine_of_a_pair(machine: Any) -> Any:
     """Return a machine for two of the classes."""
     # Class weights are in the weights by now: counted over all rows, as everywhere.
@@ -304,7 +309,7 @@ class LinearSVM(Machine, models.LinearSVM):
             from separatrix.core.all_classes import fit_direct
 
             fit_direct(self, X, y, sample_weight)
-        elif self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:
+        elif self.multi_class == "ovo" and _n_labels(y) > 2:
             fit_pairs(self, X, y, sample_weight, self.loss)
         else:
             machines, codes = self._fit_machines(X, y, sample_weight, self.loss)
@@ -335,12 +340,12 @@ class LogisticRegression(Machine, models.LogisticRegression):
                 "multi_class='direct' is for LinearSVM. All classes at once are "
                 "multi_class='multinomial' here."
             )
-        if self.multi_class == "multinomial":
+        if self._fits_all_at_once(y):
             from separatrix.core.all_classes import fit_multinomial
 
             fit_multinomial(self, X, y, sample_weight)
             return
-        if self.multi_class == "ovo" and len(np.unique(np.asarray(on_host(y)))) > 2:
+        if self.multi_class == "ovo" and _n_labels(y) > 2:
             machines = fit_pairs(self, X, y, sample_weight, "logistic")
             found = [one.verdict_ for one in machines if one.verdict_ is not None]
             self.verdict_ = found or None
@@ -353,6 +358,12 @@ class LogisticRegression(Machine, models.LogisticRegression):
         self.verdict_ = verdicts[0] if len(verdicts) == 1 else verdicts or None
         if any(verdict.kind in _SEPARATED for verdict in verdicts):
             self.status_ = Status.INFINITE
+
+    def _fits_all_at_once(self, y: Any) -> bool:
+        """Whether one multinomial model is fitted: "auto" does where the settings allow it."""
+        if self.multi_class != "auto" or self.solver not in ("auto", "newton"):
+            return bool(self.multi_class == "multinomial")
+        return not np.isinf(self.C) and _n_labels(y) > 2
 
     def _warn_of_separation(self, stacklevel: int) -> None:
         """Say which coefficients run to infinity, for every machine that has such."""

@@ -117,6 +117,8 @@ class LinearSVM(CalibratedProbabilities, VotingModel):
 class LogisticRegression(LogisticProbabilities, VotingModel):
     """Logistic regression; `separatrix.LogisticRegression` explains the settings."""
 
+    counts_each_model = True
+
     def __init__(
         self,
         C: float = 1.0,
@@ -130,7 +132,7 @@ class LogisticRegression(LogisticProbabilities, VotingModel):
         max_passes: float | None = None,
         random_state: Any = 0,
         warm_start: bool = False,
-        multi_class: str = "ovr",
+        multi_class: str = "auto",
         n_jobs: int | None = None,
         device: str = "cpu",
         verbose: bool = False,
@@ -197,6 +199,8 @@ class LinearSVMCV(VotingModel):
 class LogisticRegressionCV(LogisticProbabilities, VotingModel):
     """Logistic regression of a chosen C; see `separatrix.LogisticRegressionCV`."""
 
+    counts_each_model = True
+
     def __init__(
         self,
         Cs: Any = None,
@@ -212,7 +216,9 @@ class LogisticRegressionCV(LogisticProbabilities, VotingModel):
         class_weight: Any = None,
         max_seconds: float | None = None,
         random_state: Any = 0,
-        multi_class: str = "ovr",
+        multi_class: str = "auto",
+        refit: bool = True,
+        store_cv_results: bool = False,
         n_jobs: int | None = None,
         device: str = "cpu",
         verbose: bool = False,
@@ -230,6 +236,8 @@ class LogisticRegressionCV(LogisticProbabilities, VotingModel):
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.multi_class = multi_class
+        self.refit = refit
+        self.store_cv_results = store_cv_results
         self.n_jobs = n_jobs
         self.device = device
         self.verbose = verbose

@@ -162,7 +162,12 @@ def _fit_together(machine: Any, rows: Rows) -> Any:
     parts = [block.X for block in blocks]
     X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
     codes = np.concatenate([block.codes for block in blocks])
-    return machine.fit(X, rows.classes[codes])
+    way = machine.multi_class
+    try:
+        machine.multi_class = "ovr" if way == "auto" else way  # as for many rows
+        return machine.fit(X, rows.classes[codes])
+    finally:
+        machine.multi_class = way
 
 
 def _refuse(machine: Any, loss: str, rows: Rows) -> None:
@@ -174,7 +179,7 @@ def _refuse(machine: Any, loss: str, rows: Rows) -> None:
         )
     if machine.solver not in ("auto", "newton"):
         raise ValueError(f"{name}: partitions are solved by Newton's method. Use solver='auto'.")
-    if machine.multi_class != "ovr" and len(rows.classes) > 2:
+    if machine.multi_class not in ("ovr", "auto") and len(rows.classes) > 2:
         raise ValueError(f"{name}: with partitions use multi_class='ovr'.")
     if len(rows.classes) < 2:
         raise DataError(f"{name} needs two classes or more; the partitions hold {rows.classes}.")

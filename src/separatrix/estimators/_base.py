@@ -24,7 +24,7 @@ class LinearClassifier(AnswersInKind, LinearModel, ClassifierMixin, BaseEstimato
 
     takes_many_classes = True
     status_: Status
-    n_iter_: int
+    n_iter_: Any
     n_passes_: float
 
     def __sklearn_tags__(self) -> Any:
@@ -55,7 +55,10 @@ class LinearClassifier(AnswersInKind, LinearModel, ClassifierMixin, BaseEstimato
         facts = [
             ("status", f"{self.status_}: {self.status_.cause}"),
             ("classes", sides),
-            ("work", f"{self.n_iter_:,} updates in {self.n_passes_:,.1f} passes over the rows"),
+            (
+                "work",
+                f"{np.max(self.n_iter_):,} updates in {self.n_passes_:,.1f} passes over the rows",
+            ),
         ]
         if self.certificate_ is not None:
             facts.append(("proof", str(self.certificate_)))

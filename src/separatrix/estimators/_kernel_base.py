@@ -91,6 +91,18 @@ class KernelClassifier(LinearClassifier):
         given = self.kernel_.name == "precomputed"
         self.support_vectors_ = np.empty((0, 0)) if given else X[self.support_]
 
+    @property
+    def coef_(self) -> np.ndarray:  # type: ignore[override]
+        """The weights of the features, a row a model; for the linear kernel only."""
+        if "kernel_" not in vars(self) or self.kernel_.name != "linear":
+            raise AttributeError(
+                f"{type(self).__name__} has coef_ after a fit with kernel='linear' only: other "
+                "kernels have no weights for the features."
+            )
+        coef = np.asarray(self.dual_coef_ @ self.support_vectors_)
+        coef.flags.writeable = False  # it is made anew each time: writing would change nothing
+        return coef
+
     def _machine_scores(self, X: Any) -> np.ndarray:
         """Return the score of every row by every machine."""
         check_is_fitted(self)

@@ -78,7 +78,7 @@ class Machine(CallbackSupport, LinearClassifier, core.Machine):
                 "The direct model has no replay: use multi_class='ovr' or 'ovo', whose models "
                 "are shown one after another."
             )
-        if self.multi_class == "multinomial":
+        if self.multi_class in ("auto", "multinomial") and self._fits_all_at_once(y):
             raise ValueError(
                 "The multinomial model has no replay: use multi_class='ovr' or 'ovo', whose "
                 "models are shown one after another."
@@ -119,5 +119,5 @@ class Machine(CallbackSupport, LinearClassifier, core.Machine):
 
     def _facts(self) -> list[tuple[str, str]]:
         facts = super()._facts()
-        work = f"{self.solver_}: {self.n_iter_:,} iterations, {self.n_passes_:,.1f} passes"
+        work = f"{self.solver_}: {np.max(self.n_iter_):,} iterations, {self.n_passes_:,.1f} passes"
         return [(word, work if word == "work" else sentence) for word, sentence in facts]

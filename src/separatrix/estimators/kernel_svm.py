@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from separatrix.certificates.kernel_gap import KernelGaps
 from separatrix.core.checks import costs_of, one_of, positive, several_classes
@@ -24,11 +25,12 @@ from separatrix.core.kernel_machines import (
     no_kernel_margin,
     solve_kernel_machines,
 )
-from separatrix.core.linear_model import tally
+from separatrix.core.linear_model import CalibratedProbabilities, decided, tally
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._kernel_base import KernelClassifier, brought_for_kernel
 from separatrix.estimators._validate import row_weights, worked_on
+from separatrix.estimators.linear_svm import held_out_calibration
 from separatrix.estimators.replay import numbered
 from separatrix.problem.canonical import data_of, sha256, signs_of
 from separatrix.problem.crammer_singer import KernelDirect
@@ -40,7 +42,7 @@ from separatrix.solvers.running.threads import one_thread
 __all__ = ["KernelSVM"]
 
 
-class KernelSVM(KernelClassifier):
+class KernelSVM(CalibratedProbabilities, KernelClassifier):
     """The machine of largest margin in the space of a kernel; proved to be the best.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i (w.phi(x_i) + b))`` over w and b, where
@@ -69,6 +71,11 @@ class KernelSVM(KernelClassifier):
         Several classes: each against each, with votes; each against the rest; or all at once, one
         weight vector a class (Crammer and Singer), for positive kernels and finite C only. Two
         classes: ovo and ovr are the same machine, direct is that one for twice the C.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        What `decision_function` returns for more than two classes: a score a class, or with
+        multi_class="ovo" the scores of the models, a column a pair. `predict` is the same.
+    probability : bool, default=False
+        Whether to calibrate probabilities on five held-out folds (five more fits).
     n_jobs : int or None, default=None
         Threads over kernel values; None uses every core. The answer does not depend on it.
     device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
@@ -84,13 +91,15 @@ class KernelSVM(KernelClassifier):
         One intercept a machine; ``classes_[1]`` is the positive side of two classes. One-vs-one
         machines stand in the order (0, 1), (0, 2), ... (1, 2), ..., the later class positive. For
         direct, one intercept and one row of `dual_coef_` a class.
+    coef_ : array
+        Weights of the features, a row a model; for kernel="linear" only.
     objective_, dual_objective_, gap_
         The objective, a lower bound on any, and their relative difference: proved.
     certificate_ : KernelGap
         The proof; ``certificate_.check(X, y)`` proves it again. `KernelGaps` for several classes,
         `KernelMulticlassGap` for direct.
     status_, n_iter_, n_passes_
-        Why the fit ended, pair steps, and chunks.
+        Why the fit ended, pair steps (an array: one number a model), and chunks.
 
     Examples
     --------
@@ -122,6 +131,8 @@ class KernelSVM(KernelClassifier):
         class_weight: Any = None,
         max_seconds: float | None = None,
         multi_class: str = "ovo",
+        decision_function_shape: str = "ovr",
+        probability: bool = False,
         n_jobs: int | None = None,
         device: str = "cpu",
     ) -> None:
@@ -135,6 +146,8 @@ class KernelSVM(KernelClassifier):
         self.class_weight = class_weight
         self.max_seconds = max_seconds
         self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.probability = probability
         self.n_jobs = n_jobs
         self.device = device
 
@@ -144,6 +157,9 @@ class KernelSVM(KernelClassifier):
         X, y, sample_weight = map(present.of, (X, y, sample_weight))
         with worked_on(self, X):
             self._fitted(X, y, sample_weight)
+            self._calibration = None
+            if self.probability:
+                self._calibration = held_out_calibration(self, X, y, sample_weight)
         present.number_support(self)
         return self
 
@@ -185,6 +201,12 @@ class KernelSVM(KernelClassifier):
         positive("cache_size", self.cache_size)
         positive("max_seconds", self.max_seconds, optional=True)
         one_of("multi_class", self.multi_class, ("ovo", "ovr", "direct"))
+        one_of("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        if self.decision_function_shape == "ovo" and self.multi_class != "ovo":
+            raise ValueError(
+                f"decision_function_shape='ovo' needs multi_class='ovo': with multi_class="
+                f"{self.multi_class!r} there are no models of pairs."
+            )
         if self.n_jobs == 0:
             raise ValueError("n_jobs must not be 0. Use None for every core.")
         X, y = self._kernel_data(X, y, sample_weight)
@@ -252,7 +274,7 @@ class KernelSVM(KernelClassifier):
         self.dual_objective_ = one_or_all([proof.dual for proof in proofs])
         self.gap_ = max(proof.gap for proof in proofs)
         self.intercept_ = np.array([proof.bias for proof in proofs])
-        self.n_iter_ = max(machine.updates for machine in machines)
+        self.n_iter_ = np.array([machine.updates for machine in machines], dtype=np.int64)
         self.n_passes_ = float(max(machine.passes for machine in machines))
         signs = [signs_of(codes, proof.positive, proof.negative) for proof in proofs]
         shares = np.array([s * p.multipliers for s, p in zip(signs, proofs, strict=True)])
@@ -275,14 +297,39 @@ class KernelSVM(KernelClassifier):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores: one a row for two classes, otherwise one a class.
 
-        For one-vs-one they are votes, with the sum of scores, brought below a third, to part ties.
+        For one-vs-one they are votes, with the sum of scores, brought below a third, to part ties;
+        or, with ``decision_function_shape="ovo"``, the scores of the pairs (0, 1), (0, 2), ...,
+        above zero for the later class.
         """
         scores = self._machine_scores(X)
+        if scores.shape[1] > 1 and self.decision_function_shape == "ovo":
+            return scores
+        return self._by_class(scores)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of every row."""
+        scores = self._class_scores(X)
+        return decided(self.classes_, scores)
+
+    def _class_scores(self, X: Any) -> np.ndarray:
+        return self._by_class(self._machine_scores(X))
+
+    def _by_class(self, scores: np.ndarray) -> np.ndarray:
+        """Return a score a class from those of the models; of two classes the one there is."""
         if scores.shape[1] == 1:
             return scores.ravel()
         if self.multi_class != "ovo":
             return scores
         return tally(scores, self._voting_pairs(), len(self.classes_))
+
+    def _model_of_a_fold(self) -> KernelSVM:
+        """Return an unfitted model like this one, to score held-out rows."""
+        plain = {"probability": False, "decision_function_shape": "ovr"}
+        folded: KernelSVM = clone(self).set_params(**plain)
+        return folded
+
+    def _not_calibrated(self) -> Exception:
+        return NotFittedError("Fit again: probability=True was set after the last fit.")
 
     def _voting_pairs(self) -> list[tuple[int, int]]:
         """Return the two classes of every machine: a positive score speaks for the second."""
@@ -290,7 +337,7 @@ class KernelSVM(KernelClassifier):
 
     def _facts(self) -> list[tuple[str, str]]:
         steps = "steps of a row" if self.multi_class == "direct" else "pair steps"
-        work = f"{self.n_iter_:,} {steps} in {self.n_passes_:,.0f} chunks"
+        work = f"{np.sum(self.n_iter_):,} {steps} in {self.n_passes_:,.0f} chunks"
         support = f"{len(self.support_):,} rows"
         facts = [(a, work if a == "work" else b) for a, b in super()._facts()]
         return [*facts, ("support", support)]

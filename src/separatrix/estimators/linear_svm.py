@@ -144,6 +144,12 @@ class LinearSVM(Machine, core.LinearSVM):
             return replay_each_pair(self, X, y, self.loss)
         return self._replayed(X, y, self.loss, sample_weight)
 
+    def _model_of_a_fold(self) -> LinearSVM:
+        """Return an unfitted model like this one, to score held-out rows."""
+        one = clone(self).set_params(probability=False, verbose=False)
+        vars(one).pop("_skl_callbacks", None)  # these follow the fit itself
+        return one
+
     def _not_calibrated(self) -> Exception:
         return NotFittedError("Fit again: probability=True was set after the last fit.")
 
@@ -183,9 +189,7 @@ def _held_out_scores(
         rows = spare[outside]
         kept = weights.copy()
         kept[rows] = 0.0  # weight zero is a row left out: no copy of X is made
-        one = clone(machine).set_params(probability=False, verbose=False)
-        vars(one).pop("_skl_callbacks", None)  # these follow the fit itself
-        one.fit(X, y, kept)
+        one = machine._model_of_a_fold().fit(X, y, kept)
         scores[rows] = one.decision_function(X[rows]).reshape(len(rows), -1)
         held_out[rows] = True
     return scores, held_out

@@ -35,17 +35,19 @@ class LogisticRegression(Machine, core.LogisticRegression):
         The method of solving; auto chooses by the shape of X.
     fit_intercept, intercept_penalty, class_weight, max_seconds, max_passes, random_state
         As in `LinearSVM`.
-    multi_class : {"ovr", "ovo", "multinomial"}, default="ovr"
-        Each class against the rest, one machine a pair, which vote (no probabilities then), or all
-        classes at once: probabilities by softmax, ``1/2 sum_k |w_k|^2`` as the penalty.
+    multi_class : {"auto", "multinomial", "ovr", "ovo"}, default="auto"
+        More than two classes: all at once ("multinomial": probabilities by softmax,
+        ``1/2 sum_k |w_k|^2`` as the penalty), each against the rest, or one model a pair, which
+        vote (no probabilities then). "auto" is multinomial, but each against the rest for C=inf,
+        solver="gram" and rows in partitions. Two classes: auto, ovr and ovo are one hyperplane;
+        multinomial is that one for twice the C.
     warm_start, n_jobs, device, verbose
         As in `LinearSVM`.
 
     Attributes
     ----------
     coef_, intercept_, classes_
-        The hyperplane; ``classes_[1]`` is its positive side. One row a class if there are several,
-        each against the rest.
+        The hyperplane; ``classes_[1]`` is its positive side. One row a class if there are several.
     threshold_ : float
         Of two classes, the score above which ``classes_[1]`` is predicted: 0 after a fit.
     costs_ : array or None
@@ -54,12 +56,13 @@ class LogisticRegression(Machine, core.LogisticRegression):
     objective_, dual_objective_, gap_
         The objective, a lower bound on any, and their relative difference: proved.
     certificate_ : DualityGap
-        The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes,
-        `SoftmaxGap` for multinomial.
+        The proof; ``certificate_.check(X, y)`` proves it again. `SoftmaxGap` for all classes at
+        once, `DualityGaps` for each against the rest.
     verdict_ : Verdict or None
         For ``C=inf``: whether the classes are separated, with proof (a list for several classes).
     status_, n_iter_, n_passes_, solver_
-        Why the fit ended, iterations, passes over the rows, and by which solver.
+        Why the fit ended, iterations (an array: one number a model), passes over the rows, and by
+        which solver.
 
     Examples
     --------

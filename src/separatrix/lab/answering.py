@@ -122,7 +122,7 @@ def facts_of(machine: Any, X: np.ndarray, request: Request) -> dict[str, Any]:
         "status": None if status is None else str(status),
         "cause": "" if status is None else status.cause,
         "remedy": "" if status is None else status.remedy,
-        "updates": getattr(machine, "n_iter_", None),
+        "updates": int(np.max(machine.n_iter_)) if hasattr(machine, "n_iter_") else None,
         "proof": _proof(machine, X, request),
         "figures": _figures(machine),
     }

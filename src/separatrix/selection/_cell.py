@@ -152,10 +152,10 @@ class Setting:
             "passes": float(max(machine.passes for machine in machines)),
         }
         if self.judge is not None:
-            facts["score"] = float(self.judge(self._shown(W), self.folds[fold]))
+            facts["score"] = float(self.judge(self.shown(W), self.folds[fold]))
         return facts
 
-    def _shown(self, W: np.ndarray) -> np.ndarray:
+    def shown(self, W: np.ndarray) -> np.ndarray:
         """Return the weights as a model has them."""
         return W
 
@@ -223,7 +223,7 @@ class SoftmaxSetting(Setting):
         """How scores become probabilities."""
         return "softmax"
 
-    def _shown(self, W: np.ndarray) -> np.ndarray:
+    def shown(self, W: np.ndarray) -> np.ndarray:
         return two_as_one(W)
 
     def averaged(self, cells: list[Arrays]) -> Arrays:

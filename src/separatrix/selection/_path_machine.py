@@ -17,14 +17,15 @@ import numpy as np
 
 from separatrix.core.all_classes import Multinomial, keep_multinomial
 from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
-from separatrix.core.keeping import keep_support
+from separatrix.core.keeping import keep_support, watching
 from separatrix.core.machine import Machine
-from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
+from separatrix.core.proving import About, Effort, Fitted, Hyperplane, solve_and_prove
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
+from separatrix.selection._mean_of_folds import MeanHyperplane, MeanMultinomial
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import RULES, FoundPath, Progress, Store, cross_validate
 from separatrix.selection.path_table import PathTable
@@ -60,6 +61,38 @@ class _Walked(NamedTuple):
     effort: Effort
 
 
+class _KeptWeights:
+    """A store that also remembers the weights of every cell, before or behind another one."""
+
+    def __init__(self, store: Store | None) -> None:
+        self._store = store
+        self._weights: dict[Any, np.ndarray] = {}
+
+    def get(self, key: Any) -> Any:
+        """Return what was put under this key, or None."""
+        found = None if self._store is None else self._store.get(key)
+        if found is not None:
+            self._weights[key] = found[1]["weights"]
+        return found
+
+    def put(self, key: Any, facts: Any, arrays: Any) -> None:
+        """Keep a finished cell."""
+        self._weights[key] = arrays["weights"]
+        if self._store is not None:
+            self._store.put(key, facts, arrays)
+
+    def paths(self, setting: Setting, Cs: np.ndarray, intercept: bool) -> np.ndarray:
+        """Return weights by fold, C and row of `coef_`, the intercept last."""
+        found = np.array(
+            [
+                [setting.shown(self._weights[(float(C).hex(), fold)]) for C in Cs]
+                for fold in range(len(setting.folds))
+            ]
+        )
+        coef, bias = found[..., 1:], found[..., :1]
+        return np.concatenate([coef, bias], axis=-1) if intercept else coef.copy()
+
+
 class PathMachine(Machine):
     """A model whose C is chosen by cross-validation, and which is then fitted on all the rows."""
 
@@ -68,11 +101,15 @@ class PathMachine(Machine):
     scoring: Any
     rule: Any
     refine: Any
+    refit: Any = True  # where there is no such parameter
+    store_cv_results: Any = False
     max_passes = None
     warm_start = False
 
     C_: float
     path_: PathTable
+    scores_: np.ndarray
+    coefs_paths_: np.ndarray
 
     @property
     def C(self) -> float:
@@ -83,8 +120,14 @@ class PathMachine(Machine):
             check_is_fitted(self, "C_")
         return self.C_
 
+    @property
+    def _method(self) -> Any:
+        return Hyperplane if self.refit else MeanHyperplane
+
     def _check_cost(self) -> None:
         one_of("rule", self.rule, RULES)
+        if not self.refit and self.rule != "best":
+            raise ValueError("refit=False takes the mean of the folds at the best C: rule='best'.")
         if not isinstance(self.refine, bool | np.bool_):
             positive("refine", self.refine, whole=True, zero=True)
 
@@ -122,8 +165,10 @@ class PathMachine(Machine):
     def _fit_path(self, request: _Request) -> None:
         """Choose C, and keep the machines for it, on all the rows."""
         walked = self._walked(request)
-        if self.multi_class == "multinomial":
-            keep_multinomial(self, self._multinomial(walked))
+        if isinstance(walked.setting, SoftmaxSetting):
+            found = self._multinomial(walked)
+            with self._unrefined():
+                keep_multinomial(self, found)
             return
         setting, start = walked.setting, walked.found.start
         costs, loss = costs_of(self.C_, walked.weights), CODES[self._searched_loss]
@@ -133,7 +178,8 @@ class PathMachine(Machine):
         firsts = list(zip(start["weights"], start["multipliers"], strict=True))
         X, y, codes = walked.X, walked.y, setting.codes
         machines = self._solved(X, y, codes, problems, walked.effort, firsts)
-        self._keep(machines)
+        with self._unrefined():
+            self._keep(machines)
         if self.keeps_support:
             keep_support(self, machines, codes)
 
@@ -153,6 +199,7 @@ class PathMachine(Machine):
         else:
             setting = replace(setting, judge=self._judge(X, y, sample_weight))
         progress = request.progress
+        kept = _KeptWeights(request.store) if self.store_cv_results else request.store
         with path_bar(bool(self.verbose) and progress is None) as bar:
             found = cross_validate(
                 setting,
@@ -162,18 +209,38 @@ class PathMachine(Machine):
                 rule=self.rule,
                 # A device is busy with one machine; threads would only share its memory.
                 workers=1 if on_device(X) else self._cores(),
-                store=request.store,
+                store=kept,
                 progress=progress or bar,
             )
         self.path_, self.C_ = found.table, found.C
+        self.scores_ = self._scores(found)
+        vars(self).pop("coefs_paths_", None)
+        if isinstance(kept, _KeptWeights):
+            self.coefs_paths_ = kept.paths(setting, found.table["C"], bool(self.fit_intercept))
         self._warn_of_cells(found)
         return _Walked(X, y, setting, found, all_weights, effort)
+
+    def _scores(self, found: FoundPath) -> np.ndarray:
+        """Return the score of every fold and C, a row a fold."""
+        if isinstance(self.scoring, Measure):
+            return np.asarray(self.scoring.shown(found.losses)).T
+        return (1.0 - found.losses.T) if self.scoring is None else -found.losses.T
+
+    @contextmanager
+    def _unrefined(self) -> Iterator[None]:
+        """Let a mean of folds pass without a warning: that its gap is large was to be expected."""
+        with warnings.catch_warnings():
+            if not self.refit:
+                warnings.simplefilter("ignore", self._unfinished)
+            yield
 
     def _setting(
         self, X: Any, codes: np.ndarray, sample_weight: Any, groups: Any, effort: Effort
     ) -> Setting:
         """Return what all cells share: rows, folds, and their part of the time."""
         softmax = self.multi_class == "multinomial"
+        if self.multi_class == "auto":
+            softmax = len(self.classes_) > 2 and self.solver in ("auto", "newton")
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         seconds = effort.deadline - time.perf_counter()
         folds = folds_of(
@@ -198,10 +265,15 @@ class PathMachine(Machine):
         """Return the multinomial machine on all the rows."""
         names = tuple(str(name) for name in self.classes_)
         problem = walked.setting.problem(self.C_, walked.weights)
-        with one_thread(), ThreadPoolExecutor(self._cores() + 1) as pool:
+        with (
+            one_thread(),
+            watching(self, 1, walked.X, walked.y) as watch,
+            ThreadPoolExecutor(self._cores() + 1) as pool,
+        ):
             about = About(self._name(walked.X, problem.codes, pool), names)
             first, effort = walked.found.start["weights"], replace(walked.effort, pool=pool)
-            return solve_and_prove(Multinomial, problem, effort, about, first)
+            method = Multinomial if self.refit else MeanMultinomial
+            return solve_and_prove(method, problem, effort, about, first, watch.listener(0))
 
     def _judge(
         self, X: Any, y: np.ndarray, sample_weight: Any

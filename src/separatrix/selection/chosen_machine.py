@@ -71,7 +71,7 @@ def chosen_machine(
     else:
         machine = kinds.LinearSVM(C, loss=loss, probability=True, **common)
         machine._calibration = _calibration(X, y, C, folds, seed, store, groups)
-    own = {*settings_of(searched), "C_", "path_"}
+    own = {*settings_of(searched), "C_", "path_", "scores_", "coefs_paths_"}
     for name, value in vars(searched).items():
         if name not in own:
             setattr(machine, name, value)

@@ -53,6 +53,7 @@ class KernelSVMCV(KernelSVM):
         Folds; the number of stratified ones, in the order of the rows, or anything scikit-learn
         takes. A class with fewer rows than folds is folded as in `LinearSVMCV`.
     kernel, degree, coef0, tol, cache_size, class_weight, max_seconds, multi_class, n_jobs, device
+    decision_function_shape, probability
         As for `KernelSVM`; `max_seconds` is for the last fit.
 
     Attributes
@@ -90,6 +91,8 @@ class KernelSVMCV(KernelSVM):
         class_weight: Any = None,
         max_seconds: float | None = None,
         multi_class: str = "ovo",
+        decision_function_shape: str = "ovr",
+        probability: bool = False,
         n_jobs: int | None = None,
         device: str = "cpu",
     ) -> None:
@@ -102,6 +105,8 @@ class KernelSVMCV(KernelSVM):
             class_weight=class_weight,
             max_seconds=max_seconds,
             multi_class=multi_class,
+            decision_function_shape=decision_function_shape,
+            probability=probability,
             n_jobs=n_jobs,
             device=device,
         )
@@ -223,6 +228,11 @@ class KernelSVMCV(KernelSVM):
         wrong = _weighted_error(predicted, codes[test], held[test])
         used = np.any([state.alpha > 0.0 for state in states], axis=0)
         return wrong, float(used.sum()), max(state.gap for state in states)
+
+    def _model_of_a_fold(self) -> KernelSVM:
+        plain = {"probability": False, "decision_function_shape": "ovr"}
+        folded: KernelSVM = self.best_machine().set_params(**plain)
+        return folded
 
     def best_machine(self) -> KernelSVM:
         """Return an unfitted `KernelSVM` with the C and gamma chosen."""

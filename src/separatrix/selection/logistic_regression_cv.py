@@ -23,13 +23,22 @@ class LogisticRegressionCV(PathEstimator, plain_path.LogisticRegressionCV):
         As in `LinearSVMCV`.
     tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
         As in `LogisticRegression`.
-    multi_class : {"ovr", "multinomial"}, default="ovr"
-        Each class against the rest, or all at once.
+    multi_class : {"auto", "ovr", "multinomial"}, default="auto"
+        All classes at once where there are more than two, each against the rest, or all at once.
+    refit : bool, default=True
+        Whether to fit the C chosen on all the rows. If not, the model is the mean of those of the
+        folds at that C; its gap on all the rows is proved, and `status_` is "budget".
+    store_cv_results : bool, default=False
+        Whether to keep the weights of all folds and values of C.
 
     Attributes
     ----------
     C_ : float
         The C chosen.
+    scores_ : array of shape (folds, values of C)
+        The score of every fold, for every C of `path_`.
+    coefs_paths_ : array of shape (folds, values of C, rows of `coef_`, features + 1)
+        The weights, the intercept last; with ``store_cv_results=True``.
     path_ : PathTable
         One row a C: errors, their spread, proved gap, seconds. (Every row has a multiplier here, so
         `n_support` counts the rows that train.)

@@ -20,4 +20,4 @@ class LogisticRegressionCV(PathMachine, models.LogisticRegressionCV):
     """Logistic regression of a chosen C; `separatrix.LogisticRegressionCV` explains it."""
 
     def _check_kind(self) -> None:
-        one_of("multi_class", self.multi_class, ("ovr", "multinomial"))
+        one_of("multi_class", self.multi_class, ("auto", "ovr", "multinomial"))

@@ -31,7 +31,9 @@ from separatrix.solvers.running.drive import Status
 from separatrix.storage.fitted_values import Mismatch, TrainingRows, Values, are_same, require
 from separatrix.storage.model_checks import sound_costs
 
-RUN = ("solver_", "n_iter_", "n_passes_", "intercept_interval_", "path_")
+RUN = (
+    "solver_", "n_iter_", "n_passes_", "intercept_interval_", "path_", "scores_", "coefs_paths_",
+)  # fmt: skip
 ROW_WEIGHTS = "the sample weights, which are taken from the certificate"
 _KEPT = ("coef_", "intercept_", "objective_", "dual_objective_", "gap_")
 _SUPPORT = ("support_", "dual_coef_", "n_support_", "margin_")
@@ -98,6 +100,8 @@ def _require_form(model: Any, proof: Any, n_classes: int) -> None:
     expected: Any = {
         "direct": MulticlassGap,
         "multinomial": SoftmaxGap,
+        # C=inf and rows in partitions are fitted with each class against the rest.
+        "auto": DualityGap if n_classes == 2 else (SoftmaxGap, DualityGaps),
         "ovr": DualityGap if n_classes == 2 else DualityGaps,
         "ovo": DualityGap if n_classes == 2 else PairGaps,
     }.get(form)
@@ -321,6 +325,7 @@ def _require_kernel_model(values: Values, data: TrainingRows) -> None:
     _require_status(values, convex and proof.gap <= model.tol)
     values.require((model.status_ is Status.STATIONARY) <= (not convex), "status_")
     _require_kernel_margins(gaps, data)
+    _require_calibration(values, data)
     values.record("n_iter_", "n_passes_", "path_")
     values.name("certificate_.margins")
 

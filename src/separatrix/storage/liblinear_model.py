@@ -90,7 +90,7 @@ def _size(head: Head) -> int:
 
 
 def _unfitted(kind: str, plain: bool) -> Any:
-    name, settings = "LogisticRegression", dict[str, Any]()
+    name, settings = "LogisticRegression", {"multi_class": "ovr"}
     if kind in _HINGES:
         name, form = "LinearSVM", "direct" if kind == "MCSVM_CS" else "ovr"
         settings = {"loss": _HINGES[kind], "multi_class": form}

@@ -122,7 +122,7 @@ def _require_width(model: Any, features: int, arrays: dict[str, np.ndarray]) -> 
 
 
 def _require_weights(model: Any, features: int) -> None:
-    if getattr(model, "coef_", None) is None:
+    if vars(model).get("coef_") is None:  # of a kernel they are made from the support vectors
         return
     coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     classes: Any = getattr(model, "classes_", None)

@@ -19,7 +19,7 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix._write_aside import write_whole
 from separatrix.core.linear_form import linear_form
-from separatrix.core.linear_model import VotingModel, pairs_of
+from separatrix.core.linear_model import VotingModel, is_multinomial, pairs_of
 
 _NAMES_KEPT = 100_000
 
@@ -159,19 +159,18 @@ def _probabilities(graph: Graph, scores: str, model: Any) -> str | None:
     calibration = getattr(model, "_calibration", None)
     if calibration is None and "Logistic" not in type(model).__name__:
         return None
-    if getattr(model, "multi_class", "ovr") == "ovo":
+    if calibration is None and getattr(model, "multi_class", "ovr") == "ovo":
         return None
     two = _columns(model) == 1
     if calibration is not None and not two:
-        steep = graph.add(
-            "Mul", [scores, graph.constant(np.full(_columns(model), calibration.above))]
-        )
+        slope = graph.constant(np.full(len(model.classes_), calibration.above))
+        steep = graph.add("Mul", [scores, slope])
         return graph.add("Softmax", [steep], axis=1)
     if calibration is not None:
         up = graph.add("Greater", [scores, graph.constant(0.0)])
         slopes = [graph.constant(calibration.above), graph.constant(calibration.below)]
         scores = graph.add("Mul", [scores, graph.add("Where", [up, *slopes])])
-    if getattr(model, "multi_class", "ovr") == "multinomial" and not two:
+    if not two and is_multinomial(model):
         return graph.add("Softmax", [scores], axis=1)
     shares = graph.add("Sigmoid", [scores])
     if two:

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.core.linear_form import LinearForm, linear_form
+from separatrix.core.linear_model import is_multinomial
 from separatrix.storage.libsvm_model import in_libsvm_order
 
 
@@ -48,7 +49,7 @@ def _of_classifier(model: Any) -> Any:
     logistic = "Logistic" in type(model).__name__
     if form.pairs is not None:
         return _one_vs_one(form)
-    if len(form.weights) == 1 or getattr(model, "multi_class", "ovr") == "multinomial":
+    if len(form.weights) == 1 or is_multinomial(model):
         plain = _two_classes(form, logistic)  # of several, scikit-learn's is multinomial too
         return plain if form.threshold == 0.0 else _above(plain, form.threshold)
     return _one_vs_rest(form) if logistic else _filled(_linear_svc(), form)

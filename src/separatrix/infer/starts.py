@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.inference.likelihood import Likelihood
-from separatrix.inference.newton import Maximum, maximise
+from separatrix.infer.likelihood import Likelihood
+from separatrix.infer.newton import Maximum, maximise
 
 _SMALL = 2e6  # rows times squared columns for which many starts are tried
 _LEFT_OUT = (1, 2, 3, 5, 8)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from separatrix.inference.likelihood import Likelihood, Point
+from separatrix.infer.likelihood import Likelihood, Point
 
 _CLOSE = 1e-10  # of a standard error
 _MOST_STEPS = 200

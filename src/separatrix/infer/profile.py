@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from separatrix.inference.likelihood import Likelihood, Point
-from separatrix.inference.newton import maximise, metric
+from separatrix.infer.likelihood import Likelihood, Point
+from separatrix.infer.newton import maximise, metric
 
 _CLOSE = 1e-11
 _MOST_STEPS = 40

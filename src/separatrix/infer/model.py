@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.inference.basis import independent_columns, orthonormal
-from separatrix.inference.likelihood import Likelihood, Point
-from separatrix.inference.newton import maximise
-from separatrix.inference.profile import End, profile_end, profile_root
-from separatrix.inference.separated import Face, face_of, runs_to
-from separatrix.inference.starts import best_maximum
-from separatrix.inference.tails import normal_quantile
+from separatrix.infer.basis import independent_columns, orthonormal
+from separatrix.infer.likelihood import Likelihood, Point
+from separatrix.infer.newton import maximise
+from separatrix.infer.profile import End, profile_end, profile_root
+from separatrix.infer.separated import Face, face_of, runs_to
+from separatrix.infer.starts import best_maximum
+from separatrix.infer.tails import normal_quantile
 from separatrix.solvers.running.threads import cores, one_thread
 
 _LARGE = 200_000  # entries from which coefficients are profiled in threads
@@ -82,8 +82,8 @@ def fit_numbers(design: Design, task: Task) -> Numbers:
     """Estimate, and test every coefficient."""
     with one_thread():
         kept = independent_columns(design.X)
-        face = face_of(design.X[:, kept], design.signs) if task.method == "mle" else None
-        if face is not None and face.kind in ("separable", "quasi-separable"):
+        face = face_of(design.X[:, kept], design.signs)
+        if task.method == "mle" and face.kind in ("separable", "quasi-separable"):
             return _at_infinity(design, task, kept, face)
         return _finite(design, task, kept, face)
 

@@ -156,9 +156,10 @@ class Bounds:
     def threshold(self) -> Enclosure:
         """The level at the ends of intervals."""
         low, high = quantile(self.level, self.guess)
-        return Enclosure(np.float64(self.top.low), np.float64(self.top.high)) - Enclosure(
-            np.float64(low), np.float64(high)
-        ).halved()
+        return (
+            Enclosure(np.float64(self.top.low), np.float64(self.top.high))
+            - Enclosure(np.float64(low), np.float64(high)).halved()
+        )
 
     def estimate(self, j: int) -> tuple[Pair, Pair]:
         """Enclose an estimate and its standard error; () where it is infinite."""
@@ -168,7 +169,7 @@ class Bounds:
             room = norm(Enclosure.exact(metric.R[j])) * top.radius
         else:
             columns = self._main[1]
-            if any(self.direction) and self.direction[j] or j not in columns:
+            if (any(self.direction) and self.direction[j]) or j not in columns:
                 return (), ()
             metric, place = self.metric, int(np.flatnonzero(columns == j)[0])
             room = norm(Enclosure.exact(metric.R[place])) * top.radius / metric.shrunk

@@ -5,7 +5,6 @@ Its fields have readers of their own, since the stand-alone checker does not hol
 
 from __future__ import annotations
 
-
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -151,6 +150,3 @@ def prove_inference(whole: Any, X: Any, labels: Any) -> str:
     if not proof.check(X, labels):
         raise Refused("the claim does not hold for these data")
     return str(proof).removeprefix("proved: ")
-
-
-

@@ -1,9 +1,9 @@
 """Bounds on a logistic (penalised) log-likelihood and its maximum, from any point near it.
 
-Rows x_i, labels, weights w and an offset; eta = X beta + offset, p the probabilities, v = p (1 - p).
-R is any matrix for which R' H R is near the identity, H the information X' diag(w v) X, with the
-ridge's matrix where there is one. In the coordinates delta of beta + R delta the rows are
-s_i = R'x_i, and what is needed is
+Rows x_i, labels, weights w and an offset; eta = X beta + offset, p the probabilities,
+v = p (1 - p). R is any matrix for which R' H R is near the identity, H the information
+X' diag(w v) X, with the ridge's matrix where there is one. In the coordinates delta of
+beta + R delta the rows are s_i = R'x_i, and what is needed is
 
     u   = R' score                   enclosed
     eps >= |R' H R - 1|              the Frobenius norm
@@ -15,8 +15,8 @@ than at the point outside a ball of radius r <= gamma (1 + g), and nowhere highe
 gamma^2 / (2 (1 - g)) (Bach 2010, self-concordance; the bounds here are looser). The log-likelihood
 is concave: this maximum is the only one. Information changes within the ball by e^(+-M r) at most.
 
-**Another point.** With rho >= max |eta' - eta| the information there is at least e^-rho times H: one
-R serves many points.
+**Another point.** With rho >= max |eta' - eta| the information there is at least e^-rho times H:
+one R serves many points.
 
 **Firth.** The value has + 1/2 log |H|, u has + sum h_i (1/2 - p_i) s_i, and the negative Hessian is
 A = R'HR - 1/2 sum w v (1 - 6 v) q s s' + 1/2 (tr(M T_k M T_l))_kl, with q_i = s_i' M s_i,
@@ -56,8 +56,8 @@ class Rows:
     def part(self, rows: np.ndarray, columns: Any) -> Rows:
         """Return some rows and columns."""
         X = np.ascontiguousarray(self.X[rows][:, columns])
-        parts = (part[rows] for part in (self.y, self.weights, self.offset))
-        return Rows(X, *parts, self.ridge[columns])
+        y, weights, offset = self.y[rows], self.weights[rows], self.offset[rows]
+        return Rows(X, y, weights, offset, self.ridge[columns])
 
 
 def up(value: Any) -> float:
@@ -76,9 +76,7 @@ def _probability_at(eta: np.ndarray) -> Enclosure:
     e = exp(-abs(eta))
     above, below = 1.0 / (1.0 + e), e / (1.0 + e)
     right = eta >= 0.0
-    return Enclosure(
-        np.where(right, above.low, below.low), np.where(right, above.high, below.high)
-    )
+    return Enclosure(np.where(right, above.low, below.low), np.where(right, above.high, below.high))
 
 
 def norm(vector: Enclosure) -> Enclosure:
@@ -92,9 +90,13 @@ def gram(S: Enclosure, A: Enclosure) -> Enclosure:
     radius = S.radius
     if radius.any():
         off = row_sums(radius, A.size().high).high
-        found = Enclosure.around(found.low, off), Enclosure.around(found.high, off)
-        return Enclosure(found[0].low, found[1].high)
+        return widened(found, off)
     return found
+
+
+def widened(found: Enclosure, off: Any) -> Enclosure:
+    """Widen numbers by `off` to either side."""
+    return Enclosure(Enclosure.around(found.low, off).low, Enclosure.around(found.high, off).high)
 
 
 class At:
@@ -324,9 +326,7 @@ class FirthAt:
         H2 = row_sums(T.middle, T)
         if T.radius.any():
             more = row_sums(T.radius, T.size().high).high
-            H2 = Enclosure(
-                Enclosure.around(H2.low, more).low, Enclosure.around(H2.high, more).high
-            )
+            H2 = Enclosure(Enclosure.around(H2.low, more).low, Enclosure.around(H2.high, more).high)
         H2 = Enclosure(
             Enclosure.around(H2.low, off.high).low, Enclosure.around(H2.high, off.high).high
         )

@@ -41,6 +41,7 @@ class Given:
     offset: np.ndarray
     groups: np.ndarray | None
     intercept: bool
+    counted: np.ndarray  # which of the rows given have a weight above zero
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -120,7 +121,18 @@ def given(
     if members is not None and len(np.unique(members)) < 2:
         raise ValueError("groups must name two groups or more.")
     return Given(
-        columns, labels, names, used, classes, signs, weights, off, members, fit_intercept, notes
+        columns,
+        labels,
+        names,
+        used,
+        classes,
+        signs,
+        weights,
+        off,
+        members,
+        fit_intercept,
+        counted,
+        notes,
     )
 
 

@@ -119,7 +119,9 @@ def _result(data: Given, task: Task, prove: bool) -> Inference:
     found = fit_numbers(design, task)
     names = data.model_names
     aliased = [names[j] for j in np.setdiff1d(np.arange(len(names)), found.kept)]
-    assert found.face is not None and found.fitted is not None and found.covariance is not None
+    assert found.face is not None
+    assert found.fitted is not None
+    assert found.covariance is not None
     result = Inference(
         names=names,
         table=_table(found, task),
@@ -191,6 +193,6 @@ def _sentence(found: Numbers, names: list[str], task: Task) -> str:
     more = f" and {len(runs) - _NAMES_SHOWN} more" if len(runs) > _NAMES_SHOWN else ""
     listed = ", ".join(runs[:_NAMES_SHOWN]) + more
     return (
-        f"{start}. Infinite estimates: {listed}. Intervals are those of the limit; "
-        "method='firth' gives finite estimates."
+        f"{start}. Infinite estimates: {listed}. Their intervals have one finite end; Firth's "
+        "penalty (method='firth', --firth) gives finite estimates."
     )

@@ -40,8 +40,10 @@ class Likelihood:
 
     def rows(self, chosen: np.ndarray) -> Likelihood:
         """Return the likelihood of some rows."""
-        parts = (part[chosen] for part in (self.Z, self.y, self.weights, self.offset))
-        return Likelihood(*parts, firth=self.firth, ridge=self.ridge)
+        Z, y, weights, offset = self.Z, self.y, self.weights, self.offset
+        return Likelihood(
+            Z[chosen], y[chosen], weights[chosen], offset[chosen], self.firth, self.ridge
+        )
 
 
 class Point:

@@ -73,7 +73,7 @@ class Numbers:
     failures: list[str] = field(default_factory=list)
 
 
-def _empty(width: int) -> dict[str, np.ndarray]:
+def _empty(width: int) -> dict[str, Any]:
     names = ("estimate", "std_error", "lower", "upper", "lr", "score")
     return {name: np.full(width, np.nan) for name in names}
 
@@ -216,7 +216,7 @@ def covariance_of(T: np.ndarray, point: Point, task: Task) -> np.ndarray:
 
 
 def _at_infinity(design: Design, task: Task, kept: np.ndarray, face: Face) -> Numbers:
-    X, signs = design.X[:, kept], design.signs
+    X = design.X[:, kept]
     out = _empty(design.X.shape[1])
     rows = face.rows
     best: Point | None = None

@@ -15,6 +15,7 @@ from scipy.linalg import solve_triangular
 from separatrix.infer.likelihood import Likelihood, Point
 
 _CLOSE = 1e-10  # of a standard error
+_ROUGH = 1e-7
 _MOST_STEPS = 200
 _FARTHEST = 6.0  # change of the linear predictor in one step
 _SMALL_LEVERAGE = 0.4
@@ -45,16 +46,17 @@ def scaled_step(point: Point, held: np.ndarray | None) -> tuple[np.ndarray, floa
     L = point.factor
     g = solve_triangular(L, point.score, lower=True, check_finite=False)
     A, exact = metric(point)
-    c = None if held is None else solve_triangular(L, held, lower=True, check_finite=False)
+    free = None
+    if held is not None:
+        c = solve_triangular(L, held, lower=True, check_finite=False)
+        free = np.linalg.qr(c[:, None], mode="complete")[0][:, 1:]
+        g = free.T @ g
     if exact:
-        values, vectors = np.linalg.eigh(A)
-        inverse = (vectors / np.maximum(abs(values), _LEAST_CURVATURE)) @ vectors.T
+        values, vectors = np.linalg.eigh(A if free is None else free.T @ A @ free)
+        s = vectors @ ((vectors.T @ g) / np.maximum(abs(values), _LEAST_CURVATURE))
     else:
-        inverse = A  # the identity
-    s = inverse @ g
-    if c is not None:
-        along = inverse @ c
-        s -= along * (float(c @ s) / float(c @ along))
+        s = g
+    s = s if free is None else free @ s
     step = solve_triangular(L.T, s, lower=False, check_finite=False)
     return step, float(np.linalg.norm(s))
 
@@ -72,18 +74,19 @@ def maximise(like: Likelihood, theta: np.ndarray, held: np.ndarray | None = None
     """Climb from a point to a maximum; the linear form `held` keeps its value."""
     if held is not None and not like.firth:
         return _maximise_free(like, theta, held)
-    point, size = like.at(theta), np.inf
-    for count in range(_MOST_STEPS):
+    point, size, last, steps = like.at(theta), np.inf, np.inf, 0
+    while steps < _MOST_STEPS:
         step, size = scaled_step(point, held)
         if size < _CLOSE:
             break
         moved = float(abs(like.Z @ step).max(initial=0.0))
         scale = min(1.0, _FARTHEST / moved) if moved > 0.0 else 1.0
         better = _climbed(point, step, scale)
-        if better is None:
-            break
-        point = better
-    return Maximum(point, size, count)
+        if better is None or (size < _ROUGH and size > 0.5 * last):
+            break  # rounding hides what is left
+        point, last = better, size
+        steps += 1
+    return Maximum(point, size, steps)
 
 
 def _maximise_free(like: Likelihood, theta: np.ndarray, held: np.ndarray) -> Maximum:

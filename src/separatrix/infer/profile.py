@@ -18,7 +18,9 @@ from separatrix.infer.newton import maximise, metric
 _CLOSE = 1e-11
 _MOST_STEPS = 40
 _FARTHEST = 5.0
-_MOST_DOUBLINGS = 60
+_MOST_DOUBLINGS = 40
+_MOST_CUTS = 60
+_NEAR = 1e-4  # of a standard error: from there the joint method closes in
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +32,7 @@ class End:
     converged: bool = True
 
 
-def profile_end(
-    like: Likelihood, best: Point, held: np.ndarray, level: float, side: float
-) -> End:
+def profile_end(like: Likelihood, best: Point, held: np.ndarray, level: float, side: float) -> End:
     """Return where the profile of `held`'theta falls to the level, above (side 1) or below (-1)."""
     found = _venzon_moolgavkar(like, best, held, level, side)
     return _bracketed(like, best, held, level, side) if found is None else found
@@ -53,12 +53,30 @@ def _tangent(point: Point, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, fl
     else:
         s, along = g, c
     reach = float(c @ along)
-    if not reach > 0.0:
-        raise np.linalg.LinAlgError("not concave along the form")
+    if reach == 0.0:
+        raise np.linalg.LinAlgError("the form does not move")
     along = along / reach
     s = s - along * float(c @ s)
     both = solve_triangular(L.T, np.column_stack([s, along]), lower=False, check_finite=False)
     return both[:, 0], both[:, 1], 1.0 / reach
+
+
+def _joint_step(
+    point: Point, held: np.ndarray, level: float, side: float
+) -> np.ndarray | None:
+    """Return the step to the level and to a free score of zero; None where there is none.
+
+    By a quadratic model of the profile, and by a linear one where that is not concave.
+    """
+    free, along, k = _tangent(point, held)
+    slope = float(point.score @ along)
+    above = point.value + 0.5 * float(point.score @ free) - level
+    root = slope * slope + 2.0 * k * above
+    if k > 0.0 and root >= 0.0:
+        return np.asarray(free + along * ((slope + side * np.sqrt(root)) / k))
+    if slope * side >= 0.0:
+        return None
+    return np.asarray(free - along * (above / slope))
 
 
 def _venzon_moolgavkar(
@@ -68,14 +86,9 @@ def _venzon_moolgavkar(
     last = np.inf
     try:
         for _ in range(_MOST_STEPS):
-            free, along, k = _tangent(point, held)
-            slope = float(point.score @ along)
-            above = point.value + 0.5 * float(point.score @ free) - level
-            root = slope * slope + 2.0 * k * above
-            if root < 0.0:
+            step = _joint_step(point, held, level, side)
+            if step is None:
                 return None
-            tau = (slope + side * np.sqrt(root)) / k
-            step = free + tau * along
             size = np.sqrt(max(0.0, float(step @ point.information @ step)))
             moved = float(abs(like.Z @ step).max(initial=0.0))
             point = like.at(point.theta + min(1.0, _FARTHEST / max(moved, 1e-300)) * step)
@@ -100,7 +113,7 @@ def _bracketed(like: Likelihood, best: Point, held: np.ndarray, level: float, si
     def profile(t: float, start: Point) -> Point:
         theta = start.theta + along * ((t - float(held @ start.theta)) / unit)
         starts = [theta]
-        if like.firth:
+        if like.firth and start is best:
             lift = held / float(held @ held)
             starts += [best.theta + along * ((t - centre) / unit), lift * t]
         found = []
@@ -124,30 +137,20 @@ def _bracketed(like: Likelihood, best: Point, held: np.ndarray, level: float, si
             inner, reach = point, 2.0 * reach
         if outer is None:
             return End(side * np.inf, None)
-        for _ in range(200):
+        for count in range(_MOST_CUTS):
             a, b = float(held @ inner.theta), float(held @ outer.theta)
-            if abs(b - a) <= 1e-12 * (abs(a) + unit):
+            if abs(b - a) <= _NEAR * unit:
                 break
-            # Newton from the inner end on the root of the deviance, kept within the bracket.
-            fall = np.sqrt(2.0 * max(best.value - inner.value, 0.0))
-            goal = np.sqrt(2.0 * (best.value - level))
-            tangent = float(inner.score @ held) / float(held @ held)
-            t = a + (goal - fall) * fall / -tangent if fall > 0.0 and tangent != 0.0 else np.nan
-            low, high = min(a, b), max(a, b)
-            margin = 0.01 * (high - low)
-            if not low + 1e-3 * margin < t < high - 1e-3 * margin or _ % 3 == 2:
-                t = 0.5 * (a + b)
-            point = profile(t, inner)
+            fall = (inner.value - level) / (inner.value - outer.value)
+            point = profile(a + (b - a) * (fall if count % 2 == 0 else 0.5), inner)
             inner, outer = (point, outer) if point.value >= level else (inner, point)
     except np.linalg.LinAlgError:
         return End(np.nan, None, converged=False)
     polished = _polished(like, inner, held, level, side)
-    return polished or End(float(held @ inner.theta), inner)
+    return polished or End(float(held @ inner.theta), inner, converged=False)
 
 
-def profile_root(
-    like: Likelihood, null: Point, held: np.ndarray, level: float, side: float
-) -> End:
+def profile_root(like: Likelihood, null: Point, held: np.ndarray, level: float, side: float) -> End:
     """Return the end on one side of a profile that has no maximum on the other, from a fit of it.
 
     The profile is concave. It grows away from the side, and crosses the level once on the way.
@@ -178,16 +181,16 @@ def profile_root(
         step *= 2.0
     else:
         return End(np.nan, None, converged=False)
-    for count in range(200):
+    for count in range(_MOST_CUTS):
         a, b = float(held @ inner.theta), float(held @ outer.theta)
-        if abs(b - a) <= 1e-5 * unit:
+        if abs(b - a) <= _NEAR * unit:
             break
         share = (inner.value - level) / (inner.value - outer.value)
         t = a + (b - a) * (share if count % 2 == 0 else 0.5)
         point = moved(inner, min(max(t, min(a, b)), max(a, b)) - a)
         inner, outer = (point, outer) if point.value >= level else (inner, point)
     polished = _polished(like, inner, held, level, side)
-    return polished or End(float(held @ inner.theta), inner)
+    return polished or End(float(held @ inner.theta), inner, converged=False)
 
 
 def _polished(
@@ -198,14 +201,12 @@ def _polished(
     point = near
     try:
         for _ in range(5):
-            free, along, k = _tangent(point, held)
-            slope = float(point.score @ along)
-            above = point.value + 0.5 * float(point.score @ free) - level
-            root = slope * slope + 2.0 * k * above
-            if root < 0.0:
+            step = _joint_step(point, held, level, side)
+            if step is None:
                 return None
-            point = like.at(point.theta + free + along * ((slope + side * np.sqrt(root)) / k))
+            point = like.at(point.theta + step)
     except np.linalg.LinAlgError:
         return None
     value = float(held @ point.theta)
-    return End(value, point) if abs(value - start) < 1e-6 * (1.0 + abs(start)) else None
+    unit = float(np.linalg.norm(solve_triangular(near.factor, held, lower=True)))
+    return End(value, point) if abs(value - start) < 10.0 * _NEAR * unit else None

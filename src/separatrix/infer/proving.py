@@ -20,9 +20,7 @@ from separatrix.solvers.running.threads import one_thread
 _ROOM = 1.0  # a claim is wider than what was found by so many times its width, to either side
 
 
-def add_proof(
-    result: Any, data: Given, design: Design, found: Numbers, task: Task
-) -> None:
+def add_proof(result: Any, data: Given, design: Design, found: Numbers, task: Task) -> None:
     """Enclose what is reported, and keep the certificate; leave out what cannot be proved."""
     k = len(found.kept)
     ridge = np.zeros(k)
@@ -90,9 +88,7 @@ def _coefficients(bounds: Bounds, found: Numbers, task: Task) -> list[Coefficien
     return listed
 
 
-def _coefficient(
-    bounds: Bounds, found: Numbers, task: Task, place: int, j: int
-) -> Coefficient:
+def _coefficient(bounds: Bounds, found: Numbers, task: Task, place: int, j: int) -> Coefficient:
     """Prove what can be proved of one coefficient."""
     points, separated = found.points, any(bounds.direction)
     made: dict[str, Any] = {}
@@ -173,7 +169,10 @@ def _keep(result: Any, found: Numbers, task: Task, listed: list[Coefficient]) ->
         for name in ("estimate", "std_error", "lower", "upper", "lr"):
             put(name, j, getattr(each, name))
         put("p_lr", j, each.p_value)
-        for name, runs, value in (("lower", each.runs_down, -np.inf), ("upper", each.runs_up, np.inf)):
+        for name, runs, value in (
+            ("lower", each.runs_down, -np.inf),
+            ("upper", each.runs_up, np.inf),
+        ):
             if runs:
                 put(name, j, (value, value))
         if each.estimate and each.std_error:

@@ -192,6 +192,8 @@ class Metric:
 def _row_lengths(S: Enclosure) -> Enclosure:
     """Enclose the length of every row."""
     squares = S.square()
+    if S.shape[1] == 0:
+        return Enclosure.exact(np.zeros(S.shape[0]))
     total = squares[:, 0]
     for k in range(1, squares.shape[1]):
         total = total + squares[:, k]

@@ -94,11 +94,15 @@ class _Fit:
     def __init__(self, X: np.ndarray, design: Design, rows: np.ndarray | None, task: Task) -> None:
         chosen = slice(None) if rows is None else rows
         X = X[chosen]
-        self.Z, self.T = orthonormal(X)
         ridge = None
         if task.method == "ridge":
-            bent = self.T[1:] if design.intercept else self.T
-            ridge = bent.T @ bent / task.C
+            # The penalty counts as rows: the basis is good for both together.
+            pull = np.eye(X.shape[1])[int(design.intercept) :] / np.sqrt(task.C)
+            both, self.T = orthonormal(np.vstack([X, pull]))
+            self.Z, bent = np.ascontiguousarray(both[: len(X)]), both[len(X) :]
+            ridge = bent.T @ bent
+        else:
+            self.Z, self.T = orthonormal(X)
         parts = (design.y[chosen], design.weights[chosen], design.offset[chosen])
         self.like = Likelihood(self.Z, *parts, firth=task.method == "firth", ridge=ridge)
 

@@ -57,7 +57,7 @@ def tail(value: float) -> tuple[float, float]:
         n += 1
         term = to.divide(to.multiply(term, twice), Decimal(2 * n + 1))
         total = to.add(total, term)
-    factor = to.divide(to.exp(-x), to.sqrt(_pi(digits)))
+    factor = to.divide(to.exp(to.minus(x)), to.sqrt(_pi(digits)))
     inner = to.multiply(to.multiply(Decimal(2), factor), total)
     # Every operation errs by half a unit of its last digit at most: 2 n in the terms, n in the sum.
     doubt = Fraction(Decimal(6 * n + 40).scaleb(-digits + 1))

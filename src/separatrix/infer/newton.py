@@ -74,10 +74,15 @@ def maximise(like: Likelihood, theta: np.ndarray, held: np.ndarray | None = None
     """Climb from a point to a maximum; the linear form `held` keeps its value."""
     if held is not None and not like.firth:
         return _maximise_free(like, theta, held)
+    with np.errstate(all="ignore"):
+        return _climb(like, theta, held)
+
+
+def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maximum:
     point, size, last, steps = like.at(theta), np.inf, np.inf, 0
     while steps < _MOST_STEPS:
         step, size = scaled_step(point, held)
-        if size < _CLOSE:
+        if size < _CLOSE or not np.isfinite(step).all():
             break
         moved = float(abs(like.Z @ step).max(initial=0.0))
         scale = min(1.0, _FARTHEST / moved) if moved > 0.0 else 1.0

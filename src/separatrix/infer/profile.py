@@ -61,9 +61,7 @@ def _tangent(point: Point, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, fl
     return both[:, 0], both[:, 1], 1.0 / reach
 
 
-def _joint_step(
-    point: Point, held: np.ndarray, level: float, side: float
-) -> np.ndarray | None:
+def _joint_step(point: Point, held: np.ndarray, level: float, side: float) -> np.ndarray | None:
     """Return the step to the level and to a free score of zero; None where there is none.
 
     By a quadratic model of the profile, and by a linear one where that is not concave.

@@ -31,6 +31,7 @@ answer again and ``print(machine)`` says it in words:
     programs       LinearProgramHalfspace, and ZeroOne: the fewest training errors of any hyperplane
     columns        Encoder: what sx.read learns of a frame, as a transformer for pipelines
     lift           basis functions: products, bumps, random features
+    inference      estimates of logistic regression with errors, intervals and tests, enclosed
     theory         bounds: Vapnik's and margin bounds; shatter: every labeling of a few points
     errors         DataError, DeviceError, NotSeparableError, ContaminatedTestError,
                    ModelFileError, ScaleWarning, SeparationWarning
@@ -82,6 +83,7 @@ _HOME = {
     "ZeroOne": "separatrix.estimators.zero_one",
     "bounds": "separatrix.selection.bounds",
     "exchange": "separatrix.storage.exchange",
+    "inference": "separatrix.infer.inference",
     "lift": "separatrix.estimators.lift",
     "load": "separatrix.storage.model_file",
     "novikoff": "separatrix.estimators.novikoff",

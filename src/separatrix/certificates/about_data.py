@@ -22,6 +22,7 @@ from separatrix.problem.kernels import Kernel
 
 # Their integers may have thousands of bits, and are written in hexadecimal.
 _LONG = {"multipliers", "others", "integers", "unit", "denominator"}
+_LONG |= {"direction", "runs_down", "runs_up"}
 NO_FILE_FORM = (
     "This certificate has no file form: it speaks of sample weights, of values instead of classes, "
     "or of more than 2,000,000 entries. certificate_.check(X, y) proves it."

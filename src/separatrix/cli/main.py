@@ -48,7 +48,7 @@ _EPILOG = (
 )
 _PANELS = {
     "The whole journey": ("study",),
-    "Ask the data": ("info", "separable", "path"),
+    "Ask the data": ("info", "separable", "infer", "path"),
     "Fit, use and check a model": ("fit", "predict", "verify", "export"),
     "Watch a method work": ("trace", "lab"),
     "Rows that keep coming, other formats": ("stream", "convert"),

@@ -1,0 +1,352 @@
+"""Estimates, errors, interval ends and tests of a logistic regression, enclosed from the data.
+
+A claim holds points: the estimate, the fit with each coefficient at zero, and that at each end of
+each interval. From them and the data alone `Bounds` proves what is claimed of the maximum, of the
+standard errors, of the ends and of the likelihood-ratio tests.
+
+- mle, ridge: the log-likelihood is concave, so that a bound on the maximum next to a point is one
+  on the only maximum. An end lies between two values of the coefficient if the likelihood reaches
+  the level at the inner one, and no fit reaches it at the outer one.
+- firth: the score has one root next to the point, and it is a maximum. The equations of an end have
+  one root next to theirs. Elsewhere there may be others: the proof is local.
+- separated classes: a direction in whole numbers has no margin below zero. The rows of margin zero
+  decide the supremum. A direction that moves a coefficient proves that its interval has no end
+  there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.chi_squared import quantile, tails
+from separatrix.certificates.enclosed_functions import exp
+from separatrix.certificates.enclosure import Enclosure
+from separatrix.certificates.firth_bounds import end_near, root_near
+from separatrix.certificates.likelihood_bounds import (
+    At,
+    FirthAt,
+    Metric,
+    NoProof,
+    Rows,
+    Top,
+    metric_at,
+    norm,
+    spread_of,
+    top_near,
+    up,
+)
+from separatrix.certificates.partition import margin_signs
+from separatrix.problem.signed import SignedProblem
+
+Pair = tuple[float, ...]  # (low, high), or () where there is no number
+Vector = tuple[float, ...]
+Integers = tuple[int, ...]
+_NEAR = 1.0  # of two linear predictors that share a metric
+_FIRST_STEP, _LAST_STEP = 1e-11, 1e-3  # of a standard error, from an end to either side
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """Bounds on the numbers of one coefficient, and the points that prove them."""
+
+    estimate: Pair = ()
+    std_error: Pair = ()
+    lower: Pair = ()
+    upper: Pair = ()
+    lr: Pair = ()
+    p_value: Pair = ()
+    null: Vector = ()
+    lower_point: Vector = ()
+    upper_point: Vector = ()
+    direction: Integers = ()  # without this coefficient; () where all rows count
+    runs_down: Integers = ()  # along which its likelihood never falls
+    runs_up: Integers = ()
+
+
+@dataclass(eq=False)
+class Bounds:
+    """Proves numbers of one model; `rows` are those of its columns, the intercept among them."""
+
+    rows: Rows
+    method: str
+    level: float
+    guess: float  # of the quantile
+    point: np.ndarray
+    direction: Integers = ()
+    _faces: dict[Integers, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def width(self) -> int:
+        """How many coefficients there are."""
+        return self.rows.X.shape[1]
+
+    # ---- the maximum
+
+    def counted(self, direction: Integers) -> np.ndarray:
+        """Return which rows a direction leaves at margin zero; refuse one with a margin below."""
+        if not any(direction):
+            return np.ones(len(self.rows.y), dtype=bool)
+        if direction not in self._faces:
+            self._faces[direction] = self._signs(direction) == 0
+        return self._faces[direction]
+
+    def _signs(self, direction: Integers) -> np.ndarray:
+        if len(direction) != self.width:
+            raise NoProof("a direction has one number for each coefficient")
+        labels = np.where(self.rows.y > 0.5, 1.0, -1.0)
+        problem = SignedProblem(self.rows.X, labels, fit_intercept=False)
+        found = margin_signs(problem, (0, *direction))
+        if (found < 0).any():
+            raise NoProof("the direction has rows on the wrong side")
+        return found
+
+    def part(self, direction: Integers, last: int | None = None) -> tuple[Rows, np.ndarray]:
+        """Return the rows that count and columns that span them, `last` at the end.
+
+        A column of zeros adds nothing. Neither does one that the direction, at margin zero, writes
+        as a combination of the others.
+        """
+        counted = self.counted(direction)
+        X = self.rows.X[counted]
+        columns = [j for j in range(self.width) if j != last and X[:, j].any()]
+        if any(direction):
+            moving = [j for j in columns if direction[j]]
+            if moving:
+                columns.remove(moving[-1])
+        if last is not None:
+            columns.append(last)
+        chosen = np.array(columns, dtype=np.int64)
+        return self.rows.part(counted, chosen), chosen
+
+    @cached_property
+    def _main(self) -> tuple[Rows, np.ndarray]:
+        if not any(self.direction):
+            return self.rows, np.arange(self.width)
+        return self.part(self.direction)
+
+    @cached_property
+    def metric(self) -> Metric:
+        """The metric of the estimate."""
+        rows, columns = self._main
+        return metric_at(rows, self.point[columns])
+
+    @cached_property
+    def _firth(self) -> FirthAt:
+        return FirthAt(self.rows, self.point)
+
+    @cached_property
+    def top(self) -> Top:
+        """Bounds on the largest value."""
+        if self.method == "firth":
+            firth = self._firth
+            root = root_near(firth, self.width)
+            far = up(Enclosure.exact(firth.metric.longest) * root.radius)
+            return Top(root.low, root.high, root.radius, far)
+        if not self.counted(self.direction).any():
+            return Top(0.0, 0.0, 0.0, 0.0)
+        metric = self.metric
+        return top_near(metric.at, metric)
+
+    @cached_property
+    def threshold(self) -> Enclosure:
+        """The level at the ends of intervals."""
+        low, high = quantile(self.level, self.guess)
+        return (
+            Enclosure(np.float64(self.top.low), np.float64(self.top.high))
+            - Enclosure(np.float64(low), np.float64(high)).halved()
+        )
+
+    def estimate(self, j: int) -> tuple[Pair, Pair]:
+        """Enclose an estimate and its standard error; () where it is infinite."""
+        top = self.top
+        if self.method == "firth":
+            metric, place = self._firth.metric, j
+            room = norm(Enclosure.exact(metric.R[j])) * top.radius
+        else:
+            columns = self._main[1]
+            if (any(self.direction) and self.direction[j]) or j not in columns:
+                return (), ()
+            metric, place = self.metric, int(np.flatnonzero(columns == j)[0])
+            room = norm(Enclosure.exact(metric.R[place])) * top.radius / metric.shrunk
+        found = Enclosure.around(self.point[j], up(room))
+        half = exp(Enclosure.exact(top.rho).halved())
+        spread = spread_of(metric, place)
+        return (
+            (float(found.low), float(found.high)),
+            (float((spread / half).low), float((spread * half).high)),
+        )
+
+    # ---- a coefficient held
+
+    def _last(self, j: int) -> np.ndarray:
+        return np.append(np.delete(np.arange(self.width), j), j)
+
+    def null_top(self, j: int, each: Coefficient) -> Top:
+        """Bound the largest value with a coefficient at zero."""
+        null = np.array(each.null)
+        if len(null) and null[j] != 0.0:
+            raise NoProof("the coefficient must be zero")
+        if self.method == "firth":
+            order = self._last(j)
+            root = root_near(FirthAt(self._ordered(order), null[order]), self.width - 1)
+            return Top(root.low, root.high, root.radius, 0.0)
+        if not any(self.direction):
+            at = At(self.rows, null)
+            return top_near(at, self._near(at, null), held=j)
+        self._require_free(j, each.direction)
+        if not self.counted(each.direction).any():
+            return Top(0.0, 0.0, 0.0, 0.0)
+        rows, columns = self.part(each.direction, last=j)
+        columns = columns[:-1]
+        rows = Rows(
+            np.ascontiguousarray(rows.X[:, :-1]), rows.y, rows.weights, rows.offset, rows.ridge[:-1]
+        )
+        metric = metric_at(rows, null[columns])
+        return top_near(metric.at, metric)
+
+    def lr(self, j: int, each: Coefficient) -> tuple[Pair, Pair]:
+        """Enclose the likelihood-ratio statistic and its p-value."""
+        null, top = self.null_top(j, each), self.top
+        one = Enclosure(np.float64(top.low), np.float64(top.high))
+        found = (one - Enclosure(np.float64(null.low), np.float64(null.high))).scaled(1)
+        low, high = max(float(found.low), 0.0), max(float(found.high), 0.0)
+        return (low, high), tails(low, high)
+
+    def _ordered(self, order: np.ndarray) -> Rows:
+        rows = self.rows
+        X = np.ascontiguousarray(rows.X[:, order])
+        return Rows(X, rows.y, rows.weights, rows.offset, rows.ridge[order])
+
+    def _near(self, at: At, beta: np.ndarray) -> Metric:
+        """Return the estimate's metric where it serves, else the point's own."""
+        if up((at.eta - self.metric.at.eta).size()) < _NEAR:
+            return self.metric
+        return metric_at(at.rows, beta)
+
+    def _require_free(self, j: int, direction: Integers) -> None:
+        if any(direction) and direction[j]:
+            raise NoProof("the direction must leave the coefficient alone")
+
+    def firth_end(self, j: int, point: Sequence[float]) -> Pair:
+        """Enclose an end of Firth's profile."""
+        beta = np.array(point)
+        order = self._last(j)
+        firth = FirthAt(self._ordered(order), beta[order])
+        radius = end_near(firth, self.threshold)
+        room = up(Enclosure.exact(abs(float(firth.metric.R[-1, -1]))) * radius)
+        found = Enclosure.around(beta[j], room)
+        return float(found.low), float(found.high)
+
+    def end_between(
+        self, j: int, side: float, point: Sequence[float], pair: Pair, direction: Integers
+    ) -> bool:
+        """Whether the end of the profile lies between two values; the point is next to it."""
+        tools = self._end_tools(j, np.array(point), direction)
+        return self._between(tools, side, pair)
+
+    def find_end(self, j: int, side: float, point: Sequence[float], direction: Integers) -> Pair:
+        """Return two values between which the end is proved to lie; () where none are found."""
+        tools = self._end_tools(j, np.array(point), direction)
+        at, metric, place = tools[0][place_of(tools)], tools[2], tools[3]
+        unit = float(np.linalg.norm(metric.R[place]))
+        step = _FIRST_STEP
+        while step < _LAST_STEP:
+            off = step * unit + abs(at) * 4.0 * np.spacing(1.0)
+            pair = (float(at - off), float(at + off))
+            if self._between(tools, side, pair):
+                return pair
+            step *= 8.0
+        return ()
+
+    def _end_tools(self, j: int, beta: np.ndarray, direction: Integers) -> Any:
+        if not any(self.direction):
+            rows, place = self.rows, j
+        else:
+            self._require_free(j, direction)
+            rows, columns = self.part(direction, last=j)
+            beta, place = beta[columns], len(columns) - 1
+        if not len(rows.y):
+            raise NoProof("the profile is flat")
+        at = At(rows, beta)
+        shared = not any(self.direction)
+        metric = self._near(at, beta) if shared else metric_at(rows, beta)
+        return beta, rows, metric, place
+
+    def _between(self, tools: Any, side: float, pair: Pair) -> bool:
+        beta, rows, metric, place = tools
+        inner, outer = pair if side > 0.0 else pair[::-1]
+        along = metric.R @ metric.R[place]
+        along = along / along[place]
+
+        def moved(t: float) -> At:
+            found = beta + along * (t - beta[place])
+            found[place] = t
+            return At(rows, found)
+
+        level = self.threshold
+        if not moved(inner).value.low >= level.high:
+            return False
+        return top_near(moved(outer), metric, held=place).high < float(level.low)
+
+    def runs(self, j: int, direction: Integers, side: float) -> bool:
+        """Whether a direction proves that the interval has no end on this side."""
+        if not any(direction) or not direction[j] * side > 0:
+            return False
+        self._signs(direction)
+        return True
+
+
+def place_of(tools: Any) -> int:
+    """Return the number of the coefficient among the columns that count."""
+    return int(tools[3])
+
+
+def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:
+    """Whether every number that is claimed of the coefficients is proved."""
+    if len(listed) != bounds.width:
+        return False
+    for j, each in enumerate(listed):
+        for value in (getattr(each, part.name) for part in fields(each)[:6]):
+            if len(value) not in (0, 2) or (value and not value[0] <= value[1]):
+                return False
+        if not _coefficient_holds(bounds, j, each):
+            return False
+    return True
+
+
+def _coefficient_holds(bounds: Bounds, j: int, each: Coefficient) -> bool:
+    if each.estimate or each.std_error:
+        estimate, error = bounds.estimate(j)
+        if not (_within(estimate, each.estimate) and _within(error, each.std_error)):
+            return False
+    if each.lr or each.p_value:
+        lr, p = bounds.lr(j, each)
+        if not (_within(lr, each.lr) and _within(p, each.p_value)):
+            return False
+    ends = (
+        (-1.0, each.lower, each.lower_point, each.runs_down),
+        (1.0, each.upper, each.upper_point, each.runs_up),
+    )
+    for side, pair, point, runs in ends:
+        if runs and not (bounds.runs(j, runs, side) and not pair):
+            return False
+        if not pair:
+            continue
+        if bounds.method == "firth":
+            if not _within(bounds.firth_end(j, point), pair):
+                return False
+        elif not bounds.end_between(j, side, point, pair, each.direction):
+            return False
+    return True
+
+
+def _within(found: Pair, claimed: Pair) -> bool:
+    """Whether what was found lies within what is claimed; nothing may be claimed."""
+    if not claimed:
+        return True
+    return bool(found) and claimed[0] <= found[0] and found[1] <= claimed[1]

@@ -1,0 +1,366 @@
+"""Bounds on a logistic (penalised) log-likelihood and its maximum, from any point near it.
+
+Rows x_i, labels, weights w and an offset; eta = X beta + offset, p the probabilities,
+v = p (1 - p). R is any matrix for which R' H R is near the identity, H the information
+X' diag(w v) X, with the ridge's matrix where there is one. In the coordinates delta of
+beta + R delta the rows are s_i = R'x_i, and what is needed is
+
+    u   = R' score                   enclosed
+    eps >= |R' H R - 1|              the Frobenius norm
+    M   >= max |s_i| / sqrt(1 - eps)
+
+**Maximum.** Along any delta the curvature falls by no more than e^-|x_i'R delta|, since that is so
+of v. With gamma = |u| / sqrt(1 - eps) and g = gamma M < 1/2 the log-likelihood is therefore less
+than at the point outside a ball of radius r <= gamma (1 + g), and nowhere higher by more than
+gamma^2 / (2 (1 - g)) (Bach 2010, self-concordance; the bounds here are looser). The log-likelihood
+is concave: this maximum is the only one. Information changes within the ball by e^(+-M r) at most.
+
+**Another point.** With rho >= max |eta' - eta| the information there is at least e^-rho times H:
+one R serves many points.
+
+**Firth.** The value has + 1/2 log |H|, u has + sum h_i (1/2 - p_i) s_i, and the negative Hessian is
+A = R'HR - 1/2 sum w v (1 - 6 v) q s s' + 1/2 (tr(M T_k M T_l))_kl, with q_i = s_i' M s_i,
+M = (R'HR)^-1, T_k = sum w v (1 - 2p) s_ik s s'. A is enclosed for all delta of a ball.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from separatrix.certificates.enclosed_functions import exp, log, softplus
+from separatrix.certificates.enclosed_sums import products, row_sums
+from separatrix.certificates.enclosure import Enclosure
+
+_ROWS_AT_A_TIME = 2048
+_MOST_PRODUCTS = 300_000_000
+
+
+class NoProof(ArithmeticError):
+    """The bounds are too wide here to prove anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows, labels 0 and 1, weights, an offset, and the ridge's diagonal, zero where none."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray
+    ridge: np.ndarray
+
+    def part(self, rows: np.ndarray, columns: Any) -> Rows:
+        """Return some rows and columns."""
+        X = np.ascontiguousarray(self.X[rows][:, columns])
+        y, weights, offset = self.y[rows], self.weights[rows], self.offset[rows]
+        return Rows(X, y, weights, offset, self.ridge[columns])
+
+
+def up(value: Any) -> float:
+    """Return the upper end of a number."""
+    return float(np.max(value.high))
+
+
+def probability(eta: Enclosure) -> Enclosure:
+    """Enclose 1 / (1 + e^-eta)."""
+    low = _probability_at(eta.low)
+    high = low if eta.low is eta.high else _probability_at(eta.high)
+    return Enclosure(np.clip(low.low, 0.0, 1.0), np.clip(high.high, 0.0, 1.0))
+
+
+def _probability_at(eta: np.ndarray) -> Enclosure:
+    e = exp(-abs(eta))
+    above, below = 1.0 / (1.0 + e), e / (1.0 + e)
+    right = eta >= 0.0
+    return Enclosure(np.where(right, above.low, below.low), np.where(right, above.high, below.high))
+
+
+def norm(vector: Enclosure) -> Enclosure:
+    """Enclose the Euclidean length of all the numbers."""
+    return vector.square().sum().root()
+
+
+def gram(S: Enclosure, A: Enclosure) -> Enclosure:
+    """Enclose S'A for enclosed factors on both sides."""
+    found = row_sums(S.middle, A)
+    radius = S.radius
+    if radius.any():
+        off = row_sums(radius, A.size().high).high
+        return widened(found, off)
+    return found
+
+
+def widened(found: Enclosure, off: Any) -> Enclosure:
+    """Widen numbers by `off` to either side."""
+    return Enclosure(Enclosure.around(found.low, off).low, Enclosure.around(found.high, off).high)
+
+
+class At:
+    """What is known of the log-likelihood at one point."""
+
+    def __init__(self, rows: Rows, beta: np.ndarray, reach: Any = None) -> None:
+        self.rows, self.beta = rows, beta
+        eta = products(rows.X, beta, (rows.offset,))
+        if not eta.is_finite:
+            raise NoProof("the linear predictor is too large")
+        if reach is not None:  # for all points whose predictor differs by so much
+            eta = Enclosure(
+                Enclosure.around(eta.low, reach).low, Enclosure.around(eta.high, reach).high
+            )
+        self.eta = eta
+
+    @cached_property
+    def p(self) -> Enclosure:
+        """The probabilities of label 1."""
+        return probability(self.eta)
+
+    @cached_property
+    def rest(self) -> Enclosure:
+        """The probabilities of label 0."""
+        return probability(-self.eta)
+
+    @cached_property
+    def v(self) -> Enclosure:
+        """The variances p (1 - p)."""
+        return (self.p * self.rest).at_least(0.0)
+
+    @cached_property
+    def value(self) -> Enclosure:
+        """The log-likelihood with the ridge."""
+        signs = np.where(self.rows.y > 0.5, -1.0, 1.0)
+        losses = softplus(self.eta.times_sign(signs)) * self.rows.weights
+        found = -losses.sum()
+        if self.rows.ridge.any():
+            pulled = Enclosure.exact(self.beta).square() * self.rows.ridge
+            found = found - pulled.sum().halved()
+        return found
+
+    @cached_property
+    def residual(self) -> Enclosure:
+        """w (y - p)."""
+        right = self.rows.y > 0.5
+        low = np.where(right, self.rest.low, -self.p.high)
+        high = np.where(right, self.rest.high, -self.p.low)
+        return Enclosure(low, high) * self.rows.weights
+
+    def score(self, S: Enclosure, R: np.ndarray, extra: Enclosure | None = None) -> Enclosure:
+        """Enclose R' times the gradient; `extra` is what Firth's penalty adds to the residuals."""
+        a = self.residual if extra is None else self.residual + extra
+        found = gram(S, a[:, None])[:, 0]
+        if self.rows.ridge.any():
+            found = found - row_sums(R, Enclosure.exact(self.beta) * self.rows.ridge)
+        return found
+
+    def curvature(self, S: Enclosure, R: np.ndarray) -> Enclosure:
+        """Enclose R'HR."""
+        found = gram(S, S * (self.v * self.rows.weights)[:, None])
+        if self.rows.ridge.any():
+            found = found + row_sums(R, Enclosure.exact(R) * self.rows.ridge[:, None])
+        return found
+
+
+class Metric:
+    """R, the rows in its coordinates, and how far R'HR is from the identity at a point."""
+
+    def __init__(self, at: At, information: np.ndarray) -> None:
+        self.at, rows = at, at.rows
+        try:
+            L = np.linalg.cholesky(information)
+            self.R = np.ascontiguousarray(np.triu(np.linalg.solve(L, np.eye(len(L))).T))
+        except np.linalg.LinAlgError:
+            raise NoProof("the information is singular") from None
+        if not np.isfinite(self.R).all():
+            raise NoProof("the information is singular")
+        self.S = products(rows.X, self.R)
+        self.excess = at.curvature(self.S, self.R) - np.eye(len(L))
+        self.eps = up(norm(self.excess))
+        if not self.eps < 0.5:
+            raise NoProof("the information is nearly singular")
+        self.lengths = _row_lengths(self.S)
+        self.shrunk = (1.0 - Enclosure.exact(self.eps)).root()  # sqrt(1 - eps)
+        self.longest = up(self.lengths) if len(rows.y) else 0.0
+
+    def reach(self, radius: float) -> np.ndarray:
+        """Return how far the linear predictor of each row moves within a ball."""
+        return np.asarray((self.lengths * radius).high)
+
+
+def _row_lengths(S: Enclosure) -> Enclosure:
+    """Enclose the length of every row."""
+    squares = S.square()
+    if S.shape[1] == 0:
+        return Enclosure.exact(np.zeros(S.shape[0]))
+    total = squares[:, 0]
+    for k in range(1, squares.shape[1]):
+        total = total + squares[:, k]
+    return total.root()
+
+
+@dataclass(frozen=True)
+class Top:
+    """Bounds on a maximum near a point: its value, its distance, the change of eta within that."""
+
+    low: float
+    high: float
+    radius: float
+    rho: float
+
+
+def information_at(rows: Rows, beta: np.ndarray) -> np.ndarray:
+    """Return about the information: it only chooses R."""
+    eta = rows.X @ beta + rows.offset
+    with np.errstate(over="ignore"):
+        e = np.exp(-abs(eta))
+    v = rows.weights * e / (1.0 + e) ** 2
+    return np.asarray((rows.X * v[:, None]).T @ rows.X + np.diag(rows.ridge))
+
+
+def metric_at(rows: Rows, beta: np.ndarray) -> Metric:
+    """Return the metric of a point."""
+    return Metric(At(rows, beta), information_at(rows, beta))
+
+
+def top_near(at: At, metric: Metric, held: int | None = None) -> Top:
+    """Bound the maximum over all coefficients, or over all but one that is held.
+
+    The metric may be that of another point; `held` numbers a coefficient.
+    """
+    u = at.score(metric.S, metric.R)
+    if held is not None:
+        # The free score's length is the least over all values of the held one: take a good value.
+        along = metric.R[held]
+        share = float(u.middle @ along) / float(along @ along)
+        u = u - Enclosure.exact(along) * share
+    if at is metric.at:
+        grown = Enclosure.exact(1.0)
+    else:
+        apart = (at.eta - metric.at.eta).size()
+        grown = exp(Enclosure.exact(0.5 * up(apart)))
+    factor = grown / metric.shrunk
+    gamma, most = norm(u) * factor, metric.longest * factor
+    g = gamma * most
+    if not up(g) < 0.5:
+        raise NoProof("the point is too far from the maximum")
+    radius = up(gamma * (1.0 + g))
+    gain = up(gamma.square() / (1.0 - g).scaled(1))
+    value = at.value
+    return Top(float(value.low), up(value + gain), radius, up(most * radius))
+
+
+def spread_of(metric: Metric, column: int) -> Enclosure:
+    """Enclose the standard error of a coefficient at the metric's own point."""
+    length = norm(Enclosure.exact(metric.R[column]))
+    eps = Enclosure.exact(metric.eps)
+    return Enclosure((length / (1.0 + eps).root()).low, (length / metric.shrunk).high)
+
+
+# ---- Firth's penalty
+
+
+class FirthAt:
+    """Value, score and negative Hessian of Firth's penalised log-likelihood near one point.
+
+    The last column is the one that may be held: R is upper triangular, so that the last coordinate
+    alone changes its coefficient.
+    """
+
+    def __init__(self, rows: Rows, beta: np.ndarray) -> None:
+        self.metric = metric_at(rows, beta)
+        self.rows, self.at = rows, self.metric.at
+
+    @cached_property
+    def value(self) -> Enclosure:
+        """The penalised log-likelihood."""
+        metric = self.metric
+        trace = Enclosure(metric.excess.low.diagonal(), metric.excess.high.diagonal()).sum()
+        square = Enclosure.exact(metric.eps).square()
+        off = up(square / (1.0 - Enclosure.exact(metric.eps)).scaled(1))
+        log_det = Enclosure(
+            Enclosure.around(trace.low, off).low, Enclosure.around(trace.high, off).high
+        )
+        turn = log(np.ascontiguousarray(abs(metric.R.diagonal()))).sum()
+        return self.at.value + log_det.halved() - turn
+
+    def _inverse_doubt(self, eps: float) -> float:
+        """Bound |(R'HR)^-1 - 1|."""
+        e = Enclosure.exact(eps)
+        return up(e / (1.0 - e))
+
+    def _q(self, doubt: float) -> Enclosure:
+        square = self.metric.lengths.square()
+        return Enclosure(
+            (square * (1.0 - Enclosure.exact(doubt))).low,
+            (square * (1.0 + Enclosure.exact(doubt))).high,
+        ).at_least(0.0)
+
+    @cached_property
+    def score(self) -> Enclosure:
+        """R' times the gradient."""
+        at, metric = self.at, self.metric
+        q = self._q(self._inverse_doubt(metric.eps))
+        extra = self.rows.weights * at.v * q * (0.5 - at.p)
+        return at.score(metric.S, metric.R, extra)
+
+    def hessian(self, radius: float) -> Enclosure:
+        """Enclose the negative Hessian for all points of a ball."""
+        metric, rows = self.metric, self.rows
+        if len(rows.y) * metric.R.shape[1] ** 3 > _MOST_PRODUCTS:
+            raise NoProof("the data are too large for an exact Hessian")
+        at = At(rows, self.at.beta, metric.reach(radius))
+        k = metric.R.shape[1]
+        H = at.curvature(metric.S, metric.R)
+        eps = up(norm(H - np.eye(k)))
+        if not eps < 0.5:
+            raise NoProof("the ball is too large")
+        doubt = self._inverse_doubt(eps)
+        q = self._q(doubt)
+        bend = (rows.weights * at.v) * (1.0 - 6.0 * at.v) * q
+        found = H - gram(metric.S, metric.S * bend[:, None]).halved()
+        skew = (rows.weights * at.v) * (at.rest - at.p)
+        T = self._third(skew)
+        wide = Enclosure.exact(doubt)
+        lengths = Enclosure.stacked([norm(T[:, a]) for a in range(k)])
+        off = ((1.0 + wide).square() - 1.0) * (lengths[:, None] * lengths[None, :])
+        H2 = row_sums(T.middle, T)
+        if T.radius.any():
+            more = row_sums(T.radius, T.size().high).high
+            H2 = Enclosure(Enclosure.around(H2.low, more).low, Enclosure.around(H2.high, more).high)
+        H2 = Enclosure(
+            Enclosure.around(H2.low, off.high).low, Enclosure.around(H2.high, off.high).high
+        )
+        return found + H2.halved()
+
+    def _third(self, skew: Enclosure) -> Enclosure:
+        """Enclose sum_i skew_i s_ia s_ib s_ic, (a b) down and c across."""
+        S = self.metric.S
+        n, k = S.shape
+        total = Enclosure.exact(np.zeros((k * k, k)))
+        for begin in range(0, n, _ROWS_AT_A_TIME):
+            part = S[begin : begin + _ROWS_AT_A_TIME]
+            m = part.shape[0]
+            pairs = part[:, :, None] * part[:, None, :]
+            flat = Enclosure(pairs.low.reshape(m, -1), pairs.high.reshape(m, -1))
+            own = part * skew[begin : begin + _ROWS_AT_A_TIME][:, None]
+            total = total + gram(flat, own)
+        return total
+
+    def bend(self, radius: float) -> tuple[float, float]:
+        """Return eps of a ball, and how much the penalty changes the Hessian there, at most.
+
+        Relative to the information it adds no more than 1/2 max (1 - 6 v) q and takes no more than
+        max v q. The second holds because H2, the last term, is a Schur product of a projection and
+        the matrix of s_i's_j: it is at most sum w v (1 - 4 v) q s s'.
+        """
+        metric, rows = self.metric, self.rows
+        at = At(rows, self.at.beta, metric.reach(radius))
+        H = at.curvature(metric.S, metric.R)
+        eps = up(norm(H - np.eye(metric.R.shape[1])))
+        if not eps < 0.5:
+            raise NoProof("the ball is too large")
+        q = self._q(self._inverse_doubt(eps))
+        most = max(up(at.v * q), up((1.0 - 6.0 * at.v).at_least(0.0) * q.halved()))
+        return eps, up(Enclosure.exact(most) * (1.0 + Enclosure.exact(eps)))

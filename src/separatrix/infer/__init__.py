@@ -1,0 +1,1 @@
+"""Estimates of logistic regression with standard errors, intervals and tests, enclosed."""

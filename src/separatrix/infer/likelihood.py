@@ -1,0 +1,150 @@
+"""The log-likelihood of logistic regression, plain or penalised, with its derivatives.
+
+    sum_i w_i log p(y_i | x_i)                                   mle
+      + 1/2 log |I(beta)|                                        firth: Jeffreys' prior
+      - 1/(2 C) |coefficients without the intercept|^2           ridge
+
+I = X' diag(w v) X is the information, v = p (1 - p). Firth's score is
+X'[w (y - p) + h (1/2 - p)] with the leverages h_i = w_i v_i q_i, q_i = x_i' I^-1 x_i
+(Firth 1993; Heinze and Schemper 2002). All of it is written in an orthonormal basis of the columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import expit
+
+METHODS = ("mle", "firth", "ridge")
+_ROWS_AT_A_TIME = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """Rows in an orthonormal basis, labels 0 and 1, weights, an offset, and the penalty."""
+
+    Z: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray
+    firth: bool = False
+    ridge: np.ndarray | None = None  # a matrix in the same basis
+    pull: np.ndarray | None = None  # and a linear term, where part of the coefficients is held
+
+    def at(self, theta: np.ndarray) -> Point:
+        """Return value and derivatives at a point; they are worked out when needed."""
+        return Point(self, theta)
+
+    def rows(self, chosen: np.ndarray) -> Likelihood:
+        """Return the likelihood of some rows."""
+        Z, y, weights, offset = self.Z, self.y, self.weights, self.offset
+        return Likelihood(
+            Z[chosen], y[chosen], weights[chosen], offset[chosen], self.firth, self.ridge
+        )
+
+
+class Point:
+    """Value, score, information and curvature at one point."""
+
+    def __init__(self, like: Likelihood, theta: np.ndarray) -> None:
+        self.like, self.theta = like, theta
+        self.eta = like.Z @ theta + like.offset
+        self.p, self.rest = expit(self.eta), expit(-self.eta)  # each exact to its last digits
+        self.v = self.p * self.rest
+
+    @cached_property
+    def plain(self) -> float:
+        """The log-likelihood without a penalty."""
+        margins = np.where(self.like.y > 0.5, self.eta, -self.eta)
+        return -float(self.like.weights @ np.logaddexp(0.0, -margins))
+
+    @cached_property
+    def value(self) -> float:
+        """What is maximised; Firth's up to a constant that the basis adds."""
+        found = self.plain
+        if self.like.firth:
+            found += float(np.log(self.factor.diagonal()).sum())
+        if self.like.ridge is not None:
+            found -= 0.5 * float(self.theta @ self.like.ridge @ self.theta)
+            if self.like.pull is not None:
+                found -= float(self.theta @ self.like.pull)
+        return found
+
+    @cached_property
+    def fisher(self) -> np.ndarray:
+        """The information of the rows."""
+        Z = self.like.Z
+        return np.asarray((Z * (self.like.weights * self.v)[:, None]).T @ Z)
+
+    @cached_property
+    def information(self) -> np.ndarray:
+        """The information, and the ridge's curvature."""
+        return self.fisher if self.like.ridge is None else self.fisher + self.like.ridge
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """The lower Cholesky factor of the information.
+
+        Far from a maximum rows may be so sure that it is singular in floats. Then a little of the
+        identity is added; not with Firth's penalty, whose value is minus infinity there.
+        """
+        found = self.information
+        try:
+            return np.linalg.cholesky(found)
+        except np.linalg.LinAlgError:
+            if self.like.firth or not np.isfinite(found).all():
+                raise
+        damp = max(float(found.diagonal().max()), 1e-250) * 1e-12
+        while True:
+            try:
+                return np.linalg.cholesky(found + damp * np.eye(len(found)))
+            except np.linalg.LinAlgError:
+                damp *= 10.0
+
+    @cached_property
+    def whitened(self) -> np.ndarray:
+        """Rows in which the information is the identity."""
+        turn = solve_triangular(self.factor, np.eye(len(self.theta)), lower=True)
+        return np.asarray(self.like.Z @ turn.T)
+
+    @cached_property
+    def q(self) -> np.ndarray:
+        """The squared length of each row in the metric of the inverse information."""
+        return np.einsum("ij,ij->i", self.whitened, self.whitened)
+
+    @cached_property
+    def residual(self) -> np.ndarray:
+        """w (y - p), and with Firth's penalty h (1/2 - p)."""
+        like = self.like
+        found = like.weights * np.where(like.y > 0.5, self.rest, -self.p)
+        if like.firth:
+            found = found + like.weights * self.v * self.q * (0.5 - self.p)
+        return found
+
+    @cached_property
+    def score(self) -> np.ndarray:
+        """The gradient."""
+        found = self.like.Z.T @ self.residual
+        if self.like.ridge is None:
+            return found
+        found = found - self.like.ridge @ self.theta
+        return found if self.like.pull is None else found - self.like.pull
+
+    def newton_matrix(self, exact: bool) -> np.ndarray:
+        """Return the negative Hessian in whitened coordinates; inexactly, the information."""
+        d = len(self.theta)
+        if not (exact and self.like.firth):
+            return np.eye(d)
+        S, like = self.whitened, self.like
+        bent = like.weights * self.v * (1.0 - 6.0 * self.v) * self.q
+        found = np.eye(d) - 0.5 * ((S * bent[:, None]).T @ S)
+        third = np.zeros((d, d * d))
+        skew = like.weights * self.v * (self.rest - self.p)
+        for begin in range(0, len(S), _ROWS_AT_A_TIME):
+            part = S[begin : begin + _ROWS_AT_A_TIME]
+            pairs = (part[:, :, None] * part[:, None, :]).reshape(len(part), -1)
+            third += (part * skew[begin : begin + _ROWS_AT_A_TIME, None]).T @ pairs
+        return found + 0.5 * (third @ third.T)

@@ -1,0 +1,345 @@
+"""One fitted model: estimates, errors, intervals and tests of every coefficient.
+
+`Numbers` holds arrays over the columns of the design, the intercept first. NaN stands where a
+column is aliased, infinite values where the likelihood has no maximum.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from separatrix.infer.basis import independent_columns, orthonormal
+from separatrix.infer.likelihood import Likelihood, Point
+from separatrix.infer.newton import maximise
+from separatrix.infer.profile import End, profile_end, profile_root
+from separatrix.infer.separated import Face, face_of, runs_to
+from separatrix.infer.starts import best_maximum
+from separatrix.infer.tails import normal_quantile
+from separatrix.solvers.running.threads import cores, one_thread
+
+_LARGE = 200_000  # entries from which coefficients are profiled in threads
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The columns of the model, the intercept among them; labels 0 and 1; weights and offset."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray
+    intercept: bool
+
+    @property
+    def signs(self) -> np.ndarray:
+        """The labels as -1 and 1."""
+        return np.where(self.y > 0.5, 1.0, -1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is estimated: the method, its ridge, the level, and which errors."""
+
+    method: str
+    C: float = 1.0
+    level: float = 0.95
+    intervals: str = "profile"
+    errors: str = "information"
+    groups: np.ndarray | None = None
+
+
+@dataclass(eq=False)
+class Numbers:
+    """What was found, one number a column."""
+
+    estimate: np.ndarray
+    std_error: np.ndarray
+    lower: np.ndarray  # of the profile
+    upper: np.ndarray
+    lr: np.ndarray
+    score: np.ndarray
+    log_likelihood: float  # without a penalty, the supremum where there is no maximum
+    penalised: float
+    kept: np.ndarray  # columns that are not aliased
+    maxima: int = 1
+    face: Face | None = None
+    fitted: np.ndarray | None = None  # probabilities
+    covariance: np.ndarray | None = None  # of the kept columns
+    points: dict[Any, Any] = field(default_factory=dict)  # where each number was found, for proofs
+    failures: list[str] = field(default_factory=list)
+
+
+def _empty(width: int) -> dict[str, Any]:
+    names = ("estimate", "std_error", "lower", "upper", "lr", "score")
+    return {name: np.full(width, np.nan) for name in names}
+
+
+def fit_numbers(design: Design, task: Task) -> Numbers:
+    """Estimate, and test every coefficient."""
+    with one_thread():
+        kept = independent_columns(design.X)
+        face = face_of(design.X[:, kept], design.signs)
+        if task.method == "mle" and face.kind in ("separable", "quasi-separable"):
+            return _at_infinity(design, task, kept, face)
+        return _finite(design, task, kept, face)
+
+
+class _Fit:
+    """A likelihood in a good basis, and its maximum."""
+
+    def __init__(self, X: np.ndarray, design: Design, rows: np.ndarray | None, task: Task) -> None:
+        chosen = slice(None) if rows is None else rows
+        X = X[chosen]
+        ridge = None
+        if task.method == "ridge":
+            # The penalty counts as rows: the basis is good for both together.
+            pull = np.eye(X.shape[1])[int(design.intercept) :] / np.sqrt(task.C)
+            both, self.T = orthonormal(np.vstack([X, pull]))
+            self.Z, bent = np.ascontiguousarray(both[: len(X)]), both[len(X) :]
+            ridge = bent.T @ bent
+        else:
+            self.Z, self.T = orthonormal(X)
+        parts = (design.y[chosen], design.weights[chosen], design.offset[chosen])
+        self.like = Likelihood(self.Z, *parts, firth=task.method == "firth", ridge=ridge)
+
+    def coefficients(self, point: Point) -> np.ndarray:
+        """Return the coefficients of the columns."""
+        return np.asarray(self.T @ point.theta)
+
+    def constant(self) -> float:
+        """What the basis adds to 1/2 log |I|."""
+        return float(np.linalg.slogdet(self.T)[1])
+
+
+def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> Numbers:
+    fit = _Fit(design.X[:, kept], design, None, task)
+    best, maxima = best_maximum(fit.like)
+    point = best.point
+    out = _empty(design.X.shape[1])
+    out["estimate"][kept] = fit.coefficients(point)
+    covariance = covariance_of(fit.T, point, task)
+    out["std_error"][kept] = np.sqrt(covariance.diagonal())
+    found = Numbers(
+        **out,
+        log_likelihood=point.plain,
+        penalised=point.value - (fit.constant() if fit.like.firth else 0.0),
+        kept=kept,
+        maxima=maxima,
+        face=face,
+        fitted=point.p,
+        covariance=covariance,
+    )
+    if not best.converged:
+        found.failures.append(f"the fit stopped {best.decrement:.1e} standard errors from its root")
+    found.points["best"] = fit.coefficients(point)
+    level = point.value - 0.5 * normal_quantile(task.level) ** 2
+    profiles = task.intervals == "profile"
+
+    def one(place: int) -> tuple[End | None, End | None, Point | None]:
+        held = fit.T[place]
+        low = high = None
+        if profiles:
+            low, high = (profile_end(fit.like, point, held, level, side) for side in (-1.0, 1.0))
+        return low, high, _restricted(fit, point, held)
+
+    for place, (low, high, null) in enumerate(_each(one, len(kept), design.X.size)):
+        j = int(kept[place])
+        for end, column, side in ((low, found.lower, "lower"), (high, found.upper, "upper")):
+            if end is not None:
+                column[j] = end.value
+                if end.point is not None:
+                    found.points[j, side] = fit.coefficients(end.point)
+                if not end.converged:
+                    found.failures.append(f"an end of the interval of column {j} was not found")
+        if null is not None:
+            found.lr[j] = max(0.0, 2.0 * (point.value - null.value))
+            found.score[j] = score_statistic(null, fit.T[place])
+            found.points[j, "null"] = fit.coefficients(null)
+    return found
+
+
+def _each(one: Any, count: int, entries: int) -> list[Any]:
+    """Work on each coefficient, in threads where there is much to do."""
+    workers = min(cores(), count)
+    if entries < _LARGE or workers < 2:
+        return [one(place) for place in range(count)]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, range(count)))
+
+
+def _restricted(fit: _Fit, best: Point, held: np.ndarray) -> Point | None:
+    """Return the best fit with one coefficient at zero, started along the tangent."""
+    along = np.linalg.solve(best.information, held)
+    starts = [best.theta - along * float(held @ best.theta) / float(held @ along)]
+    if fit.like.firth:
+        starts.append(np.zeros(len(held)))
+    found = []
+    for start in starts:
+        try:
+            found.append(maximise(fit.like, start, held).point)
+        except np.linalg.LinAlgError:
+            continue
+        if len(fit.like.y) * len(held) ** 2 > _LARGE:
+            break
+    return max(found, key=lambda each: each.value, default=None)
+
+
+def score_statistic(null: Point, held: np.ndarray) -> float:
+    """Return the score statistic of a linear form at the fit that holds it at zero."""
+    step = np.linalg.solve(null.information, np.column_stack([held, null.score]))
+    along = step[:, 0] / float(held @ step[:, 0])
+    # The score along the direction that leaves the free scores at zero, over its deviation.
+    return float(null.score @ along) ** 2 * float(held @ step[:, 0])
+
+
+def covariance_of(T: np.ndarray, point: Point, task: Task) -> np.ndarray:
+    """Return the covariance of the estimates: inverse information, or the sandwich of groups."""
+    information = point.information
+    if task.errors == "augmented":
+        like = point.like
+        h = like.weights * point.v * point.q
+        information = (like.Z * (like.weights * point.v * (1.0 + h / like.weights))[:, None]).T @ (
+            like.Z
+        )
+    half = np.linalg.solve(np.linalg.cholesky(information), T.T)
+    if task.groups is None:
+        return np.asarray(half.T @ half)
+    bread = np.linalg.solve(information, T.T)
+    names, codes = np.unique(task.groups, return_inverse=True)
+    sums = np.zeros((len(names), len(T)))
+    np.add.at(sums, codes, point.like.Z * point.residual[:, None])
+    meat = sums.T @ sums * (len(names) / (len(names) - 1.0))
+    return np.asarray(bread.T @ meat @ bread)
+
+
+# ---- separated classes
+
+
+def _at_infinity(design: Design, task: Task, kept: np.ndarray, face: Face) -> Numbers:
+    X = design.X[:, kept]
+    out = _empty(design.X.shape[1])
+    rows = face.rows
+    best: Point | None = None
+    fitted = design.y.copy()
+    value, places = 0.0, np.zeros(0, dtype=np.int64)
+    moving = _moving(X, rows)
+    covariance = np.full((len(kept), len(kept)), np.nan)
+    if rows.any():
+        order = np.argsort(moving, kind="stable")  # finite columns first
+        places = order[independent_columns(X[rows][:, order])]
+        fit = _Fit(X[:, places], design, rows, task)
+        best = maximise(fit.like, np.zeros(len(places))).point
+        value, fitted[rows] = best.plain, best.p
+        own = covariance_of(fit.T, best, _of_rows(task, rows))
+        finite = ~moving[places]
+        out["estimate"][kept[places[finite]]] = fit.coefficients(best)[finite]
+        out["std_error"][kept[places[finite]]] = np.sqrt(own.diagonal())[finite]
+        covariance[np.ix_(places[finite], places[finite])] = own[np.ix_(finite, finite)]
+    found = Numbers(
+        **out,
+        log_likelihood=value,
+        penalised=value,
+        kept=kept,
+        face=face,
+        fitted=fitted,
+        covariance=covariance,
+    )
+    if best is not None:
+        whole = np.zeros(len(kept))
+        whole[places] = fit.coefficients(best)
+        found.points["best"], found.points["columns"] = whole, places
+    level = value - 0.5 * normal_quantile(task.level) ** 2
+
+    def one(place: int) -> Any:
+        return _profile_at_infinity(X, design, task, place, level)
+
+    for place, (ends, null, runs, points) in enumerate(_each(one, len(kept), design.X.size)):
+        j = int(kept[place])
+        if task.intervals == "profile":
+            found.lower[j], found.upper[j] = ends
+        found.points |= {(j, name): point for name, point in points.items()}
+        found.lr[j] = max(0.0, 2.0 * (value - null[0]))
+        found.score[j] = null[1]
+        if moving[place]:
+            found.std_error[j] = np.inf
+            below, above = runs
+            sign = _direction_sign(face, place, below, above)
+            found.estimate[j] = sign * np.inf
+    return found
+
+
+def _of_rows(task: Task, rows: np.ndarray) -> Task:
+    if task.groups is None:
+        return task
+    return Task(task.method, task.C, task.level, task.intervals, task.errors, task.groups[rows])
+
+
+def _moving(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Whether each coefficient changes along the directions that the rows that count do not see."""
+    d = X.shape[1]
+    if not rows.any():
+        return np.ones(d, dtype=bool)
+    lengths = np.maximum(np.linalg.norm(X[rows], axis=0), 1e-300)
+    scaled = np.where(lengths > 1e-299, X[rows] / lengths, 0.0)
+    _, sizes, turned = np.linalg.svd(scaled, full_matrices=True)
+    rank = int((sizes > 1e-11 * max(sizes.max(initial=0.0), 1e-300)).sum())
+    null = turned[rank:]
+    return np.asarray((abs(null) > 1e-8).any(axis=0))
+
+
+def _direction_sign(face: Face, place: int, below: bool, above: bool) -> float:
+    if below != above:
+        return 1.0 if above else -1.0
+    return 1.0 if not face.direction or face.direction[place] >= 0 else -1.0
+
+
+def _profile_at_infinity(
+    X: np.ndarray, design: Design, task: Task, place: int, level: float
+) -> tuple[tuple[float, float], tuple[float, float], tuple[bool, bool], dict[str, Any]]:
+    """Return both ends, value and score statistic at zero, and on which sides it runs off."""
+    signs = design.signs
+    runs = tuple(runs_to(X, signs, place, side) for side in (-1.0, 1.0))
+    off = (runs[0] is not None, runs[1] is not None)
+    points: dict[str, Any] = {
+        f"{side} runs": face
+        for side, face in zip(("lower", "upper"), runs, strict=True)
+        if face is not None
+    }
+    others = np.delete(np.arange(X.shape[1]), place)
+    face = face_of(X[:, others], signs)
+    points["face"] = face
+    endless = (-np.inf, np.inf)
+    if not face.rows.any():
+        return endless, (0.0, 0.0), off, points
+    near = X[face.rows]
+    free = others[independent_columns(near[:, others])]
+    columns = np.append(free, place)
+    if len(independent_columns(near[:, columns])) < len(columns):
+        at_zero = maximise(
+            _Fit(X[:, free], design, face.rows, task).like, np.zeros(len(free))
+        ).point
+        return endless, (at_zero.plain, 0.0), off, points
+    fit = _Fit(X[:, columns], design, face.rows, task)
+    held = fit.T[-1]
+    null = maximise(fit.like, np.zeros(len(columns)), held).point
+    ends = list(endless)
+    best = None if any(off) else maximise(fit.like, null.theta).point
+    for at, side in enumerate((-1.0, 1.0)):
+        if task.intervals == "profile" and not off[at]:
+            if best is None:
+                end = profile_root(fit.like, null, held, level, side)
+            else:
+                end = profile_end(fit.like, best, held, level, side)
+            ends[at] = end.value
+            if end.point is not None:
+                whole = np.zeros(X.shape[1])
+                whole[columns] = fit.coefficients(end.point)
+                points["lower" if at == 0 else "upper"] = whole
+    whole = np.zeros(X.shape[1])
+    whole[columns] = fit.coefficients(null)
+    points["null"], points["columns"] = whole, columns
+    return (ends[0], ends[1]), (null.plain, score_statistic(null, held)), off, points

@@ -1,0 +1,124 @@
+"""Newton's method for the (penalised) log-likelihood, free or with one coefficient held.
+
+Fisher scoring where all leverages are small; else the exact Hessian, made positive definite by the
+absolute values of its eigenvalues. Steps are cut where the linear predictor would move far, and
+halved until the value grows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from separatrix.infer.likelihood import Likelihood, Point
+
+_CLOSE = 1e-10  # of a standard error
+_ROUGH = 1e-7
+_MOST_STEPS = 200
+_FARTHEST = 6.0  # change of the linear predictor in one step
+_SMALL_LEVERAGE = 0.4
+_MOST_WORK = 2e9  # products for one exact Hessian
+_NOISE = 4e-16
+_LEAST_CURVATURE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Where the method ended, and how far the next step would go, in standard errors."""
+
+    point: Point
+    decrement: float
+    steps: int
+
+    @property
+    def converged(self) -> bool:
+        """Whether the next step is negligible."""
+        return self.decrement < 1e-6
+
+
+def scaled_step(point: Point, held: np.ndarray | None) -> tuple[np.ndarray, float]:
+    """Return Newton's step and its length in standard errors.
+
+    `held` is a linear form that must not change.
+    """
+    L = point.factor
+    g = solve_triangular(L, point.score, lower=True, check_finite=False)
+    A, exact = metric(point)
+    free = None
+    if held is not None:
+        c = solve_triangular(L, held, lower=True, check_finite=False)
+        free = np.linalg.qr(c[:, None], mode="complete")[0][:, 1:]
+        g = free.T @ g
+    if exact:
+        values, vectors = np.linalg.eigh(A if free is None else free.T @ A @ free)
+        s = vectors @ ((vectors.T @ g) / np.maximum(abs(values), _LEAST_CURVATURE))
+    else:
+        s = g
+    s = s if free is None else free @ s
+    step = solve_triangular(L.T, s, lower=False, check_finite=False)
+    return step, float(np.linalg.norm(s))
+
+
+def metric(point: Point) -> tuple[np.ndarray, bool]:
+    """Return the negative Hessian in whitened coordinates, and whether it is exact."""
+    like, d = point.like, len(point.theta)
+    exact = like.firth and float(point.q.max()) > 1e-4 and len(like.y) * d**3 < _MOST_WORK
+    if like.firth and not exact and float(point.q.max()) > _SMALL_LEVERAGE:
+        exact = True
+    return point.newton_matrix(exact), exact
+
+
+def maximise(like: Likelihood, theta: np.ndarray, held: np.ndarray | None = None) -> Maximum:
+    """Climb from a point to a maximum; the linear form `held` keeps its value."""
+    if held is not None and not like.firth:
+        return _maximise_free(like, theta, held)
+    with np.errstate(all="ignore"):
+        return _climb(like, theta, held)
+
+
+def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maximum:
+    point, size, last, steps = like.at(theta), np.inf, np.inf, 0
+    while steps < _MOST_STEPS:
+        step, size = scaled_step(point, held)
+        if size < _CLOSE or not np.isfinite(step).all():
+            break
+        moved = float(abs(like.Z @ step).max(initial=0.0))
+        scale = min(1.0, _FARTHEST / moved) if moved > 0.0 else 1.0
+        better = _climbed(point, step, scale)
+        if better is None or (size < _ROUGH and size > 0.5 * last):
+            break  # rounding hides what is left
+        point, last = better, size
+        steps += 1
+    return Maximum(point, size, steps)
+
+
+def _maximise_free(like: Likelihood, theta: np.ndarray, held: np.ndarray) -> Maximum:
+    """Climb in the directions that leave the form alone, which may be well posed on their own."""
+    free = np.linalg.qr(held[:, None], mode="complete")[0][:, 1:]
+    ridge = None
+    if like.ridge is not None:
+        ridge = free.T @ like.ridge @ free
+    reduced = Likelihood(
+        like.Z @ free, like.y, like.weights, like.offset + like.Z @ theta, ridge=ridge,
+        pull=None if like.ridge is None else free.T @ (like.ridge @ theta),
+    )  # fmt: skip
+    found = maximise(reduced, np.zeros(len(held) - 1))
+    point = like.at(theta + free @ found.point.theta)
+    return Maximum(point, found.decrement, found.steps)
+
+
+def _climbed(point: Point, step: np.ndarray, scale: float) -> Point | None:
+    """Return a point of a larger value along the step; None where rounding hides any."""
+    noise = _NOISE * (abs(point.plain) + float(np.sqrt(len(point.eta))))
+    gain = float(point.score @ step)
+    for _ in range(40):
+        found = point.like.at(point.theta + scale * step)
+        try:
+            if found.value >= point.value + 1e-4 * scale * gain - noise:
+                return found
+        except np.linalg.LinAlgError:
+            pass
+        scale *= 0.5 if scale < 0.1 else 0.25
+    return None

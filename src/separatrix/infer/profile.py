@@ -1,0 +1,210 @@
+"""Ends of profile-likelihood intervals.
+
+An end of the interval of a linear form c'theta is where the largest value for that c'theta has
+fallen to a level. Venzon and Moolgavkar (1988): Newton's method on the level and on the score of
+what is free, together. Where that strays, the level is bracketed and each fit is warm-started.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from separatrix.infer.likelihood import Likelihood, Point
+from separatrix.infer.newton import maximise, metric
+
+_CLOSE = 1e-11
+_MOST_STEPS = 40
+_FARTHEST = 5.0
+_MOST_DOUBLINGS = 40
+_MOST_CUTS = 60
+_NEAR = 1e-4  # of a standard error: from there the joint method closes in
+
+
+@dataclass(frozen=True, eq=False)
+class End:
+    """One end of an interval: its value, and the point where it is reached (None: infinite)."""
+
+    value: float
+    point: Point | None
+    converged: bool = True
+
+
+def profile_end(like: Likelihood, best: Point, held: np.ndarray, level: float, side: float) -> End:
+    """Return where the profile of `held`'theta falls to the level, above (side 1) or below (-1)."""
+    found = _venzon_moolgavkar(like, best, held, level, side)
+    return _bracketed(like, best, held, level, side) if found is None else found
+
+
+def _tangent(point: Point, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return Newton's step with `held` fixed, the direction along which free scores stay, and k.
+
+    Both in the basis of theta; k is the curvature along the direction.
+    """
+    L = point.factor
+    A, exact = metric(point)
+    g = solve_triangular(L, point.score, lower=True, check_finite=False)
+    c = solve_triangular(L, held, lower=True, check_finite=False)
+    if exact:
+        inverse = np.linalg.inv(A)
+        s, along = inverse @ g, inverse @ c
+    else:
+        s, along = g, c
+    reach = float(c @ along)
+    if reach == 0.0:
+        raise np.linalg.LinAlgError("the form does not move")
+    along = along / reach
+    s = s - along * float(c @ s)
+    both = solve_triangular(L.T, np.column_stack([s, along]), lower=False, check_finite=False)
+    return both[:, 0], both[:, 1], 1.0 / reach
+
+
+def _joint_step(point: Point, held: np.ndarray, level: float, side: float) -> np.ndarray | None:
+    """Return the step to the level and to a free score of zero; None where there is none.
+
+    By a quadratic model of the profile, and by a linear one where that is not concave.
+    """
+    free, along, k = _tangent(point, held)
+    slope = float(point.score @ along)
+    above = point.value + 0.5 * float(point.score @ free) - level
+    root = slope * slope + 2.0 * k * above
+    if k > 0.0 and root >= 0.0:
+        return np.asarray(free + along * ((slope + side * np.sqrt(root)) / k))
+    if slope * side >= 0.0:
+        return None
+    return np.asarray(free - along * (above / slope))
+
+
+def _venzon_moolgavkar(
+    like: Likelihood, best: Point, held: np.ndarray, level: float, side: float
+) -> End | None:
+    centre, point = float(held @ best.theta), best
+    last = np.inf
+    try:
+        for _ in range(_MOST_STEPS):
+            step = _joint_step(point, held, level, side)
+            if step is None:
+                return None
+            size = np.sqrt(max(0.0, float(step @ point.information @ step)))
+            moved = float(abs(like.Z @ step).max(initial=0.0))
+            point = like.at(point.theta + min(1.0, _FARTHEST / max(moved, 1e-300)) * step)
+            if size < _CLOSE or (size < 1e-8 and size >= 0.5 * last):
+                value = float(held @ point.theta)
+                right = side * (value - centre) > 0.0 and abs(point.value - level) < 1e-6
+                return End(value, point) if right else None
+            last = size
+    except np.linalg.LinAlgError:
+        return None
+    return None
+
+
+def _bracketed(like: Likelihood, best: Point, held: np.ndarray, level: float, side: float) -> End:
+    """Double the distance until the profile is below the level, then close in on it."""
+    centre = float(held @ best.theta)
+    L = best.factor
+    c = solve_triangular(L, held, lower=True, check_finite=False)
+    unit = float(np.linalg.norm(c))
+    along = solve_triangular(L.T, c, lower=False, check_finite=False) / unit
+
+    def profile(t: float, start: Point) -> Point:
+        theta = start.theta + along * ((t - float(held @ start.theta)) / unit)
+        starts = [theta]
+        if like.firth and start is best:
+            lift = held / float(held @ held)
+            starts += [best.theta + along * ((t - centre) / unit), lift * t]
+        found = []
+        for each in starts:
+            try:
+                found.append(maximise(like, each, held).point)
+            except np.linalg.LinAlgError:
+                continue
+        if not found:
+            raise np.linalg.LinAlgError("no restricted fit")
+        return max(found, key=lambda each: each.value)
+
+    inner, outer, reach = best, None, 2.0 * np.sqrt(2.0 * max(best.value - level, 1e-300)) * unit
+    reach *= 0.5
+    try:
+        for _ in range(_MOST_DOUBLINGS):
+            point = profile(centre + side * reach, inner)
+            if point.value < level:
+                outer = point
+                break
+            inner, reach = point, 2.0 * reach
+        if outer is None:
+            return End(side * np.inf, None)
+        for count in range(_MOST_CUTS):
+            a, b = float(held @ inner.theta), float(held @ outer.theta)
+            if abs(b - a) <= _NEAR * unit:
+                break
+            fall = (inner.value - level) / (inner.value - outer.value)
+            point = profile(a + (b - a) * (fall if count % 2 == 0 else 0.5), inner)
+            inner, outer = (point, outer) if point.value >= level else (inner, point)
+    except np.linalg.LinAlgError:
+        return End(np.nan, None, converged=False)
+    polished = _polished(like, inner, held, level, side)
+    return polished or End(float(held @ inner.theta), inner, converged=False)
+
+
+def profile_root(like: Likelihood, null: Point, held: np.ndarray, level: float, side: float) -> End:
+    """Return the end on one side of a profile that has no maximum on the other, from a fit of it.
+
+    The profile is concave. It grows away from the side, and crosses the level once on the way.
+    """
+    L = null.factor
+    unit = float(np.linalg.norm(solve_triangular(L, held, lower=True, check_finite=False)))
+
+    def moved(start: Point, by: float) -> Point:
+        lift = start.theta + held * (by / float(held @ held))
+        L = start.factor
+        along = solve_triangular(L, held, lower=True, check_finite=False)
+        along = solve_triangular(L.T, along, lower=False, check_finite=False)
+        tangent = start.theta + along * (by / float(held @ along))
+        best = max((like.at(lift), like.at(tangent)), key=lambda each: each.value)
+        return maximise(like, best.theta, held).point
+
+    inner = outer = null
+    step = unit
+    toward = -side if null.value < level else side
+    for _ in range(_MOST_DOUBLINGS):
+        ahead = moved(outer if toward == side else inner, toward * step)
+        if toward == side:
+            inner, outer = outer, ahead
+        else:
+            inner, outer = ahead, inner
+        if inner.value >= level > outer.value:
+            break
+        step *= 2.0
+    else:
+        return End(np.nan, None, converged=False)
+    for count in range(_MOST_CUTS):
+        a, b = float(held @ inner.theta), float(held @ outer.theta)
+        if abs(b - a) <= _NEAR * unit:
+            break
+        share = (inner.value - level) / (inner.value - outer.value)
+        t = a + (b - a) * (share if count % 2 == 0 else 0.5)
+        point = moved(inner, min(max(t, min(a, b)), max(a, b)) - a)
+        inner, outer = (point, outer) if point.value >= level else (inner, point)
+    polished = _polished(like, inner, held, level, side)
+    return polished or End(float(held @ inner.theta), inner, converged=False)
+
+
+def _polished(
+    like: Likelihood, near: Point, held: np.ndarray, level: float, side: float
+) -> End | None:
+    """Take a few steps of the joint method from a point next to the end."""
+    start = float(held @ near.theta)
+    point = near
+    try:
+        for _ in range(5):
+            step = _joint_step(point, held, level, side)
+            if step is None:
+                return None
+            point = like.at(point.theta + step)
+    except np.linalg.LinAlgError:
+        return None
+    value = float(held @ point.theta)
+    unit = float(np.linalg.norm(solve_triangular(near.factor, held, lower=True)))
+    return End(value, point) if abs(value - start) < 10.0 * _NEAR * unit else None

@@ -1,0 +1,377 @@
+"""`sx.inference`: published values, peers' conventions, and every number within its enclosure."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.amounts import cases
+from tests.naive import inference as naive
+from tests.optional import shared_file
+
+import separatrix as sx
+from separatrix.certificates.inference_proof import from_json
+from separatrix.certificates.likelihood_bounds import NoProof
+from separatrix.checker import Refused
+from separatrix.infer.basis import orthonormal
+from separatrix.infer.likelihood import Likelihood
+
+METHODS = ("mle", "firth", "ridge")
+
+
+def generated(seed):
+    """Return rows and labels: separated, collinear, rare, badly scaled or heavy-tailed."""
+    rng = np.random.default_rng(seed)
+    kind = ("complete", "quasi", "overlap", "collinear", "rare", "scale", "heavy")[seed % 7]
+    d = int(rng.integers(1, 4))
+    n = int(rng.integers(d + 5, 30))
+    X = rng.standard_cauchy(size=(n, d)) if kind == "heavy" else rng.normal(size=(n, d))
+    b = 1.5 * rng.normal(size=d + 1)
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-np.clip(b[0] + X @ b[1:], -30, 30)))).astype(int)
+    if kind == "complete":
+        y = (b[0] + X @ b[1:] > 0).astype(int)
+    elif kind == "quasi":
+        X[:, 0] = rng.random(n) < 0.3
+        y[X[:, 0] == 1.0] = 1
+    elif kind == "collinear" and d > 1:
+        X[:, -1] = X[:, :-1] @ rng.integers(-2, 3, d - 1) + 1.0
+    elif kind == "rare":
+        y[:] = 0
+        y[rng.integers(0, n, 2)] = 1
+    elif kind == "scale":
+        X = X * 10.0 ** rng.uniform(-8, 8, d)
+    if y.min() == y.max():
+        y[0] = 1 - y[0]
+    return X, y
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_numbers_lie_in_their_enclosures_and_so_do_those_of_300_bits(method):
+    _all_hold(method, cases(7))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", METHODS)
+def test_many_lie_in_their_enclosures(method):
+    _all_hold(method, range(7, 107))
+
+
+def _all_hold(method, seeds):
+    for seed in seeds:
+        X, y = generated(seed)
+        found = sx.inference(X, y, method)
+        kept = [j for j, name in enumerate(found.names) if name not in found.aliased]
+        assert found.proof == ("local" if method == "firth" else "global"), seed
+        for name in ("estimate", "std_error", "lower", "upper", "lr", "p_value"):
+            low, high = (ends[kept] for ends in found.enclosures[name])
+            value, known = found.table[name][kept], ~np.isnan(low)
+            assert ((low <= value) & (value <= high))[known].all(), (seed, name)
+        assert found.certificate.check(X, y), seed
+        if method == "mle" and found.separation != "overlapping":
+            continue
+        _agrees_with_300_bits(found, np.c_[np.ones(len(y)), X][:, kept], y, method, kept)
+
+
+def _agrees_with_300_bits(found, X, y, method, kept):
+    ridge = np.r_[0.0, np.ones(len(kept) - 1)] if method == "ridge" else None
+    model = naive.Model(X, y, method, ridge=ridge)
+    root, value, errors = model.maximum(found.estimate[kept].tolist())
+    level = naive.precise(lambda: value - naive.quantile(0.95) / 2)()
+
+    def within(name, j, number):
+        low, high = found.enclosures[name]
+        assert naive.inside(number, low[j], high[j]), (name, j)
+
+    for place, j in enumerate(kept[:2]):
+        within("estimate", j, root[place])
+        within("std_error", j, errors[place])
+        points = found.certificate.coefficients[place]
+        lr = naive.precise(
+            lambda p=place, s=points: 2 * (value - model.restricted(p, list(s.null)))
+        )()
+        within("lr", j, lr)
+        within("p_value", j, naive.tail(lr))
+        for side in ("lower", "upper"):
+            near = getattr(points, f"{side}_point")
+            if near:
+                within(side, j, model.end(place, level, list(near)))
+
+
+# ---- published values
+
+
+@pytest.fixture(scope="module")
+def endometrial():
+    return pd.read_csv(shared_file("endometrial.csv"))
+
+
+def test_endometrial_by_firth_as_published(endometrial):
+    """Heinze and Schemper, Statistics in Medicine 21 (2002), table of the endometrial study."""
+    table = sx.inference(endometrial, "HG", "firth").to_frame()
+    assert list(table.index) == ["intercept", "NV", "PI", "EH"]
+    assert list(table.columns[:5]) == ["estimate", "std_error", "lower", "upper", "p_value"]
+    assert table.estimate.round(4).tolist() == [3.7746, 2.9293, -0.0348, -2.6042]
+    assert table.std_error.round(4).tolist() == [1.4887, 1.5508, 0.0396, 0.7760]
+    assert table.lower.round(4).tolist() == [1.0825, 0.6097, -0.1245, -4.3652]
+    assert table.upper.round(4).tolist() == [7.2093, 7.8546, 0.0405, -1.2327]
+    assert table.p_value.round(4).tolist() == [0.0042, 0.0091, 0.3875, 0.0]
+
+
+def test_endometrial_by_maximum_likelihood(endometrial):
+    found = sx.inference(endometrial, "HG")
+    assert found.separation == "quasi-separable"
+    assert "Infinite estimates: NV" in found.sentence
+    row = found["NV"]
+    assert (row["estimate"], row["std_error"], row["upper"]) == (np.inf, np.inf, np.inf)
+    assert round(row["lower"], 4) == 1.2841
+    assert round(row["lr"], 4) == 9.3576
+    # The others are those of a large ridge in the limit.
+    near = sx.inference(endometrial, "HG", "ridge", C=1e7, prove=False)
+    for name in ("intercept", "PI", "EH"):
+        assert found[name]["estimate"] == pytest.approx(near[name]["estimate"], rel=1e-3)
+        assert found[name]["lower"] == pytest.approx(near[name]["lower"], rel=1e-3)
+    assert near["NV"]["lower"] == pytest.approx(row["lower"], rel=1e-3)
+
+
+def test_two_conventions_of_firths_errors(endometrial):
+    assert sx.inference(endometrial, "HG", "firth", errors="augmented")["NV"][
+        "std_error"
+    ] == pytest.approx(1.4650, abs=1e-4)
+
+
+def test_a_textbook_table():
+    """Two by two: the estimate is the logarithm of the odds ratio, its error the root of 1/n."""
+    counts = np.array([43, 12, 20, 35])
+    x, y = np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])
+    found = sx.inference(x[:, None], y, sample_weight=counts)
+    assert found["x0"]["odds_ratio"] == pytest.approx(43 * 35 / (12 * 20))
+    assert found["x0"]["std_error"] == pytest.approx(np.sqrt((1 / counts).sum()))
+    # Firth's estimate adds half a row to every cell (Haldane 1956).
+    firth = sx.inference(x[:, None], y, "firth", sample_weight=counts)
+    assert firth["x0"]["odds_ratio"] == pytest.approx(43.5 * 35.5 / (12.5 * 20.5))
+
+
+def test_a_zero_cell_has_one_finite_end():
+    x, y = np.array([1] * 8 + [0] * 10), np.array([1] * 8 + [1] * 4 + [0] * 6)
+    found = sx.inference(x[:, None], y)
+    assert found.estimate[1] == np.inf
+    assert found.upper[1] == np.inf
+    t = found.lower[1]
+    # By hand: with the coefficient at t one intercept is left; search it on a fine grid.
+    grid = np.linspace(-5.0, 5.0, 200001)
+    value = (
+        4 * -np.log1p(np.exp(-grid)) + 6 * -np.log1p(np.exp(grid)) - 8 * np.log1p(np.exp(-grid - t))
+    )
+    top = 4 * np.log(0.4) + 6 * np.log(0.6)
+    assert 2.0 * (top - value.max()) == pytest.approx(3.841458820694124, abs=1e-6)
+
+
+def test_two_maxima_of_firth():
+    found = sx.inference([[1.0], [20.0], [1.0], [20.0]], [1, 1, 0, 0], "firth", fit_intercept=False,
+                         sample_weight=[1, 1, 1e-9, 1e-9])  # fmt: skip
+    assert found.maxima == 2
+    assert found.proof == "local"
+    assert found.estimate[0] == pytest.approx(0.0583, abs=1e-3)
+
+
+def test_no_better_maximum_is_missed():
+    _finds_the_best(cases(4))
+
+
+@pytest.mark.long
+def test_no_better_maximum_is_missed_of_50_problems():
+    _finds_the_best(range(4, 50))
+
+
+def _finds_the_best(seeds):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        X = rng.standard_cauchy(size=(10, 1))
+        y = np.r_[0, 1, rng.integers(0, 2, 8)]
+        found = sx.inference(X, y, "firth", prove=False)
+        Z, T = orthonormal(np.c_[np.ones(10), X])
+        like = Likelihood(Z, y.astype(float), np.ones(10), np.zeros(10), firth=True)
+        own = like.at(np.linalg.solve(T, found.estimate)).value
+        slopes = np.concatenate([[0.0], np.geomspace(1e-3, 1e2, 40)])
+        for slope in np.concatenate([slopes, -slopes]):
+            for b in np.linspace(-6.0, 6.0, 25):
+                try:
+                    value = like.at(np.linalg.solve(T, [b, slope])).value
+                except np.linalg.LinAlgError:
+                    continue
+                assert value <= own + 1e-9, (seed, b, slope)
+
+
+# ---- manners
+
+
+def test_copies_are_weights():
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(40, 2)), rng.integers(0, 2, 40), rng.integers(0, 4, 40)
+    for method in METHODS:
+        one = sx.inference(X, y, method, sample_weight=w, prove=False)
+        many = sx.inference(np.repeat(X, w, axis=0), np.repeat(y, w), method, prove=False)
+        for name, values in one.table.items():
+            np.testing.assert_allclose(values, many.table[name], rtol=1e-6, atol=1e-8)
+        assert one.bic == pytest.approx(many.bic)
+
+
+def test_an_offset_is_a_coefficient_that_is_known():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    whole = sx.inference(X, y)
+    part = sx.inference(X[:, :1], y, offset=X[:, 1] * whole.estimate[2])
+    np.testing.assert_allclose(part.estimate, whole.estimate[:2], atol=1e-9)
+    assert part.certificate.check(X[:, :1], y, offset=X[:, 1] * whole.estimate[2])
+    assert not part.certificate.check(X[:, :1], y)
+
+
+def test_aliased_columns_are_named_as_r_does():
+    rng = np.random.default_rng(2)
+    a = rng.normal(size=50)
+    frame = pd.DataFrame(
+        {"a": a, "b": rng.normal(size=50), "c": 2 * a + 1, "y": a > 0.5 * rng.normal(size=50)}
+    )
+    found = sx.inference(frame, "y")
+    assert found.aliased == ["c"]
+    assert np.isnan(found["c"]["estimate"])
+    assert found["a"]["estimate"] == pytest.approx(
+        sx.inference(frame[["a", "b"]], frame["y"])["a"]["estimate"]
+    )
+
+
+def test_reference_levels():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {"smoker": rng.choice(["no", "often", "yes"], 90), "y": rng.integers(0, 2, 90)}
+    )
+    first = sx.inference(frame, "y", reference={"smoker": "no"})
+    other = sx.inference(frame, "y", reference={"smoker": "yes"})
+    assert first.names == ["intercept", "smoker=often", "smoker=yes"]
+    assert first["smoker=yes"]["estimate"] == pytest.approx(-other["smoker=no"]["estimate"])
+    with pytest.raises(ValueError, match="no level 'never'"):
+        sx.inference(frame, "y", reference={"smoker": "never"})
+
+
+def test_sandwich_of_groups_of_one_row_is_that_of_white():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(80, 2)), rng.integers(0, 2, 80)
+    found = sx.inference(X, y, groups=np.arange(80))
+    D = np.c_[np.ones(80), X]
+    p = 1.0 / (1.0 + np.exp(-D @ found.estimate))
+    bread = np.linalg.inv((D * (p * (1 - p))[:, None]).T @ D)
+    meat = (D * ((y - p) ** 2)[:, None]).T @ D * 80 / 79
+    np.testing.assert_allclose(found.std_error, np.sqrt(np.diag(bread @ meat @ bread)), rtol=1e-9)
+    assert found.intervals == "wald"
+
+
+def test_figures_of_the_fit():
+    X, y = generated(2)
+    found = sx.inference(X, y)
+    p = 1.0 / (1.0 + np.exp(-np.c_[np.ones(len(y)), X] @ found.estimate))
+    value = np.log(np.where(y == 1, p, 1.0 - p)).sum()
+    share = y.mean()
+    null = len(y) * (share * np.log(share) + (1 - share) * np.log(1 - share))
+    assert found.log_likelihood == pytest.approx(value)
+    assert found.null_deviance == pytest.approx(-2.0 * null)
+    assert found.aic == pytest.approx(2.0 * len(found) - 2.0 * value)
+    assert found.mcfadden == pytest.approx(1.0 - value / null)
+
+
+def test_it_reads_well(endometrial):
+    found = sx.inference(endometrial.rename(columns={"NV": "<NV & co>"}), "HG", "firth")
+    assert "2.9293" in str(found)
+    assert "<NV & co>" not in found.to_html()
+    assert r"\textless{}NV \& co" in found.to_latex()
+    whole = json.loads(found.to_json())
+    assert whole["coefficients"][1]["estimate"] == found.estimate[1]
+    separated = sx.inference(endometrial, "HG")
+    assert json.loads(separated.to_json())["coefficients"][1]["estimate"] == "inf"
+    assert r"$\infty$" in separated.to_latex()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "probit"}, "method must be"),
+        ({"level": 1.0}, "between 0 and 1"),
+        ({"terms": ["q"]}, "there is no column 'q'"),
+        ({"sample_weight": [-1.0] * 6}, "must not be negative"),
+        ({"offset": [1.0]}, "one finite number"),
+        ({"errors": "augmented"}, "method='firth'"),
+        ({"groups": [0, 0, 1, 1, 2, 2], "intervals": "profile"}, "Wald"),
+        ({"each": np.ones((6, 1))}, "method='firth'"),
+        ({"feature_names": ["a", "b"]}, "must name each column"),
+    ],
+)
+def test_refusals(options, message):
+    with pytest.raises(ValueError, match=message):
+        sx.inference(np.arange(6.0)[:, None], [0, 1, 0, 1, 0, 1], **options)
+
+
+# ---- scans
+
+
+def test_a_scan_is_many_fits():
+    rng = np.random.default_rng(5)
+    C, G = rng.normal(size=(120, 2)), rng.integers(0, 3, (120, 9)).astype(float)
+    G[:, 0], G[:, 1] = 0.0, C[:, 0]
+    G[:3, 0] = 1.0
+    y = (rng.random(120) < 1.0 / (1.0 + np.exp(-C[:, 0] + 1.0))).astype(int)
+    y[:3] = 1
+    found = sx.inference(C, y, "firth", each=G)
+    assert np.isnan(found.table["estimate"][1])  # a copy of a covariate
+    for j in (0, 2, 5, 8):
+        alone = sx.inference(np.c_[C, G[:, j]], y, "firth", prove=False)["x2"]
+        for name in ("estimate", "std_error", "lr", "p_value"):
+            assert found.table[name][j] == pytest.approx(alone[name], rel=1e-6, abs=1e-9), (j, name)
+    again = sx.inference(np.c_[C, G[:, 2:3]], y, "firth", each=["x2"])
+    assert again.table["lr"][0] == pytest.approx(found.table["lr"][2])
+
+
+# ---- certificates
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_certificates_travel_and_forgeries_are_refused(method, endometrial):
+    X, y = endometrial[["NV", "PI", "EH"]].to_numpy(float), endometrial["HG"].to_numpy()
+    text = sx.inference(X, y, method).certificate.to_json()
+    assert from_json(text).check(X, y)
+    other = X.copy()
+    other[0, 1] += 1.0
+    assert not from_json(text).check(other, y)
+    for field in ("estimate", "std_error", "lower", "upper", "lr", "p_value"):
+        whole = json.loads(text)
+        pair = whole["claim"]["coefficients"][2][field]
+        low, high = map(float.fromhex, pair)
+        wide = max(abs(low), 1e-6)
+        whole["claim"]["coefficients"][2][field] = [
+            (low + 1e-3 * wide).hex(), (high + 1e-3 * wide).hex()
+        ]  # fmt: skip
+        assert not from_json(whole).check(X, y), field
+    whole = json.loads(text)
+    whole["claim"]["level"] = (0.9).hex()
+    assert not from_json(whole).check(X, y)
+    whole["claim"]["more"] = 1
+    with pytest.raises(Refused, match="must not hold 'more'"):
+        from_json(whole)
+
+
+def test_an_interval_without_end_needs_a_direction(endometrial):
+    X, y = endometrial[["NV", "PI", "EH"]].to_numpy(float), endometrial["HG"].to_numpy()
+    whole = json.loads(sx.inference(X, y).certificate.to_json())
+    runs = whole["claim"]["coefficients"][1]["runs_up"]
+    assert any(int(v, 16) for v in runs)
+    whole["claim"]["coefficients"][2]["runs_up"] = runs  # PI does not move
+    assert not from_json(whole).check(X, y)
+
+
+def test_a_point_far_from_the_maximum_proves_nothing():
+    from separatrix.certificates.likelihood_bounds import Rows, metric_at, top_near
+
+    X, y = generated(2)
+    D = np.c_[np.ones(len(y)), X]
+    rows = Rows(D, y.astype(float), np.ones(len(y)), np.zeros(len(y)), np.zeros(D.shape[1]))
+    metric = metric_at(rows, np.full(D.shape[1], 2.0))
+    with pytest.raises(NoProof):
+        top_near(metric.at, metric)

@@ -161,6 +161,7 @@ _HALFSPACES = "any best halfspace is an answer, and HiGHS finds another one in a
 _ONE_LABEL = "class weights are for one label a row: several are refused in words"
 _NO_PROBABILITIES = "least squares has no probabilities: skipped"
 _SIGNS = "no weight may be negative: the check wants an accuracy that needs some"
+_FOLDS = "probabilities are calibrated on folds dealt by the places of rows: copies change them"
 _CLASS_WEIGHTS = "check_class_weight_classifiers"
 _LABELS = "check_classifiers_multilabel_output_format_predict_proba"
 _MANY_LABELS = (
@@ -173,6 +174,10 @@ _MANY_LABELS = (
 # Expression, or estimator for all of its other expressions -> check -> why it cannot pass.
 FORBIDDEN: dict[str, dict[str, str]] = {
     "Perceptron": _weights(_ORDER),
+    "Perceptron(update='batch', max_updates=200)": {},
+    "LinearSVM(probability=True)": _weights(_FOLDS),
+    "LinearSVM(fit_intercept=False)": {_CLASS_WEIGHTS: _NO_INTERCEPT},
+    "LogisticRegression(fit_intercept=False)": {_CLASS_WEIGHTS: _NO_INTERCEPT},
     "LinearProgramHalfspace": _weights(_HALFSPACES),
     "SGD(order='cyclic')": _weights(_ORDER),
     "SGD(scale=False, class_weight='balanced')": {

@@ -166,7 +166,9 @@ def advance_loop(rows, settings, memory, budget):  # type: ignore[no-untyped-def
         if settings.order == row_order.WORST:
             row, product = least_margin(rows, memory.direction)
             visited = n
-            found = not (product > enough and product**2 > doubt * memory.squares[row])
+            found = not product > enough
+            if not found and product**2 <= doubt * memory.squares[row]:
+                found = is_rounding(rows, row, memory.direction, product)
         else:
             begin = counts[CURSOR]
             visits_left = settings.last_visit - counts[VISITS]
@@ -216,6 +218,17 @@ def square_of_doubt(square, width):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def is_rounding(rows, row, direction, product):  # type: ignore[no-untyped-def]
+    """Whether w.z is within the rounding of its own sum: 2 d u sum_j |w_j z_j|."""
+    z = np.zeros(direction.shape[0])
+    push(rows, row, 1.0, z)
+    size = 0.0
+    for j in range(z.shape[0]):
+        size += abs(z[j] * direction[j])
+    return product <= 2.0 * z.shape[0] * _ROUNDING * size
+
+
+@compiled
 def next_violator(rows, memory, enough, doubt, begin, end):  # type: ignore[no-untyped-def]
     """Return the first place from `begin` on whose row violates and its product, or `end`."""
     direction, order, squares = memory.direction, memory.order, memory.squares
@@ -223,7 +236,9 @@ def next_violator(rows, memory, enough, doubt, begin, end):  # type: ignore[no-u
     for place in range(begin, end):
         row = order[place] if shuffled else place
         product = margin(rows, row, direction)
-        if not (product > enough and product * product > doubt * squares[row]):
+        if not product > enough:
+            return place, product
+        if product * product <= doubt * squares[row] and is_rounding(rows, row, direction, product):
             return place, product
     return end, 0.0
 

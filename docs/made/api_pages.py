@@ -19,7 +19,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "verdicts": (
         "Verdicts and bounds",
         "Can a hyperplane do it, and what does an error on some rows say about others?",
-        ("separability", "Verdict", "shatter", "bounds"),
+        ("separability", "Verdict", "inference", "shatter", "bounds"),
     ),
     "rules": (
         "Rules that update",

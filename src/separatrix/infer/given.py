@@ -207,14 +207,14 @@ def _used(names: list[str], terms: Any, dropped: set[int]) -> np.ndarray:
     places = [j for j in range(len(names)) if j not in dropped]
     if terms is None:
         return np.array(places, dtype=np.int64)
-    wanted = list(terms)
-    for name in wanted:
+    chosen_terms = list(terms)
+    for name in chosen_terms:
         found = isinstance(name, int | np.integer) and 0 <= name < len(names)
         if not found and not any(_belongs(each, name) for each in names):
             raise ValueError(f"terms: there is no column {name!r}; there are {_few(names)}.")
     chosen = [
         j for j in places if any(j == t if not isinstance(t, str) else _belongs(names[j], t)
-                                 for t in wanted)
+                                 for t in chosen_terms)
     ]  # fmt: skip
     return np.array(chosen, dtype=np.int64)
 

@@ -105,6 +105,8 @@ def figures(result: Any) -> list[str]:
 
 
 def _proof_words(result: Any) -> str:
+    if result.proof == "global" and np.isinf(result.table["estimate"]).any():
+        return " Enclosed: the supremum and every finite end are proved."
     words = {
         "global": " Enclosed: the maximum is proved to be the only one.",
         "local": " Enclosed: a maximum is proved; no better one was found.",

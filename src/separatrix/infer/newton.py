@@ -18,6 +18,7 @@ _CLOSE = 1e-10  # of a standard error
 _ROUGH = 1e-7
 _MOST_STEPS = 200
 _FARTHEST = 6.0  # change of the linear predictor in one step
+_NEARBY = 0.1
 _SMALL_LEVERAGE = 0.4
 _MOST_WORK = 2e9  # products for one exact Hessian
 _NOISE = 4e-16
@@ -86,7 +87,11 @@ def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maxi
             break
         moved = float(abs(like.Z @ step).max(initial=0.0))
         scale = min(1.0, _FARTHEST / moved) if moved > 0.0 else 1.0
-        better = _climbed(point, step, scale)
+        sure = moved < _NEARBY and size < 0.5 * last
+        if sure and like.firth:
+            sure = float(point.q.max()) < _SMALL_LEVERAGE
+        # Next to the maximum steps shrink for certain, and the value is too flat to compare.
+        better = like.at(point.theta + step) if sure else _climbed(point, step, scale)
         if better is None or (size < _ROUGH and size > 0.5 * last):
             break  # rounding hides what is left
         point, last = better, size

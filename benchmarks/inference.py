@@ -85,9 +85,9 @@ def fits(large, others):
         design = given(X, y).design()
         return best_maximum(_Fit(design.X, design, None, Task(method)).like)[0]
 
+    logit, firth = others.get("statsmodels"), others.get("firthmodels")
     for name, X, y in sets(large):
         repeats = 1 if len(y) > 10_000 else 5
-        logit, firth = others.get("statsmodels"), others.get("firthmodels")
         separated = name.startswith("endometrial")
         if not separated:
             ours, _ = cpu(lambda X=X, y=y: fit(X, y, "mle"), repeats)
@@ -111,11 +111,12 @@ def fits(large, others):
 
 
 def scans(others):
+    firth = others.get("firthmodels")
     for n, d, m in ((500, 5, 200), (2000, 6, 50)):
         C, y = generated(n, d, 1)
         G = np.random.default_rng(2).integers(0, 3, (n, m)).astype(float)
         ours, _ = cpu(lambda C=C, G=G, y=y: sx.inference(C, y, "firth", each=G), 3)
-        firth, peer = others.get("firthmodels"), None
+        peer = None
         if firth is not None:
 
             def each(C=C, G=G, y=y, d=d):
@@ -156,8 +157,9 @@ def hard(others, count=100):
         ours[2] += value < own - 1e-6
     print(f"{count} hard problems: ours {ours[0]} proved, {ours[2]} below a peer's value")
     if firth is not None:
-        print(f"  firthmodels {theirs[0]} within 1e-6 of the best value, {theirs[1]} not and warned, "
-              f"{theirs[2]} not, in silence")  # fmt: skip
+        good, warned, silent = theirs
+        print(f"  firthmodels {good} within 1e-6 of the best, {warned} not and warned", end=", ")
+        print(f"{silent} not, in silence")
 
 
 def _penalised(X, y, beta):

@@ -125,7 +125,8 @@ def linear(rng: Any) -> Genuine:
     loss = ["hinge", "squared_hinge", "logistic"][int(rng.integers(3))]
     if loss == "logistic":
         C = C if np.isfinite(C) else 1.0
-        model: Any = sx.LogisticRegression(np.inf if rng.random() < 0.2 else C, fit_intercept=bias)
+        C = np.inf if rng.random() < 0.2 else C
+        model: Any = sx.LogisticRegression(C, fit_intercept=bias, multi_class="ovr")
     else:
         model = sx.LinearSVM(C, loss=loss, fit_intercept=bias)
     X = sizes(rng, X)

@@ -93,7 +93,10 @@ def test_a_file_read_later_gets_the_same_bits(csv, features):
     again = read_as(csv, encoding)
     assert list(again.feature_names) == list(learned.encoding.feature_names)
     assert again.X.shape[1] == len(again.feature_names)
-    for X in (again.X, sp.vstack([block.X for block in row_blocks(csv, encoding, size=100)])):
+    for X in (
+        again.X,
+        sp.vstack([sp.csr_matrix(b.X) for b in row_blocks(csv, encoding, size=100)]),
+    ):
         assert_array_equal(sp.csr_matrix(X).toarray(), sp.csr_matrix(learned.X).toarray())
 
 

@@ -24,7 +24,10 @@ from separatrix.data.embedded import breast_cancer
 pytestmark = pytest.mark.skipif(is_interpreted(), reason="the pages show compiled runs")
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("README.md", "docs/start.md", "docs/reading.md", "docs/methods/separability.md")
+COMMANDS = (
+    "README.md", "docs/start.md", "docs/reading.md", "docs/methods/separability.md",
+    "docs/diverged.md",
+)  # fmt: skip
 # It would not end; tests/lab drives it.
 LEFT_OUT = ("lab",)
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -64,6 +67,12 @@ def folder(tmp_path_factory):
     ]
     for name in ("adult.csv", "adult-train.csv", "adult-test.csv"):
         (place / name).write_text("\n".join(people) + "\n")
+    patients = ["exposed,age,smoker,ill"]
+    patients += [
+        f"{int(k < 12)},{25 + 7 * k % 50},{('yes', 'no')[k % 3 > 0]},{int(k < 12 or k % 3 == 0)}"
+        for k in range(40)
+    ]
+    (place / "study.csv").write_text("\n".join(patients) + "\n")
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(60, 8)).astype(np.float32), np.arange(60) % 2
     rows[:, 0] += labels

@@ -28,7 +28,7 @@ LOSSES = ["hinge", "squared_hinge", "logistic"]
 
 def made(loss, **settings):
     if loss == "logistic":
-        return sx.LogisticRegression(**settings)
+        return sx.LogisticRegression(multi_class="ovr", **settings)
     return sx.LinearSVM(loss=loss, **settings)
 
 

@@ -29,6 +29,14 @@ LEFT_OUT = {
     ("Kozinec", "max_passes"): BUDGETS,
     ("Kozinec", "max_seconds"): BUDGETS,
     ("SGD", "max_seconds"): BUDGETS,
+    **{
+        ("SGD", name): "the lab shows the rule without a step size"
+        for name in ("learning_rate", "eta0", "power_t")
+    },
+    **{
+        ("SGD", name): "the lab's points are too few to set some aside"
+        for name in ("early_stopping", "validation_fraction", "n_iter_no_change")
+    },
     ("LinearSVM", "max_passes"): BUDGETS,
     ("LinearSVM", "max_seconds"): BUDGETS,
     ("LinearSVM", "multi_class"): "the control for many classes sets it",

@@ -35,7 +35,7 @@ def turned(path, order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_liblinear_probabilities_belong_to_their_classes(order, tmp_path):
-    fitted = sx.LogisticRegression(C=10).fit(X, CODES)
+    fitted = sx.LogisticRegression(C=10, multi_class="ovr").fit(X, CODES)
     table = np.vstack([fitted.coef_.T, fitted.intercept_])[:, list(order)]
     path = liblinear_file(tmp_path / "m.model", "L2R_LR", order, table)
     read = sx.exchange.read_liblinear(path)

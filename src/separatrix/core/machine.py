@@ -363,7 +363,10 @@ class LogisticRegression(Machine, models.LogisticRegression):
         """Whether one multinomial model is fitted: "auto" does where the settings allow it."""
         if self.multi_class != "auto" or self.solver not in ("auto", "newton"):
             return bool(self.multi_class == "multinomial")
-        return not np.isinf(self.C) and _n_labels(y) > 2
+        try:
+            return not np.isinf(self.C) and _n_labels(y) > 2
+        except NotImplementedError:  # a tensor without numbers: what follows refuses it by name
+            return False
 
     def _warn_of_separation(self, stacklevel: int) -> None:
         """Say which coefficients run to infinity, for every machine that has such."""

@@ -115,7 +115,7 @@ def checkpoint_of(whole: ModelFile, most_features: int) -> Checkpoint:
 def _require_sound(state: Checkpoint) -> None:
     """Refuse numbers and words that no run leaves: loops and paths follow them."""
     parser, progress, model = state.parser, state.progress, state.learner.machine
-    switches = (model.average, model.scale, model.fit_intercept)
+    switches = (model.average, model.scale == "auto" or model.scale, model.fit_intercept)
     sound = (
         all(type(switch) is bool for switch in switches)
         and isinstance(parser.encoding, ENCODINGS[parser.kind])

@@ -65,6 +65,12 @@ LEFT_OUT = {
     ("LeastSquares", "tol"): "systems of a few columns are solved directly",
     ("LeastSquares", "max_passes"): "systems of a few columns are solved directly",
     ("Fisher", "n_components"): "it is about transform",
+    ("Fisher", "store_covariance"): "it is about an attribute",
+    ("GaussianPlugIn", "store_covariance"): "it is about an attribute",
+    **{
+        ("LeastSquares", name): "the lab shows the least sum of squares alone"
+        for name in ("positive", "cv", "scoring", "class_weight")
+    },
     ("GaussianPlugIn", "reject_label"): "the page paints what is rejected",
 }
 NOT_METHODS = {

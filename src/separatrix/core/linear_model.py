@@ -143,7 +143,7 @@ def least_cost(shares: np.ndarray, costs: np.ndarray) -> np.ndarray:
     `costs` has a row a true class and a column a predicted one. Of equals the first is taken.
 
     >>> costs = np.array([[0.0, 5.0, 5.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    >>> least_cost(np.array([[0.2, 0.5, 0.3], [0.1, 0.5, 0.4]]), costs).tolist()
+    >>> least_cost(np.array([[0.2, 0.5, 0.3], [0.0, 0.6, 0.4]]), costs).tolist()
     [0, 1]
     """
     return np.asarray((shares @ costs).argmin(axis=1))

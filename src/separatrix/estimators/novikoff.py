@@ -31,7 +31,7 @@ def novikoff(model: Perceptron, X: Any, y: Any) -> NovikoffProof:
     >>> X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]
     >>> proof = sx.novikoff(sx.Perceptron(), X, y)
     >>> print(proof)
-    R = 3, B = 1.65831: at most 24 mistakes; 4 were made
+    R = 3, B = 1.86052: at most 31 mistakes; 3 were made
     >>> bool((proof.least <= proof.along + 1e-9).all()), bool((proof.length <= proof.most).all())
     (True, True)
     """

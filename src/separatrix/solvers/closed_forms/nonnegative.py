@@ -43,7 +43,7 @@ def solve_nonnegative(
     >>> X = np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 2.0], [3.0, 1.0]])
     >>> found = solve_nonnegative(X, 2.0 * X[:, :1] - X[:, 1:] + 1.0, np.ones(4))
     >>> found.W.round(9).tolist(), found.b.round(9).tolist()
-    ([[1.4, 0.0]], [0.4])
+    ([[1.8, 0.0]], [-0.2])
     """
     n, d = X.shape
     if d > _MOST_COLUMNS or n * d > _MOST_ENTRIES:

@@ -70,7 +70,10 @@ class SparseGap(DualityGap):
         if not claim.holds:
             return claim
         found = _proved_zero(claim, X, sides, WIDE if slack else 1.0, _CLEARLY if slack else 0.0)
-        return replace(claim, zeros=np.flatnonzero(found & (claim.weights[1:] == 0.0)))
+        if (found & (claim.weights[1:] != 0.0)).any():  # what rounding left of them
+            points["weights"] = np.where(np.append(False, found), 0.0, claim.weights)
+            return cls.proved(X, sides, slack=slack, tol=tol, **points)
+        return replace(claim, zeros=np.flatnonzero(found))
 
     @property
     def radius(self) -> float:

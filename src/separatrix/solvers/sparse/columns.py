@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix._compiled import compiled
-from separatrix.problem.signed import Matrix
+from separatrix.problem.signed import Matrix, SignedProblem
 
 __all__ = ["Columns", "WorkingSet"]
 
@@ -19,10 +19,10 @@ __all__ = ["Columns", "WorkingSet"]
 class Columns:
     """The columns that may be nonzero: `numbers` name them among all columns of X."""
 
-    def __init__(self, X: Matrix) -> None:
-        self._X: Any = X.tocsc() if sp.issparse(X) else X
-        if self._X.dtype != np.float64:
-            self._X = self._X.astype(np.float64)
+    def __init__(self, rows: SignedProblem) -> None:
+        X = rows.X
+        self._X: Any = rows.once("columns", lambda: _by_columns(X))
+        self._squares: Any = rows.once("squares", lambda: _squares(self._X))
         self.numbers = np.arange(X.shape[1])
         self.entries = float(X.nnz) if sp.issparse(X) else float(X.size)
         self.entries_now = self.entries
@@ -34,7 +34,7 @@ class Columns:
     def spreads(self, costs: np.ndarray, has_bias: bool) -> np.ndarray:
         """Return the length of every column, weighted by the costs; about its mean, with a bias."""
         X = self._X
-        squares = X.multiply(X).T @ costs if sp.issparse(X) else _dense_squares(X, costs)
+        squares = self._squares.T @ costs if sp.issparse(X) else _dense_squares(X, costs)
         if has_bias:
             sums = X.T @ costs
             squares = squares - sums * sums / costs.sum()
@@ -96,6 +96,16 @@ class WorkingSet(NamedTuple):
         _add_pairs(rows.indptr, rows.indices, rows.data, bends, matrix)
         matrix += np.triu(matrix, 1).T
         return matrix - total * np.outer(mean, mean), mean
+
+
+def _by_columns(X: Matrix) -> Any:
+    found = X.tocsc() if sp.issparse(X) else X
+    return found if found.dtype == np.float64 else found.astype(np.float64)
+
+
+def _squares(X: Any) -> Any:
+    """Return the squares of sparse columns; dense ones are squared as they are summed."""
+    return X.multiply(X).tocsc() if sp.issparse(X) else None
 
 
 def _dense_squares(X: np.ndarray, costs: np.ndarray) -> np.ndarray:

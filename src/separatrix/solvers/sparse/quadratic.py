@@ -17,7 +17,9 @@ __all__ = ["by_columns", "by_matrix"]
 
 _ROUNDS = 40
 _EPOCHS = 5
+_MOST_PIVOTS, _PRODUCTS = 50, 5_000_000
 _JITTER = 1e-13
+_AT_ZERO = 1e-12  # of a weight: what is left of it by rounding
 
 
 def by_matrix(
@@ -37,8 +39,10 @@ def by_matrix(
         first = max(first, fall)
         if is_settled or not first > 0.0:
             break
-        if _solve_directly(H, slopes, v, diagonal, l1, ridge) <= share * first:
-            break
+        support = np.count_nonzero(v)
+        for _ in range(min(_MOST_PIVOTS, max(1, _PRODUCTS // max(support, 1) ** 3))):
+            if not _solve_directly(H, slopes, v, diagonal, l1, ridge):
+                break
     return v
 
 
@@ -49,11 +53,11 @@ def _solve_directly(
     diagonal: np.ndarray,
     l1: float,
     ridge: float,
-) -> float:
-    """Go to the minimum for the signs of v, or to where the first of them changes."""
+) -> bool:
+    """Go to the minimum for the signs of v; return whether a weight came to zero before."""
     support = np.flatnonzero(v)
     if not len(support):
-        return 0.0
+        return False
     scale = 1.0 / np.sqrt(diagonal[support])
     matrix = H[np.ix_(support, support)] * np.outer(scale, scale)
     place = np.arange(len(support))
@@ -63,20 +67,20 @@ def _solve_directly(
     try:
         step = -scale * np.linalg.solve(matrix, scale * slope)
     except np.linalg.LinAlgError:
-        return 0.0
+        return False
     along = float(slope @ step)
     curved = H[:, support] @ step
     bend = float(step @ curved[support]) + ridge * float(step @ step)
     if not (np.isfinite(step).all() and along < 0.0 and bend > 0.0):
-        return 0.0
+        return False
     with np.errstate(divide="ignore", invalid="ignore"):
         crossings = np.where(step * kept < 0.0, -kept / step, np.inf)
-    size = min(-along / bend, float(crossings.min()))
+    nearest = float(crossings.min())
+    size = min(-along / bend, nearest)
     v[support] = kept + size * step
-    if size == crossings.min():
-        v[support[crossings == size]] = 0.0
+    v[support[crossings <= size * (1.0 + _AT_ZERO)]] = 0.0
     slopes += size * curved
-    return -(size * along + 0.5 * size * size * bend)
+    return size == nearest
 
 
 @compiled

@@ -31,7 +31,7 @@ from separatrix.solvers.running.threads import one_thread
 from separatrix.solvers.sparse import quadratic
 from separatrix.solvers.sparse.columns import Columns, WorkingSet
 
-__all__ = ["advance", "radius", "start"]
+__all__ = ["advance", "radius", "start", "without_dust"]
 
 _FIRST_SET = 20
 _NEWTON_STEPS = 20
@@ -41,7 +41,9 @@ _LARGEST_MATRIX = 1500
 # One product of two entries in a matrix costs this share of one in a pass of coordinates.
 _PRODUCT = 0.15
 _EPOCHS = 30
-_STALLS = 3
+_TRUSTED = 1e-12
+_DUST = 1e-12
+_STALLS, _SLOW, _NEARER, _MARKEDLY = 6, 3, 0.95, 0.01
 _ENOUGH_BIAS = 1e-13  # of all dual variables together
 
 
@@ -67,6 +69,7 @@ class Memory:
     u: np.ndarray = field(default_factory=lambda: np.zeros(0))  # of the dual point, its columns
     size: int = _FIRST_SET
     stalls: int = 0
+    gap: float = np.inf  # the least so far
     solved: bool = False
     max_passes: float = np.inf
 
@@ -87,7 +90,7 @@ def start(
     if not problem.rows.fit_intercept:
         w[0] = 0.0
     state = MachineState(problem, tol, w, np.zeros(n))
-    columns = Columns(problem.X) if not hasattr(first, "columns") else first.columns
+    columns = Columns(problem.rows)
     point = Point(np.zeros(n), np.zeros(n), np.zeros(n))
     with np.errstate(over="ignore", invalid="ignore"):
         spreads = columns.spreads(problem.costs, problem.has_free_bias)
@@ -128,16 +131,28 @@ def _outcome(state: MachineState) -> Status | None:
 
 def _update(state: MachineState) -> None:
     """Choose a working set, take Newton steps on it, and look at all columns again."""
-    memory, before = state.memory, (state.primal, state.dual)
+    memory, before = state.memory, state.primal
     places = _chosen(state)
     _work(state, places)
     state.updates += 1
     _look(state)
-    gained = state.primal < before[0] * (1.0 - 1e-14) or state.dual > before[1] * (1.0 + 1e-13)
-    memory.stalls = 0 if gained else memory.stalls + 1
+    fallen = state.primal < before * (1.0 - _MARKEDLY * state.tol)
+    memory.stalls = 0 if fallen or state.gap < _NEARER * memory.gap else memory.stalls + 1
+    memory.gap = min(memory.gap, state.gap)
     memory.size = 2 * max(memory.size // 2, int(np.count_nonzero(state.w[1:]))) + (
         memory.size if memory.stalls else 0
     )
+
+
+def without_dust(state: MachineState) -> np.ndarray:
+    """Return the weights, those at zero that move no score by more than rounding does."""
+    w, memory = state.w.copy(), state.memory
+    if memory.solved:
+        return w
+    places = 1 + memory.columns.numbers
+    moved = abs(w[places]) * memory.spreads
+    w[places[moved <= _DUST * float(moved.max(initial=0.0))]] = 0.0
+    return w
 
 
 # ---- the point as all columns see it
@@ -275,7 +290,7 @@ def _work(state: MachineState, places: np.ndarray) -> None:
     by_matrix = (
         len(places) <= _LARGEST_MATRIX and _PRODUCT * part.products <= _EPOCHS * 2 * part.entries
     )
-    last = np.inf
+    last, slow = np.inf, 0
     for _ in range(_NEWTON_STEPS):
         moved = _newton_step(state, part, at, by_matrix)
         passes += cost * (3.0 if by_matrix else 10.0)
@@ -284,9 +299,10 @@ def _work(state: MachineState, places: np.ndarray) -> None:
         gap = _gap_of(state, part, at)
         if gap <= enough or state.passes + passes >= memory.max_passes:
             break
-        if not gap < last and gap <= 1e-13 * state.primal:
+        slow = slow + 1 if gap > 0.9 * last else 0
+        last = min(gap, last)
+        if slow == _SLOW:
             break
-        last = gap
     state.passes += passes
 
 
@@ -325,16 +341,16 @@ def _newton_step(state: MachineState, part: WorkingSet, at: np.ndarray, by_matri
     before = _penalty(problem, w)
     raw = -part.combination(point.shares)
     promised = float(raw @ step) + lacking * rise + _penalty(problem, v) - before
-    if not promised < 0.0 or not np.isfinite(gains).all():
+    rounding = _TRUSTED * (point.loss + before)
+    if not promised < rounding or not step.any() or not np.isfinite(gains).all():
         return False
-    return _stepped(state, at, w, step, gains, rise, before, promised)
+    return _stepped(state, at, (w, v), gains, rise, before, promised)
 
 
 def _stepped(
     state: MachineState,
     at: np.ndarray,
-    w: np.ndarray,
-    step: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray],
     gains: np.ndarray,
     rise: float,
     before: float,
@@ -343,13 +359,15 @@ def _stepped(
     """Take the whole step, or a half, or a quarter, until the objective falls as promised."""
     problem, point = state.problem, state.memory.point
     scores, bias, loss = point.scores, float(state.w[0]), point.loss
+    # So small a fall is lost in the rounding of the objective: the model knows better.
+    trusted = abs(promised) <= _TRUSTED * (loss + before)
     size = 1.0
     for _ in range(_HALVINGS):
-        there = w + size * step
+        there = ends[1] if size == 1.0 else ends[0] + size * (ends[1] - ends[0])
         point.scores = scores + size * gains
         _differentiate(problem, point, bias + size * rise)
         fall = loss - point.loss + before - _penalty(problem, there)
-        if fall >= -_ARMIJO * size * promised or (fall >= 0.0 and size < 1e-6):
+        if trusted or fall >= -_ARMIJO * size * promised:
             state.w[at], state.w[0] = there, bias + size * rise
             return True
         size *= 0.5

@@ -42,6 +42,7 @@ _LARGEST_MATRIX = 1500
 _PRODUCT = 0.15
 _EPOCHS = 30
 _TRUSTED = 1e-12
+_FLOOR, _SHORT = 1e-6, 0.1  # of the largest curvature; of a whole step
 _DUST = 1e-12
 _STALLS, _SLOW, _NEARER, _MARKEDLY = 6, 3, 0.95, 0.01
 _ENOUGH_BIAS = 1e-13  # of all dual variables together
@@ -68,6 +69,7 @@ class Memory:
     spreads: np.ndarray
     u: np.ndarray = field(default_factory=lambda: np.zeros(0))  # of the dual point, its columns
     size: int = _FIRST_SET
+    floor: float = _FLOOR  # of the curvature of a row, as a share of its largest
     stalls: int = 0
     gap: float = np.inf  # the least so far
     solved: bool = False
@@ -292,10 +294,16 @@ def _work(state: MachineState, places: np.ndarray) -> None:
     )
     last, slow = np.inf, 0
     for _ in range(_NEWTON_STEPS):
-        moved = _newton_step(state, part, at, by_matrix)
+        size = _newton_step(state, part, at, by_matrix)
         passes += cost * (3.0 if by_matrix else 10.0)
-        if not moved:
+        if size < _SHORT and memory.floor < 1.0:
+            memory.floor = min(1.0, 100.0 * memory.floor)
+            if not size:
+                continue
+        elif not size:
             break
+        elif size == 1.0:
+            memory.floor = max(_FLOOR, 0.1 * memory.floor)
         gap = _gap_of(state, part, at)
         if gap <= enough or state.passes + passes >= memory.max_passes:
             break
@@ -314,11 +322,14 @@ def _gap_of(state: MachineState, part: WorkingSet, at: np.ndarray) -> float:
     return point.loss + _penalty(problem, state.w[at]) - max(dual, 0.0)
 
 
-def _newton_step(state: MachineState, part: WorkingSet, at: np.ndarray, by_matrix: bool) -> bool:
-    """Minimise Newton's model, then step towards its minimum; False where nothing is gained."""
+def _newton_step(state: MachineState, part: WorkingSet, at: np.ndarray, by_matrix: bool) -> float:
+    """Minimise Newton's model, then step towards its minimum; return the share of the way gone."""
     problem, point = state.problem, state.memory.point
     has_bias, w = problem.has_free_bias, state.w[at].copy()
-    bends, penalties = point.bends, (problem.l1, problem.ridge)
+    penalties = (problem.l1, problem.ridge)
+    # Far from the boundary a row has no curvature left, and the model would know no bounds.
+    most = 0.25 if problem.loss == LOGISTIC else 2.0
+    bends = np.maximum(point.bends, (state.memory.floor * most) * problem.costs)
     total = float(bends.sum())
     lacking = (point.minus - point.plus) if has_bias else 0.0  # the slope in b
     lift = -lacking / total if has_bias and total > 0.0 else 0.0
@@ -343,7 +354,7 @@ def _newton_step(state: MachineState, part: WorkingSet, at: np.ndarray, by_matri
     promised = float(raw @ step) + lacking * rise + _penalty(problem, v) - before
     rounding = _TRUSTED * (point.loss + before)
     if not promised < rounding or not step.any() or not np.isfinite(gains).all():
-        return False
+        return 0.0
     return _stepped(state, at, (w, v), gains, rise, before, promised)
 
 
@@ -355,7 +366,7 @@ def _stepped(
     rise: float,
     before: float,
     promised: float,
-) -> bool:
+) -> float:
     """Take the whole step, or a half, or a quarter, until the objective falls as promised."""
     problem, point = state.problem, state.memory.point
     scores, bias, loss = point.scores, float(state.w[0]), point.loss
@@ -369,11 +380,11 @@ def _stepped(
         fall = loss - point.loss + before - _penalty(problem, there)
         if trusted or fall >= -_ARMIJO * size * promised:
             state.w[at], state.w[0] = there, bias + size * rise
-            return True
+            return size
         size *= 0.5
     point.scores = scores
     _differentiate(problem, point, bias)
-    return False
+    return 0.0
 
 
 def _as_columns(part: WorkingSet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -137,12 +137,14 @@ class SparseGap(DualityGap):
         balanced = not self.intercept or math.fsum(terms.balance) == 0.0
         if terms.gain.high == -math.inf or not balanced:
             return NOTHING
-        u = terms.total.size() * share
         gain = terms.gain if share == 1.0 else _gain(self.loss, self.costs, self.multipliers, share)
+        if self._is_feasible(terms.total.size(), share):
+            return gain
         if self.ridge:
+            u = terms.total.size() * share
             excess = sum_of(Enclosure.square, (u - self.l1).at_least(0.0))
             return gain - (excess / self.ridge).halved()
-        return gain if self._is_feasible(terms.total.size(), share) else NOTHING
+        return NOTHING
 
     def _is_feasible(self, sizes: Enclosure, share: float) -> bool:
         """Whether a share of every |u_j| is at most l."""

@@ -1,4 +1,4 @@
-"""Generated problems for sparse weights: few rows or many, copied and raw columns, weighted rows."""
+"""Generated problems for sparse weights: copied and raw columns, rows with weights."""
 
 import numpy as np
 
@@ -27,7 +27,8 @@ def drawn(seed, most_rows=25, most_columns=12):
         X[rng.random(X.shape) < 0.7] = 0.0
     elif kind == 5:
         X[:, 0] = 1.0  # a constant column
-    y = np.where(X @ (rng.normal(size=d) * (rng.random(d) < 0.4)) + rng.normal(size=n) > 0, 1.0, -1.0)
+    direction = rng.normal(size=d) * (rng.random(d) < 0.4)
+    y = np.where(X @ direction + rng.normal(size=n) > 0.0, 1.0, -1.0)
     y[:2] = 1.0, -1.0
     weights = rng.integers(0, 4, size=n).astype(float) if seed % 3 == 0 else np.ones(n)
     weights[:2] = 1.0

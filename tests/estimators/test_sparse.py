@@ -12,7 +12,7 @@ from separatrix._compiled import is_interpreted
 from separatrix.core.largest_cost import largest_cost_of_zero
 
 MODELS = [
-    lambda **more: sx.LogisticRegression(**more),
+    sx.LogisticRegression,
     lambda **more: sx.LinearSVM(loss="squared_hinge", **more),
 ]
 
@@ -118,7 +118,9 @@ def test_the_hinge_partitions_and_replays_are_refused(tmp_path):
     with pytest.raises(ValueError, match="no replay"):
         list(sx.replay(sx.LogisticRegression(l1_ratio=1.0), X, y))
     path = tmp_path / "rows.csv"
-    lines = [",".join(map(repr, row.tolist())) + f",{label}" for row, label in zip(X, y, strict=True)]
+    lines = [
+        ",".join(map(repr, row.tolist())) + f",{label}" for row, label in zip(X, y, strict=True)
+    ]
     path.write_text("\n".join([",".join([*(f"a{j}" for j in range(12)), "y"]), *lines]) + "\n")
     with pytest.raises(ValueError, match="partitions"):
         sx.LogisticRegression(l1_ratio=1.0).fit(sx.open_partitions([path], target="y"))

@@ -6,6 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import StandardScaler
 
 import separatrix as sx
+from separatrix.plots.coefficient_paths import save_coefficient_paths
 from separatrix.selection.refinement import sparse_grid
 
 
@@ -35,7 +36,7 @@ def test_a_path_is_drawn_with_names(cancer, tmp_path):
     X, y = cancer
     path = sx.LogisticRegressionPath([0.001, 0.01, 0.1], l1_ratio=0.9).fit(X, y)
     path.names_[int(np.argmax(abs(path.coefs_[-1])))] = "the <largest>"
-    path.plot(tmp_path / "path.svg", names=3)
+    save_coefficient_paths(path, tmp_path / "path.svg", names=3, chosen=0.01)
     assert "largest" in (tmp_path / "path.svg").read_text()
 
 

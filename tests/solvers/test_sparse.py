@@ -8,7 +8,8 @@ from tests.sparse_problems import drawn, posed
 
 from separatrix.problem.losses import LOGISTIC
 from separatrix.solvers.running.drive import Status
-from separatrix.solvers.sparse import quadratic, working_set
+from separatrix.solvers.sparse import newton_steps, quadratic, working_set
+from separatrix.solvers.sparse.point import radius
 
 
 def solved(problem, tol=1e-10, first=None, **settings):
@@ -48,14 +49,14 @@ def test_dense_and_sparse_rows_give_one_answer():
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_a_large_working_set_is_solved_by_columns(seed, monkeypatch):
-    monkeypatch.setattr(working_set, "_LARGEST_MATRIX", 0)
+    monkeypatch.setattr(newton_steps, "LARGEST_MATRIX", 0)
     for number in range(seed, 24, 4):
         case = drawn(number)
         for sparse in (False, True):
             state, _ = solved(posed(*case, sparse=sparse), tol=1e-8)
-            monkeypatch.setattr(working_set, "_LARGEST_MATRIX", 1500)
+            monkeypatch.setattr(newton_steps, "LARGEST_MATRIX", 1500)
             other, _ = solved(posed(*case), tol=1e-8)
-            monkeypatch.setattr(working_set, "_LARGEST_MATRIX", 0)
+            monkeypatch.setattr(newton_steps, "LARGEST_MATRIX", 0)
             assert abs(state.primal - other.primal) <= 1e-7 * other.primal
 
 
@@ -105,7 +106,11 @@ def test_the_model_of_newton_is_minimised():
         rng = np.random.default_rng(seed)
         m = int(rng.integers(1, 12))
         half = rng.normal(size=(m + int(rng.integers(0, 4)), m))
-        H, g, w = half.T @ half, rng.normal(size=m) * 3.0, rng.normal(size=m) * (rng.random(m) < 0.5)
+        H, g, w = (
+            half.T @ half,
+            rng.normal(size=m) * 3.0,
+            rng.normal(size=m) * (rng.random(m) < 0.5),
+        )
         ridge = float(rng.choice([0.0, 0.3]))
         v = quadratic.by_matrix(H, g, w, (1.0, ridge), 1e-14)
         slope = g + H @ (v - w) + ridge * v
@@ -114,5 +119,5 @@ def test_the_model_of_newton_is_minimised():
 
 
 def test_the_radius_of_the_sphere():
-    assert working_set.radius(LOGISTIC, 2.0) == 1.0
-    assert working_set.radius(LOGISTIC, -1e-20) == 0.0
+    assert radius(LOGISTIC, 2.0) == 1.0
+    assert radius(LOGISTIC, -1e-20) == 0.0

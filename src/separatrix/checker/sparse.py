@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 from .codec import Claim, Refused, require
 from .enclosed import BITS
@@ -59,9 +60,7 @@ def _dual(model: Model, signs: list[int]) -> tuple[dict[int, Fraction], Fraction
     return u, _gain(claim.loss, used, ratio(sum(whole), unit), share) - lost
 
 
-def _gain(
-    loss: str, used: list[tuple[float, float]], total: Fraction, share: Fraction
-) -> Fraction:
+def _gain(loss: str, used: list[tuple[float, float]], total: Fraction, share: Fraction) -> Fraction:
     """Return at most sum -c loss*(-s a/c), s the share of the multipliers."""
     if loss == "squared_hinge":
         spent = total - gain_of(loss, used, total)
@@ -78,7 +77,7 @@ def _require_zeros(model: Model, u: dict[int, Fraction]) -> None:
     """Refuse a column that the sphere around the dual point does not prove zero."""
     claim, data = model.claim, model.data
     zeros = claim.zeros
-    good = all(a < b for a, b in zip(zeros, zeros[1:], strict=False))
+    good = all(a < b for a, b in pairwise(zeros))
     if not (good and all(j < data.n_features for j in zeros)):
         raise Refused("zeros must number columns of the data, in their order")
     if any(claim.weights[1 + j] for j in zeros):

@@ -175,7 +175,9 @@ def _refuse_with_kernel(
     if left := [name for name in given if name not in takes]:
         raise typer.BadParameter(f"the {kernel.value} kernel has no {', '.join(left)}.")
     if loss is not Loss.HINGE or others:
-        raise typer.BadParameter("--kernel fits the hinge: leave --loss, -s, --l1, --penalise-bias out.")
+        raise typer.BadParameter(
+            "--kernel fits the hinge: leave --loss, -s, --l1, --penalise-bias out."
+        )
     if lift is not None:
         raise typer.BadParameter("--lift and --kernel both bend the boundary: give one.")
 

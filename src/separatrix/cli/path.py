@@ -77,7 +77,7 @@ def path(
         loss = fitting.loss_of_sparse(loss)
     table, grouped = _read(source, groups)
     loss = loss or _fitting_loss(table)
-    settings = {
+    settings: dict[str, Any] = {
         "cv": folds,
         "scoring": scoring,
         "rule": rule.value,
@@ -282,5 +282,11 @@ def _tell(machine: Any, out: Path | None) -> None:
 def _shown(name: str, value: float) -> str:
     if name in ("validation_error", "standard_error", "training_error"):
         return f"{100.0 * value:.2f}"
-    formats = {"n_support": ".0f", "n_nonzero": ".0f", "gap": ".1e", "seconds": ".2f", "validation_score": ".4f"}
+    formats = {
+        "n_support": ".0f",
+        "n_nonzero": ".0f",
+        "gap": ".1e",
+        "seconds": ".2f",
+        "validation_score": ".4f",
+    }
     return format(value, formats.get(name, ".4g"))

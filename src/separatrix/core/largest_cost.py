@@ -2,7 +2,7 @@
 
 With w = 0 the best b is known in closed form, and with it the dual point: a_i = C s_i k S' / S,
 S the weight of all rows, S' that of the other class, k = 1 for the logistic loss and 4 for the
-squared hinge (without b, a_i = C s_i / 2 and 2 C s_i). So u = C v with a v that C is not in, and all
+squared hinge (without b, a_i = C s_i / 2 and 2 C s_i). So u = C v, v does not depend on C, and all
 weights are zero where C max_j |v_j| <= l.
 """
 
@@ -48,7 +48,9 @@ def largest_cost_of_zero(
     if len(near) * X.shape[0] > _MOST_EXACT:
         highest = float(found.high.max(initial=0.0))
         return rounded(Fraction(l1_ratio) / Fraction(highest))[0] if highest else math.inf
-    exact = max((_exactly(X, j, signs, weights, of_plus, of_minus) for j in near), default=0)
+    exact = max(
+        (_exactly(X, j, signs, weights, of_plus, of_minus) for j in near.tolist()), default=0
+    )
     return rounded(Fraction(l1_ratio) / exact)[0] if exact else math.inf
 
 

@@ -15,7 +15,14 @@ from separatrix.solvers.linear.balance import balanced
 from separatrix.solvers.running.drive import NO_LIMIT, Status
 from separatrix.solvers.sparse import working_set
 
-__all__ = ["SparseHyperplane", "as_sparse", "checked_ratio", "method_of", "ratio_of", "refuse_with_l1"]
+__all__ = [
+    "SparseHyperplane",
+    "as_sparse",
+    "checked_ratio",
+    "method_of",
+    "ratio_of",
+    "refuse_with_l1",
+]
 
 _SOLVER = "working_set"
 _TIGHTENINGS = 3
@@ -68,9 +75,7 @@ def as_sparse(problem: MachineProblem, ratio: float) -> MachineProblem:
         raise ValueError("l1_ratio above 0 needs a finite C. Got C=inf instead. Use a large C.")
     if on_device(problem.X):
         raise ValueError("l1_ratio above 0 is solved on the processor: use device='cpu'.")
-    return SparseProblem(
-        problem.rows, problem.costs, problem.loss, ridge=1.0 - ratio, l1=ratio
-    )
+    return SparseProblem(problem.rows, problem.costs, problem.loss, ridge=1.0 - ratio, l1=ratio)
 
 
 def method_of(problem: MachineProblem, usual: Any = Hyperplane) -> Any:

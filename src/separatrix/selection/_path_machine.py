@@ -18,8 +18,8 @@ import numpy as np
 from separatrix.core.all_classes import Multinomial, keep_multinomial
 from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
 from separatrix.core.keeping import keep_support, watching
-from separatrix.core.machine import Machine
 from separatrix.core.largest_cost import largest_cost_of_zero
+from separatrix.core.machine import Machine
 from separatrix.core.proving import About, Effort, Fitted, Hyperplane, solve_and_prove
 from separatrix.core.sparse import checked_ratio, refuse_with_l1
 from separatrix.problem.device_rows import on_device

@@ -123,12 +123,6 @@ class LogisticRegressionPath:
             "seconds": np.array(taken),
         }
 
-    def plot(self, path: Any, names: int = 12) -> None:
-        """Draw the weights against C into a file (.svg, .png, .pdf), the largest by name."""
-        from separatrix.plots.coefficient_paths import save_coefficient_paths
-
-        save_coefficient_paths(self, path, names)
-
 
 def _names(model: Any, width: int) -> list[str]:
     names = getattr(model, "feature_names_in_", None)

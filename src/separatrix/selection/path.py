@@ -89,7 +89,8 @@ def cross_validate(
 ) -> FoundPath:
     """Walk the path, refine it `rounds` times around its best, and choose a C by the rule.
 
-    The walk begins in the middle of the grid, or `from_least`. Values `beyond` the grid, ascending, are tried one by one while the largest C is the best. The
+    The walk begins in the middle of the grid, or `from_least`.
+    Values `beyond` the grid, ascending, are tried one by one while the largest C is the best. The
     path is refined where it `is_worth` it, by what is to be small on each fold at the best C.
     """
     with one_thread():  # so that the number of threads changes no bit

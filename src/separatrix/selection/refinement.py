@@ -17,7 +17,12 @@ import numpy as np
 from separatrix.core.checks import positive
 
 __all__ = [
-    "best_of", "fitting_loss", "grid", "is_hopeless", "least_within_one_error", "refined",
+    "best_of",
+    "fitting_loss",
+    "grid",
+    "is_hopeless",
+    "least_within_one_error",
+    "refined",
     "sparse_grid",
 ]
 

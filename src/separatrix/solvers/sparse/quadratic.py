@@ -39,8 +39,8 @@ def by_matrix(
         first = max(first, fall)
         if is_settled or not first > 0.0:
             break
-        support = np.count_nonzero(v)
-        for _ in range(min(_MOST_PIVOTS, max(1, _PRODUCTS // max(support, 1) ** 3))):
+        support = max(int(np.count_nonzero(v)), 1)
+        for _ in range(min(_MOST_PIVOTS, max(1, _PRODUCTS // support**3))):
             if not _solve_directly(H, slopes, v, diagonal, l1, ridge):
                 break
     return v
@@ -134,9 +134,7 @@ def by_columns(
 
 
 @compiled
-def _descend_by_columns(
-    starts, indices, values, bends, g, v, w, l1, ridge, total, share, epochs
-):  # type: ignore[no-untyped-def]
+def _descend_by_columns(starts, indices, values, bends, g, v, w, l1, ridge, total, share, epochs):  # type: ignore[no-untyped-def]
     """Minimise over one weight after another; all columns, then the nonzero ones until settled."""
     m = v.shape[0]
     heights, diagonal = np.zeros(m), np.zeros(m)

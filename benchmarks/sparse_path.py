@@ -4,8 +4,9 @@
 
 at C = 10, 100 and 1000 times the largest C at which all weights are zero. Ours stops at a proved
 gap. A peer has no proof: it is run with ever smaller tolerances, and the first run whose objective
-is within the gap of our proved lower bound counts, alone. Peers that penalise their bias (LIBLINEAR)
-or have none (celer) are compared without a bias (`--no-bias`). CPU seconds, compile time left out.
+is within the gap of our proved lower bound counts, alone. Peers that penalise their bias
+(LIBLINEAR) or have none (celer) are compared without one (`--no-bias`). CPU seconds, compile time
+left out.
 
     python -m benchmarks.sparse_path [--no-bias] [--sets alon,a9a] [--tol 1e-6] [--path]
 
@@ -15,6 +16,7 @@ celer, skglm and LIBLINEAR are not in the lock: those that are not there are lef
 import argparse
 import time
 import warnings
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -144,7 +146,7 @@ def single(names, bias, tol):
         for factor in FACTORS:
             C = start * factor
             settings = {"l1_ratio": 1.0, "fit_intercept": bias, "tol": tol}
-            model, seconds = timed(lambda C=C, more=settings: _fitted(C, X, y, more))
+            model, seconds = timed(partial(_fitted, C, X, y, settings))
             proof = model.certificate_
             shown = f"{seconds:.3f}" if proof.gap <= tol else f"not ({proof.gap:.0e})"
             cells = [
@@ -169,13 +171,13 @@ def paths(names, bias, tol, count=100):
         start = largest_cost_of_zero(X, signs, np.ones(len(signs)), "logistic", 1.0, bias)
         Cs = start * np.geomspace(1.0, 100.0, count)
         path = sx.LogisticRegressionPath(Cs, tol=tol, fit_intercept=bias)
-        found, seconds = timed(lambda path=path: path.fit(X, y))
+        found, seconds = timed(partial(path.fit, X, y))
         cells = "absent"
         if find_spec("skglm"):
             model = import_module("skglm").SparseLogisticRegression(
                 tol=1e-4, fit_intercept=bias, warm_start=True
             )
-            (worst, other) = timed(lambda m=model: _walked(m, X, y, signs, Cs, found))
+            (worst, other) = timed(partial(_walked, model, X, y, signs, Cs, found))
             cells = f"{other:.2f}, largest gap {worst:.0e}"
         print(
             f"| {name} | {seconds:.2f}, largest gap {found.path_['gap'].max():.0e} | {cells} |",

@@ -21,7 +21,8 @@ class LogisticRegression(Machine, core.LogisticRegression):
     """Class probabilities from a hyperplane, with proof of how close to the best they are.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i log(1 + exp(-y_i (w.x_i + b)))`` over w and b, with s the
-    sample weights and b never penalised; with `l1_ratio` above 0, sparse weights. ``C=inf`` is maximum likelihood; where the classes are
+    sample weights and b never penalised; with `l1_ratio` above 0, sparse weights.
+    ``C=inf`` is maximum likelihood; where the classes are
     (quasi-)separated it has no finite answer: a `SeparationWarning` says which coefficients run to
     infinity, and what is fitted is ``C=1e6``. Columns need no scaling.
 

@@ -61,7 +61,7 @@ class LogisticRegressionPath:
     >>> X, y = load_iris(return_X_y=True)
     >>> path = sx.LogisticRegressionPath(Cs=4).fit(X[50:], y[50:])
     >>> path.path_["n_nonzero"].tolist(), path.certificates_[0].check(X[50:], y[50:])
-    ([0, 2, 3, 4], True)
+    ([0, 2, 4, 4], True)
     """
 
     Cs: Any = 100

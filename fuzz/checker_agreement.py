@@ -147,6 +147,22 @@ def scaled(rng: Any) -> Genuine:
             return of(proof, X, y)
 
 
+def sparse(rng: Any) -> Genuine:
+    X, y = clouds(rng, int(rng.integers(2, 4)))
+    X = sizes(rng, np.column_stack([X, rng.normal(size=(len(X), int(rng.integers(1, 5))))]))
+    settings: Any = {"l1_ratio": float(rng.choice([1.0, 0.5, 0.1]))}
+    settings["fit_intercept"] = bool(rng.integers(2))
+    C = float(10.0 ** rng.integers(-3, 3))
+    weights = rng.integers(1, 4, size=len(y)) / 3.0 if rng.random() < 0.3 else None
+    if rng.random() < 0.5:
+        model: Any = sx.LogisticRegression(C, **settings)
+    else:
+        model = sx.LinearSVM(C, loss="squared_hinge", **settings)
+    proof = fitted(model, X, y, weights)
+    one = proof.machines[int(rng.integers(len(proof.machines)))] if len(set(y)) > 2 else proof
+    return of(one, X, y) if one.holds else sparse(rng)
+
+
 def multiclass(rng: Any) -> Genuine:
     X, y = clouds(rng, 3)
     X = sizes(rng, X)
@@ -247,6 +263,7 @@ MAKERS: dict[str, Callable[[Any], Genuine]] = {
     "errors": errors,
     "duality-gap": linear,
     "scaled-gap": scaled,
+    "sparse-gap": sparse,
     "multiclass-gap": multiclass,
     "softmax-gap": softmax,
     "kernel-gap": kernel,

@@ -16,7 +16,8 @@ Where to begin:
     sx.Study            the whole journey for a frame, an array or a file: candidates compared, the
                         best proved and tested once, a report; ``separatrix study`` in Python
     sx.LinearSVMCV      a support vector machine, C chosen by cross-validation over the whole path;
-                        LogisticRegressionCV and KernelSVMCV likewise
+                        LogisticRegressionCV and KernelSVMCV likewise; LogisticRegressionPath:
+                        sparse weights for many values of C
     sx.split            rows for training and test; SealedTest: a test set that opens once
     sx.save, sx.load    a model file that runs no code and carries its proof; exchange, to_sklearn:
                         other programs
@@ -68,6 +69,7 @@ _HOME = {
     "LinearSVMCV": "separatrix.selection.linear_svm_cv",
     "LogisticRegression": "separatrix.estimators.logistic_regression",
     "LogisticRegressionCV": "separatrix.selection.logistic_regression_cv",
+    "LogisticRegressionPath": "separatrix.selection.logistic_regression_path",
     "ModelFileError": "separatrix.errors",
     "NotSeparableError": "separatrix.errors",
     "OneVsOne": "separatrix.estimators.many_classes",

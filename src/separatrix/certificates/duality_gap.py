@@ -115,6 +115,9 @@ class DualityGap(TwoBounds):
             "positive must number a class: 1, or any where there are more than two",
         )
         require(self.loss in LOSSES, f"no model has the loss {self.loss!r}")
+        self._require_penalties()
+
+    def _require_penalties(self) -> None:
         require(
             self.ridge in (0.0, 1.0) and 0.0 <= self.bias_penalty < math.inf,
             "ridge must be 0 or 1, and bias_penalty at least 0",

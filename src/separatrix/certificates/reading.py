@@ -22,6 +22,7 @@ from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.partition import Partition
 from separatrix.certificates.separation import Separation
 from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.certificates.two_bounds import TwoBounds
 from separatrix.checker.codec import Claim, parsed, refusing, require
 from separatrix.checker.kinds import opened
@@ -30,6 +31,7 @@ from separatrix.problem.kernels import Kernel
 VERDICTS = ("separation", "quasi", "overlap")
 _LARGEST_EXPONENT = 1100  # of any float, and a little more
 _MOST_ROWS = 2**40
+_WHOLE = ("rows", "rivals", "zeros")
 
 
 def from_json(
@@ -65,7 +67,7 @@ def _record(record: Any, values: dict[str, Any], common: dict[str, Any], functio
     require(0 < n < _MOST_ROWS, "the certificate must say how many rows there are")
     for name, value in values.items():
         if isinstance(value, list) and held.get(name, "np.ndarray") == "np.ndarray":
-            values[name] = np.array(value, np.int64 if name in ("rows", "rivals") else np.float64)
+            values[name] = np.array(value, np.int64 if name in _WHOLE else np.float64)
         elif isinstance(value, list):
             values[name] = _tuples(value)
     if len(values.get("costs", ())) == 1:  # claimed of a trillion rows, it takes no memory for them
@@ -133,7 +135,7 @@ def _require_either(values: dict[str, Any]) -> None:
     require(one, "the claim must hold either weights or integers")
 
 
-_RECORDS = DualityGap, MulticlassGap, SoftmaxGap, KernelGap, KernelMulticlassGap
+_RECORDS = DualityGap, SparseGap, MulticlassGap, SoftmaxGap, KernelGap, KernelMulticlassGap
 _READERS: dict[str, Any] = {
     record.kind: partial(_record, record) for record in (*_RECORDS, KernelSeparation, KernelOverlap)
 }

@@ -38,7 +38,7 @@ def check_duality_gap(data: Data, claim: Claim, intercept: bool) -> str:
     if claim.loss == "logistic" and model.is_hard:
         raise Refused("costs of a logistic loss must be finite: no margin has a loss of 0")
     reach = "" if claim.ridge else f" up to {REACH} times as steep"
-    return between(claim, _primal(model, signs), _dual(model, signs), f"hyperplane{reach}")
+    return between(claim, primal_of(model, signs), _dual(model, signs), f"hyperplane{reach}")
 
 
 def check_scaled_gap(data: Data, claim: Claim, intercept: bool) -> str:
@@ -82,7 +82,8 @@ def between(claim: Claim, primal: Fraction, dual: Fraction, what: str) -> str:
     return f"no {what} has an objective below {claim.dual:.12g}; this one has {claim.primal:.12g}"
 
 
-def _primal(model: Model, signs: list[int]) -> Fraction:
+def primal_of(model: Model, signs: list[int]) -> Fraction:
+    """Return at least the objective at the weights."""
     unit, loss, one = model.unit, model.claim.loss, 1 << -model.unit
     used = [(y * z[0], c) for y, (c, _, z) in zip(signs, model.scores(), strict=True) if c]
     if model.is_hard:
@@ -123,14 +124,20 @@ def _logistic(used: list[tuple[int, int]], unit: int) -> Fraction:
     return sum((ratio(total, -s) for s, total in curved.items()), ratio(straight, unit))
 
 
-def _dual(model: Model, signs: list[int]) -> Fraction:
+def named_multipliers(model: Model) -> list[tuple[int, float]]:
+    """Return the multipliers by row; refuse one that is not between 0 and its cost."""
     claim, costs = model.claim, model.limits
     named = list(zip(claim.rows, claim.multipliers, strict=False))
-    distinct(claim.rows, claim.multipliers, len(signs))
+    distinct(claim.rows, claim.multipliers, len(costs))
     bounded = claim.loss != "squared_hinge"
     for row, a in named:
         if not (0.0 <= a <= costs[row] if bounded else a >= 0.0 and (a == 0.0 or costs[row])):
             raise Refused(f"the multiplier of row {row} does not lie between 0 and its cost")
+    return named
+
+
+def _dual(model: Model, signs: list[int]) -> Fraction:
+    claim, costs, named = model.claim, model.limits, named_multipliers(model)
     whole_a, unit = integers(claim.multipliers)
     shares = [(row, signs[row] * a) for row, a in zip(claim.rows, whole_a, strict=True)]
     lost = model.unbalanced([shares], unit)
@@ -139,7 +146,7 @@ def _dual(model: Model, signs: list[int]) -> Fraction:
     else:
         lost += _in_a_box(model.data, claim, shares, unit)
     used = [(a, costs[row]) for row, a in named if a]
-    return _gain(claim.loss, used, ratio(sum(whole_a), unit)) - lost
+    return gain_of(claim.loss, used, ratio(sum(whole_a), unit)) - lost
 
 
 def _in_a_box(data: Data, claim: Claim, shares: Shares, unit: int) -> Fraction:
@@ -157,7 +164,7 @@ def _in_a_box(data: Data, claim: Claim, shares: Shares, unit: int) -> Fraction:
     return REACH * ratio(lost, unit + data.exponent + exponent - _QUOTIENT)
 
 
-def _gain(loss: str, used: list[tuple[float, float]], total: Fraction) -> Fraction:
+def gain_of(loss: str, used: list[tuple[float, float]], total: Fraction) -> Fraction:
     """Return at most sum -c loss*(-a/c), of the multipliers that are not zero."""
     if loss == "hinge" or (used and math.isinf(used[0][1])):
         return total
@@ -194,8 +201,9 @@ class Model:
 
     def __init__(self, data: Data, claim: Claim, vectors: list[list[float]], intercept: bool):
         self.data, self.claim, self.intercept = data, claim, intercept
-        require(claim.bias_penalty >= 0.0, "bias_penalty must be at least 0")
-        self.penalty = Fraction(claim.bias_penalty) if intercept else None
+        penalty = getattr(claim, "bias_penalty", 0.0)  # where there is none, b is free
+        require(penalty >= 0.0, "bias_penalty must be at least 0")
+        self.penalty = Fraction(penalty) if intercept else None
         self.limits = all_costs(claim.costs, len(data.rows))
         self.is_hard = math.inf in self.limits
         costs = [float(c > 0.0) for c in self.limits] if self.is_hard else self.limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import codec, errors, gaps, kernels, separation, squares
+from . import codec, errors, gaps, kernels, separation, sparse, squares
 from .codec import Claim, Reader, Refused, refusing, require, same_label
 from .exact import Data
 
@@ -66,6 +66,12 @@ CLAIMS = {
         lower=codec.count,
     ),
     "duality-gap": GAP,
+    "sparse-gap": _kind(
+        sparse.check_sparse_gap,
+        "loss positive costs l1 ridge weights rows multipliers share zeros primal dual",
+        weights=NUMBERS,
+        zeros=COUNTS,
+    ),
     "scaled-gap": _kind(gaps.check_scaled_gap, "exponents machines"),
     "multiclass-gap": _kind(
         gaps.check_multiclass_gap, "costs bias_penalty weights primal dual rows rivals multipliers"

@@ -85,6 +85,12 @@ ClassWeight = Annotated[
         help="Factors on the cost by class, as good=1,bad=5 (others: 1); or balanced.",
     ),
 ]
+L1Ratio = Annotated[
+    float | None,
+    typer.Option(
+        "--l1", min=0.0, max=1.0, help="Sparse weights: 1 for the lasso, less for the elastic net."
+    ),
+]
 MaxSeconds = Annotated[float | None, typer.Option(help="Stop after so long.")]
 ScaleOption = Annotated[
     Scale | None,
@@ -134,6 +140,13 @@ def cost_of(written: str, end: str = " instead.") -> float:
     except ValueError:
         said = f"--cost must be a number or inf. Got {written!r}{end}"
         raise typer.BadParameter(said) from None
+
+
+def loss_of_sparse(loss: Loss | None) -> Loss:
+    """Return the loss of sparse weights: logistic unless another is given, never the hinge."""
+    if loss is Loss.HINGE:
+        raise typer.BadParameter("--l1 has --loss logistic or squared_hinge, not the hinge.")
+    return loss or Loss.LOGISTIC
 
 
 def standard_only(scale: Scale | None) -> str | None:

@@ -21,8 +21,11 @@ _LIBLINEAR = {
     1: Loss.SQUARED_HINGE,
     2: Loss.SQUARED_HINGE,
     3: Loss.HINGE,
+    5: Loss.SQUARED_HINGE,
+    6: Loss.LOGISTIC,
     7: Loss.LOGISTIC,
 }
+_LASSO = (5, 6)  # of these, those of sparse weights
 
 
 @reading.with_source(*reading.READ)
@@ -34,7 +37,9 @@ def fit(
     cost: Annotated[
         str, typer.Option("--cost", "--C", "-c", help="C: what a row costs; inf: hard margin.")
     ] = "1",
-    loss: Annotated[Loss, typer.Option(help="The loss.")] = Loss.HINGE,
+    given: Annotated[
+        Loss | None, typer.Option("--loss", help="The loss; hinge, or logistic with --l1.")
+    ] = None,
     kernel: Annotated[
         KernelName | None,
         typer.Option(help="A kernel SVM (hinge) in place of a hyperplane over the columns."),
@@ -51,8 +56,9 @@ def fit(
     tol: fitting.Tolerance = 1e-4,
     liblinear: Annotated[
         int | None,
-        typer.Option("-s", help="The loss by LIBLINEAR's number: 0, 1, 2, 3 or 7."),
+        typer.Option("-s", help="The loss by LIBLINEAR's number: 0 to 3, 5, 6 or 7."),
     ] = None,
+    l1: fitting.L1Ratio = None,
     penalise_bias: Annotated[
         bool, typer.Option("--penalise-bias", help="LIBLINEAR's objective: b costs as a weight.")
     ] = False,
@@ -76,7 +82,10 @@ def fit(
     as_json: reading.AsJson = False,
 ) -> None:
     """Fit a support vector machine or a logistic regression, and prove how good it is."""
-    loss = loss if liblinear is None else _by_number(liblinear)
+    loss = given or Loss.HINGE if liblinear is None else _by_number(liblinear)
+    ratio = 1.0 if l1 is None and liblinear in _LASSO else l1 or 0.0
+    if ratio:
+        loss = fitting.loss_of_sparse(loss if liblinear is not None else given)
     in_blocks = memory is not None or cluster is not None or checkpoint is not None
     is_learned = features is not fitting.FixedFeatures.RAW
     if is_learned and scale is not None:
@@ -84,7 +93,9 @@ def fit(
     is_prepared = scale is not None or lift is not None or is_learned
     _refuse_together(in_blocks, certificate, out, is_prepared, device)
     curve = {"gamma": gamma, "degree": degree, "coef0": coef0}
-    _refuse_with_kernel(kernel, curve, loss, penalise_bias or liblinear is not None, lift)
+    _refuse_with_kernel(
+        kernel, curve, loss, penalise_bias or liblinear is not None or bool(ratio), lift
+    )
     if kernel is not None and (in_blocks or (out is not None and out.suffix != ".sx")):
         raise typer.BadParameter("--kernel is for data in memory and a model file, -o model.sx.")
     rows: fitting.Rows
@@ -104,7 +115,7 @@ def fit(
     if kernel is not None:
         model = _kernel_model(kernel, curve, settings)
     else:
-        settings["intercept_penalty"] = float(penalise_bias)
+        settings |= {"intercept_penalty": float(penalise_bias), "l1_ratio": ratio}
         model = _machine(loss, settings, is_plain=not (in_blocks or rows.steps or device != "cpu"))
         model.verbose = sys.stderr.isatty() and not quiet
     with warnings.catch_warnings(record=True) as caught:
@@ -164,7 +175,9 @@ def _refuse_with_kernel(
     if left := [name for name in given if name not in takes]:
         raise typer.BadParameter(f"the {kernel.value} kernel has no {', '.join(left)}.")
     if loss is not Loss.HINGE or others:
-        raise typer.BadParameter("--kernel fits the hinge: leave --loss, -s, --penalise-bias out.")
+        raise typer.BadParameter(
+            "--kernel fits the hinge: leave --loss, -s, --l1, --penalise-bias out."
+        )
     if lift is not None:
         raise typer.BadParameter("--lift and --kernel both bend the boundary: give one.")
 

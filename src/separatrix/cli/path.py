@@ -35,6 +35,10 @@ def path(
     ] = FixedFeatures.RAW,
     scale: fitting.StandardOption = None,
     loss: fitting.ChosenLoss = None,
+    l1: fitting.L1Ratio = None,
+    coefficients: Annotated[
+        Path | None, typer.Option(help="Draw the weights against C: .svg, .png or .pdf.")
+    ] = None,
     rule: Annotated[
         Rule, typer.Option(help="The best C, or the smallest within one standard error of it.")
     ] = Rule.BEST,
@@ -57,6 +61,9 @@ def path(
 ) -> None:
     """Try many values of C on every fold, each machine proved, and say which to take."""
     reading.check_ending(out, *reading.PICTURES, ".csv")
+    reading.check_ending(coefficients, *reading.PICTURES)
+    if coefficients is not None and not l1:
+        raise typer.BadParameter("--coefficients needs --l1: other weights are never zero.")
     if scoring is not None:
         _check_scoring(scoring)
     if fitting.standard_only(scale) is not None:
@@ -65,10 +72,12 @@ def path(
         features = FixedFeatures.STANDARD
     in_folds = features is not FixedFeatures.RAW
     if in_folds:
-        _refuse_with_features(scoring, max_seconds, device)
+        _refuse_with_features(scoring, max_seconds, device, l1)
+    if l1:
+        loss = fitting.loss_of_sparse(loss)
     table, grouped = _read(source, groups)
     loss = loss or _fitting_loss(table)
-    settings = {
+    settings: dict[str, Any] = {
         "cv": folds,
         "scoring": scoring,
         "rule": rule.value,
@@ -79,6 +88,8 @@ def path(
         "device": device,
         "max_seconds": max_seconds,
     }
+    if l1:
+        settings["l1_ratios"] = [l1]
     with warnings.catch_warnings(record=True) as caught, progress_bar("path") as tick:
         warnings.simplefilter("always")
         if in_folds:
@@ -93,6 +104,8 @@ def path(
     tell_warnings(caught)
     if out is not None:
         _write(machine, out)
+    if coefficients is not None:
+        _draw_coefficients(machine, table, loss, coefficients)
     if as_json:
         say(json.dumps(_facts(machine, table), indent=1))
     else:
@@ -136,12 +149,30 @@ def _chooser(loss: Loss, Cs: Any, settings: dict[str, Any], is_plain: bool) -> A
     return kinds.LinearSVMCV(Cs, loss=loss.value, **settings)
 
 
-def _refuse_with_features(scoring: str | None, max_seconds: float | None, device: str) -> None:
+def _draw_coefficients(machine: Any, table: Table, loss: Loss, out: Path) -> None:
+    """Draw the weights of all rows against C, the columns by name."""
+    from separatrix.plots.coefficient_paths import save_coefficient_paths
+    from separatrix.selection.logistic_regression_path import LogisticRegressionPath
+
+    if loss is not Loss.LOGISTIC or len(machine.classes_) != 2:
+        raise typer.BadParameter("--coefficients is for two classes and the logistic loss.")
+    settings = {"tol": machine.tol, "class_weight": machine.class_weight}
+    found = LogisticRegressionPath(machine.path_["C"], machine.l1_ratio_, **settings)
+    found.fit(table.X, table.y)
+    if len(table.feature_names) == len(found.names_):
+        found.names_ = list(map(str, table.feature_names))
+    save_coefficient_paths(found, out, chosen=machine.C_)
+
+
+def _refuse_with_features(
+    scoring: str | None, max_seconds: float | None, device: str, l1: float | None
+) -> None:
     """Refuse what a path in features of each fold does not have."""
     given = {
         "--scoring": scoring is not None,
         "--max-seconds": max_seconds is not None,
         "--device": device != "cpu",
+        "--l1": bool(l1),
     }
     if names := [name for name, is_given in given.items() if is_given]:
         raise typer.BadParameter(f"{', '.join(names)} cannot be given with --features.")
@@ -223,6 +254,7 @@ def _tell(machine: Any, out: Path | None) -> None:
         "validation_score": "score",
         "training_error": "training %",
         "n_support": "support",
+        "n_nonzero": "nonzero",
         "margin": "margin",
         "gap": "gap",
         "seconds": "seconds",
@@ -250,5 +282,11 @@ def _tell(machine: Any, out: Path | None) -> None:
 def _shown(name: str, value: float) -> str:
     if name in ("validation_error", "standard_error", "training_error"):
         return f"{100.0 * value:.2f}"
-    formats = {"n_support": ".0f", "gap": ".1e", "seconds": ".2f", "validation_score": ".4f"}
+    formats = {
+        "n_support": ".0f",
+        "n_nonzero": ".0f",
+        "gap": ".1e",
+        "seconds": ".2f",
+        "validation_score": ".4f",
+    }
     return format(value, formats.get(name, ".4g"))

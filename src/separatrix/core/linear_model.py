@@ -214,6 +214,13 @@ class VotingModel(LinearModel):
         scores = self.decision_function(X)
         return decided(self.classes_, scores, self.threshold_)
 
+    @property
+    def names_of_nonzero_(self) -> list[str]:
+        """The names of the columns with a weight other than 0, in any row of `coef_`."""
+        names = getattr(self, "feature_names_in_", None)
+        places = np.flatnonzero(np.any(self.coef_ != 0.0, axis=0)).tolist()
+        return [f"x{j}" if names is None else str(names[j]) for j in places]
+
     def _forget_threshold(self) -> None:
         """Decide by the score again: threshold and costs belong to the weights they came with."""
         vars(self).pop("threshold_", None)

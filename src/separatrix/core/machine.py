@@ -46,6 +46,7 @@ from separatrix.core.proving import (
     solve_and_prove,
     verdict_of,
 )
+from separatrix.core.sparse import as_sparse, method_of, ratio_of, refuse_with_l1
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DeviceError, SeparationWarning, UnfinishedWarning
 from separatrix.problem.canonical import LaterName, data_of, sha256
@@ -109,6 +110,7 @@ class Machine(VotingModel):
             )
         all_at_once = ("multinomial", "auto") if loss == "logistic" else ("direct",)
         one_of("multi_class", self.multi_class, ("ovr", "ovo", *all_at_once))
+        refuse_with_l1(self, loss, ratio_of(self))
         for name in ("max_seconds", "max_passes"):
             positive(name, getattr(self, name), optional=True)
 
@@ -149,6 +151,8 @@ class Machine(VotingModel):
             )
             for k in numbers
         ]
+        if ratio := ratio_of(self):
+            return X, codes, [as_sparse(problem, ratio) for problem in problems]
         return X, codes, [self._answerable(problem) for problem in problems]
 
     def _answerable(self, problem: MachineProblem) -> MachineProblem:
@@ -201,7 +205,8 @@ class Machine(VotingModel):
             def work(number: int) -> Fitted:
                 about = About(fingerprint, names, number if len(problems) > 1 else 1)
                 problem, first, report = problems[number], firsts[number], watch.listener(number)
-                return solve_and_prove(self._method, problem, effort, about, first, report)
+                method = method_of(problem, self._method)
+                return solve_and_prove(method, problem, effort, about, first, report)
 
             numbers = range(len(problems))
             return list(map(work, numbers) if workers == 1 else pool.map(work, numbers))
@@ -361,6 +366,8 @@ class LogisticRegression(Machine, models.LogisticRegression):
 
     def _fits_all_at_once(self, y: Any) -> bool:
         """Whether one multinomial model is fitted: "auto" does where the settings allow it."""
+        if self.multi_class == "auto" and ratio_of(self):
+            return False  # sparse weights are those of each class against the rest
         if self.multi_class != "auto" or self.solver not in ("auto", "newton"):
             return bool(self.multi_class == "multinomial")
         try:

@@ -80,6 +80,7 @@ class LinearSVM(CalibratedProbabilities, VotingModel):
         self,
         C: float = 1.0,
         *,
+        l1_ratio: float = 0.0,
         loss: str = "hinge",
         tol: float = 1e-4,
         solver: str = "auto",
@@ -97,6 +98,7 @@ class LinearSVM(CalibratedProbabilities, VotingModel):
         verbose: bool = False,
     ) -> None:
         self.C = C
+        self.l1_ratio = l1_ratio
         self.loss = loss
         self.tol = tol
         self.solver = solver
@@ -123,6 +125,7 @@ class LogisticRegression(LogisticProbabilities, VotingModel):
         self,
         C: float = 1.0,
         *,
+        l1_ratio: float = 0.0,
         tol: float = 1e-4,
         solver: str = "auto",
         fit_intercept: bool = True,
@@ -138,6 +141,7 @@ class LogisticRegression(LogisticProbabilities, VotingModel):
         verbose: bool = False,
     ) -> None:
         self.C = C
+        self.l1_ratio = l1_ratio
         self.tol = tol
         self.solver = solver
         self.fit_intercept = fit_intercept
@@ -166,6 +170,7 @@ class LinearSVMCV(VotingModel):
         scoring: Any = None,
         rule: str = "best",
         refine: bool | int = True,
+        l1_ratios: Any = None,
         loss: str = "hinge",
         tol: float = 1e-4,
         solver: str = "auto",
@@ -183,6 +188,7 @@ class LinearSVMCV(VotingModel):
         self.scoring = scoring
         self.rule = rule
         self.refine = refine
+        self.l1_ratios = l1_ratios
         self.loss = loss
         self.tol = tol
         self.solver = solver
@@ -209,6 +215,7 @@ class LogisticRegressionCV(LogisticProbabilities, VotingModel):
         scoring: Any = None,
         rule: str = "best",
         refine: bool | int = True,
+        l1_ratios: Any = None,
         tol: float = 1e-4,
         solver: str = "auto",
         fit_intercept: bool = True,
@@ -228,6 +235,7 @@ class LogisticRegressionCV(LogisticProbabilities, VotingModel):
         self.scoring = scoring
         self.rule = rule
         self.refine = refine
+        self.l1_ratios = l1_ratios
         self.tol = tol
         self.solver = solver
         self.fit_intercept = fit_intercept

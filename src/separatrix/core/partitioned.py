@@ -17,6 +17,7 @@ from separatrix.certificates.duality_gap import DualityGap, prove_block
 from separatrix.core.checks import class_factors
 from separatrix.core.keeping import margin_of, one_or_all
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
+from separatrix.core.sparse import ratio_of
 from separatrix.data.partitions import Partitions
 from separatrix.errors import DataError, DeviceError
 from separatrix.problem.blocks import Block, Engine, Posed
@@ -173,6 +174,11 @@ def _fit_together(machine: Any, rows: Rows) -> Any:
 def _refuse(machine: Any, loss: str, rows: Rows) -> None:
     machine._check_parameters(loss)
     name = type(machine).__name__
+    if ratio_of(machine):
+        raise ValueError(
+            f"{name}: l1_ratio above 0 is not fitted to partitions or on a cluster, because its "
+            "working set needs whole columns. Use l1_ratio=0, or give X as one array."
+        )
     if np.isinf(machine.C):
         raise ValueError(
             f"{name}: C=inf is for data in memory. Use a large finite C, or ask sx.separability."

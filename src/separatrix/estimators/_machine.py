@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.core import machine as core
 from separatrix.core.checks import refuse_huge
 from separatrix.core.proving import first_tolerance
+from separatrix.core.sparse import ratio_of
 from separatrix.errors import DeviceError
 from separatrix.estimators._base import LinearClassifier
 from separatrix.estimators._validate import (
@@ -83,6 +84,8 @@ class Machine(CallbackSupport, LinearClassifier, core.Machine):
                 "The multinomial model has no replay: use multi_class='ovr' or 'ovo', whose "
                 "models are shown one after another."
             )
+        if ratio_of(self):
+            raise ValueError("Sparse weights have no replay: use l1_ratio=0.")
         X, codes, problems = self._pose(X, y, sample_weight, loss)
         if on_device(X):
             raise DeviceError("A replay is made on the processor: use device='cpu', X in NumPy.")

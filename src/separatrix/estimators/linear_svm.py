@@ -45,6 +45,8 @@ class LinearSVM(Machine, core.LinearSVM):
         What a row inside the margin costs; inf for the hard margin.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         ``max(0, 1 - m)`` or its square.
+    l1_ratio : float, default=0.0
+        Above 0, for the squared hinge: sparse weights, as in `LogisticRegression`.
     tol : float, default=1e-4
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     solver : {"auto", "newton", "interior_point", "dual_coordinate", "gram"}, default="auto"
@@ -101,7 +103,9 @@ class LinearSVM(Machine, core.LinearSVM):
         All b between these are best for w; the middle, or the free support vectors' mean, is taken.
     certificate_ : DualityGap
         The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes,
-        `PairGaps` for ovo, `MulticlassGap` for direct.
+        `PairGaps` for ovo, `MulticlassGap` for direct, `SparseGap` with `l1_ratio`.
+    names_of_nonzero_ : list of str
+        The names of the columns whose weight is not 0.
     status_, n_iter_, n_passes_, solver_
         Why the fit ended, iterations, passes over the rows, and by which solver.
 

@@ -21,7 +21,8 @@ class LogisticRegression(Machine, core.LogisticRegression):
     """Class probabilities from a hyperplane, with proof of how close to the best they are.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i log(1 + exp(-y_i (w.x_i + b)))`` over w and b, with s the
-    sample weights and b never penalised. ``C=inf`` is maximum likelihood; where the classes are
+    sample weights and b never penalised; with `l1_ratio` above 0, sparse weights.
+    ``C=inf`` is maximum likelihood; where the classes are
     (quasi-)separated it has no finite answer: a `SeparationWarning` says which coefficients run to
     infinity, and what is fitted is ``C=1e6``. Columns need no scaling.
 
@@ -29,6 +30,10 @@ class LogisticRegression(Machine, core.LogisticRegression):
     ----------
     C : float, default=1.0
         How much the likelihood counts against the penalty; inf for maximum likelihood.
+    l1_ratio : float, default=0.0
+        Above 0 the penalty is ``l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2``: 1 is the lasso, between
+        is the elastic net. Most weights are then exactly 0, and the certificate lists the columns
+        that are 0 in every optimum. C must be finite, and multi_class "ovr" or "ovo".
     tol : float, default=1e-4
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     solver : {"auto", "newton", "gram"}, default="auto"
@@ -57,7 +62,9 @@ class LogisticRegression(Machine, core.LogisticRegression):
         The objective, a lower bound on any, and their relative difference: proved.
     certificate_ : DualityGap
         The proof; ``certificate_.check(X, y)`` proves it again. `SoftmaxGap` for all classes at
-        once, `DualityGaps` for each against the rest.
+        once, `DualityGaps` for each against the rest, `SparseGap` with `l1_ratio`.
+    names_of_nonzero_ : list of str
+        The names of the columns whose weight is not 0.
     verdict_ : Verdict or None
         For ``C=inf``: whether the classes are separated, with proof (a list for several classes).
     status_, n_iter_, n_passes_, solver_

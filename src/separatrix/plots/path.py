@@ -46,6 +46,8 @@ def draw_path(figure: Any, table: Any) -> None:
     # Every row supports a logistic machine: its margin tells more.
     counted = table.loss != "logistic"
     name, label = ("n_support", "support vectors") if counted else ("margin", "margin")
+    if "n_nonzero" in table.columns:
+        counted, name, label = True, "n_nonzero", "nonzero weights"
     below.plot(table["C"], table[name], color=SOFT, marker="D", markersize=4, linewidth=1.4)
     below.axvline(table.C, **_CHOSEN)
     below.set(ylabel=label, xlabel="C, what a row inside the margin costs")

@@ -23,10 +23,10 @@ from separatrix.core.proving import (
     About,
     Effort,
     Fitted,
-    Hyperplane,
     first_tolerance,
     solve_and_prove,
 )
+from separatrix.core.sparse import as_sparse, method_of
 from separatrix.errors import DataError
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
@@ -62,6 +62,7 @@ class Setting:
     loss: str
     effort: Effort
     bias_penalty: float = 0.0
+    l1_ratio: float = 0.0
     class_weight: Any = None
     measure: Measure | None = None  # of the scores of all folds; None counts errors
     judge: Judge | None = None  # from [b, w] of every machine, on the fold's validation rows
@@ -75,6 +76,12 @@ class Setting:
         counts = np.bincount(self.codes, weights, minlength=len(self.classes))
         return weights * class_factors(self.classes, counts, self.class_weight)[self.codes]
 
+    def problems(self, costs: np.ndarray) -> list[MachineProblem]:
+        """Pose one problem a model for rows that cost so much."""
+        loss, penalty = CODES[self.loss], self.bias_penalty
+        posed = [MachineProblem(rows, costs, loss, penalty) for rows in self.rows]
+        return [as_sparse(problem, self.l1_ratio) for problem in posed]
+
     def go_on(self, _: Any) -> None:
         """End a run that nobody waits for."""
         if self.cancelled.is_set():
@@ -85,9 +92,7 @@ class Setting:
         begun = time.thread_time()
         weights = self.fold_weights(fold)
         costs, effort = costs_of(C, weights), self.effort
-        problems = [
-            MachineProblem(rows, costs, CODES[self.loss], self.bias_penalty) for rows in self.rows
-        ]
+        problems = self.problems(costs)
         starts: list[Any] = [None] * len(problems)
         if first is not None:
             starts = list(zip(first["weights"], first["multipliers"], strict=True))
@@ -97,7 +102,8 @@ class Setting:
         machines = []
         for number, (problem, start) in enumerate(zip(problems, starts, strict=True)):
             about = About.known("", self.classes, number if len(problems) > 1 else 1)
-            machines.append(solve_and_prove(Hyperplane, problem, effort, about, start, self.go_on))
+            method = method_of(problem)
+            machines.append(solve_and_prove(method, problem, effort, about, start, self.go_on))
         alphas = np.array([machine.proof.multipliers for machine in machines])
         arrays = {"weights": np.array([one.weights for one in machines]), "multipliers": alphas}
         scores = np.array([machine.signs * machine.proof.margins for machine in machines])
@@ -145,6 +151,7 @@ class Setting:
         for machine in machines:
             status = machine.status if machine.status is not Status.OPTIMAL else status
         facts: Facts = {
+            "n_nonzero": int(np.count_nonzero(W[:, 1:].any(axis=0))),
             "margin": 1.0 / longest if longest > 0.0 else float("inf"),
             "gap": float(max(machine.proof.gap for machine in machines)),
             "status": str(status),

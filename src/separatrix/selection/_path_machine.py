@@ -18,18 +18,18 @@ import numpy as np
 from separatrix.core.all_classes import Multinomial, keep_multinomial
 from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
 from separatrix.core.keeping import keep_support, watching
+from separatrix.core.largest_cost import largest_cost_of_zero
 from separatrix.core.machine import Machine
 from separatrix.core.proving import About, Effort, Fitted, Hyperplane, solve_and_prove
+from separatrix.core.sparse import checked_ratio, refuse_with_l1
 from separatrix.problem.device_rows import on_device
-from separatrix.problem.losses import CODES
-from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
 from separatrix.selection._mean_of_folds import MeanHyperplane, MeanMultinomial
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import RULES, FoundPath, Progress, Store, cross_validate
 from separatrix.selection.path_table import PathTable
-from separatrix.selection.refinement import grid
+from separatrix.selection.refinement import grid, sparse_grid
 from separatrix.selection.scores import Measure
 from separatrix.solvers.running.threads import one_thread
 
@@ -106,7 +106,10 @@ class PathMachine(Machine):
     max_passes = None
     warm_start = False
 
+    l1_ratios: Any = None
+
     C_: float
+    l1_ratio_: float
     path_: PathTable
     scores_: np.ndarray
     coefs_paths_: np.ndarray
@@ -171,10 +174,8 @@ class PathMachine(Machine):
                 keep_multinomial(self, found)
             return
         setting, start = walked.setting, walked.found.start
-        costs, loss = costs_of(self.C_, walked.weights), CODES[self._searched_loss]
-        problems = [
-            MachineProblem(rows, costs, loss, setting.bias_penalty) for rows in setting.rows
-        ]
+        costs = costs_of(self.C_, walked.weights)
+        problems = setting.problems(costs)
         firsts = list(zip(start["weights"], start["multipliers"], strict=True))
         X, y, codes = walked.X, walked.y, setting.codes
         machines = self._solved(X, y, codes, problems, walked.effort, firsts)
@@ -186,7 +187,8 @@ class PathMachine(Machine):
     def _walked(self, request: _Request) -> _Walked:
         """Choose C, of the multinomial machine or of those of one class or two."""
         self._check_parameters(self._searched_loss)
-        Cs, given = grid(self.Cs)
+        grid(self.Cs)  # which refuses what is no grid
+        ratios = self._ratios()
         effort = self._effort()
         self._forget_threshold()
         X, y, sample_weight = self._placed(request.X, request.y, request.sample_weight)
@@ -199,26 +201,63 @@ class PathMachine(Machine):
         else:
             setting = replace(setting, judge=self._judge(X, y, sample_weight))
         progress = request.progress
-        kept = _KeptWeights(request.store) if self.store_cv_results else request.store
+        walks = []
         with path_bar(bool(self.verbose) and progress is None) as bar:
-            found = cross_validate(
-                setting,
-                Cs,
-                rounds=0 if given else int(self.refine),
-                stop_early=not given,
-                rule=self.rule,
-                # A device is busy with one machine; threads would only share its memory.
-                workers=1 if on_device(X) else self._cores(),
-                store=kept,
-                progress=progress or bar,
-            )
+            for ratio in ratios:
+                tried = replace(setting, l1_ratio=ratio)
+                Cs, given = self._grid(tried, all_weights)
+                kept = _of_a_ratio(request.store, ratio)
+                kept = _KeptWeights(kept) if self.store_cv_results else kept
+                found = cross_validate(
+                    tried,
+                    Cs,
+                    rounds=0 if given or ratio else int(self.refine),
+                    stop_early=not given,
+                    rule=self.rule,
+                    from_least=ratio > 0.0,
+                    # A device is busy with one machine; threads would only share its memory.
+                    workers=1 if on_device(X) else self._cores(),
+                    store=kept,
+                    progress=progress or bar,
+                )
+                walks.append((tried, found, kept))
+        setting, found, kept = least_loss(walks)
         self.path_, self.C_ = found.table, found.C
+        if self.l1_ratios is not None:
+            self.l1_ratio_ = setting.l1_ratio
         self.scores_ = self._scores(found)
         vars(self).pop("coefs_paths_", None)
         if isinstance(kept, _KeptWeights):
             self.coefs_paths_ = kept.paths(setting, found.table["C"], bool(self.fit_intercept))
         self._warn_of_cells(found)
         return _Walked(X, y, setting, found, all_weights, effort)
+
+    def _ratios(self) -> tuple[float, ...]:
+        """Return the values of l1_ratio to try: 0 where none are given."""
+        given = getattr(self, "l1_ratios", None)
+        if given is None:
+            return (0.0,)
+        listed = np.ravel(np.asarray(given, dtype=object)).tolist()
+        ratios = tuple(dict.fromkeys(checked_ratio(ratio) for ratio in listed))
+        if not ratios:
+            raise ValueError("l1_ratios must be numbers from 0 to 1, or None. Got none instead.")
+        for ratio in ratios:
+            refuse_with_l1(self, self._searched_loss, ratio)
+        if any(ratios) and not self.refit:
+            raise ValueError("l1_ratios above 0 need refit=True: a mean of folds is not sparse.")
+        return ratios
+
+    def _grid(self, setting: Setting, weights: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Return the values of C to try, and whether they were given one by one."""
+        if not setting.l1_ratio:
+            return grid(self.Cs)
+        loss, ratio, intercept = setting.loss, setting.l1_ratio, bool(self.fit_intercept)
+        least = min(
+            largest_cost_of_zero(rows.X, rows.signs, weights, loss, ratio, intercept)
+            for rows in setting.rows
+        )
+        n, d = setting.rows[0].X.shape
+        return sparse_grid(self.Cs, least, d > n)
 
     def _scores(self, found: FoundPath) -> np.ndarray:
         """Return the score of every fold and C, a row a fold."""
@@ -241,6 +280,7 @@ class PathMachine(Machine):
         softmax = self.multi_class == "multinomial"
         if self.multi_class == "auto":
             softmax = len(self.classes_) > 2 and self.solver in ("auto", "newton")
+            softmax = softmax and not any(self._ratios())
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         seconds = effort.deadline - time.perf_counter()
         folds = folds_of(
@@ -325,6 +365,36 @@ class PathMachine(Machine):
     def _facts(self) -> list[tuple[str, str]]:
         facts: list[tuple[str, str]] = super()._facts()  # type: ignore[misc]
         return [("C", self.path_.reason), *facts]
+
+
+def least_loss(walks: list[tuple[Setting, FoundPath, Any]]) -> tuple[Setting, FoundPath, Any]:
+    """Return the walk of the least mean loss, of equal ones that of the largest l1_ratio."""
+    means = [float(found.losses.mean(axis=1).min()) for _, found, _ in walks]
+    order = sorted(range(len(walks)), key=lambda k: (means[k], -walks[k][0].l1_ratio))
+    setting, found, kept = walks[order[0]]
+    if len(walks) > 1:
+        said = ", ".join(f"{walks[k][0].l1_ratio:g}: {means[k]:.4g}" for k in range(len(walks)))
+        found.table.notes = (*found.table.notes, f"Least mean loss by l1_ratio: {said}.")
+    return setting, found, kept
+
+
+class _OfARatio:
+    """A store whose cells are those of one l1_ratio."""
+
+    def __init__(self, store: Store, ratio: float) -> None:
+        self._store, self._ratio = store, f"l1 {ratio.hex()} "
+
+    def get(self, key: tuple[str, int]) -> Any:
+        """Return what was put under this key, or None."""
+        return self._store.get((self._ratio + key[0], key[1]))
+
+    def put(self, key: tuple[str, int], facts: Any, arrays: Any) -> None:
+        """Keep a finished cell."""
+        self._store.put((self._ratio + key[0], key[1]), facts, arrays)
+
+
+def _of_a_ratio(store: Store | None, ratio: float) -> Store | None:
+    return store if store is None or not ratio else _OfARatio(store, ratio)
 
 
 @contextmanager

@@ -76,6 +76,9 @@ class LinearSVMCV(PathEstimator, plain_path.LinearSVMCV):
         The C of the best mean; or the smallest C within one standard error of it.
     refine : bool or int, default=True
         Whether to try the geometric means of the best C and its neighbours, and how often.
+    l1_ratios : None or list of floats, default=None
+        Values of `l1_ratio` to try, for the squared hinge. Above 0 the values of C begin at the
+        largest that leaves all weights zero, and None tries 50 of them.
     loss, tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
         As in `LinearSVM`.
     device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
@@ -89,8 +92,11 @@ class LinearSVMCV(PathEstimator, plain_path.LinearSVMCV):
     ----------
     C_ : float
         The C chosen.
+    l1_ratio_ : float
+        The ratio chosen, where `l1_ratios` is given.
     path_ : PathTable
-        One row a C: errors, their spread, support vectors, margin, proved gap, seconds.
+        One row a C: errors, their spread, support vectors, margin, proved gap, seconds; of sparse
+        weights also how many are not zero.
     coef_, intercept_, classes_, support_, certificate_, gap_, status_, ...
         Of the machine on all the rows, as in `LinearSVM`.
 

@@ -19,7 +19,7 @@ class LogisticRegressionCV(PathEstimator, plain_path.LogisticRegressionCV):
 
     Parameters
     ----------
-    Cs, cv, scoring, rule, refine, max_seconds, n_jobs, device
+    Cs, cv, scoring, rule, refine, l1_ratios, max_seconds, n_jobs, device
         As in `LinearSVMCV`.
     tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
         As in `LogisticRegression`.
@@ -35,6 +35,8 @@ class LogisticRegressionCV(PathEstimator, plain_path.LogisticRegressionCV):
     ----------
     C_ : float
         The C chosen.
+    l1_ratio_ : float
+        The ratio chosen, where `l1_ratios` is given.
     scores_ : array of shape (folds, values of C)
         The score of every fold, for every C of `path_`.
     coefs_paths_ : array of shape (folds, values of C, rows of `coef_`, features + 1)

@@ -81,6 +81,7 @@ def cross_validate(
     stop_early: bool = True,
     rule: str = "best",
     beyond: Sequence[float] = (),
+    from_least: bool = False,
     is_worth: Callable[[np.ndarray], bool] | None = None,
     workers: int = 1,
     store: Store | None = None,
@@ -88,13 +89,14 @@ def cross_validate(
 ) -> FoundPath:
     """Walk the path, refine it `rounds` times around its best, and choose a C by the rule.
 
+    The walk begins in the middle of the grid, or `from_least`.
     Values `beyond` the grid, ascending, are tried one by one while the largest C is the best. The
     path is refined where it `is_worth` it, by what is to be small on each fold at the best C.
     """
     with one_thread():  # so that the number of threads changes no bit
         walk = _Walk(setting, workers, store, progress)
         try:
-            notes = walk.outwards([float(C) for C in Cs], stop_early)
+            notes = walk.outwards([float(C) for C in Cs], stop_early, from_least)
             for C in beyond:
                 if walk.done and walk.best == len(walk.done) - 1:
                     walk.around([float(C)])
@@ -187,9 +189,11 @@ class _Walk:
 
     # ---- walking
 
-    def outwards(self, Cs: list[float], stop_early: bool) -> tuple[str, ...]:
+    def outwards(
+        self, Cs: list[float], stop_early: bool, from_least: bool = False
+    ) -> tuple[str, ...]:
         """Go from the middle of the grid to both ends; say where an end was left out."""
-        middle = (len(Cs) - 1) // 2
+        middle = 0 if from_least else (len(Cs) - 1) // 2
         self.first = Cs[middle]
         sides = {+1: Cs[middle:], -1: Cs[middle::-1]}
         place = {C: (side, k) for side, line in sides.items() for k, C in enumerate(line)}
@@ -336,6 +340,8 @@ def _found(walk: _Walk, rule: str, notes: tuple[str, ...]) -> FoundPath:
         columns["score_error"] = spread / np.sqrt(shown.shape[1])
     for name in ("training_error", "n_support", "margin"):
         columns[name] = _table_of(walk, name).mean(axis=1)
+    if walk.setting.l1_ratio:
+        columns["n_nonzero"] = _table_of(walk, "n_nonzero").mean(axis=1)
     columns["gap"] = _table_of(walk, "gap").max(axis=1)
     columns["seconds"] = _table_of(walk, "seconds").sum(axis=1)
     columns["n_folds"] = np.full(len(Cs), walk.n_folds)

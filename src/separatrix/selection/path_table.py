@@ -27,6 +27,7 @@ _FORMATS = {
     "training_error": ".4f",
     "n_support": ".1f",
     "margin": ".4g",
+    "n_nonzero": ".1f",
     "gap": ".1e",
     "seconds": ".3g",
     "n_folds": ".0f",
@@ -41,7 +42,8 @@ class PathTable:
     `validation_spread`, its standard deviation over folds; `standard_error`, that over the root of
     their number; `training_error`, `n_support` and `margin`, means over folds; `gap`, the largest
     relative duality gap of any fold, proved; `seconds`, of a processor, all folds together;
-    `n_folds`. With a scorer also `validation_score` and `score_spread`. Of a study by a measure
+    `n_folds`. Of sparse weights `n_nonzero`, the mean over folds.
+    With a scorer also `validation_score` and `score_spread`. Of a study by a measure
     errors are those at the threshold that it takes, and `score_error` is its standard error.
 
     `chosen` is the number of the row chosen, `reason` says why, `notes` what else is to be known,

@@ -16,9 +16,18 @@ import numpy as np
 
 from separatrix.core.checks import positive
 
-__all__ = ["best_of", "fitting_loss", "grid", "is_hopeless", "least_within_one_error", "refined"]
+__all__ = [
+    "best_of",
+    "fitting_loss",
+    "grid",
+    "is_hopeless",
+    "least_within_one_error",
+    "refined",
+    "sparse_grid",
+]
 
 _LOWEST, _HIGHEST, _VALUES = 1e-2, 1e3, 6
+_SPARSE_VALUES = 50
 # So many standard errors above the best, twice in a row, and an end of the path is given up.
 _HOPELESS = 4.0
 _LARGE_ENTRIES, _WIDE = 3_000_000, 2000
@@ -67,6 +76,24 @@ def grid(Cs: Any) -> tuple[np.ndarray, bool]:
             f"margin is LinearSVM(C=inf)). Got {Cs!r} instead."
         )
     return values, True
+
+
+def sparse_grid(Cs: Any, least: float, is_wide: bool) -> tuple[np.ndarray, bool]:
+    """Return the values of C for sparse weights, from the largest that leaves all of them zero.
+
+    An int asks for as many values up to 1000 times that, or 100 times where columns outnumber rows.
+
+    >>> sparse_grid(3, 0.5, True)[0].tolist()
+    [0.5, 5.0, 50.0]
+    """
+    if Cs is None:
+        Cs = _SPARSE_VALUES
+    if not isinstance(Cs, numbers.Integral) or isinstance(Cs, bool):
+        return grid(Cs)
+    positive("Cs", Cs, whole=True)
+    if not np.isfinite(least):
+        return np.ones(1), False  # no column matters at any C
+    return least * np.geomspace(1.0, 100.0 if is_wide else 1000.0, int(Cs)), False
 
 
 def refined(Cs: np.ndarray, best: int) -> list[float]:

@@ -14,6 +14,7 @@ from separatrix.certificates.kernel_gap import KernelGap, KernelGaps, KernelMult
 from separatrix.certificates.kernel_separation import KernelSeparation
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.core.keeping import (
     keep_direct,
     keep_gaps,
@@ -25,6 +26,7 @@ from separatrix.core.keeping import (
 from separatrix.core.linear_model import VotingModel
 from separatrix.core.machine import machine_of_a_pair
 from separatrix.core.models import fresh
+from separatrix.core.sparse import ratio_of
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.kernels import kernel_of
 from separatrix.solvers.running.drive import Status
@@ -62,6 +64,7 @@ def _require_linear_model(values: Values, data: TrainingRows) -> None:
     for number, (gap, rows) in enumerate(each_problem(proof, data)):
         own = weights if rows is None else weights[rows]
         costs, ridge = _costs(C, own, loss, separated[number] if separated else False)
+        ridge = _require_sparsity(values, gap, ridge)
         taken |= data.require_costs(gap.costs, costs, rows)
         _require_posed(model, gap, loss, ridge)
         own_rows = data if rows is None else data.part(rows)
@@ -75,6 +78,18 @@ def _require_linear_model(values: Values, data: TrainingRows) -> None:
     values.record(*RUN, "_centre", "_stream", "validation_errors_")
     if any(getattr(gap, "violations", ()) for gap, _ in each_problem(proof, data)):
         values.name("certificate_.violations")
+
+
+def _require_sparsity(values: Values, gap: Any, ridge: float) -> float:
+    """Return what |w|^2 costs; require that |w|_1 costs what `l1_ratio` says."""
+    model = values.model
+    ratio = ratio_of(model)
+    found = gap.l1 if isinstance(gap, SparseGap) else 0.0
+    if "l1_ratio_" in vars(model):
+        chosen = model.l1_ratio_
+        values.require(type(chosen) is float and chosen == found, "l1_ratio_")
+    require(found == ratio, "l1_ratio of the model is not the one that its certificate speaks of")
+    return 1.0 - ratio if ratio else ridge
 
 
 def _require_status(values: Values, optimal: bool, infinite: bool = False) -> None:
@@ -424,7 +439,7 @@ def _require_kernel_margins(gaps: Any, data: TrainingRows) -> None:
 
 CLAIMS = {
     **dict.fromkeys(
-        (DualityGap, DualityGaps, PairGaps, ScaledGap, MulticlassGap, SoftmaxGap),
+        (DualityGap, DualityGaps, PairGaps, ScaledGap, MulticlassGap, SoftmaxGap, SparseGap),
         _require_linear_model,
     ),
     **dict.fromkeys((KernelGap, KernelGaps, KernelMulticlassGap), _require_kernel_model),

@@ -90,10 +90,12 @@ def _size(head: Head) -> int:
 
 
 def _unfitted(kind: str, plain: bool) -> Any:
-    name, settings = "LogisticRegression", {"multi_class": "ovr"}
+    name, settings = "LogisticRegression", dict[str, Any](multi_class="ovr")
+    if kind.startswith("L1R"):
+        settings["l1_ratio"] = 1.0
     if kind in _HINGES:
         name, form = "LinearSVM", "direct" if kind == "MCSVM_CS" else "ovr"
-        settings = {"loss": _HINGES[kind], "multi_class": form}
+        settings |= {"loss": _HINGES[kind], "multi_class": form}
     return class_of(name, settings, plain)(**settings)
 
 
@@ -155,9 +157,12 @@ def _solver_of(model: Any, two: bool, moved: bool) -> str:
     """
     steps = getattr(model, "steps", None)
     model = steps[-1][1] if steps else model
+    lasso = getattr(model, "l1_ratio", getattr(model, "l1_ratio_", 0.0)) == 1.0
     if "Logistic" in type(model).__name__ and not moved:
-        return "L2R_LR"
+        return "L1R_LR" if lasso else "L2R_LR"
     if getattr(model, "multi_class", "ovr") == "direct" and not two:
         return "MCSVM_CS"
     squared = getattr(model, "loss", "hinge") == "squared_hinge"
+    if squared and lasso:
+        return "L1R_L2LOSS_SVC"
     return "L2R_L2LOSS_SVC_DUAL" if squared else "L2R_L1LOSS_SVC_DUAL"

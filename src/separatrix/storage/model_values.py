@@ -53,6 +53,7 @@ RECORDS = {
     "ScaledGap": "separatrix.certificates.duality_gap",
     "Separation": "separatrix.certificates.separation",
     "SoftmaxGap": "separatrix.certificates.softmax_gap",
+    "SparseGap": "separatrix.certificates.sparse_gap",
     "Split": "separatrix.certificates.errors",
     "Violation": "separatrix.problem.optimality",
     "Witness": "separatrix.core.separability",

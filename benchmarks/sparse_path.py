@@ -1,0 +1,220 @@
+"""Sparse logistic regression side by side: the same objective to the same proved gap.
+
+    min over w, b    |w|_1 + C sum_i log(1 + exp(-y_i (w.x_i + b)))
+
+at C = 10, 100 and 1000 times the largest C at which all weights are zero. Ours stops at a proved
+gap. A peer has no proof: it is run with ever smaller tolerances, and the first run whose objective
+is within the gap of our proved lower bound counts, alone. Peers that penalise their bias
+(LIBLINEAR) or have none (celer) are compared without one (`--no-bias`). CPU seconds, compile time
+left out.
+
+    python -m benchmarks.sparse_path [--no-bias] [--sets alon,a9a] [--tol 1e-6] [--path]
+
+celer, skglm and LIBLINEAR are not in the lock: those that are not there are left out.
+"""
+
+import argparse
+import time
+import warnings
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+
+import separatrix as sx
+from benchmarks import _text_sets
+from benchmarks._report import SHARED, header
+from separatrix.core.largest_cost import largest_cost_of_zero
+
+FACTORS = (10.0, 100.0, 1000.0)
+TOLERANCES = tuple(10.0**-k for k in range(2, 13))
+MOST_SECONDS = 20.0  # a peer that took so long for a tolerance is not given a smaller one
+
+
+def alon():
+    table = sx.read(SHARED / "alon.csv.gz")
+    X = np.asarray(table.X.toarray() if hasattr(table.X, "toarray") else table.X)
+    return (X - X.mean(axis=0)) / X.std(axis=0), table.y
+
+
+def spambase():
+    table = sx.read(SHARED / "spambase.csv", target="type")
+    return table.X, table.y
+
+
+def a9a():
+    table = sx.read(SHARED / "a9a.libsvm")
+    return table.X, table.y
+
+
+def dense(n=100_000, d=100):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)) * np.exp(rng.normal(size=d))
+    w = rng.normal(size=d) * (rng.random(d) < 0.3)
+    return X, np.where(X @ w / np.e + 2.0 * rng.normal(size=n) > 0.0, 1, -1)
+
+
+SETS = {
+    "alon": alon,
+    "spambase": spambase,
+    "a9a": a9a,
+    "newsgroups": _text_sets.newsgroups_two_classes,
+    "rt": _text_sets.rt_polarity,
+    "dense": dense,
+}
+
+
+def ours(X, y, C, bias, tol):
+    model = sx.LogisticRegression(C, l1_ratio=1.0, fit_intercept=bias, tol=tol).fit(X, y)
+    return model.coef_[0], float(model.intercept_[0])
+
+
+def skglm(X, y, C, bias, tol):
+    peer = import_module("skglm").SparseLogisticRegression
+    n = X.shape[0]
+    found = peer(alpha=1.0 / (C * n), tol=tol, fit_intercept=bias, max_iter=50).fit(X, y)
+    return found.coef_[0], float(np.ravel(found.intercept_)[0]) if bias else 0.0
+
+
+def celer(X, y, C, bias, tol):
+    peer = import_module("celer").LogisticRegression
+    found = peer(C=C, tol=tol, max_iter=50).fit(X, y)
+    return found.coef_[0], 0.0
+
+
+def saga(X, y, C, bias, tol):
+    from sklearn.linear_model import LogisticRegression
+
+    more = {"C": C, "l1_ratio": 1.0, "solver": "saga", "fit_intercept": bias, "max_iter": 300}
+    found = LogisticRegression(tol=tol, **more).fit(X, y)
+    return found.coef_[0], float(found.intercept_[0])
+
+
+def liblinear(X, y, C, bias, tol):
+    from sklearn.linear_model import LogisticRegression
+
+    more = {"C": C, "l1_ratio": 1.0, "solver": "liblinear", "fit_intercept": False}
+    found = LogisticRegression(tol=tol, max_iter=1000, **more).fit(X, y)
+    return found.coef_[0], 0.0
+
+
+def peers(bias):
+    """Return those that are here and have this objective."""
+    found = {"skglm": skglm} if find_spec("skglm") else {}
+    if not bias:
+        found |= {"celer": celer} if find_spec("celer") else {}
+        found["liblinear"] = liblinear
+    return found | {"saga": saga}
+
+
+def objective(X, signs, C, w, b):
+    return float(abs(w).sum() + C * np.logaddexp(0.0, -signs * (X @ w + b)).sum())
+
+
+def timed(work):
+    begun = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = work()
+    return found, time.process_time() - begun
+
+
+def to_the_gap(peer, X, y, signs, C, bias, tol, least):
+    """Return the seconds of the first tolerance that is good enough, or the gap reached."""
+    reached = np.inf
+    for small in TOLERANCES:
+        (w, b), seconds = timed(lambda small=small: peer(X, y, C, bias, small))
+        value = objective(X, signs, C, w, b)
+        reached = min(reached, (value - least) / value)
+        if reached <= tol:
+            return f"{seconds:.3f}"
+        if seconds > MOST_SECONDS:
+            break
+    return f"not ({reached:.0e})"
+
+
+def single(names, bias, tol):
+    """Print the table of single values of C."""
+    others = peers(bias)
+    print(f"| set | C / C_max | nonzero | proved zero | passes | ours | {' | '.join(others)} |")
+    print("|---|---|---|---|---|---|" + "---|" * len(others))
+    for name in names:
+        X, y = SETS[name]()
+        signs = np.where(y == np.unique(y)[1], 1.0, -1.0)
+        start = largest_cost_of_zero(X, signs, np.ones(len(signs)), "logistic", 1.0, bias)
+        for factor in FACTORS:
+            C = start * factor
+            settings = {"l1_ratio": 1.0, "fit_intercept": bias, "tol": tol}
+            model, seconds = timed(partial(_fitted, C, X, y, settings))
+            proof = model.certificate_
+            shown = f"{seconds:.3f}" if proof.gap <= tol else f"not ({proof.gap:.0e})"
+            cells = [
+                to_the_gap(peer, X, y, signs, C, bias, tol, proof.dual) for peer in others.values()
+            ]
+            nonzero = len(model.names_of_nonzero_)
+            work = f"{nonzero} | {len(proof.zeros)} | {model.n_passes_:.0f}"
+            print(f"| {name} | {factor:g} | {work} | {shown} | {' | '.join(cells)} |", flush=True)
+
+
+def _fitted(C, X, y, settings):
+    return sx.LogisticRegression(C, max_seconds=60.0, **settings).fit(X, y)
+
+
+def paths(names, bias, tol, count=100):
+    """Print the time of a whole path to 100 times C_max, each C from where the last one ended."""
+    print(f"| set | ours, {count} values, every gap proved | skglm, warm starts, tol 1e-4 |")
+    print("|---|---|---|")
+    for name in names:
+        X, y = SETS[name]()
+        signs = np.where(y == np.unique(y)[1], 1.0, -1.0)
+        start = largest_cost_of_zero(X, signs, np.ones(len(signs)), "logistic", 1.0, bias)
+        Cs = start * np.geomspace(1.0, 100.0, count)
+        path = sx.LogisticRegressionPath(Cs, tol=tol, fit_intercept=bias)
+        found, seconds = timed(partial(path.fit, X, y))
+        cells = "absent"
+        if find_spec("skglm"):
+            model = import_module("skglm").SparseLogisticRegression(
+                tol=1e-4, fit_intercept=bias, warm_start=True
+            )
+            (worst, other) = timed(partial(_walked, model, X, y, signs, Cs, found))
+            cells = f"{other:.2f}, largest gap {worst:.0e}"
+        print(
+            f"| {name} | {seconds:.2f}, largest gap {found.path_['gap'].max():.0e} | {cells} |",
+            flush=True,
+        )
+
+
+def _walked(model, X, y, signs, Cs, found):
+    worst = 0.0
+    for C, proof in zip(Cs, found.certificates_, strict=True):
+        model.alpha = 1.0 / (C * X.shape[0])
+        model.fit(X, y)
+        b = float(np.ravel(model.intercept_)[0]) if model.fit_intercept else 0.0
+        value = objective(X, signs, C, model.coef_[0], b)
+        worst = max(worst, (value - proof.dual) / value)
+    return worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--tol", type=float, default=1e-6)
+    parser.add_argument("--no-bias", action="store_true")
+    parser.add_argument("--path", action="store_true")
+    options = parser.parse_args()
+    named = ["numpy", "scikit-learn", "numba", *filter(find_spec, ("celer", "skglm"))]
+    header("Sparse logistic regression: CPU seconds to a proved gap", named)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 8)), np.arange(60) % 2  # to compile
+    import scipy.sparse as sp
+
+    for rows in (X, sp.csr_array(X)):
+        for work in (ours, *peers(not options.no_bias).values()):
+            timed(lambda work=work, rows=rows: work(rows, y, 1.0, not options.no_bias, 1e-3))
+    names = options.sets.split(",")
+    (paths if options.path else single)(names, not options.no_bias, options.tol)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Sparse weights on generated problems: the naive optimum, the exact conditions, and forged zeros.
+
+    python -m fuzz.sparse_weights --problems 10000 [--seed 0]
+
+Every problem is fitted by the library. Its objective is compared with that of proximal gradient
+steps, its weights with the conditions of the optimum, every column proved zero with the naive
+weights. Then a nonzero column is added to the list of zeros, which both checks must refuse.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from tests.naive import sparse as naive
+from tests.sparse_problems import drawn
+
+import separatrix as sx
+from separatrix import checker
+from separatrix.checker import Refused
+from separatrix.problem.canonical import as_checker_data, problem_from
+
+__all__ = ["run"]
+
+_CLOSE = 1e-10  # of the objective
+_STEPS, _MANY_STEPS, _SETTLED = 3000, 50_000, 1e-7
+
+
+def run(problems: int, seed: int = 0, say: Any = print) -> Counter[str]:
+    """Try so many problems; return the counts of what was tried and of what went wrong."""
+    counts: Counter[str] = Counter()
+    for number in range(seed, seed + problems):
+        for name in _wrong(number, counts):
+            counts[name] += 1
+            say(f"problem {number}: {name}")
+        counts["problems"] += 1
+    return counts
+
+
+def _wrong(number: int, counts: Counter[str]) -> list[str]:
+    X, y, costs, loss, ratio, intercept = drawn(number)
+    settings: Any = {"l1_ratio": ratio, "fit_intercept": intercept, "tol": 1e-11}
+    model: Any = sx.LogisticRegression(1.0, **settings)
+    if loss != "logistic":
+        model = sx.LinearSVM(1.0, loss=loss, **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y, costs)
+    proof, wrong = model.certificate_, []
+    told = X, y, costs, loss, ratio, 1.0 - ratio
+    w, b = naive.proximal_gradient(*told, intercept, most=_STEPS)
+    if naive.violation(*told, w, b, intercept) > _SETTLED:
+        w, b = naive.proximal_gradient(*told, intercept, most=_MANY_STEPS)
+    is_settled = naive.violation(*told, w, b, intercept) <= _SETTLED
+    counts["naive steps that did not settle"] += not is_settled
+    least = naive.objective(*told, w, b)
+    found = naive.objective(*told, model.coef_[0], model.intercept_[0])
+    if found > least * (1.0 + _CLOSE):
+        wrong.append("the naive objective is lower")
+    if proof.dual > least * (1.0 + 1e-13):
+        wrong.append("the lower bound is above the naive objective")
+    if naive.violation(*told, model.coef_[0], model.intercept_[0], intercept) > 1e-4:
+        wrong.append("the conditions of the optimum do not hold")
+    sizes = abs(w) * np.sqrt(costs @ X**2)
+    if is_settled and (sizes[proof.zeros] > 1e-5 * (1.0 + sizes.max())).any():
+        wrong.append("a column proved zero is not zero")
+    counts["columns proved zero"] += len(proof.zeros)
+    if not (proof.check(X, y) and _accepted(proof, X, y)):
+        wrong.append("a genuine certificate is refused")
+    nonzero = np.flatnonzero(model.coef_[0])
+    if len(nonzero):
+        weights, zeros = proof.weights.copy(), np.sort(np.append(proof.zeros, nonzero[0]))
+        weights[1 + nonzero[0]] = 0.0
+        forged = replace(proof, weights=weights, zeros=zeros)
+        counts["forged"] += 1
+        if forged.check(X, y) or _accepted(forged, X, y):
+            wrong.append("a forged list of zeros is accepted")
+    return wrong
+
+
+def _accepted(proof: Any, X: np.ndarray, y: np.ndarray) -> bool:
+    try:
+        checker.check(json.loads(proof.to_json()), as_checker_data(problem_from(X, y, True)))
+    except Refused:
+        return False
+    return True
+
+
+def main() -> None:
+    """Run as many problems as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--problems", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    print(dict(run(options.problems, options.seed)))
+
+
+if __name__ == "__main__":
+    main()

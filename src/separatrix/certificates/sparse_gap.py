@@ -1,0 +1,235 @@
+"""How far sparse weights are from the optimum, and which columns are zero there: both proved.
+
+    primal(w, b)  =  l |w|_1 + r/2 |w|^2 + sum_i c_i loss(y_i (w.x_i + b))
+    dual(a)       =  sum_i -c_i loss*(-a_i/c_i) - sum_j max(0, |u_j| - l)^2 / (2r)
+
+u = sum_i a_i y_i x_i, and without a ridge r every |u_j| must be at most l. The dual point is a
+`share` of the multipliers, which makes it feasible without rounding.
+
+Two dual points whose values differ by less than the gap are near each other, because the dual is
+strongly concave: with a_i* the best point and p = a/c,
+
+    squared hinge   sum_i (a_i - a_i*)^2 / c_i          <=  4 gap
+    logistic        sum_i (a_i - a_i*)^2 / (c_i v_i)    <=  2 gap
+
+v_i is the largest p (1 - p) between p_i and p_i*: at most 1/4, and less after a few rounds, for
+|p_i - p_i*| <= sqrt(2 gap v_i / c_i). So u_j* is within sqrt(4 gap N_j) or sqrt(2 gap N_j) of u_j,
+N_j the sum of c_i x_ij^2 or c_i v_i x_ij^2, about the weighted mean of the column where b is free.
+Where u_j* cannot come to l, weight j is zero in every optimal w.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from separatrix._sparse import sparse as sp
+from separatrix.certificates.duality_gap import DualityGap
+from separatrix.certificates.enclosed_functions import entropy
+from separatrix.certificates.enclosed_sums import blocks, row_sums, ways_for, with_data
+from separatrix.certificates.enclosure import Enclosure, above, below, sum_of
+from separatrix.certificates.objective_bounds import (
+    NOTHING,
+    Terms,
+    norm,
+    terms_of,
+)
+from separatrix.certificates.two_bounds import SLACK, WIDE, Found, require
+
+ROUNDS = 4
+_CLEARLY = 1e-9  # of l: what is claimed is found again by other sums
+_HAIR = 2.0**-50  # so that the product by a share is at most l after rounding, too
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SparseGap(DualityGap):
+    """The least objective lies between `dual` and `primal`, and columns `zeros` are zero there.
+
+    `l1` is the factor of |w|_1 and `ridge` that of 1/2 |w|^2. The dual point is `share` times the
+    multipliers. A column in `zeros` has the weight 0 in every optimal w, not only in this one.
+    """
+
+    kind = "sparse-gap"
+    _hard_losses: ClassVar[tuple[str, ...]] = ()
+
+    l1: float
+    share: float = math.nan  # found while proving
+    zeros: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+
+    @classmethod
+    def proved(
+        cls, X: Any, sides: np.ndarray, *, slack: float = SLACK, tol: float = 0.0, **points: Any
+    ) -> Self:
+        """Return the claim that the data prove at these points, with the columns proved zero."""
+        claim = super().proved(X, sides, slack=slack, tol=tol, **points)
+        if not claim.holds:
+            return claim
+        found = _proved_zero(claim, X, sides, WIDE if slack else 1.0, _CLEARLY if slack else 0.0)
+        if (found & (claim.weights[1:] != 0.0)).any():  # what rounding left of them
+            points["weights"] = np.where(np.append(False, found), 0.0, claim.weights)
+            return cls.proved(X, sides, slack=slack, tol=tol, **points)
+        return replace(claim, zeros=np.flatnonzero(found))
+
+    @property
+    def radius(self) -> float:
+        """How far the best dual point can be, rows weighted by 1/c: the radius of the sphere."""
+        gap = Enclosure.exact(self.primal) - self.dual
+        return float((gap.at_least(0.0) * _factor(self.loss, 0.25)).root().high)
+
+    def check(self, X: Any, y: Any = None) -> bool:
+        """Prove both bounds and every zero again from the data; partitions are refused."""
+        return not hasattr(X, "stored") and super().check(X, y)
+
+    def _require_penalties(self) -> None:
+        l1, ridge, zeros = self.l1, self.ridge, self.zeros
+        require(self.loss != "hinge", "sparse weights have the squared hinge or the logistic loss")
+        require(
+            0.0 < l1 < math.inf and 0.0 <= ridge < math.inf and self.bias_penalty == 0.0,
+            "l1 must be above 0, ridge at least 0, and the bias free",
+        )
+        share = self.share
+        require(math.isnan(share) or 0.0 <= share <= 1.0, "share must be between 0 and 1")
+        require(
+            getattr(zeros, "dtype", None) == np.int64
+            and zeros.ndim == 1
+            and bool((np.diff(zeros) > 0).all())
+            and (not len(zeros) or (zeros[0] >= 0 and zeros[-1] < self.n_features))
+            and not self.weights[1 + zeros].any(),
+            "zeros must number columns whose weight is 0, in their order",
+        )
+
+    def _is_found_again(self, X: Any, codes: np.ndarray | None) -> bool:
+        if codes is None or math.isnan(self.share) or not super()._is_found_again(X, codes):
+            return False
+        signs = np.where(codes == self.positive, 1.0, -1.0)
+        return not len(self.zeros) or bool(_proved_zero(self, X, signs, 1.0, 0.0)[self.zeros].all())
+
+    def _found(self, X: Any, signs: np.ndarray | None, wide: float) -> Iterator[Found]:
+        assert signs is not None, "partitions are refused"
+        entries = X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1]
+        for way in ways_for(entries):
+            rows = X, signs, self.costs, self.multipliers
+            terms, margins = terms_of(self._model, *rows, way, wide)
+            share = self._share_of(terms.total)
+            shown = {"share": share, "margins": margins}
+            yield Found(self._primal(terms), self._dual(terms, share), _made(shown))
+
+    def _share_of(self, u: Enclosure) -> float:
+        """Return the share that is claimed, or the largest up to 1 that is feasible."""
+        if not math.isnan(self.share) or self.ridge:
+            return 1.0 if math.isnan(self.share) else self.share
+        largest = float(u.size().high.max(initial=0.0))
+        if largest <= self.l1:
+            return 1.0
+        return max(0.0, self.l1 / largest * (1.0 - _HAIR))
+
+    def _primal(self, terms: Terms) -> Enclosure:
+        w = self._model.w
+        lasso = Enclosure.exact(abs(w)).sum() * self.l1
+        return lasso + norm(w, 0.0, 0.0) * self.ridge + terms.loss
+
+    def _dual(self, terms: Terms, share: float) -> Enclosure:
+        balanced = not self.intercept or math.fsum(terms.balance) == 0.0
+        if terms.gain.high == -math.inf or not balanced:
+            return NOTHING
+        gain = terms.gain if share == 1.0 else _gain(self.loss, self.costs, self.multipliers, share)
+        if self._is_feasible(terms.total.size(), share):
+            return gain
+        if self.ridge:
+            u = terms.total.size() * share
+            excess = sum_of(Enclosure.square, (u - self.l1).at_least(0.0))
+            return gain - (excess / self.ridge).halved()
+        return NOTHING
+
+    def _is_feasible(self, sizes: Enclosure, share: float) -> bool:
+        """Whether a share of every |u_j| is at most l."""
+        reach = sizes if share == 1.0 else sizes * share
+        return bool((reach.high <= self.l1).all())
+
+    def __str__(self) -> str:
+        return f"{self._in_words('hyperplane lowers')}{self._zeros_in_words()}"
+
+    def _zeros_in_words(self) -> str:
+        if not (self.holds and len(self.zeros)):
+            return ""
+        return f"; {len(self.zeros):,} of {self.n_features:,} columns are zero in every optimal one"
+
+
+def _made(shown: dict[str, Any]) -> Any:
+    return lambda: {name: value() if callable(value) else value for name, value in shown.items()}
+
+
+def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray, share: float) -> Enclosure:
+    """Enclose the first sum of the dual at a share of the multipliers."""
+    used = alpha > 0.0
+
+    def terms(alpha: Enclosure, c: Enclosure) -> Enclosure:
+        a = alpha * share
+        if loss == "squared_hinge":
+            return a - a * (a / c) * 0.25
+        return c * entropy((c - a).at_most(a) / c)
+
+    return sum_of(terms, Enclosure.exact(alpha[used]), Enclosure.exact(costs[used]))
+
+
+def _factor(loss: str, largest: float) -> float:
+    """Return by what the gap is multiplied, rows weighted by c and p (1 - p) at most so large."""
+    return 4.0 if loss == "squared_hinge" else 2.0 * largest
+
+
+def _proved_zero(
+    claim: SparseGap, X: Any, signs: np.ndarray, wide: float, clearly: float
+) -> np.ndarray:
+    """Return for which columns no dual point as good as the best has |u_j| = l."""
+    gap = (Enclosure.exact(claim.primal) - claim.dual).at_least(0.0)
+    weights = _row_weights(claim, gap)
+    u = row_sums(X, signs * claim.multipliers, wide=wide)
+    lengths = _lengths(X, weights, bool(claim.intercept), wide)
+    reach = (lengths * gap * _factor(claim.loss, 1.0)).root().high
+    with np.errstate(invalid="ignore"):
+        room = (claim.l1 * (1.0 - clearly) - u.size() * claim.share).low
+        return np.asarray(reach < room)
+
+
+def _row_weights(claim: SparseGap, gap: Enclosure) -> np.ndarray:
+    """Return at least c_i, or c_i v_i for the logistic loss."""
+    costs = np.array(claim.costs, dtype=np.float64)
+    if claim.loss == "squared_hinge":
+        return costs
+    used = costs > 0.0
+    c = Enclosure.exact(costs[used])
+    p, double = Enclosure.exact(claim.multipliers[used]) * claim.share / c, gap * 2.0 / c
+    largest = np.full(len(c.low), 0.25)
+    for _ in range(ROUNDS):
+        away = (double * largest).root().high
+        near = np.clip(0.5, below(p.low - away), above(p.high + away))
+        middle = Enclosure.exact(near)
+        largest = np.minimum(largest, (middle * (1.0 - middle)).high)
+    costs[used] = above(costs[used] * np.maximum(largest, 0.0))
+    return costs
+
+
+def _lengths(X: Any, weights: np.ndarray, has_bias: bool, wide: float) -> Enclosure:
+    """Enclose from above sum_i s_i x_ij^2, about the weighted mean where b is free."""
+    squares, sums = (Enclosure.exact(np.zeros(X.shape[1])) for _ in range(2))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows, block in blocks(X, _BLOCK):
+            if sp.issparse(block):
+                squared = with_data(block, above(block.data * block.data))
+            else:
+                squared = above(block * block)
+            squares = squares + row_sums(squared, weights[rows], wide=wide)
+            if has_bias:
+                sums = sums + row_sums(block, weights[rows], wide=wide)
+    most = Enclosure(np.zeros(X.shape[1]), squares.high)
+    if not has_bias:
+        return most
+    total = Enclosure.exact(weights).sum()
+    centred = (squares - sums.square() / total).high
+    high = np.where(centred < most.high, np.maximum(centred, 0.0), most.high)
+    return Enclosure(most.low, high)

@@ -1,0 +1,129 @@
+"""Sparse weights: the gap of the lasso or the elastic net, and the columns that are proved zero.
+
+    l |w|_1 + r/2 |w|^2 + sum_i c_i loss(y_i (w.x_i + b))                       at most primal
+    sum_i -c_i loss*(-a_i/c_i) - sum_j max(0, |u_j| - l)^2 / (2r)               at least dual
+
+a is a share of the multipliers, u = sum_i a_i y_i x_i; without r every |u_j| is at most l. Column
+j is zero in every optimal w where (l - |u_j|)^2 > k (primal - dual) N_j. Squared hinge: k = 4, N_j
+= sum_i c_i x_ij^2. Logistic: k = 2, N_j = sum_i c_i v_i x_ij^2, v_i at least p (1 - p) for every p
+between a_i / c_i and that of the best dual point. Where b is free, N_j is about the column's mean.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+from .codec import Claim, Refused, require
+from .enclosed import BITS
+from .exact import Data, integers, ratio
+from .gaps import Model, between, gain_of, named_multipliers, primal_of, surprise
+
+_ROUNDS = 4
+_FINE = 128  # bits of a fraction
+_ONE = 1 << _FINE
+
+
+def check_sparse_gap(data: Data, claim: Claim, intercept: bool) -> str:
+    """Claim: the least objective lies between dual and primal, and columns zeros are zero there."""
+    if not (claim.positive == 1 if data.n_classes == 2 else claim.positive < data.n_classes):
+        raise Refused("positive must number a class: 1, or any where there are more than two")
+    require(claim.loss != "hinge", "sparse weights have the squared hinge or the logistic loss")
+    require(claim.l1 > 0.0 and claim.ridge >= 0.0, "l1 must be above 0, and ridge at least 0")
+    require(0.0 <= claim.share <= 1.0, "share must be between 0 and 1")
+    signs = [1 if code == claim.positive else -1 for code in data.codes]
+    model = Model(data, claim, [claim.weights], intercept)
+    require(not model.is_hard, "costs must be finite here")
+    lasso = ratio(sum(map(abs, model.weights[0][1:])), model.exponent)
+    primal = primal_of(model, signs) + Fraction(claim.l1) * lasso
+    u, dual = _dual(model, signs)
+    said = between(claim, primal, dual, "hyperplane")
+    _require_zeros(model, u)
+    count = len(claim.zeros)
+    return f"{said}; {count} of {data.n_features} columns are zero in every optimal one"
+
+
+def _dual(model: Model, signs: list[int]) -> tuple[dict[int, Fraction], Fraction]:
+    """Return u, column by column, and at most the dual objective."""
+    claim, named = model.claim, named_multipliers(model)
+    whole, unit = integers(claim.multipliers)
+    shares = [(row, signs[row] * a) for row, a in zip(claim.rows, whole, strict=True)]
+    model.unbalanced([shares], unit)  # which refuses those of a free bias
+    share, l1 = Fraction(claim.share), Fraction(claim.l1)
+    sums = model.data.combination(shares)
+    u = {j: share * ratio(value, unit + model.data.exponent) for j, value in sums.items()}
+    above = [abs(value) - l1 for value in u.values() if abs(value) > l1]
+    require(claim.ridge or not above, "a sum of a column exceeds l1, and there is no ridge")
+    lost = sum((a * a for a in above), Fraction(0)) / (2 * Fraction(claim.ridge)) if above else 0
+    used = [(a, model.limits[row]) for row, a in named if a]
+    return u, _gain(claim.loss, used, ratio(sum(whole), unit), share) - lost
+
+
+def _gain(loss: str, used: list[tuple[float, float]], total: Fraction, share: Fraction) -> Fraction:
+    """Return at most sum -c loss*(-s a/c), s the share of the multipliers."""
+    if loss == "squared_hinge":
+        spent = total - gain_of(loss, used, total)
+        return share * total - share * share * spent
+    flat, unit = integers(v for pair in used for v in pair)
+    p, q = share.as_integer_ratio()
+    gain = 0
+    for a, c in zip(flat[::2], flat[1::2], strict=True):
+        gain += surprise(p * a, q * c) + surprise(q * c - p * a, q * c)
+    return ratio(gain, unit - BITS) / q
+
+
+def _require_zeros(model: Model, u: dict[int, Fraction]) -> None:
+    """Refuse a column that the sphere around the dual point does not prove zero."""
+    claim, data = model.claim, model.data
+    zeros = claim.zeros
+    good = all(a < b for a, b in pairwise(zeros))
+    if not (good and all(j < data.n_features for j in zeros)):
+        raise Refused("zeros must number columns of the data, in their order")
+    if any(claim.weights[1 + j] for j in zeros):
+        raise Refused("a column that is claimed to be zero has a weight")
+    gap, l1 = Fraction(claim.primal) - Fraction(claim.dual), Fraction(claim.l1)
+    weights, unit = _row_weights(model, gap)
+    total, listed = sum(weights), set(zeros)
+    squares, sums = dict.fromkeys(zeros, 0), dict.fromkeys(zeros, 0)
+    for s, (columns, entries) in zip(weights, data.whole, strict=True):
+        for j, x in zip(columns, entries, strict=True):
+            if j in listed:
+                sums[j] += s * x
+                squares[j] += s * x * x
+    factor = 4 if claim.loss == "squared_hinge" else 2
+    for j in zeros:
+        length = Fraction(squares[j])
+        if model.intercept:
+            length -= Fraction(sums[j] * sums[j], total)
+        room = l1 - abs(u.get(j, Fraction(0)))
+        reach = factor * gap * length * ratio(1, unit + 2 * data.exponent)
+        require(room > 0 and room * room > reach, f"column {j} is not proved to be zero")
+
+
+def _row_weights(model: Model, gap: Fraction) -> tuple[list[int], int]:
+    """Return at least c_i, or c_i v_i for the logistic loss, as integers in units of a power."""
+    claim, costs = model.claim, model.costs
+    if claim.loss == "squared_hinge":
+        return costs, model.cost_unit
+    multipliers = dict(zip(claim.rows, claim.multipliers, strict=True))
+    share, weights = Fraction(claim.share), []
+    for row, (c, limit) in enumerate(zip(costs, model.limits, strict=True)):
+        if not c:
+            weights.append(0)
+            continue
+        cost = Fraction(limit)
+        p = share * Fraction(multipliers.get(row, 0.0)) / cost
+        double = min(math.ceil(2 * gap / cost * _ONE), 4 * _ONE)
+        weights.append(c * _largest(math.floor(p * _ONE), double))
+    return weights, model.cost_unit - _FINE
+
+
+def _largest(p: int, double: int) -> int:
+    """Return at least p (1 - p) anywhere the best point can be, in units of ``2**-_FINE``."""
+    largest = _ONE >> 2
+    for _ in range(_ROUNDS):
+        away = math.isqrt(double * largest) + 1
+        near = min(max(_ONE >> 1, p - away), p + 1 + away)
+        largest = min(largest, -(near * (near - _ONE) >> _FINE))
+    return max(largest, 0)

@@ -1,0 +1,65 @@
+"""The largest C at which all weights are zero, exactly: where a path of sparse weights begins.
+
+With w = 0 the best b is known in closed form, and with it the dual point: a_i = C s_i k S' / S,
+S the weight of all rows, S' that of the other class, k = 1 for the logistic loss and 4 for the
+squared hinge (without b, a_i = C s_i / 2 and 2 C s_i). So u = C v, v does not depend on C, and all
+weights are zero where C max_j |v_j| <= l.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from separatrix._sparse import sparse as sp
+from separatrix.certificates.enclosed_sums import row_sums
+from separatrix.certificates.enclosure import rounded
+
+__all__ = ["largest_cost_of_zero"]
+
+_MOST_EXACT = 2_000_000  # entries
+
+
+def largest_cost_of_zero(
+    X: Any, signs: np.ndarray, weights: np.ndarray, loss: str, l1_ratio: float, intercept: bool
+) -> float:
+    """Return the largest float64 C at which every weight is zero; inf where no column matters.
+
+    >>> X, signs = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    >>> largest_cost_of_zero(X, signs, np.ones(2), "logistic", 1.0, True)
+    1.0
+    """
+    plus = sum(map(Fraction, weights[signs > 0.0].tolist()), Fraction(0))
+    minus = sum(map(Fraction, weights[signs < 0.0].tolist()), Fraction(0))
+    factor = Fraction(1) if loss == "logistic" else Fraction(4)
+    if intercept:
+        if not (plus and minus):
+            return math.inf
+        of_plus, of_minus = factor * minus / (plus + minus), factor * plus / (plus + minus)
+    else:
+        of_plus = of_minus = factor / 2
+    shares = weights * np.where(signs > 0.0, float(of_plus), -float(of_minus))
+    found = row_sums(X, shares, rounded=2).size()  # each share is rounded twice
+    largest = float(found.low.max(initial=0.0))
+    near = np.flatnonzero(found.high >= largest)
+    if len(near) * X.shape[0] > _MOST_EXACT:
+        highest = float(found.high.max(initial=0.0))
+        return rounded(Fraction(l1_ratio) / Fraction(highest))[0] if highest else math.inf
+    exact = max(
+        (_exactly(X, j, signs, weights, of_plus, of_minus) for j in near.tolist()), default=0
+    )
+    return rounded(Fraction(l1_ratio) / exact)[0] if exact else math.inf
+
+
+def _exactly(
+    X: Any, j: int, signs: np.ndarray, weights: np.ndarray, of_plus: Fraction, of_minus: Fraction
+) -> Fraction:
+    """Return |v_j|."""
+    column = X[:, [j]].toarray()[:, 0] if sp.issparse(X) else X[:, j]
+    sums = {True: Fraction(0), False: Fraction(0)}
+    for i in np.flatnonzero(column).tolist():
+        sums[bool(signs[i] > 0.0)] += Fraction(float(weights[i])) * Fraction(float(column[i]))
+    return abs(of_plus * sums[True] - of_minus * sums[False])

@@ -1,0 +1,145 @@
+"""Sparse weights, fitted and proved: what `l1_ratio` above 0 means, and what it cannot be with."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from separatrix.certificates.sparse_gap import SparseGap
+from separatrix.core.proving import About, Effort, Fitted, Hyperplane, first_tolerance
+from separatrix.problem.device_rows import on_device
+from separatrix.problem.losses import NAMES
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.sparse_penalty import SparseProblem
+from separatrix.solvers.linear.balance import balanced
+from separatrix.solvers.running.drive import NO_LIMIT, Status
+from separatrix.solvers.sparse import working_set
+
+__all__ = [
+    "SparseHyperplane",
+    "as_sparse",
+    "checked_ratio",
+    "method_of",
+    "ratio_of",
+    "refuse_with_l1",
+]
+
+_SOLVER = "working_set"
+_TIGHTENINGS = 3
+
+
+def ratio_of(model: Any) -> float:
+    """Return `l1_ratio`, or the one that was chosen; 0 where there is neither."""
+    return checked_ratio(getattr(model, "l1_ratio", getattr(model, "l1_ratio_", 0.0)))
+
+
+def checked_ratio(ratio: Any) -> float:
+    """Return the ratio: 0 for the ridge alone, 1 for the lasso; refuse what is not between."""
+    good = isinstance(ratio, numbers.Real) and not isinstance(ratio, bool)
+    if not (good and 0.0 <= float(ratio) <= 1.0):
+        raise ValueError(f"l1_ratio must be a number from 0 to 1. Got {ratio!r} instead.")
+    return float(ratio)
+
+
+def refuse_with_l1(model: Any, loss: str, ratio: float) -> None:
+    """Say in words what cannot be had together with sparse weights."""
+    if not ratio:
+        return
+    if loss == "hinge":
+        raise ValueError(
+            "l1_ratio above 0 needs a smooth loss. Got loss='hinge' instead. "
+            "Use loss='squared_hinge', or LogisticRegression."
+        )
+    if model.intercept_penalty:
+        raise ValueError(
+            f"l1_ratio above 0 leaves the intercept free. Got intercept_penalty="
+            f"{model.intercept_penalty!r} instead. Use intercept_penalty=0."
+        )
+    if model.multi_class not in ("ovr", "ovo", "auto"):
+        raise ValueError(
+            f"l1_ratio above 0 fits one hyperplane at a time. Got multi_class="
+            f"{model.multi_class!r} instead. Use multi_class='ovr' or 'ovo'."
+        )
+    if model.solver != "auto":
+        raise ValueError(
+            f"l1_ratio above 0 has a solver of its own. Got solver={model.solver!r} instead. "
+            "Use solver='auto'."
+        )
+
+
+def as_sparse(problem: MachineProblem, ratio: float) -> MachineProblem:
+    """Return the problem with sparse weights; the same one where the ratio is 0."""
+    if not ratio:
+        return problem
+    if problem.is_hard or problem.ridge == 0.0:
+        raise ValueError("l1_ratio above 0 needs a finite C. Got C=inf instead. Use a large C.")
+    if on_device(problem.X):
+        raise ValueError("l1_ratio above 0 is solved on the processor: use device='cpu'.")
+    return SparseProblem(problem.rows, problem.costs, problem.loss, ridge=1.0 - ratio, l1=ratio)
+
+
+def method_of(problem: MachineProblem, usual: Any = Hyperplane) -> Any:
+    """Return what solves and proves a problem of two classes."""
+    return SparseHyperplane if isinstance(problem, SparseProblem) else usual
+
+
+class SparseHyperplane:
+    """Two classes, or one against the rest, with weights that are mostly zero."""
+
+    attempts = _TIGHTENINGS
+
+    def __init__(
+        self, problem: SparseProblem, effort: Effort, about: About, first: Any, report: Any
+    ) -> None:
+        self.problem, self.effort, self.about, self.report = problem, effort, about, report
+        self.aim = first_tolerance(problem, effort)
+        self.state = working_set.start(
+            problem, tol=self.aim, first=first, max_passes=effort.max_passes
+        )
+
+    def solve(self) -> Status:
+        """Run the solver."""
+        self.state.tol = self.aim
+        return self.effort.go_on(working_set, self.state, NO_LIMIT, self.report, 1)
+
+    def prove(self, is_last: bool) -> float:
+        """Prove the gap, and which columns are zero."""
+        problem, about, state = self.problem, self.about, self.state
+        alpha = state.alpha
+        if problem.has_free_bias:
+            alpha = balanced(alpha, problem.signs, problem.upper)
+        self.proof = SparseGap.proved(
+            problem.X,
+            problem.signs,
+            costs=problem.costs,
+            loss=NAMES[problem.loss],
+            weights=working_set.without_dust(state),
+            multipliers=alpha,
+            intercept=problem.rows.fit_intercept,
+            ridge=problem.ridge,
+            l1=problem.l1,
+            positive=about.positive,
+            data_sha256=about.fingerprint.result(),
+            tol=self.effort.tol,
+            classes=about.classes,
+        )
+        return float(self.proof.gap)
+
+    def tighten(self, status: Status) -> bool:
+        """Aim lower."""
+        self.aim *= 0.01
+        return status is Status.OPTIMAL
+
+    def fitted(self, status: Status) -> Fitted:
+        """Return the model."""
+        state, bias = self.state, float(self.state.w[0])
+        return Fitted(
+            proof=self.proof,
+            status=status,
+            updates=state.updates,
+            passes=state.passes,
+            solver=_SOLVER,
+            weights=self.proof.weights.copy(),
+            signs=self.problem.signs,
+            bias_interval=(bias, bias),
+        )

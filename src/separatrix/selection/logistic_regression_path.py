@@ -1,0 +1,129 @@
+"""Sparse logistic regression for many values of C: all weights zero at first, then one by one."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.certificates.sparse_gap import SparseGap
+from separatrix.core.checks import costs_of
+from separatrix.core.largest_cost import largest_cost_of_zero
+from separatrix.core.proving import About, solve_and_prove
+from separatrix.core.sparse import as_sparse, checked_ratio, method_of
+from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.problem.losses import LOGISTIC
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import Known, SignedProblem
+from separatrix.selection.refinement import sparse_grid
+from separatrix.solvers.running.threads import one_thread
+
+__all__ = ["LogisticRegressionPath"]
+
+
+@dataclass(eq=False)
+class LogisticRegressionPath:
+    """Sparse weights of two classes for every C, each proved; the first C leaves all weights zero.
+
+    Minimises ``l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2 + C sum_i s_i log(1 + exp(-y_i f(x_i)))``
+    with f(x) = w.x + b, b free. `LogisticRegressionCV` with `l1_ratios` chooses a C by folds.
+
+    Parameters
+    ----------
+    Cs : int or array of floats, default=100
+        How many values, from the largest C at which all weights are zero (computed exactly) to 1000
+        times that, or 100 times where columns outnumber rows; or the values themselves.
+    l1_ratio : float, default=1.0
+        1 is the lasso; below it the elastic net. It must be above 0.
+    tol, fit_intercept, class_weight
+        As in `LogisticRegression`.
+
+    Attributes
+    ----------
+    Cs_ : array
+        The values of C, ascending.
+    coefs_, intercepts_ : arrays
+        A row of weights and an intercept for every C.
+    certificates_ : list of SparseGap
+        The proof of every C: its gap, and the columns that are zero in every optimum.
+    path_ : dict of arrays
+        ``C, n_nonzero, n_proved_zero, objective, gap, passes, seconds``, an entry a C.
+    classes_, names_
+        The two classes, and the names of the columns.
+
+    Examples
+    --------
+    >>> import separatrix as sx
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = sx.LogisticRegressionPath(Cs=4).fit(X[50:], y[50:])
+    >>> path.path_["n_nonzero"].tolist(), path.certificates_[0].check(X[50:], y[50:])
+    ([0, 2, 4, 4], True)
+    """
+
+    Cs: Any = 100
+    l1_ratio: float = 1.0
+    tol: float = 1e-4
+    fit_intercept: bool = True
+    class_weight: Any = None
+    path_: dict[str, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve and prove every C, each from where the one before ended."""
+        ratio = checked_ratio(self.l1_ratio)
+        if not ratio:
+            raise ValueError("l1_ratio must be above 0 here. LogisticRegressionCV has the ridge.")
+        model = LogisticRegression(
+            l1_ratio=ratio,
+            tol=self.tol,
+            fit_intercept=self.fit_intercept,
+            class_weight=self.class_weight,
+        )
+        X, codes, weights = model._prepared(X, y, sample_weight, "logistic")
+        if len(model.classes_) != 2:
+            raise ValueError(
+                f"Only binary classification is supported: got {len(model.classes_)} classes. "
+                "LogisticRegressionCV(l1_ratios=[1.0]) sets each class against the rest."
+            )
+        self.classes_ = model.classes_
+        self.names_ = _names(model, X.shape[1])
+        intercept = bool(self.fit_intercept)
+        rows = SignedProblem(X, np.where(codes == 1, 1.0, -1.0), intercept, Known())
+        least = largest_cost_of_zero(rows.X, rows.signs, weights, "logistic", ratio, intercept)
+        self.Cs_, _ = sparse_grid(self.Cs, least, X.shape[1] > X.shape[0])
+        effort, classes = model._effort(), tuple(str(name) for name in model.classes_)
+        found, taken, first = [], [], None
+        with one_thread(), ThreadPoolExecutor(1) as pool:
+            about = About(model._name(X, codes, pool), classes)
+            for C in self.Cs_.tolist():
+                begun = time.thread_time()
+                posed = MachineProblem(rows, costs_of(C, weights), LOGISTIC)
+                problem = as_sparse(posed, ratio)
+                one = solve_and_prove(method_of(problem), problem, effort, about, first)
+                found.append(one)
+                taken.append(time.thread_time() - begun)
+                first = (one.weights, None)
+        self._keep(found, taken)
+        return self
+
+    def _keep(self, found: list[Any], taken: list[float]) -> None:
+        table = np.array([one.weights for one in found])
+        self.coefs_, self.intercepts_ = table[:, 1:], table[:, 0]
+        self.certificates_: list[SparseGap] = [one.proof for one in found]
+        self.path_ = {
+            "C": self.Cs_,
+            "n_nonzero": np.count_nonzero(self.coefs_, axis=1),
+            "n_proved_zero": np.array([len(proof.zeros) for proof in self.certificates_]),
+            "objective": np.array([proof.primal for proof in self.certificates_]),
+            "gap": np.array([proof.gap for proof in self.certificates_]),
+            "passes": np.array([one.passes for one in found]),
+            "seconds": np.array(taken),
+        }
+
+
+def _names(model: Any, width: int) -> list[str]:
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]

@@ -1,0 +1,1 @@
+"""Sparse weights: a working set of columns, and Newton's steps on it."""

@@ -1,0 +1,153 @@
+"""The proof of sparse weights: bounds that hold, zeros that are zeros, and no forgery."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.amounts import cases
+from tests.naive import sparse as naive
+from tests.sparse_problems import drawn
+
+import separatrix as sx
+from separatrix import checker
+from separatrix.certificates.reading import from_json
+from separatrix.certificates.sparse_gap import SparseGap
+from separatrix.checker import Refused
+from separatrix.problem.canonical import as_checker_data, problem_from
+
+
+def model_of(case, tol=1e-8):
+    X, y, costs, loss, ratio, intercept = case
+    settings = {"l1_ratio": ratio, "fit_intercept": intercept, "tol": tol}
+    if loss == "logistic":
+        model = sx.LogisticRegression(1.0, **settings)
+    else:
+        model = sx.LinearSVM(1.0, loss=loss, **settings)
+    return model.fit(X, y, costs)
+
+
+def forged(proof, **changed):
+    return replace(proof, **changed)
+
+
+def rough(proof, X, y):
+    """Return what is proved of weights that are too small and a dual point that is too low."""
+    fields = ("costs", "loss", "intercept", "ridge", "l1", "data_sha256", "classes")
+    kept = {name: getattr(proof, name) for name in fields}
+    points = {"weights": 0.8 * proof.weights, "multipliers": 0.5 * proof.multipliers}
+    return SparseGap.proved(X, y, **points, **kept)
+
+
+def by_checker(proof, X, y):
+    try:
+        checker.check(json.loads(proof.to_json()), as_checker_data(problem_from(X, y, True)))
+    except Refused:
+        return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_is_proved_is_so():
+    zeros = 0
+    for seed in cases(200):
+        X, y, costs, loss, ratio, intercept = case = drawn(seed)
+        proof = model_of(case, tol=float(10.0 ** -(seed % 9))).certificate_
+        w, b = naive.proximal_gradient(X, y, costs, loss, ratio, 1.0 - ratio, intercept, 1500)
+        least = naive.objective(X, y, costs, loss, ratio, 1.0 - ratio, w, b)
+        assert proof.dual <= least * (1.0 + 1e-12), seed
+        if naive.violation(X, y, costs, loss, ratio, 1.0 - ratio, w, b, intercept) > 1e-7:
+            continue  # raw columns need more steps than these
+        sizes = abs(w) * np.sqrt(costs @ X**2)
+        assert (sizes[proof.zeros] <= 1e-5 * (1.0 + sizes.max())).all(), seed
+        zeros += len(proof.zeros)
+    assert zeros > 20
+
+
+def test_both_checks_accept_what_is_proved():
+    for seed in cases(100):
+        case = drawn(seed)
+        proof = model_of(case).certificate_
+        X, y = case[:2]
+        assert proof.check(X, y), seed
+        again = from_json(proof.to_json())
+        assert isinstance(again, SparseGap)
+        assert again.check(X, y), seed
+        assert by_checker(proof, X, y), seed
+
+
+def test_forged_zeros_are_refused():
+    tried = 0
+    for seed in cases(100):
+        case = drawn(seed, 40)
+        X, y = case[:2]
+        proof = model_of(case).certificate_
+        for j in np.flatnonzero(proof.weights[1:])[:2]:
+            w = proof.weights.copy()
+            w[1 + j] = 0.0
+            zeros = np.sort(np.append(proof.zeros, j))
+            for attempt in (forged(proof, zeros=zeros), forged(proof, zeros=zeros, weights=w)):
+                assert not attempt.check(X, y)
+                assert not by_checker(attempt, X, y)
+                tried += 1
+    assert tried > 20
+
+
+def test_a_zero_is_not_proved_by_a_smaller_gap_than_there_is():
+    X, y, *_ = case = drawn(8, 40)
+    proof = rough(model_of(case).certificate_, X, y)
+    assert proof.gap > 1e-3
+    assert proof.check(X, y)
+    narrow = forged(proof, primal=0.5 * (proof.primal + proof.dual))
+    assert not narrow.check(X, y)
+    assert not by_checker(narrow, X, y)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"l1": 0.0},
+        {"l1": -1.0},
+        {"ridge": -0.5},
+        {"share": 1.5},
+        {"share": np.nan},
+        {"loss": "hinge"},
+        {"zeros": np.array([0, 0])},
+        {"zeros": np.array([99])},
+        {"zeros": np.array([-1])},
+        {"zeros": np.array([0.0])},
+        {"bias_penalty": 1.0},
+        {"multipliers": np.array([1.0])},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_what_is_no_claim_is_refused(changed):
+    X, y, *_ = case = drawn(2, 30)
+    proof = model_of(case).certificate_
+    assert proof.check(X, y)
+    assert not forged(proof, **changed).check(X, y)
+
+
+def test_an_infeasible_share_is_refused():
+    X, y, *_ = case = drawn(12, 30)  # the lasso
+    proof = model_of(case).certificate_
+    assert proof.ridge == 0.0
+    more = forged(proof, multipliers=proof.multipliers * 1.01, share=1.0)
+    assert not more.check(X, y)
+    assert not by_checker(more, X, y)
+
+
+def test_other_data_are_refused():
+    X, y, *_ = case = drawn(2, 30)
+    proof = model_of(case).certificate_
+    assert not proof.check(X * 2.0, y)
+    assert not proof.check(X, -y)
+    assert "zero in every optimal one" in str(proof) or not len(proof.zeros)
+
+
+def test_the_radius_shrinks_with_the_gap():
+    X, y, *_ = case = drawn(6, 40)
+    fine = model_of(case).certificate_
+    wide = rough(fine, X, y)
+    assert 0.0 < fine.radius < wide.radius
+    assert set(wide.zeros) <= set(fine.zeros)

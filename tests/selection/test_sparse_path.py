@@ -1,0 +1,105 @@
+"""Sparse paths: where they begin, what each C is, which is chosen."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.preprocessing import StandardScaler
+
+import separatrix as sx
+from separatrix.plots.coefficient_paths import save_coefficient_paths
+from separatrix.selection.refinement import sparse_grid
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def test_every_model_of_a_path_is_that_of_its_own_fit(cancer):
+    X, y = cancer
+    path = sx.LogisticRegressionPath(Cs=5, tol=1e-8).fit(X, y)
+    assert path.path_["n_nonzero"][0] == 0
+    assert (np.diff(path.Cs_) > 0.0).all()
+    for k in (1, 4):
+        one = sx.LogisticRegression(path.Cs_[k], l1_ratio=1.0, tol=1e-8).fit(X, y)
+        assert abs(one.objective_ - path.path_["objective"][k]) <= 1e-7 * one.objective_
+        np.testing.assert_allclose(path.coefs_[k], one.coef_[0], atol=1e-3)
+    assert all(proof.check(X, y) for proof in path.certificates_)
+    assert (path.path_["gap"] <= 1e-8).all()
+    proved = path.path_["n_proved_zero"] + path.path_["n_nonzero"]
+    assert (proved <= 30).all()
+    assert proved[0] == 30 or path.path_["n_proved_zero"][0] >= 29  # one column is at its bound
+
+
+def test_a_path_is_drawn_with_names(cancer, tmp_path):
+    X, y = cancer
+    path = sx.LogisticRegressionPath([0.001, 0.01, 0.1], l1_ratio=0.9).fit(X, y)
+    path.names_[int(np.argmax(abs(path.coefs_[-1])))] = "the <largest>"
+    save_coefficient_paths(path, tmp_path / "path.svg", names=3, chosen=0.01)
+    assert "largest" in (tmp_path / "path.svg").read_text()
+
+
+def test_a_path_refuses_the_ridge_and_three_classes():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="above 0 here"):
+        sx.LogisticRegressionPath(l1_ratio=0.0).fit(X, y)
+    with pytest.raises(ValueError, match="binary classification"):
+        sx.LogisticRegressionPath().fit(X, y)
+
+
+def test_folds_choose_ratio_and_cost(cancer):
+    X, y = cancer
+    one = sx.LogisticRegressionCV(Cs=6, l1_ratios=[0.5, 1.0], cv=3).fit(X, y)
+    assert one.l1_ratio_ in (0.5, 1.0)
+    assert one.path_["n_nonzero"][0] <= one.path_["n_nonzero"][-1]
+    assert one.certificate_.l1 == one.l1_ratio_
+    assert one.certificate_.check(X, y)
+    assert any("l1_ratio" in note for note in one.path_.notes)
+    simpler = sx.LogisticRegressionCV(
+        Cs=6, l1_ratios=[one.l1_ratio_], cv=3, rule="one_standard_error"
+    ).fit(X, y)
+    assert simpler.C_ <= one.C_
+    assert len(simpler.names_of_nonzero_) <= len(one.names_of_nonzero_)
+
+
+def test_a_store_keeps_the_ratios_apart(cancer):
+    X, y = cancer
+    kept = {}
+
+    class Store:
+        def get(self, key):
+            return kept.get(key)
+
+        def put(self, key, facts, arrays):
+            kept[key] = (facts, arrays)
+
+    settings = {"Cs": [0.01, 0.1], "l1_ratios": [0.0, 1.0], "cv": 2}
+    one = sx.LogisticRegressionCV(**settings).fit(X, y, store=Store())
+    assert len(kept) == 8
+    other = sx.LogisticRegressionCV(**settings).fit(X, y, store=Store())
+    assert one.coef_.tobytes() == other.coef_.tobytes()
+
+
+def test_many_classes_and_files(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = sx.LinearSVMCV(Cs=4, loss="squared_hinge", l1_ratios=[1.0], cv=3).fit(X, y)
+    sx.save(model, tmp_path / "m.sx")
+    again = sx.load(tmp_path / "m.sx")
+    assert again.l1_ratio_ == 1.0
+    assert again.certificate_.check(X, y)
+
+
+@pytest.mark.parametrize("given", [[], [2.0], ["a"]])
+def test_ratios_are_checked(given):
+    with pytest.raises(ValueError, match="l1_ratio"):
+        sx.LogisticRegressionCV(l1_ratios=given).fit([[0.0], [1.0]] * 5, [0, 1] * 5)
+
+
+def test_the_grid_begins_where_all_weights_are_zero():
+    values, given = sparse_grid(4, 0.25, False)
+    assert values[0] == 0.25
+    assert values[-1] == pytest.approx(250.0)
+    assert not given
+    assert sparse_grid([1.0, 2.0], 0.25, False)[1]
+    assert sparse_grid(4, np.inf, False)[0].tolist() == [1.0]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import StandardScaler
 
@@ -97,9 +98,17 @@ def test_ratios_are_checked(given):
 
 
 def test_the_grid_begins_where_all_weights_are_zero():
-    values, given = sparse_grid(4, 0.25, False)
+    X = np.eye(4)[:, :2]
+    values, given = sparse_grid(4, 0.25, X)
     assert values[0] == 0.25
     assert values[-1] == pytest.approx(250.0)
     assert not given
-    assert sparse_grid([1.0, 2.0], 0.25, False)[1]
-    assert sparse_grid(4, np.inf, False)[0].tolist() == [1.0]
+    assert sparse_grid([1.0, 2.0], 0.25, X)[1]
+    assert sparse_grid(4, np.inf, X)[0].tolist() == [1.0]
+
+
+def test_columns_of_unlike_sizes_have_a_longer_path():
+    X = np.eye(6)[:, :3] * [1e5, 1.0, 1.0]
+    assert sparse_grid(4, 1.0, X)[0][-1] == pytest.approx(1e8)
+    assert sparse_grid(4, 1.0, sp.csr_matrix(X))[0][-1] == pytest.approx(1e8)
+    assert sparse_grid(4, 1.0, np.zeros((3, 2)))[0][-1] == pytest.approx(1e3)

@@ -256,8 +256,7 @@ class PathMachine(Machine):
             largest_cost_of_zero(rows.X, rows.signs, weights, loss, ratio, intercept)
             for rows in setting.rows
         )
-        n, d = setting.rows[0].X.shape
-        return sparse_grid(self.Cs, least, d > n)
+        return sparse_grid(self.Cs, least, setting.rows[0].X)
 
     def _scores(self, found: FoundPath) -> np.ndarray:
         """Return the score of every fold and C, a row a fold."""

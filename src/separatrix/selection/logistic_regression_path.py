@@ -93,7 +93,7 @@ class LogisticRegressionPath:
         intercept = bool(self.fit_intercept)
         rows = SignedProblem(X, np.where(codes == 1, 1.0, -1.0), intercept, Known())
         least = largest_cost_of_zero(rows.X, rows.signs, weights, "logistic", ratio, intercept)
-        self.Cs_, _ = sparse_grid(self.Cs, least, X.shape[1] > X.shape[0])
+        self.Cs_, _ = sparse_grid(self.Cs, least, X)
         effort, classes = model._effort(), tuple(str(name) for name in model.classes_)
         found, taken, first = [], [], None
         with one_thread(), ThreadPoolExecutor(1) as pool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix._sparse import sparse as sp
 from separatrix.core.checks import positive
 
 __all__ = [
@@ -78,12 +79,14 @@ def grid(Cs: Any) -> tuple[np.ndarray, bool]:
     return values, True
 
 
-def sparse_grid(Cs: Any, least: float, is_wide: bool) -> tuple[np.ndarray, bool]:
+def sparse_grid(Cs: Any, least: float, X: Any) -> tuple[np.ndarray, bool]:
     """Return the values of C for sparse weights, from the largest that leaves all of them zero.
 
     An int asks for as many values up to 1000 times that, or 100 times where columns outnumber rows.
+    Columns of unlike sizes come in one after another, and the values go further: a column a
+    thousand times as small as the first comes in at a thousand times its C.
 
-    >>> sparse_grid(3, 0.5, True)[0].tolist()
+    >>> sparse_grid(3, 0.5, np.ones((1, 2)))[0].tolist()
     [0.5, 5.0, 50.0]
     """
     if Cs is None:
@@ -93,7 +96,19 @@ def sparse_grid(Cs: Any, least: float, is_wide: bool) -> tuple[np.ndarray, bool]
     positive("Cs", Cs, whole=True)
     if not np.isfinite(least):
         return np.ones(1), False  # no column matters at any C
-    return least * np.geomspace(1.0, 100.0 if is_wide else 1000.0, int(Cs)), False
+    span = 100.0 if X.shape[1] > X.shape[0] else 1000.0
+    return least * np.geomspace(1.0, span * max(1.0, _spread(X)), int(Cs)), False
+
+
+def _spread(X: Any) -> float:
+    """Return how much larger the largest column is than the middle one: at most a million."""
+    with np.errstate(over="ignore"):
+        if sp.issparse(X):
+            squares = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+        else:
+            squares = np.var(X, axis=0, dtype=np.float64)
+    sizes = np.sqrt(squares[np.isfinite(squares) & (squares > 0.0)])
+    return float(min(1e6, sizes.max() / np.median(sizes))) if len(sizes) else 1.0
 
 
 def refined(Cs: np.ndarray, best: int) -> list[float]:

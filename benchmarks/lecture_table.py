@@ -6,13 +6,13 @@ The recipe: amazon, yelp, imdb in that order; digits and punctuation deleted; lo
 dropped; the 4500 most frequent words over all 3000 sentences; 250 + 250 test sentences by a seeded
 choice, 2500 to train. The lecture shows one split; here is the mean over many.
 
-It leaves two things open: whether a mark deleted between letters joins two words or parts them
-(``--mark``), and whether a word is told by its presence or its frequency (``--values``). Joined
-words told by presence come nearest to its table; the others can be printed too.
+It leaves two things open: whether a mark deleted between letters joins two words or splits them
+(``--marks``), and whether an entry is a word's presence or its count (``--values``). Joined words
+and presence come nearest to its table; the others can be printed too. ``separatrix lecture-table``
+prints the same table.
 """
 
 import argparse
-import string
 import subprocess
 import sys
 import tempfile
@@ -20,78 +20,22 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 import separatrix as sx
 from benchmarks._report import SHARED, header
+from separatrix.cli.lecture_table import table_lines
+from separatrix.data.lectures import STOP_WORDS, WORDS, cleaned, labelled_texts
+from separatrix.selection.lecture_table import LECTURE, lecture_sentences, lines_of, split_figures
 
-STOP_WORDS = {"the", "a", "an", "i", "he", "she", "they", "to", "of", "it", "from"}
-WORDS = 4500
-# C: training error %, test error %, support vectors.
-LECTURE = {
-    0.01: (23.72, 28.4, 2294),
-    0.1: (7.88, 18.4, 1766),
-    1.0: (1.12, 16.8, 1306),
-    10.0: (0.16, 19.4, 1105),
-    100.0: (0.08, 19.4, 1035),
-    1000.0: (0.08, 19.4, 950),
-}
 LECTURE_C, LECTURE_TEST = 0.32, 15.6
-# Between letters a deleted mark joins two words ("good,not" -> "goodnot") or parts them.
-READINGS = {"joins": "", "parts": " "}
+SENTENCES = SHARED / "sentiment"
 
 
-def sentences(reading: str) -> tuple[list[str], np.ndarray]:
-    """Return the sentences, cleaned, and their labels."""
-    deleted = dict.fromkeys(map(ord, string.punctuation + string.digits), READINGS[reading])
-    texts, labels = [], []
-    for name in ("amazon_cells", "yelp", "imdb"):
-        path = SHARED / "sentiment" / f"{name}_labelled.txt"
-        for line in path.read_text(encoding="utf-8").split("\n"):
-            if line.strip():
-                text, label = line.rsplit("\t", 1)
-                texts.append(text.translate(deleted).lower())
-                labels.append(int(label))
-    return texts, np.array(labels)
-
-
-def bag_of_words(texts: list[str]) -> sp.csr_array:
-    """Count the most frequent words; of equals, those that come first."""
-    split = [[word for word in text.split() if word not in STOP_WORDS] for text in texts]
-    kept = [word for word, _ in Counter(word for text in split for word in text).most_common(WORDS)]
-    place = {word: k for k, word in enumerate(kept)}
-    rows = [k for k, text in enumerate(split) for word in text if word in place]
-    columns = [place[word] for text in split for word in text if word in place]
-    shape = (len(texts), len(kept))
-    X = sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
-    X.sum_duplicates()
-    return X
-
-
-def one_split(X, y, seed: int) -> dict:
-    """Fit the lecture's values of C on one split, and let five folds choose one."""
+def chosen_by_folds(X, y, seed: int) -> tuple[float, float]:
+    """Let five folds choose C on one split; return it with its test error in %."""
     parts = sx.split(y, test=500, seed=seed)
-    train, test = parts.train, parts.test
-    table = {}
-    for C in LECTURE:
-        machine = sx.LinearSVM(C=C).fit(X[train], y[train])
-        table[C] = (
-            100.0 * np.mean(machine.predict(X[train]) != y[train]),
-            100.0 * np.mean(machine.predict(X[test]) != y[test]),
-            len(machine.support_),
-        )
-    search = sx.LinearSVMCV(random_state=seed).fit(X[train], y[train])
-    chosen = 100.0 * np.mean(search.predict(X[test]) != y[test])
-    return {"table": table, "C": search.C_, "test": chosen}
-
-
-def verdict(C: float, ours: np.ndarray) -> str:
-    """Say whether our mean lies where the lecture's figure demands."""
-    theirs = LECTURE[C]
-    near = abs(ours[0] - theirs[0]) <= 1.0 and abs(ours[1] - theirs[1]) <= 3.0
-    if C <= 100.0:
-        near = near and abs(ours[2] - theirs[2]) <= 0.05 * theirs[2]
-    return "within" if near else "OUTSIDE"
+    search = sx.LinearSVMCV(random_state=seed).fit(X[parts.train], y[parts.train])
+    return search.C_, 100.0 * np.mean(search.predict(X[parts.test]) != y[parts.test])
 
 
 def draw(means: np.ndarray, spreads: np.ndarray, chosen: float, path: Path) -> None:
@@ -129,9 +73,10 @@ def draw(means: np.ndarray, spreads: np.ndarray, chosen: float, path: Path) -> N
         plt.close(figure)
 
 
-def through_the_study(reading: str, values: str) -> None:
+def through_the_study(marks: str, values: str) -> None:
     """Run the same sentences through the one command."""
-    texts, labels = sentences(reading)
+    texts, labels = labelled_texts(SENTENCES)
+    texts = [cleaned(text, marks) for text in texts]
     with tempfile.TemporaryDirectory() as place:
         data, out = Path(place) / "sentences.txt", Path(place) / "study"
         data.write_text("".join(f"{t}\t{y}\n" for t, y in zip(texts, labels, strict=True)))
@@ -151,33 +96,23 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--picture", type=Path)
-    parser.add_argument("--mark", choices=READINGS, default="joins")
+    parser.add_argument("--marks", choices=("join", "split"), default="join")
     parser.add_argument("--values", choices=("presence", "counts"), default="presence")
     chosen = parser.parse_args()
     header("The lecture's table of sentiment", ["numpy", "scipy", "scikit-learn", "separatrix"])
-    texts, y = sentences(chosen.mark)
-    X = bag_of_words(texts)
-    if chosen.values == "presence":
-        X.data[:] = 1.0
+    X, y = lecture_sentences(SENTENCES, marks=chosen.marks, values=chosen.values)
     print(
-        f"{X.shape[0]} sentences, {X.shape[1]} words; mean of {chosen.splits} splits; a "
-        f"deleted mark between letters {chosen.mark} words, which are told by {chosen.values}\n"
+        f"{X.shape[0]} sentences, {X.shape[1]} words; mean of {chosen.splits} splits; marks "
+        f"deleted between letters {chosen.marks} words; entries are {chosen.values}\n"
     )
-    found = [one_split(X, y, seed) for seed in range(chosen.splits)]
-    tables = np.array([[one["table"][C] for C in LECTURE] for one in found])
+    tables = np.array([split_figures(X, y, seed) for seed in range(chosen.splits)])
     means, spreads = tables.mean(axis=0), tables.std(axis=0, ddof=1)
-    print("            training error %       test error %           support vectors")
-    print("     C      lecture     ours       lecture     ours       lecture     ours")
-    for k, C in enumerate(LECTURE):
-        a, b, c = LECTURE[C]
-        print(
-            f"{C:7g}     {a:7.2f}  {means[k, 0]:7.2f}       {b:7.1f}  {means[k, 1]:7.1f}"
-            f"       {c:7d}  {means[k, 2]:7.0f}     {verdict(C, means[k])}"
-        )
-    Cs, errors = np.array([one["C"] for one in found]), np.array([one["test"] for one in found])
+    print("\n".join(table_lines(lines_of(tables))))
+    found = [chosen_by_folds(X, y, seed) for seed in range(chosen.splits)]
+    Cs, errors = np.array(found).T
     middle = float(np.exp(np.median(np.log(Cs))))
     inside = int(((Cs >= 0.1 - 1e-12) & (Cs <= 1.0 + 1e-12)).sum())
-    where = "within" if 0.1 <= middle <= 1.0 and inside == len(Cs) else "OUTSIDE"
+    where = "within" if 0.1 <= middle <= 1.0 and inside == len(Cs) else "outside"
     print(
         f"\nchosen by 5 folds: lecture C = {LECTURE_C} with {LECTURE_TEST} % test error; ours C = "
         f"{middle:.3g} (median; {inside} of {len(Cs)} in 0.1 ... 1: {where}) with "
@@ -188,7 +123,7 @@ def main() -> None:
         draw(means, spreads, middle, chosen.picture)
         print(f"picture: {chosen.picture}")
     print("\nthe same sentences by one command, separatrix study:\n", flush=True)
-    through_the_study(chosen.mark, chosen.values)
+    through_the_study(chosen.marks, chosen.values)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from separatrix._compiled import is_interpreted
 from tests.cli.command import separatrix
 
 COMMANDS = ("study", "info", "convert", "separable", "fit", "path", "predict", "export")
-COMMANDS += ("stream", "trace", "lab", "verify")
+COMMANDS += ("stream", "trace", "lab", "verify", "lecture-table")
 
 
 def test_help_says_where_to_begin_and_names_every_command():

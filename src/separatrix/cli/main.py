@@ -50,7 +50,7 @@ _PANELS = {
     "The whole journey": ("study",),
     "Ask the data": ("info", "separable", "infer", "path"),
     "Fit, use and check a model": ("fit", "predict", "verify", "export"),
-    "Watch a method work": ("trace", "lab"),
+    "Watch a method work": ("trace", "lab", "lecture-table"),
     "Rows that keep coming, other formats": ("stream", "convert"),
 }
 _POSTPONED = ("numpy.ctypeslib", "numpy.f2py", "numpy.testing", "scipy.spatial")
@@ -177,8 +177,9 @@ def application(only: str | None = None) -> typer.Typer:
     made.callback()(options)
     for title, names in _PANELS.items():
         for name in names if only is None else {only}.intersection(names):
-            command = getattr(import_module(f"separatrix.cli.{name}"), name)
-            made.command(cls=PlainCommand, rich_help_panel=title)(command)
+            plain = name.replace("-", "_")
+            command = getattr(import_module(f"separatrix.cli.{plain}"), plain)
+            made.command(name, cls=PlainCommand, rich_help_panel=title)(command)
     return made
 
 

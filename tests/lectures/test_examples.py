@@ -8,8 +8,7 @@ import separatrix as sx
 from separatrix.core.novikoff import check_novikoff
 from separatrix.problem.signed import SignedProblem
 
-WORKED_X = np.array([[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]])
-WORKED_Y = np.array([1, -1, -1, 1, 1])
+WORKED_X, WORKED_Y = sx.lectures.five_points()
 
 
 def test_the_worked_perceptron_visits_the_weights_of_the_lecture():
@@ -37,10 +36,7 @@ def test_the_thresholded_rule_moves_by_the_lectures_step(label, output, move):
 
 
 def test_eighty_five_separable_points_are_separated():
-    rng = np.random.default_rng(85)
-    X = rng.uniform(-1, 1, size=(400, 2))
-    X = X[np.abs(X @ [1.0, 2.0] - 0.3) > 0.05][:85]
-    y = X @ [1.0, 2.0] > 0.3
+    X, y = sx.lectures.eighty_five_points()
     machine = sx.Perceptron().fit(X, y)
     assert len(X) == 85
     assert machine.score(X, y) == 1.0
@@ -51,8 +47,7 @@ def test_eighty_five_separable_points_are_separated():
 
 def test_two_points_need_two_updates():
     """Lecture 2, example 1: both points are misclassified by zero, then the second by the first."""
-    X, y = np.array([[2.0], [-0.25]]), [1, -1]
-    frames = list(sx.replay(sx.Perceptron(), X, y))
+    frames = list(sx.replay(sx.Perceptron(), *sx.lectures.two_points()))
     assert [frame.errors for frame in frames] == [2, 1, 0]
     assert [frame.row for frame in frames] == [-1, 0, 1]
     assert_allclose(frames[-1].weights, [1 - 1, 2 + 0.25])

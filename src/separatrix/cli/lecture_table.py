@@ -24,7 +24,7 @@ def lecture_table(
     ] = None,
     splits: Annotated[
         int, typer.Option(min=1, help="Choices of 500 test sentences; figures are their means.")
-    ] = 5,
+    ] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Print the SVM lecture's table beside ours: errors and support vectors for six values of C.
@@ -32,7 +32,7 @@ def lecture_table(
     Example: separatrix lecture-table sentiment/
     """
     from separatrix.data.lectures import needed_sentences
-    from separatrix.selection.lecture_table import lecture_sentences
+    from separatrix.selection.lecture_table import WITHIN, lecture_sentences
     from separatrix.selection.lecture_table import lecture_table as table
 
     if sentences is None:
@@ -41,12 +41,17 @@ def lecture_table(
     with progress_bar("splits", splits) as tick:
         lines = table(X, y, splits, tick)
     if as_json:
-        say(json.dumps({"splits": splits, "lines": [_facts(line) for line in lines]}))
+        say(
+            json.dumps(
+                {"splits": splits, "rule": WITHIN, "lines": [_facts(line) for line in lines]}
+            )
+        )
         return
     shown = "split" if splits == 1 else "splits, their means"
     say(f"{len(y):,} sentences, {X.shape[1]:,} words; {splits} {shown}\n")
     for text in table_lines(lines):
         say(text)
+    say(f"\n{WITHIN}")
 
 
 def table_lines(lines: list[Line]) -> list[str]:

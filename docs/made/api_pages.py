@@ -38,7 +38,15 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "selection": (
         "Choosing",
         "Which C, and a test set that opens once.",
-        ("Study", "LinearSVMCV", "LogisticRegressionCV", "KernelSVMCV", "split", "SealedTest"),
+        (
+            "Study",
+            "LinearSVMCV",
+            "LogisticRegressionCV",
+            "LogisticRegressionPath",
+            "KernelSVMCV",
+            "split",
+            "SealedTest",
+        ),
     ),
     "closed_forms": (
         "Closed forms and programs",

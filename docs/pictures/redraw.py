@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_circles, make_m
 from sklearn.pipeline import make_pipeline
 
 import separatrix as sx
+from separatrix.plots.coefficient_paths import save_coefficient_paths
 from separatrix.plots.linear_rules import save_linear_rules, save_machine
 from separatrix.plots.path import save_path
 from separatrix.plots.regions import save_kernel_regions, save_regions
@@ -69,6 +70,13 @@ def path(path: Path) -> None:
     noise = np.random.default_rng(0).normal(size=(len(X), 120))
     X = np.hstack([(X - X.mean(axis=0)) / X.std(axis=0), noise])
     save_path(sx.LinearSVMCV(np.geomspace(1e-4, 1e2, 13)).fit(X, y).path_, path)
+
+
+def sparse_weights(path: Path) -> None:
+    """The path of sparse weights for breast tissue, columns standardised."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    found = sx.LogisticRegressionPath(Cs=60).fit((X - X.mean()) / X.std(), y)
+    save_coefficient_paths(found, path, names=8)
 
 
 def lifted(path: Path) -> None:
@@ -146,6 +154,6 @@ def kernel_regions(path: Path) -> None:
 
 if __name__ == "__main__":
     with mock.patch.dict(os.environ, SOURCE_DATE_EPOCH="0"):  # the same picture, the same file
-        draws = (witness, hard_margin, soft_margin, outliers, path)
+        draws = (witness, hard_margin, soft_margin, outliers, path, sparse_weights)
         for draw in (*draws, lifted, three_kinds, multinomial, kernel_regions):
             draw(Path(__file__).with_name(f"{draw.__name__}.svg"))

@@ -78,7 +78,7 @@ def test_a_hard_margin_is_drawn_or_refused(irises, tmp_path):
 
 def test_wrong_options_and_budgets_have_exit_codes(irises):
     data = irises(2)
-    assert run("fit", data, "--target", "species", "-s", "5").returncode == 2
+    assert run("fit", data, "--target", "species", "-s", "99").returncode == 2
     assert run("fit", data, "--target", "species", "-c", "many").returncode == 2
     assert run("fit", data, "--target", "species", "-c", "-1").returncode == 2
     ended = run("fit", data, "--target", "species", "--max-seconds", "1e-9", "--tol", "1e-12")

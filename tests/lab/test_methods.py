@@ -37,6 +37,8 @@ LEFT_OUT = {
         ("SGD", name): "the lab's points are too few to set some aside"
         for name in ("early_stopping", "validation_fraction", "n_iter_no_change")
     },
+    ("LinearSVM", "l1_ratio"): "the plane has two columns to choose from",
+    ("LogisticRegression", "l1_ratio"): "the plane has two columns to choose from",
     ("LinearSVM", "max_passes"): BUDGETS,
     ("LinearSVM", "max_seconds"): BUDGETS,
     ("LinearSVM", "multi_class"): "the control for many classes sets it",

@@ -42,7 +42,6 @@ from separatrix.certificates.two_bounds import SLACK, WIDE, Found, require
 
 ROUNDS = 4
 _CLEARLY = 1e-9  # of l: what is claimed is found again by other sums
-_HAIR = 2.0**-50  # so that the product by a share is at most l after rounding, too
 _BLOCK = 1 << 20
 
 
@@ -126,7 +125,11 @@ class SparseGap(DualityGap):
         largest = float(u.size().high.max(initial=0.0))
         if largest <= self.l1:
             return 1.0
-        return max(0.0, self.l1 / largest * (1.0 - _HAIR))
+        share = (Enclosure.exact(self.l1) / largest).low
+        # The product by a share is rounded, too.
+        while share > 0.0 and not self._is_feasible(u.size(), float(share)):
+            share = below(share)
+        return max(0.0, float(share))
 
     def _primal(self, terms: Terms) -> Enclosure:
         w = self._model.w

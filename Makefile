@@ -9,7 +9,7 @@ export MPLBACKEND := Agg
 # Bytecode is kept: the tests start hundreds of processes, and each would compile our sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all test-measured test-long test-interpreted browser torch peers check checker bench fuzz harden docs docs-test pictures wheel-test release-check tools lock clean
+.PHONY: run test test-all test-measured test-long test-interpreted test-peers browser torch peers check checker bench fuzz harden docs docs-test pictures wheel-test release-check tools lock clean
 
 # Two at a time on two cores, more where there are more; a file's tests stay in one process.
 WORKERS := -n auto --maxprocesses=8 --dist=loadfile
@@ -40,7 +40,11 @@ test-measured: $(READY)
 # The long tests, and once more, with many cases, those that generate their problems. A file of
 # long tests would keep one process busy after the other has ended: tests are taken over one by one.
 test-long: $(READY)
-	SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --dist=worksteal -m "long or many"
+	SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --dist=worksteal -m "(long or many) and not apart"
+
+# scikit-learn's own tests with our estimators, and its checks of every configuration.
+test-peers: $(READY)
+	$(BIN)/python -m pytest -q $(WORKERS) --dist=worksteal -m apart
 
 # Coverage sees inside the loops only when they are not compiled. Only these folders hold loops.
 test-interpreted: $(READY)

@@ -21,6 +21,7 @@ def test_there_are_ninety_and_each_is_there_once():
 
 
 @pytest.mark.long
+@pytest.mark.apart
 @pytest.mark.skipif(is_interpreted(), reason="the same check as compiled, a hundred times slower")
 @pytest.mark.parametrize("group", CONFIGURATIONS)
 def test_failures_are_those_that_a_parameter_forbids(group):

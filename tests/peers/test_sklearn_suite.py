@@ -59,6 +59,7 @@ def unexpected(records, listed):
 
 
 @pytest.mark.long
+@pytest.mark.apart
 @pytest.mark.skipif(
     not sklearn.__version__.startswith("1.9."),
     reason="the list is of scikit-learn 1.9: `make run` installs it",

@@ -5,7 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from sklearn.utils.metaestimators import available_if
 from tests import optional
+
+import separatrix as sx
 
 SCRIPT = """
 import warnings
@@ -81,3 +84,20 @@ def test_every_estimator_takes_tensors_and_gives_them_back():
         check=False,
     )
     assert run.returncode == 0, run.stderr
+
+
+def test_descriptors_of_a_subclass_are_left_alone():
+    class Shown(sx.LinearSVM):
+        @property
+        def predict_proba(self):
+            return lambda X: "mine"
+
+        @available_if(lambda self: self.C > 1)
+        def transform(self, X):
+            return "moved"
+
+    X, y = [[0.0], [1.0], [3.0]], [0, 0, 1]
+    model = Shown(C=2.0).fit(X, y)
+    assert model.predict_proba(X) == "mine"
+    assert model.transform(X) == "moved"
+    assert not hasattr(Shown(C=1.0).fit(X, y), "transform")

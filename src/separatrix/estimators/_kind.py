@@ -40,8 +40,8 @@ class AnswersInKind:
         super().__init_subclass__(**options)
         for name in _METHODS:
             found = next((vars(base)[name] for base in cls.__mro__ if _is_given(base, name)), None)
-            if found is None or isinstance(found, Absent):
-                continue
+            if isinstance(found, Absent) or not (isinstance(found, Available) or callable(found)):
+                continue  # absent, or another's descriptor, which answers as it likes
             ours: Any
             own = _is_given(cls, name)
             if isinstance(found, Available):

@@ -225,7 +225,6 @@ _BY_REASON = {
         "linear_model/tests/test_ridge.py::test_ridge_fit_intercept_sparse_sag": 4,
     },
     "several labels a row are for a wrapper: y is one label a row": {
-        "linear_model/tests/test_ridge.py::test_ridgeclassifier_multilabel": 1,
         "ensemble/tests/test_stacking.py::test_stacking_classifier_multilabel_decision_function": 1,
         "ensemble/tests/test_stacking.py::test_stacking_classifier_multilabel_auto_predict": 4,
     },

@@ -59,6 +59,9 @@ def stands_for(theirs: type) -> Any:
                 setattr(self, name, value)
 
         __init__.__signature__ = signature  # type: ignore[attr-defined]
+        for name, ours in inspect.signature(cls.__init__).parameters.items():
+            if name not in signature.parameters and name not in vars(cls):
+                setattr(cls, name, ours.default)  # what only we have
         cls.__init__ = __init__
         cls._stand_in = cls
         cls.__name__ = cls.__qualname__ = theirs.__name__
@@ -227,6 +230,7 @@ class LogisticRegressionCV(_StandIn, sx.LogisticRegressionCV):
             "Cs": Cs,
             "cv": StratifiedKFold(folds) if isinstance(folds, int) else folds,
             "scoring": scoring,
+            "l1_ratios": None,
             "store_cv_results": True,
             "multi_class": "multinomial" if several and not alone else "ovr",
             "intercept_penalty": self.intercept_scaling**-2.0 if alone else 0.0,
@@ -260,6 +264,8 @@ class SGDClassifier(_StandIn, sx.SGD):
         losses = {"log_loss": "logistic"}
         return {
             "loss": losses.get(self.loss, self.loss),
+            "learning_rate": "free",
+            "early_stopping": False,
             "C": 1.0 / (self.alpha * np.shape(X)[0]),
             "max_passes": min(self.max_iter, 64),
             "tol": 1e-3 if self.tol is None else self.tol,

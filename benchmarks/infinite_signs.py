@@ -27,11 +27,11 @@ import separatrix as sx
 R_CODE = """
 library(detectseparation); library(jsonlite)
 sets <- fromJSON(commandArgs(TRUE)[1], simplifyVector = FALSE)
-told <- lapply(sets, function(s) {
+verdicts <- lapply(sets, function(s) {
   X <- do.call(rbind, lapply(s$X, unlist)); y <- unlist(s$y)
   unname(coef(glm(y ~ X, family = binomial, method = "detect_separation")))
 })
-cat(toJSON(lapply(told, as.character)))
+cat(toJSON(lapply(verdicts, as.character)))
 """
 
 

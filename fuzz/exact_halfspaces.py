@@ -148,12 +148,12 @@ def infinite_is_possible(z: Sequence[Row], tight: Sequence[int], infinite: Seque
     if any((v != v) == (j in kept) for j, v in enumerate(infinite)):
         return False
     inner = [[row[j] for j in kept] for row in z]
-    told = [infinite[j] for j in kept]
+    claimed = [infinite[j] for j in kept]
     if len(tight) == len(z):
-        return not any(told)
+        return not any(claimed)
     held = [inner[i] for i in tight]
     fixed: list[list[fmpq]] = pivots_of(held)[1] if held else []
-    for j, value in enumerate(told):
+    for j, value in enumerate(claimed):
         unit = [fmpq(int(i == j)) for i in range(len(kept))]
         is_fixed = bool(fixed) and len(pivots_of([*fixed, unit])[0]) == len(fixed)
         if is_fixed != (value == 0.0):
@@ -168,5 +168,5 @@ def infinite_is_possible(z: Sequence[Row], tight: Sequence[int], infinite: Seque
         return not has_nonnegative_solution(columns, [fmpq(0)] * len(kept) + [fmpq(1)])
 
     expected = {(True, True): "open", (True, False): math.inf, (False, True): -math.inf}
-    running = [j for j, value in enumerate(told) if value != 0.0]
-    return all(told[j] == expected.get((exists(j, 1), exists(j, -1))) for j in running)
+    running = [j for j, value in enumerate(claimed) if value != 0.0]
+    return all(claimed[j] == expected.get((exists(j, 1), exists(j, -1))) for j in running)

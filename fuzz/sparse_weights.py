@@ -52,19 +52,19 @@ def _wrong(number: int, counts: Counter[str]) -> list[str]:
         warnings.simplefilter("ignore")
         model.fit(X, y, costs)
     proof, wrong = model.certificate_, []
-    told = X, y, costs, loss, ratio, 1.0 - ratio
-    w, b = naive.proximal_gradient(*told, intercept, most=_STEPS)
-    if naive.violation(*told, w, b, intercept) > _SETTLED:
-        w, b = naive.proximal_gradient(*told, intercept, most=_MANY_STEPS)
-    is_settled = naive.violation(*told, w, b, intercept) <= _SETTLED
+    posed = X, y, costs, loss, ratio, 1.0 - ratio
+    w, b = naive.proximal_gradient(*posed, intercept, most=_STEPS)
+    if naive.violation(*posed, w, b, intercept) > _SETTLED:
+        w, b = naive.proximal_gradient(*posed, intercept, most=_MANY_STEPS)
+    is_settled = naive.violation(*posed, w, b, intercept) <= _SETTLED
     counts["naive steps that did not settle"] += not is_settled
-    least = naive.objective(*told, w, b)
-    found = naive.objective(*told, model.coef_[0], model.intercept_[0])
+    least = naive.objective(*posed, w, b)
+    found = naive.objective(*posed, model.coef_[0], model.intercept_[0])
     if found > least * (1.0 + _CLOSE):
         wrong.append("the naive objective is lower")
     if proof.dual > least * (1.0 + 1e-13):
         wrong.append("the lower bound is above the naive objective")
-    if naive.violation(*told, model.coef_[0], model.intercept_[0], intercept) > 1e-4:
+    if naive.violation(*posed, model.coef_[0], model.intercept_[0], intercept) > 1e-4:
         wrong.append("the conditions of the optimum do not hold")
     sizes = abs(w) * np.sqrt(costs @ X**2)
     if is_settled and (sizes[proof.zeros] > 1e-5 * (1.0 + sizes.max())).any():

@@ -83,12 +83,12 @@ def test_the_worked_example_visits_the_lectures_weights():
 
 def test_novikoffs_bound_is_the_librarys():
     answer = run(asked("separable", "perceptron"))
-    told = answer["facts"]["novikoff"]
-    assert told["mistakes"] == answer["replay"]["columns"]["update"][-1]
+    novikoff = answer["facts"]["novikoff"]
+    assert novikoff["mistakes"] == answer["replay"]["columns"]["update"][-1]
     X, y = np.array(PRESETS["separable"]["points"]), PRESETS["separable"]["classes"]
     model = sx.Perceptron(max_updates=500)
-    assert told["bound"] == model.fit(X, y).novikoff_.bound
-    assert told["bound"] == pytest.approx(sx.novikoff(model, X, y).bound, rel=1e-6)
+    assert novikoff["bound"] == model.fit(X, y).novikoff_.bound
+    assert novikoff["bound"] == pytest.approx(sx.novikoff(model, X, y).bound, rel=1e-6)
 
 
 def test_an_optimum_that_does_not_separate_is_not_refuted():

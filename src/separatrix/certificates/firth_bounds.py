@@ -7,13 +7,17 @@ ball, and it is that close to the point.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from separatrix.certificates.enclosed_sums import row_sums
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.likelihood_bounds import FirthAt, NoProof, norm, up
+
+Proved = TypeVar("Proved")
 
 _FIRST_BALL = 1e-9
 _LARGEST_BALL = 1e-2
@@ -38,16 +42,21 @@ def _size(Y: np.ndarray) -> float:
     return up(norm(Enclosure.exact(Y)))
 
 
-def root_near(firth: FirthAt, free: int) -> Root:
-    """Prove a maximum in the first `free` coordinates, the others held."""
+def _in_some_ball(prove: Callable[[float], Proved]) -> Proved:
+    """Prove within a small ball, else within larger ones."""
     ball = _FIRST_BALL
     while True:
         try:
-            return _root_within(firth, free, ball)
+            return prove(ball)
         except NoProof:
             ball *= 100.0
             if ball > _LARGEST_BALL:
                 raise
+
+
+def root_near(firth: FirthAt, free: int) -> Root:
+    """Prove a maximum in the first `free` coordinates, the others held."""
+    return _in_some_ball(lambda ball: _root_within(firth, free, ball))
 
 
 def _root_within(firth: FirthAt, free: int, ball: float) -> Root:
@@ -102,14 +111,7 @@ def end_near(firth: FirthAt, level: Enclosure) -> float:
 
     The last coefficient is the one profiled; return how far the root is.
     """
-    ball = _FIRST_BALL
-    while True:
-        try:
-            return _end_within(firth, level, ball)
-        except NoProof:
-            ball *= 100.0
-            if ball > _LARGEST_BALL:
-                raise
+    return _in_some_ball(lambda ball: _end_within(firth, level, ball))
 
 
 def _end_within(firth: FirthAt, level: Enclosure, ball: float) -> float:

@@ -34,8 +34,9 @@ from separatrix.problem import losses
 from separatrix.problem.multiclass import KeslerProblem
 from separatrix.problem.rows import add, dot, rows_of
 from separatrix.solvers.running import drive
-from separatrix.solvers.running.drive import CURSOR, OWN, ROW, UPDATES, VISITS, Status, last_visit
-from separatrix.solvers.updates.sgd_rows import row_keys, shuffled_by
+from separatrix.solvers.running.drive import OWN, ROW, VISITS, Status, last_visit
+from separatrix.solvers.updates.row_passes import begin_pass, make_visits
+from separatrix.solvers.updates.sgd_rows import row_keys
 
 __all__ = ["LOSSES", "SCHEDULES", "Memory", "State", "advance", "learn", "packed", "start"]
 
@@ -201,37 +202,13 @@ def start(
         weights=_NONE if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
         keys=row_keys(problem.X, codes) if shuffled else np.zeros(0, dtype=np.uint64),
     )
-    _begin_pass(state)
+    begin_pass(state)
     return state
-
-
-def _begin_pass(state: State) -> None:
-    if state.settings.shuffled:
-        number = state.memory.counts[VISITS] // max(1, len(state.codes))
-        order = shuffled_by(state.keys, state.settings.seed, int(number))
-        state.memory = state.memory._replace(order=order)
 
 
 def advance(state: State, budget: int) -> Status | None:
     """Visit at most `budget` rows."""
-    n, counts = len(state.codes), state.memory.counts
-    while True:
-        left = state.settings.last_visit - int(counts[VISITS])
-        if left <= 0:
-            return Status.BUDGET
-        if budget <= 0:
-            return None
-        begin = int(counts[CURSOR])
-        end = min(n, begin + min(budget, left))
-        learn(state, begin, end)
-        budget -= end - begin
-        counts[VISITS] += end - begin
-        counts[UPDATES] += end - begin
-        counts[ROW] = state.memory.order[end - 1] if state.settings.shuffled else end - 1
-        counts[CURSOR] = end
-        if end == n:
-            counts[CURSOR] = 0
-            _begin_pass(state)
+    return make_visits(state, budget, learn)
 
 
 def learn(state: State, begin: int, end: int, scores: np.ndarray | None = None) -> None:

@@ -10,7 +10,7 @@ from flint import arb, ctx, fmpq, fmpq_mat, fmpz_poly
 
 from fuzz.exact_squares import largest_ratio, least_error, ratio, squared_error
 from separatrix.certificates.fisher import FisherDirections, check_fisher
-from separatrix.certificates.least_squares import prove
+from separatrix.certificates.least_squares import SquaresBounds
 from separatrix.checker.kinds import opened
 from separatrix.problem.canonical import data_of, sha256
 from separatrix.problem.targets import targets_of
@@ -53,7 +53,7 @@ def by_enclosures(whole: Any, X: Any, y: Any) -> bool:
     biased = about.intercept or not W[:, 0].any()
     if not biased or claim.ridge < 0.0 or W.shape != (T.shape[1], X.shape[1] + 1):
         return False
-    objective, least, _, gap = prove(X, T, ones, W, claim.ridge, about.intercept)
+    objective, least, _, gap = SquaresBounds.prove(X, T, ones, W, claim.ridge, about.intercept)
     return objective <= claim.objective and least >= claim.least and gap <= claim.gap
 
 

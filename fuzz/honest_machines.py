@@ -123,7 +123,7 @@ def linear_svm(rng: Any, book: Book) -> None:
     )  # fmt: skip
     machine(rng, book, model, given)
     lengths_follow(book, model)
-    if model.loss == "hinge" and given.n_classes == 2 and model.fit_intercept:
+    if model.loss == "hinge" and given.n_classes == 2 and model.fit_intercept and way == "ovr":
         interval_follows(book, model, given)
 
 

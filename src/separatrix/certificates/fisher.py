@@ -71,6 +71,8 @@ class FisherDirection(Written):
         squares, targets = self.squares, _codes(y, s)
         if squares.ridge != 0.0 or not squares.intercept or squares.task != "regression":
             return False
+        if type(squares) is not LeastSquaresOptimality:  # the best of some weights bounds no others
+            return False
         if len(self.weights) != X.shape[1] or not squares.check(X, targets, s):
             return False
         if (self.rows_sha256, self.names) not in (("", ()), named_rows(X, y, s)):

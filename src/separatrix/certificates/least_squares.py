@@ -21,9 +21,10 @@ Nothing here knows how the weights were found.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -39,12 +40,14 @@ from separatrix.problem.float_blocks import blocks, with_data
 from separatrix.problem.signed import as_matrix
 from separatrix.problem.targets import targets_of
 
+Claim = TypeVar("Claim", bound="SquaresClaim")
+
 _SMALL_EXCESS = 1e-12
 _ENTRIES_AT_A_TIME = 1 << 17
 
 
 @dataclass(frozen=True)
-class LeastSquaresOptimality(Written):
+class SquaresClaim(Written):
     """Weights, and how far from the optimum of `task` they can be at the most.
 
     `perturbation`: they are the exact solution of data that differ by no more than this share.
@@ -52,7 +55,7 @@ class LeastSquaresOptimality(Written):
     `objective` is rounded up, and `least` is below every objective there is.
     """
 
-    kind = "least-squares"
+    has_file_form: ClassVar[bool] = True
 
     weights: tuple[tuple[float, ...], ...]
     ridge: float
@@ -70,6 +73,11 @@ class LeastSquaresOptimality(Written):
     rows_sha256: str = ""  # of rows and classes alone, by which a file names them
     names: tuple[str, ...] = ()
 
+    @staticmethod
+    def bounds() -> type[SquaresBounds]:
+        """Return what encloses the bounds."""
+        raise NotImplementedError
+
     @property
     def holds(self) -> bool:
         """Whether either bound is within the tolerance."""
@@ -86,7 +94,8 @@ class LeastSquaresOptimality(Written):
             named = named_rows(X, y, s) if self.task == "classification" and y.ndim == 1 else None
             if (self.rows_sha256, self.names) != named:
                 return False
-        objective, least, perturbation, gap = prove(X, T, s, W, self.ridge, self.intercept)
+        found = self.bounds().prove(X, T, s, W, self.ridge, self.intercept)
+        objective, least, perturbation, gap = found
         return bool(
             objective <= self.objective
             and least >= self.least
@@ -105,8 +114,22 @@ class LeastSquaresOptimality(Written):
         return SimpleNamespace(**vars(self) | {"classes": names, "data_sha256": rows_sha256})
 
     def in_its_form(self, X: Any) -> Any:
-        """Return X dense or sparse, as it was."""
-        return in_form(X, self.dense)
+        """Return X dense or sparse, as it was: sparse rows are not moved, and round otherwise."""
+        if sp.issparse(X) == self.dense:
+            return X.toarray() if self.dense else sp.csr_array(X)
+        return X
+
+
+@dataclass(frozen=True)
+class LeastSquaresOptimality(SquaresClaim):
+    """The claim about all weights there are."""
+
+    kind = "least-squares"
+
+    @staticmethod
+    def bounds() -> type[SquaresBounds]:
+        """Return what encloses the bounds."""
+        return SquaresBounds
 
     def __str__(self) -> str:
         said = f"the exact solution of data that differ by at most {self.perturbation:.1e}"
@@ -115,7 +138,13 @@ class LeastSquaresOptimality(Written):
         return f"proved: {said}" if self.holds else f"not to the tolerance, but proved: {said}"
 
 
-def check_least_squares(
+def check_least_squares(*data: Any, **settings: Any) -> LeastSquaresOptimality:
+    """Compute the bounds from the data, rounding outwards; arguments of `check_squares`."""
+    return check_squares(LeastSquaresOptimality, *data, **settings)
+
+
+def check_squares(
+    kind: type[Claim],
     X: Any,
     y: Any,
     coef: np.ndarray,
@@ -126,14 +155,15 @@ def check_least_squares(
     fit_intercept: bool = True,
     task: str = "classification",
     tolerance: float = 1e-9,
-) -> LeastSquaresOptimality:
+) -> Claim:
     """Compute both bounds from the data, rounding outwards."""
     X, y, T, s = given_squares(X, y, sample_weight, task)
     W = np.column_stack([intercept, coef])
-    objective, least, perturbation, gap = prove(X, T, s, W, ridge, fit_intercept, ROOM)
-    labelled = task == "classification" and y.ndim == 1
+    found = kind.bounds().prove(X, T, s, W, ridge, fit_intercept, ROOM)
+    objective, least, perturbation, gap = found
+    labelled = kind.has_file_form and task == "classification" and y.ndim == 1
     rows_sha256, names = named_rows(X, y, s) if labelled else ("", ())
-    return LeastSquaresOptimality(
+    return kind(
         weights=tuple(tuple(row) for row in W.tolist()),
         ridge=float(ridge),
         intercept=fit_intercept,
@@ -152,57 +182,12 @@ def check_least_squares(
     )
 
 
-def in_form(X: Any, dense: bool) -> Any:
-    """Return X dense or sparse, as it was: sparse rows are not moved, and round otherwise."""
-    if sp.issparse(X) == dense:
-        return X.toarray() if dense else sp.csr_array(X)
-    return X
-
-
 def given_squares(
     X: Any, y: Any, sample_weight: Any, task: str
 ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """Return rows, labels, targets and weights; rows of weight 0 are not there."""
     X, y, s = counted_rows(as_matrix(X).astype(np.float64, copy=False), y, sample_weight)
     return X, y, targets_of(y, task), s
-
-
-def prove(
-    X: Any,
-    T: np.ndarray,
-    s: np.ndarray,
-    W: np.ndarray,
-    ridge: float,
-    intercept: bool,
-    room: float = 1.0,
-) -> tuple[float, float, float, float]:
-    """Return f rounded up, a bound below min f, the perturbation, and the gap.
-
-    A `room` above 1 widens the claim: f's enclosure by its own width, the rest by this factor.
-    """
-    with np.errstate(all="ignore"):
-        # Weights near 1, by a power of two: products with them do not vanish.
-        power = int(np.frexp(s.max(initial=1.0))[1])
-        scaled, penalty = np.ldexp(s, -power), math.ldexp(float(ridge), -power)
-        exponents = column_exponents(X)
-        divided = divided_exactly(X, exponents)
-        exact = (np.ldexp(scaled, power) == s).all() and math.ldexp(penalty, power) == ridge
-        if not exact or divided is None:
-            return math.inf, 0.0, math.inf, 1.0
-        bounds = SquaresBounds(divided, exponents, T, scaled, W, penalty, intercept)
-        squares, least, perturbation, gap = bounds.squares.sum(), math.nan, math.inf, 1.0
-        if room > 1.0 and squares.is_finite:
-            squares = squares + (squares - squares)
-        if not bounds.is_hidden:
-            excess = float((Enclosure.exact(bounds.excess()) * room).high)
-            least = float((squares - excess).scaled(power).low)
-            perturbation = float((Enclosure.exact(bounds.perturbation(excess)) * room).high)
-            gap = float((Enclosure.exact(excess) / squares).high)
-    # A comparison with NaN is false: what overflowed is no proof.
-    perturbation = perturbation if 0.0 <= perturbation < math.inf else math.inf
-    least = least if least >= 0.0 else 0.0
-    gap = gap if 0.0 <= gap < 1.0 else 1.0
-    return float(squares.scaled(power).high), least, perturbation, gap
 
 
 class SquaresBounds:
@@ -241,6 +226,50 @@ class SquaresBounds:
         # Squared lengths of the residuals, the rows of the ridge included.
         penalised = (Enclosure.exact(W[:, 1:].T).square() * ridge).column_sums()
         self.squares = _weighted_squares(self.residual, s) + penalised
+
+    @classmethod
+    def prove(
+        cls,
+        X: Any,
+        T: np.ndarray,
+        s: np.ndarray,
+        W: np.ndarray,
+        ridge: float,
+        intercept: bool,
+        room: float = 1.0,
+    ) -> tuple[float, float, float, float]:
+        """Return f rounded up, a bound below min f, the perturbation, and the gap.
+
+        A `room` above 1 widens the claim: f's enclosure by its own width, the rest by this factor.
+        """
+        with np.errstate(all="ignore"):
+            # Weights near 1, by a power of two: products with them do not vanish.
+            power = int(np.frexp(s.max(initial=1.0))[1])
+            scaled, penalty = np.ldexp(s, -power), math.ldexp(float(ridge), -power)
+            exponents = column_exponents(X)
+            divided = divided_exactly(X, exponents)
+            exact = (np.ldexp(scaled, power) == s).all() and math.ldexp(penalty, power) == ridge
+            if not exact or divided is None or not cls.admits(W):
+                return math.inf, 0.0, math.inf, 1.0
+            bounds = cls(divided, exponents, T, scaled, W, penalty, intercept)
+            squares, least, perturbation, gap = bounds.squares.sum(), math.nan, math.inf, 1.0
+            if room > 1.0 and squares.is_finite:
+                squares = squares + (squares - squares)
+            if not bounds.is_hidden:
+                excess = float((Enclosure.exact(bounds.excess()) * room).high)
+                least = float((squares - excess).scaled(power).low)
+                perturbation = float((Enclosure.exact(bounds.perturbation(excess)) * room).high)
+                gap = float((Enclosure.exact(excess) / squares).high)
+        # A comparison with NaN is false: what overflowed is no proof.
+        perturbation = perturbation if 0.0 <= perturbation < math.inf else math.inf
+        least = least if least >= 0.0 else 0.0
+        gap = gap if 0.0 <= gap < 1.0 else 1.0
+        return float(squares.scaled(power).high), least, perturbation, gap
+
+    @staticmethod
+    def admits(W: np.ndarray) -> bool:
+        """Whether such weights are allowed at all."""
+        return True
 
     def _add_ones(self, bias: np.ndarray) -> None:
         ones, mean = np.ones((len(self.s), 1)), np.zeros(self.A.shape[1])
@@ -289,12 +318,20 @@ class SquaresBounds:
         if not self.is_small:
             return excess
         objective = float(self.squares.sum().low)
-        for way in (self._excess_by_columns, self._excess_by_triangle):
+        for way in self._ways():
             if excess <= _SMALL_EXCESS * objective:
                 break
             found = way()
             excess = min(excess, found) if found >= 0.0 else excess
         return excess
+
+    def _ways(self) -> tuple[Callable[[], float], ...]:
+        """Return ways to bound f - min f by A'A, the cheapest first."""
+        return self._excess_by_columns, self._excess_by_triangle
+
+    def _counted(self, gradient: Enclosure) -> Enclosure:
+        """Return what of a gradient of all columns, or of the features alone, can lower f."""
+        return gradient
 
     def _excess_by_ridge(self) -> float:
         """Bound f - min f by the ridge alone.
@@ -305,11 +342,11 @@ class SquaresBounds:
         if not self.ridge > 0.0:
             return math.inf
         if not self.intercept:
-            return float((self.gradient.square() / self.penalty[:, None]).sum().high)
+            return float((self._counted(self.gradient).square() / self.penalty[:, None]).sum().high)
         columns, own = self.gradient[:-1], self.gradient[-1:]
         mass = Enclosure.exact(self.s).sum()
         mean = row_sums(self.A, self.s, rounded=1)[:-1, None] / mass
-        moved = (columns - mean * own).square() / self.penalty[:-1, None]
+        moved = self._counted(columns - mean * own).square() / self.penalty[:-1, None]
         return float((moved.sum() + (own.square() / mass).sum()).high)
 
     def _excess_by_columns(self) -> float:
@@ -319,7 +356,8 @@ class SquaresBounds:
         gram = _gram(self.A, self.s, lengths, sizes, rounded=2)
         if self.ridge:
             gram = gram + (self.penalty / sizes / sizes).diagonal()
-        return _sum_of_squares(self.gradient / sizes[:, None], least_eigenvalue(gram))
+        gradient = self._counted(self.gradient)
+        return _sum_of_squares(gradient / sizes[:, None], least_eigenvalue(gram))
 
     def _excess_by_triangle(self) -> float:
         """Bound f - min f = (C'g)' (B'B)^-1 (C'g) with B = A C and any C: here the inverse of R.

@@ -235,3 +235,12 @@ def test_a_bias_of_any_price_takes_few_passes(loss, penalty):
     other = {HINGE: interior_point, SQUARED_HINGE: newton}[loss]
     by_matrix, _ = solve(other, by_passes, tol=1e-9)
     assert_allclose(state.primal, by_matrix.primal, rtol=2e-6)
+
+
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
+def test_costs_whose_squares_overflow_are_no_error(loss):
+    rng = np.random.default_rng(0)
+    rows = SignedProblem(rng.normal(size=(20, 2)) * 1e155, np.repeat([-1.0, 1.0], 10))
+    for costs in (np.full(20, 1e-307), np.full(20, 1.0)):
+        state, _ = solve(dual_coordinate, MachineProblem(rows, costs, loss), tol=1e-6, max_passes=9)
+        assert state.dual >= 0.0

@@ -146,3 +146,12 @@ def test_a_budget_of_passes_ends_a_run():
     problem = SoftmaxProblem(X, codes, K, np.ones(len(X)))
     _, status = solved(problem, 1e-12, max_passes=2.0)
     assert status is Status.BUDGET
+
+
+def test_a_system_that_overflows_gives_no_step():
+    X = np.array([[1.0], [2.0], [3.0]])
+    problem = SoftmaxProblem(X, np.array([0, 1, 2]), 3, np.ones(3))
+    reader = multinomial.start(problem, tol=1e-6).reader
+    S, s = _softmax_system.exact_step(reader, np.full((1, 3), 1e308), np.full(3, np.inf), True, 0.0)
+    assert not S.any()
+    assert not s.any()

@@ -153,7 +153,7 @@ def soft_weight(problem: MachineProblem, squares: np.ndarray) -> float:
     """Return s to begin with: a share of the mean |x_i|^2."""
     used = problem.costs > 0.0
     mean = float(squares[used].mean()) if used.any() else 0.0
-    return _BIAS_SHARE * mean if mean > 0.0 else 1.0
+    return _BIAS_SHARE * mean if 0.0 < mean < np.inf else 1.0
 
 
 def first_weight(problem: MachineProblem, s: float) -> float:

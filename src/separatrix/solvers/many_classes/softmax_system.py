@@ -60,7 +60,9 @@ def exact_step(
     right = -xp.concatenate([pull[None, :], slope]).T.reshape(-1)
     kept = reader.placed(places.ravel() if intercept else places[:, 1:].ravel())
     step = xp.zeros_like(right)
-    step[kept] = _solved(xp, matrix[kept[:, None], kept[None, :]], right[kept])
+    found = _solved(xp, matrix[kept[:, None], kept[None, :]], right[kept])
+    if bool(xp.isfinite(found).all()):  # no step is better than one that overflowed
+        step[kept] = found
     table = step.reshape(K, d + 1)
     return table[:, 1:].T, table[:, 0]
 
@@ -108,7 +110,7 @@ def _twice(xp: Any, lower: Any, right: Any) -> Any:
     if xp is np:
         from scipy.linalg import cho_solve
 
-        return cho_solve((lower, True), right)
+        return cho_solve((lower, True), right, check_finite=False)
     return xp.cholesky_solve(right[:, None], lower)[:, 0]
 
 

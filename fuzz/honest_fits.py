@@ -30,6 +30,8 @@ from fuzz.honest_machines import (
     wrapped,
 )
 from fuzz.nasty import Nasty, nasty
+from separatrix.core.novikoff import widest
+from separatrix.problem.signed import SignedProblem
 
 __all__ = ["FITS"]
 
@@ -139,15 +141,33 @@ def novikoff(book: Book, model: Any, facts: Facts, w: list[Any]) -> None:
         ]
     z = signed_rows(facts, K, model.fit_intercept)
     radius = max(halfspaces.dot(row, row) for row in z)
-    least, length = min(halfspaces.dot(row, w) for row in z), halfspaces.dot(w, w)
+    # A margin is there where some weights have it; those that the library looked for are one try.
+    square = max(_square_margin(z, each) for each in (w, _looked_for(model, facts, w)))
     book.at_least("radius", told.radius, lambda: arb(radius).sqrt())
-    book.at_most("margin of Novikoff", told.margin, lambda: arb(least) / arb(length).sqrt())
+    book.at_most("margin of Novikoff", told.margin, lambda: arb(square).sqrt())
     book.true(
         f"mistakes {told.mistakes} beyond {told.bound}",
         told.holds and told.mistakes == model.n_iter_,
     )
     if model.init == "zeros":
-        book.at_least("bound on mistakes", told.bound, lambda: radius * length / (least * least))
+        book.at_least("bound on mistakes", told.bound, lambda: radius / square)
+
+
+def _square_margin(z: list[Any], w: list[Any]) -> fmpq:
+    """Return the square of the least margin over the length of w; 0 where w does not separate."""
+    least, length = min(halfspaces.dot(row, w) for row in z), halfspaces.dot(w, w)
+    return least * least / length if least > 0 else fmpq(0)
+
+
+def _looked_for(model: Any, facts: Facts, w: list[Any]) -> list[Any]:
+    """Return the weights of the largest margin that the library finds for two classes, or w."""
+    if len(model.classes_) > 2:
+        return w
+    X = np.array([[int(v.p) / int(v.q) for v in row] for row in facts.rows])
+    signs = np.where(np.array(facts.codes) == 1, 1.0, -1.0)
+    start = np.array([int(v.p) / int(v.q) for v in w])
+    found, _ = widest(SignedProblem(X, signs, model.fit_intercept), start)
+    return vector(found)
 
 
 def power_above(v: Any) -> int:

@@ -20,7 +20,8 @@ from separatrix.errors import NotSeparableError
 from separatrix.problem.canonical import LaterName
 from separatrix.problem.losses import HINGE, NAMES
 from separatrix.problem.machine import MachineProblem
-from separatrix.solvers.linear.choose import MachineRun, choose, other_solver
+from separatrix.solvers.linear.choose import MachineRun, Plan, plan
+from separatrix.solvers.linear.watch import Watch
 from separatrix.solvers.running.drive import Status, go_on
 
 __all__ = [
@@ -43,7 +44,6 @@ _FAR_BELOW = 0.1
 _HAIRS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
 _MARKEDLY = 0.5  # of the gap: rounding alone does not decide between two claims that prove nothing
 _SMALL, _SMALL_TOL = 20_000, 1e-9
-_PATIENT_PASSES = 300
 _NOTHING_PROVED = 1.001  # the objective is never below 0
 
 
@@ -167,15 +167,15 @@ class Hyperplane:
         self, problem: MachineProblem, effort: Effort, about: About, first: Any, report: Any
     ) -> None:
         self.problem, self.effort, self.about, self.report = problem, effort, about, report
-        automatic = effort.solver == "auto"
-        self.solver = choose(problem) if automatic else effort.solver
+        planned = plan(problem) if effort.solver == "auto" else Plan(effort.solver)
+        self.solver, self.other = planned.solver, planned.other
         if problem.is_hard and self.solver == "dual_coordinate" and np.isinf(effort.deadline):
             # Passes do not tell an impossible margin from a slow one; a deadline ends either.
             refuse_if_inseparable(problem)
-        self.other = other_solver(problem, self.solver) if automatic else None
-        self.patience = np.inf if self.other is None else _PATIENT_PASSES
-        self.run = self._begun(problem, self.patience, first)
         self.aim = first_tolerance(problem, effort)
+        self.watch = Watch(planned.price, self.aim)
+        self.before = 0, 0.0  # updates and passes of a solver that was given up
+        self.run = self._begun(problem, np.inf if self.other is None else self.watch.next, first)
 
     def _begun(self, problem: MachineProblem, patience: float, first: Any = None) -> MachineRun:
         return MachineRun(
@@ -188,17 +188,28 @@ class Hyperplane:
         )
 
     def solve(self) -> Status:
-        """Run the solver; one that many passes have not brought there gives way to another."""
-        status = self.run.go_on(self.aim, self.effort.deadline, self.report)
-        late = self.run.state.passes >= self.patience
-        if status is Status.BUDGET and self.other is not None and late:
-            # So many passes should have done: the columns are not made for them.
-            self.solver, self.other = self.other, None
-            self.run = self._begun(self.problem, np.inf)
-            status = self.run.go_on(self.aim, self.effort.deadline, self.report)
+        """Run the solver; one whose passes get nowhere gives way to another."""
+        status = self._went_on()
+        while status is Status.BUDGET and self.other is not None and self._is_due():
+            state = self.run.state
+            if self.watch.is_worth_it(state.passes, state.gap):
+                self.run.allow(min(self.effort.max_passes, self.watch.next))
+            else:
+                self.solver, self.other = self.other, None
+                self.before = state.updates, state.passes
+                self.run = self._begun(self.problem, np.inf, (state.w, state.alpha))
+            status = self._went_on()
         self.claims = self.run.claims()
         self.is_rough = not self.claims.is_settled and status.is_final
         return status
+
+    def _went_on(self) -> Status:
+        return self.run.go_on(self.aim, self.effort.deadline, self.report)
+
+    def _is_due(self) -> bool:
+        """Whether it was the watch that ended the run, and time is left."""
+        passes = self.run.state.passes
+        return self.watch.next <= passes < self.effort.max_passes and self.effort.seconds > 0.0
 
     def prove(self, is_last: bool) -> float:
         """Prove the gap, unless the support vectors are not settled and may yet be."""
@@ -214,6 +225,7 @@ class Hyperplane:
     def tighten(self, status: Status) -> bool:
         """Aim lower."""
         self.aim *= 0.1 if self.is_rough else 1e-3
+        self.watch.tol = self.aim
         return status.is_final
 
     def fitted(self, status: Status) -> Fitted:
@@ -227,8 +239,8 @@ class Hyperplane:
         return Fitted(
             proof=self.proof,
             status=status,
-            updates=self.run.state.updates,
-            passes=self.run.state.passes,
+            updates=self.before[0] + self.run.state.updates,
+            passes=self.before[1] + self.run.state.passes,
             solver=self.solver,
             weights=self.claims.w,
             signs=problem.signs,

@@ -234,14 +234,16 @@ def violation_follows(book: Book, model: Any, given: Nasty) -> None:
         exact(float(model.intercept_[0])) if model.fit_intercept else fmpq(0),
         *vector(model.coef_[0]),
     ]
-    total = fmpq(0)
+    total = rounding = fmpq(0)
     for row, told, y in zip(z, model.slack_, given.codes, strict=True):
         size = sum((abs(a * b) for a, b in zip(row, w, strict=True)), start=fmpq(1))
         short = max(fmpq(0), 1 - halfspaces.dot(row, w))
         book.near("slack_", told, short, size * fmpq(1, 2**48))
-        total += short / int((given.codes == y).sum())
+        alike = int((given.codes == y).sum())
+        total, rounding = total + short / alike, rounding + size * fmpq(1, 2**48) / alike
     if model.slack and str(model.status_) == "optimal":
-        book.near("objective_", model.objective_, total, fmpq(1, 10**6) * max(total, fmpq(1)))
+        room = rounding + fmpq(1, 10**6) * max(total, fmpq(1))
+        book.near("objective_", model.objective_, total, room)
         book.at_most("dual_objective_", model.dual_objective_ - 1e-6, lambda: total)
 
 

@@ -9,6 +9,7 @@ along its ray every length rounds differently, and one in some dozens stays with
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -70,9 +71,16 @@ def predicted_errors(problem: SignedProblem, masses: np.ndarray, w: np.ndarray) 
 
 
 def through_thin_cell(
-    rows: SignedProblem, part: SignedProblem, masses: np.ndarray, known: np.ndarray
+    rows: SignedProblem,
+    part: SignedProblem,
+    masses: np.ndarray,
+    known: np.ndarray,
+    deadline: float = np.inf,
 ) -> ExactWeights | None:
-    """Separate `rows` exactly; the floats are those that do best on `part`, or those known."""
+    """Separate `rows` exactly; the floats are those that do best on `part`, or those known.
+
+    Looking for better floats ends at the deadline (of `time.perf_counter`).
+    """
     claim = decide(SignedRows(rows.X, rows.signs))
     if claim.kind != "separable" or claim.direction is None:
         return None
@@ -86,7 +94,8 @@ def through_thin_cell(
     lengths = int(min(_LENGTHS, max(64, _MOST_PRODUCTS // max(part.X.size, 1))))
     counted = 0
     for w in roundings(integers, lengths):
-        if counted == _MOST_COUNTED or best_cost == (least, least):
+        late = time.perf_counter() > deadline
+        if late or counted == _MOST_COUNTED or best_cost == (least, least):
             break
         if predicted_errors(part, masses, w) <= best_cost[0]:
             counted += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -101,6 +102,7 @@ class ZeroOne(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ZeroOne:
         """Find the hyperplane and prove what it claims; weights must be whole numbers."""
         positive("max_seconds", self.max_seconds)
+        deadline = time.perf_counter() + self.max_seconds
         X, y = training_data(self, X, y)
         self.classes_, signs = two_classes(self, y)
         if sample_weight is not None:
@@ -124,7 +126,7 @@ class ZeroOne(LinearClassifier):
         w, proof = found.w, prove(found.w)
         made = max(proof.errors, predicted_errors(problem, masses, w))
         if made > max(proof.lower, found.hoped):
-            exact = through_thin_cell(found.cell(), part, masses[kept], w)
+            exact = through_thin_cell(found.cell(), part, masses[kept], w, deadline)
             if exact is not None:
                 w = exact.floats
                 least = errors_of(problem, masses, exact.integers)

@@ -54,6 +54,11 @@ _ITERATIONS, _PASSES = 25, 60
 _OF_PASS = 3.7e-9, 1.2e-7, 9e-5
 _OF_ITERATION = 1.4e-10, 8e-9, 2.5e-7, 9e-4
 _FEW_ENTRIES = 20_000  # so few are solved at once to all digits
+_SLIM, _FAR = 100, 300.0
+_TALL, _NEWTON = (
+    4,
+    40.0,
+)  # Newton's method costs about so many passes, on rows far more than columns
 _BIAS_ROUNDING = 2.0**-40  # of the size of scores
 
 
@@ -72,7 +77,8 @@ def choose(problem: MachineProblem) -> str:
         return "newton"
     by_matrix_alone = "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
     if problem.loss == HINGE and not problem.is_hard and d <= _MODEST:
-        return "dual_coordinate" if n * d > _FEW_ENTRIES else by_matrix_alone
+        slow = d <= _SLIM and _reach(problem) > _FAR  # for passes over the rows
+        return by_matrix_alone if slow or n * d <= _FEW_ENTRIES else "dual_coordinate"
     if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
         # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
         return by_matrix_alone
@@ -98,7 +104,10 @@ def plan(problem: MachineProblem) -> Plan:
     """Return the solvers for a problem."""
     solver = choose(problem)
     other = _other_solver(problem, solver)
-    return Plan(solver, other, _price(problem) if other == "interior_point" else np.inf)
+    if other == "interior_point":
+        return Plan(solver, other, _price(problem))
+    tall = other == "newton" and problem.X.shape[0] >= _TALL * problem.X.shape[1]
+    return Plan(solver, other, _NEWTON if tall else np.inf)
 
 
 def _price(problem: MachineProblem) -> float:

@@ -54,11 +54,10 @@ _ITERATIONS, _PASSES = 25, 60
 _OF_PASS = 3.7e-9, 1.2e-7, 9e-5
 _OF_ITERATION = 1.4e-10, 8e-9, 2.5e-7, 9e-4
 _FEW_ENTRIES = 20_000  # so few are solved at once to all digits
-_SLIM, _FAR = 100, 300.0
-_TALL, _NEWTON = (
-    4,
-    40.0,
-)  # Newton's method costs about so many passes, on rows far more than columns
+# Few columns and a far reach: passes over the rows are slow.
+_FAR = ((30, 10.0), (100, 300.0))
+# Newton's method costs about so many passes, where there are many more rows than columns.
+_TALL, _NEWTON = 4, 40.0
 _BIAS_ROUNDING = 2.0**-40  # of the size of scores
 
 
@@ -77,8 +76,8 @@ def choose(problem: MachineProblem) -> str:
         return "newton"
     by_matrix_alone = "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
     if problem.loss == HINGE and not problem.is_hard and d <= _MODEST:
-        slow = d <= _SLIM and _reach(problem) > _FAR  # for passes over the rows
-        return by_matrix_alone if slow or n * d <= _FEW_ENTRIES else "dual_coordinate"
+        is_slow = any(d <= columns and _reach(problem) > far for columns, far in _FAR)
+        return by_matrix_alone if is_slow or n * d <= _FEW_ENTRIES else "dual_coordinate"
     if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
         # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
         return by_matrix_alone

@@ -37,6 +37,7 @@ __all__ = ["fitted_alphas", "on_the_faces", "on_this_face"]
 _BANDS = (1e-9, 1e-7, 1e-5, 1e-3)
 _MOST_FREE = 1_000
 _MOST_PRODUCTS = 20_000_000  # some milliseconds
+_STEPS, _MOST_STEP_PRODUCTS = 200, 2_000_000_000  # of all steps together: about a second
 _BOLDNESS = (1.0, 0.1, 0.01)
 
 
@@ -44,6 +45,8 @@ def fitted_alphas(problem: MachineProblem, w: FloatArray) -> list[FloatArray]:
     """Return a candidate for each width of the band that counts as the margin."""
     margins = problem.rows.margins(w)
     most = 4 * len(w) + 200
+    # A step is a least-squares fit: so many rows that a few steps take no longer than a second.
+    most = min(most, math.isqrt(_MOST_STEP_PRODUCTS // (4 * len(w))))
     found: list[FloatArray] = []
     before = -1
     for band in _BANDS:
@@ -85,7 +88,8 @@ def _fitted(
     free, upper, columns = free[room], upper[room], columns[:, room]
     from scipy.optimize import lsq_linear  # slow to load, and seldom needed
 
-    fit = lsq_linear(columns, target / size, (0.0, upper), method="bvls", tol=1e-15, max_iter=200)
+    steps = max(4, min(_STEPS, _MOST_STEP_PRODUCTS // (columns.size * len(free))))
+    fit = lsq_linear(columns, target / size, (0.0, upper), method="bvls", tol=1e-15, max_iter=steps)
     alpha[free] = np.minimum(np.maximum(fit.x, 0.0) * size, costs[free])
     return alpha
 

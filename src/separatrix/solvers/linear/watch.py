@@ -5,7 +5,7 @@ data tells which. The gap does, as it falls: from the gap some passes ago the pa
 are extrapolated, and where they cost more than the other solver does from its start, it takes over.
 Looks come at growing distances. Passes are counted, not timed: the same problem takes the same way.
 
->>> watch = Watch(price=30.0, tol=1e-6)
+>>> watch = Watch(price=50.0, tol=1e-6)
 >>> watch.is_worth_it(2.0, 0.5), watch.is_worth_it(4.0, 0.1), watch.is_worth_it(8.0, 0.09)
 (True, True, False)
 """
@@ -16,8 +16,9 @@ import math
 
 __all__ = ["Watch"]
 
-_FIRST, _LEAST, _STEP = 2.0, 4.0, 1.4
+_FIRST, _LEAST, _STEP = 2.0, 4.0, 1.25
 _SHARE = 0.1  # of the price, that is spent before passes are given up
+_KEEP = 0.6  # of the price, that passes still needed may cost
 _PATIENCE = 300.0  # passes, where the price of the other solver is not known
 
 
@@ -41,4 +42,4 @@ class Watch:
         if not 0.0 < gap < larger:
             return False
         rate = math.log(larger / gap) / (passes - before)
-        return math.log(gap / self.tol) <= rate * self.price
+        return math.log(gap / self.tol) <= rate * _KEEP * self.price

@@ -1,0 +1,93 @@
+"""Passes give way where another solver would be there sooner, and only there."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+import separatrix as sx
+from separatrix.problem.losses import HINGE, SQUARED_HINGE
+from separatrix.problem.machine import MachineProblem
+from separatrix.problem.signed import SignedProblem
+from separatrix.solvers.linear.choose import plan
+from separatrix.solvers.linear.watch import Watch
+
+
+def looks(watch, gaps):
+    """Return after how many passes the watch gives up; None where it does not."""
+    for passes, gap in gaps:
+        if passes >= watch.next and not watch.is_worth_it(passes, gap):
+            return passes
+    return None
+
+
+def test_a_gap_that_falls_fast_enough_is_waited_for():
+    assert looks(Watch(60.0, 1e-6), [(p, 0.4**p) for p in range(1, 15)]) is None
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.98])
+def test_a_gap_that_hardly_falls_is_given_up_early(rate):
+    gone = looks(Watch(60.0, 1e-6), [(p, rate**p) for p in range(1, 300)])
+    assert 4 <= gone <= 12
+
+
+def test_where_the_price_is_not_known_passes_are_patient():
+    assert looks(Watch(np.inf, 1e-6), [(p, 1.0) for p in range(1, 400)]) == 300
+
+
+def test_a_dearer_solver_is_gone_over_to_later():
+    slow = [(p, 0.9**p) for p in range(1, 400)]
+    assert looks(Watch(20.0, 1e-6), slow) < 10
+    assert looks(Watch(1_000.0, 1e-6), slow) is None
+
+
+def drawn(reach, n=3_000, d=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = (X @ rng.normal(size=d) + 3.0 * rng.normal(size=n) > 0.0).astype(int)
+    return X, y, reach / d
+
+
+def test_auto_begins_with_passes_and_ends_with_a_proof_whichever_it_takes():
+    solvers = set()
+    for reach in (0.01, 1.0, 280.0):
+        X, y, C = drawn(reach)
+        model = sx.LinearSVM(C=C, tol=1e-6).fit(X, y)
+        assert model.gap_ <= 1e-6
+        solvers.add(model.solver_)
+        other = sx.LinearSVM(C=C, tol=1e-6, solver="interior_point").fit(X, y)
+        assert model.objective_ == pytest.approx(other.objective_, rel=2e-6)
+    assert solvers == {"dual_coordinate", "interior_point"}
+
+
+def test_passes_of_a_solver_that_was_given_up_are_counted():
+    X, y, C = drawn(280.0)
+    auto = sx.LinearSVM(C=C, tol=1e-6).fit(X, y)
+    alone = sx.LinearSVM(C=C, tol=1e-6, solver="interior_point").fit(X, y)
+    assert auto.solver_ == "interior_point"
+    assert np.max(auto.n_passes_) > np.max(alone.n_passes_)
+
+
+def test_the_same_problem_takes_the_same_way():
+    X, y, C = drawn(280.0)
+    first, second = (sx.LinearSVM(C=C, tol=1e-6).fit(X, y) for _ in range(2))
+    assert first.solver_ == second.solver_
+    assert (first.coef_ == second.coef_).all()
+    assert first.n_passes_ == second.n_passes_
+
+
+def test_max_passes_holds_whatever_the_watch_says():
+    X, y, C = drawn(1.0)
+    with pytest.warns(ConvergenceWarning):
+        model = sx.LinearSVM(C=C, tol=1e-12, max_passes=3).fit(X, y)
+    assert np.max(model.n_passes_) < 5
+
+
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE])
+def test_plans_of_ugly_problems(loss):
+    rng = np.random.default_rng(0)
+    for X in (np.zeros((3, 2)), rng.normal(size=(500, 50)) * 1e200, sp.csr_array((4_000, 70))):
+        signs = np.where(np.arange(X.shape[0]) % 2, 1.0, -1.0)
+        for cost in (1e-300, 1.0, 1e300, np.inf):
+            found = plan(MachineProblem(SignedProblem(X, signs), np.full(X.shape[0], cost), loss))
+            assert found.price > 0.0

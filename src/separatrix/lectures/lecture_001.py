@@ -86,7 +86,7 @@ def scaled_to_one() -> Values:
     yield START / np.linalg.norm(START), "This one has length one. The margins matter."
 
 
-@exercise("1.1.1 Linear programming for the class of halfspaces", Numbers(ENTRIES))
+@exercise("The matrix A", Numbers(ENTRIES))
 def matrix_of_the_program() -> Values:
     """Four examples without a bias: (3, 3) and (3, 1) are positive, (0, 1) and (-2, -2) negative.
     Write down the matrix A of the linear program, row by row in this order."""

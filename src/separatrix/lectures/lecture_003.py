@@ -15,6 +15,7 @@ from separatrix.lectures.forms import Numbers
 from separatrix.problem.signed import SignedProblem
 
 WEIGHTS = ("w_0", "w_1", "w_2")
+SLACKS = ("xi_1", "xi_2", "xi_3", "xi_4", "xi_5", "xi_6")
 # Of the support vector machine: the first three are positive.
 X = np.array([[1.0, 0.0], [4.0, 2.0], [0.0, 0.0], [2.0, 2.0], [2.0, 5.0], [0.0, 3.0]])
 T = np.array([1, 1, 1, -1, -1, -1])
@@ -168,9 +169,7 @@ def multipliers() -> Values:
     yield np.where(a > 0, a.mean(), 0.0), "The sum of a t x must be w."
 
 
-@exercise(
-    "Support Vector Machines with soft margin", Numbers(tuple(f"xi_{n}" for n in range(1, 7)))
-)
+@exercise("Support Vector Machines with soft margin constraints", Numbers(SLACKS))
 def slacks() -> Values:
     """Let y(x) = 1 + x_1 - 2 x_2. Give the slack of (2, 1), (1, 1), (0, 1), whose t is +1, and of
     (1, 2), (0, 0.75), (3, 1), whose t is -1."""

@@ -18,10 +18,10 @@ from separatrix.lectures.checking import sheet_of
 FOLDER = Path(__file__).resolve().parents[1] / "lectures"
 _SESSION = re.compile(r"^```python\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 _TO_NOTEBOOK = re.compile(r"The page\s+is also a\s+\[notebook\]\([\w.]+\)\.")
-_OPENING = """
-Put your answer in place of the dots. Numbers may be fractions, and three digits are enough. The reply says whether the answer is right, or
-what is wrong with it.
-"""
+_OPENING = (
+    "\nPut your answer in place of the dots. Numbers may be fractions, and three digits are "
+    "enough. The reply says whether the answer is\nright, or what is wrong with it.\n"
+)
 
 
 def pages() -> list[Path]:
@@ -45,7 +45,8 @@ def with_exercises(page: Path) -> str:
 def notebook(page: Path, text: str) -> str:
     """Return the notebook of a page: its prose and its code, without outputs."""
     cells: list[dict[str, Any]] = []
-    pieces = _SESSION.split(_TO_NOTEBOOK.sub(f"The [page]({page.name}) shows what it prints.", text))
+    text = _TO_NOTEBOOK.sub(f"The [page]({page.name}) shows what it prints.", text)
+    pieces = _SESSION.split(text)
     for prose, session in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
         if prose.strip():
             cells.append({"cell_type": "markdown", "metadata": {}, "source": prose.strip()})

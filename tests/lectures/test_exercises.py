@@ -1,9 +1,11 @@
 """Every exercise accepts its answer, and refuses wrong ones without giving the answer away."""
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.optional import lecture_file
 
@@ -95,6 +97,7 @@ def test_the_answer_is_right_in_every_form(name):
         in_texts = [str(Fraction(float(n)).limit_denominator(10**6)) for n in numbers]
         same = [numbers, numbers.tolist(), tuple(numbers), [numbers], in_texts]
         same += [[Fraction(float(n)) for n in numbers], numbers.astype(np.float32)]
+        same += [pd.Series(numbers), [Decimal(float(n)) for n in numbers]]
         if len(numbers) == 1:
             same += [float(numbers[0]), numbers[0], in_texts[0], np.array(numbers[0])]
         if not exercise.form.whole:

@@ -1,4 +1,4 @@
-"""``sx.lectures``: the data of five lectures as (X, y), and fifty exercises that are checked.
+"""Five lectures: their data as (X, y), and fifty exercises that are checked: ``sx.lectures``.
 
 Where a lecture does not print its points, the set here was made to give the lecture's own numbers;
 the docstring says so. The lectures are numbered:

@@ -166,9 +166,9 @@ Form = Numbers | Members
 
 
 def _flat(given: Any) -> list[Any]:
-    """Return the numbers of a nested list, an array, or one number."""
-    if isinstance(given, np.ndarray):
-        return given.ravel().tolist()
+    """Return the numbers of a nested list, an array, a column, or one number."""
+    if hasattr(given, "tolist"):  # of NumPy, pandas or polars
+        given = given.tolist()
     if isinstance(given, list | tuple):
         return [number for each in given for number in _flat(each)]
     return [given]

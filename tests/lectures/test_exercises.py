@@ -226,13 +226,6 @@ def test_a_reply_says_what_is_wrong():
     assert "4.2 Connection" in str(check("004.3", [9, 8, 7]))
 
 
-def test_rows_are_numbered_from_zero():
-    form = Members("rows, numbered from zero")
-    assert form.same(form.read([2, 0, 2]), {0, 2})
-    assert form.same(form.read("0 2"), {0, 2})
-    assert form.slip(form.read({1, 3}), {0, 2}) == "Rows are numbered from zero."
-
-
 @pytest.mark.parametrize("name", ["005.1", "004.0", "004.11", "4.3", "004", "", "004.x", 4.3])
 def test_an_unknown_exercise_is_named(name):
     with pytest.raises(ValueError, match="There is no exercise"):

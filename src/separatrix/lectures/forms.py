@@ -1,4 +1,4 @@
-"""The forms of an answer: numbers, or a set. Each reads what is given and compares it generously.
+"""The forms of an answer: numbers, or a set of words. Each reads and compares generously.
 
 A number may be an int, a float, a fraction, or a text such as "1/3". Three digits are enough. The
 general slips (a sign, a factor of two, the order) have sentences here; an exercise adds its own.
@@ -104,60 +104,44 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Members:
-    """A set, in any order: rows by their numbers, or words.
+    """A set of words, in any order.
 
     Parameters
     ----------
     what : str
-        What the members are: "rows, numbered from zero", say.
-    of : type, int or str
-        What each of them is.
+        What the members are: 'letters, such as "a c"', say.
     """
 
     what: str
-    of: type = int
 
-    def read(self, given: Any) -> frozenset[Any]:
+    def read(self, given: Any) -> frozenset[str]:
         """Return the members given; a text is split at spaces and commas."""
         if isinstance(given, str):
             given = given.replace(",", " ").split()
         if not isinstance(given, Iterable) or isinstance(given, dict):
             raise Unreadable(f"This is not a set. {self.needed}")
-        try:
-            return frozenset(self._member(each) for each in given)
-        except (TypeError, ValueError):
-            raise Unreadable(f"A member is not readable. {self.needed}") from None
-
-    def _member(self, each: Any) -> Any:
-        if isinstance(each, bool | np.bool_):
-            raise TypeError
-        if self.of is int:
-            if float(each) != int(float(each)):
-                raise ValueError
-            return int(float(each))
-        if not isinstance(each, str):
-            raise TypeError
-        return each.strip()
+        members = list(given)
+        if not all(isinstance(each, str) for each in members):
+            raise Unreadable(f"Every member must be a text. {self.needed}")
+        return frozenset(each.strip() for each in members)
 
     @property
     def needed(self) -> str:
         """Say what the answer must be."""
         return f"Give a set of {self.what}."
 
-    def same(self, given: frozenset[Any], answer: Any) -> bool:
+    def same(self, given: frozenset[str], answer: Any) -> bool:
         """Say whether both sets have the same members."""
         return given == self.read(answer)
 
-    def slip(self, given: frozenset[Any], answer: Any) -> str | None:
-        """Return a sentence on a general slip, if it is one."""
+    def slip(self, given: frozenset[str], answer: Any) -> str | None:
+        """Return a sentence on a general slip."""
         target = self.read(answer)
-        if self.of is int and given == {each + 1 for each in target}:
-            return "Rows are numbered from zero."
         if given < target:
             return "All of these belong, but some are missing."
         if given > target:
             return "All that belong are here, but others are too."
-        if given and not given & target:
+        if not given & target:
             return "None of these belongs."
         return "Some of these belong, some do not, and some are missing."
 

@@ -76,7 +76,7 @@ def labelings_of_a_square() -> Values:
     yield 4, "That is the count of corners."
 
 
-@exercise("VC dimension in R^2", Members('texts such as "0110", in the order ABCD', str))
+@exercise("VC dimension in R^2", Members('texts such as "0110", in the order ABCD'))
 def point_inside_a_triangle() -> Values:
     """Let A = (0, 0), B = (4, 0), C = (0, 4) and D = (1, 1). Which labelings can no line give?
     Give them as a set of texts of four digits in the order ABCD, such as "0110"."""

@@ -58,7 +58,7 @@ def crossing() -> Values:
     yield -w[0] / w[1], "This is the slope."
 
 
-@exercise("1.1 Halfspaces", Members('letters, such as "a c"', str))
+@exercise("1.1 Halfspaces", Members('letters, such as "a c"'))
 def positive_points() -> Values:
     """Let w = (1, 1) and b = -3. Which of these points are labeled positively? a = (1, 1), b = (2,
     2), c = (4, -2), d = (-1, 5), e = (0.5, 2), f = (3, 1)."""

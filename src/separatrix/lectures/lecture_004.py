@@ -76,7 +76,7 @@ def margin() -> Values:
     functional = _signed_rows() @ w
     X, y = five_points()
     yield functional.min() / np.linalg.norm(w[1:]), ""
-    yield functional.min(), "w has not the length one: a distance needs its length."
+    yield functional.min(), "w does not have length one: a distance needs its length."
     yield 1 / np.linalg.norm(w[1:]), "The nearest point does not have the value one here."
     yield functional.min() / np.linalg.norm(w), "The bias is no part of the length of w."
     yield LinearSVM(C=np.inf).fit(X, y).margin_, "This is the largest margin, of another w."

@@ -34,7 +34,7 @@ answer again and ``print(machine)`` says it in words:
     lift           basis functions: products, bumps, random features
     inference      estimates of logistic regression with errors, intervals and tests, enclosed
     theory         bounds: Vapnik's and margin bounds; shatter: every labeling of a few points
-    teaching       lectures: the data of five lectures on linear classification
+    teaching       lectures: the data of five lectures on linear classification, and exercises
     errors         DataError, DeviceError, NotSeparableError, ContaminatedTestError,
                    ModelFileError, ScaleWarning, SeparationWarning
 
@@ -87,7 +87,7 @@ _HOME = {
     "bounds": "separatrix.selection.bounds",
     "exchange": "separatrix.storage.exchange",
     "inference": "separatrix.infer.inference",
-    "lectures": "separatrix.data.lectures",
+    "lectures": "separatrix.lectures",
     "lift": "separatrix.estimators.lift",
     "load": "separatrix.storage.model_file",
     "novikoff": "separatrix.estimators.novikoff",

@@ -1,16 +1,25 @@
 """The table from lecture to code has no empty cell, and nothing it names is missing."""
 
+import inspect
 import re
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.optional import lecture_file
 
 import separatrix as sx
+from separatrix.checker.kinds import CLAIMS
+from separatrix.problem import losses
+from separatrix.solvers.running.drive import Frame
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "lectures.md").read_text(encoding="utf-8")
-PARTS = re.split(r"^## Lecture (\d+)\n", PAGE.split("## The sessions")[0], flags=re.MULTILINE)
+DOCS = ROOT / "docs"
+PAGE = (DOCS / "lectures.md").read_text(encoding="utf-8")
+PAGES = sorted((DOCS / "lectures").glob("*.md"))
+MANUAL = (DOCS / "separatrix.1").read_text(encoding="utf-8")
+PARTS = re.split(r"^## (\d{3}): .+\n", PAGE.split("## The sessions")[0], flags=re.MULTILINE)
 TABLES = dict(zip(PARTS[1::2], PARTS[2::2], strict=True))
 HOMES = ("src/separatrix", "")
 
@@ -25,7 +34,7 @@ ROWS = [(lecture, row) for lecture, table in TABLES.items() for row in rows(tabl
 
 def test_all_five_are_there():
     assert sorted(TABLES) == ["000", "001", "002", "003", "004"]
-    assert len(ROWS) > 150
+    assert len(ROWS) > 170
 
 
 @pytest.mark.parametrize(
@@ -36,15 +45,76 @@ def test_no_cell_is_empty_and_what_is_named_exists(lecture, row):
     assert all(row)
     _, _, where, session = row
     assert re.search(r"`|out of scope: \w", where) or "scikit-learn" in where, where
-    for dotted in re.findall(r"`sx\.([\w.]+)`", where):
-        value = sx
-        for name in dotted.split("."):
-            value = getattr(value, name)
-    for path in re.findall(r"`([\w/]+\.(?:py|md|svg))`", where):
-        assert any((ROOT / home / path).exists() for home in HOMES), path
+    for token in re.findall(r"`([^`]+)`", where):
+        assert exists(token), token
+    for page, title in re.findall(r'`docs/([\w/]+\.md)`, "([^"]+)"', where):
+        assert slug(title) in anchors_of(ROOT / "docs" / page), title
     heading, anchor = re.fullmatch(r"\[([^\]]+)\]\(#([\w-]+)\)", session).groups()
     blocks = {slug(title): body for title, body in SESSIONS}
     assert ">>>" in blocks[anchor], f"no session under {heading!r}"
+
+
+def exists(token):
+    """Whether a name of the table is one: of a file, a command, an option, or in the library."""
+    if token.startswith("sx."):
+        value = sx
+        for name in re.sub(r"\(.*?\)", "", token).split(".")[1:]:
+            value = getattr(value, name, None)
+        return value is not None
+    if re.fullmatch(r"[\w/]+\.(py|md|svg)", token):
+        return any((ROOT / home / token).exists() for home in HOMES)
+    if token.startswith("separatrix "):
+        return f".SS {token} ".replace("-", r"\-") in MANUAL
+    if option := re.search(r"--[\w-]+", token):
+        return option[0].replace("-", r"\-") in MANUAL
+    return re.match(r"\w+", token)[0] in names_of_the_library()
+
+
+@cache
+def names_of_the_library():
+    """Parameters, methods and documented attributes of what is public; losses and certificates."""
+    found = {"sx", "separatrix", "make_pipeline"} | set(CLAIMS)
+    found |= set(dir(sx.LinearSVM().fit(*sx.lectures.five_points())))
+    found |= {name for name in vars(losses) if name.isupper()}
+    for name in sx.__all__:
+        value = getattr(sx, name)
+        parts = [value, *(getattr(value, each) for each in getattr(value, "__all__", []))]
+        for part in parts + [sx.bounds.vc(1, 100, 3), Frame]:
+            kind = part if isinstance(part, type) else type(part)
+            found |= set(dir(kind)) | set(getattr(kind, "__dataclass_fields__", {}))
+            if callable(part):
+                with suppress(TypeError, ValueError):
+                    found |= set(inspect.signature(part).parameters)
+            for line in re.findall(r"^([\w, ]+) : ", inspect.getdoc(part) or "", re.MULTILINE):
+                found |= {each.strip() for each in line.split(",")}
+    return found
+
+
+@pytest.mark.parametrize(
+    "token", ["sx.Perceptrom", "solvers/none.py", "separatrix teach", "--no-option", "slacks_"]
+)
+def test_a_name_that_does_not_exist_is_found_out(token):
+    assert not exists(token)
+
+
+@pytest.mark.parametrize("page", [DOCS / "lectures.md", *PAGES], ids=lambda page: page.stem)
+def test_links_lead_to_headings(page):
+    links = re.findall(r"\]\(([\w./]*)#([\w-]+)\)", page.read_text(encoding="utf-8"))
+    assert links
+    for target, anchor in links:
+        there = (page.parent / target).resolve() if target else page
+        assert anchor in anchors_of(there), f"{target}#{anchor}"
+
+
+@cache
+def anchors_of(page):
+    text = re.sub(r"^```[\s\S]*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {slug(title) for title in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)}
+
+
+def test_no_lecture_is_named_by_its_file():
+    for page in [DOCS / "lectures.md", *PAGES]:
+        assert not re.search(r"00\d_[0-9a-f]{16}", page.read_text(encoding="utf-8"))
 
 
 def slug(title):
@@ -73,7 +143,16 @@ def test_the_sections_stand_in_the_lecture_in_this_order(lecture):
         contents = lines[: lines.index("1 Introduction to Linear Classification")]
         numbers = [m[1] for m in map(re.compile(r"(\d+\.\d+)\t.*\t\d+$").match, contents) if m]
         assert len(numbers) > 40
-        assert [row[0].split(" ")[0] for row in rows(TABLES[lecture])] == numbers
+        sections = [row[0].split(" ")[0] for row in rows(TABLES[lecture])]
+        assert [each for each in sections if each != "Figure"] == numbers
+        figures = [row[0] for row in rows(TABLES[lecture]) if row[0].startswith("Figure")]
+        assert figures == [f"Figure {k}" for k in range(1, 11)]
+        at = 0
+        for section, *_ in rows(TABLES[lecture]):
+            start = section + ":" if section.startswith("Figure") else section
+            after = [k for k in range(max(at, len(contents)), len(lines)) if start in lines[k]]
+            assert after, f"{section!r} is not in its place"
+            at = after[0]
         return
     at = 0
     for section, *_ in rows(TABLES[lecture]):

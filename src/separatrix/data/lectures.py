@@ -1,4 +1,4 @@
-"""``sx.lectures``: the data of the lectures, each as (X, y).
+"""The data of the lectures, each as (X, y); ``sx.lectures`` holds them.
 
 Where a lecture does not print its points, the set here was made to give the lecture's own numbers;
 the docstring says so. The page "From lecture to code" of the documentation uses them.

@@ -50,7 +50,7 @@ class LinearSVM(Machine, core.LinearSVM):
     tol : float, default=1e-4
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     solver : {"auto", "newton", "interior_point", "dual_coordinate", "gram"}, default="auto"
-        The method of solving; auto chooses by the shape of X and the loss.
+        The method of solving; auto chooses by the shape of X, the loss and how the gap falls.
     fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
     intercept_penalty : float, default=0.0

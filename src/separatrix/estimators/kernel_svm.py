@@ -43,7 +43,7 @@ __all__ = ["KernelSVM"]
 
 
 class KernelSVM(CalibratedProbabilities, KernelClassifier):
-    """The machine of largest margin in the space of a kernel; proved to be the best.
+    """The model of largest margin in the space of a kernel; proved to within `tol`.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i (w.phi(x_i) + b))`` over w and b, where
     ``phi(x).phi(z) = K(x, z)`` and s are the sample weights: the objective of scikit-learn's SVC.

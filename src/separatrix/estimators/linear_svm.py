@@ -33,7 +33,7 @@ _FOLDS = 5
 
 
 class LinearSVM(Machine, core.LinearSVM):
-    """The hyperplane of largest margin, rows inside it being charged for; proved to be the best.
+    """The hyperplane of largest margin, rows inside it being charged for; proved to within `tol`.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))`` over w and b, with s the sample
     weights and b never penalised. ``C=inf`` is the hard margin: every row at a margin of 1 or more,

@@ -1,0 +1,138 @@
+"""How much time solver="auto" loses against the fastest solver of each problem.
+
+    python -m benchmarks.regret [--problems 300] [--seed 0] [--tol 1e-6] [--loss hinge]
+
+Problems are drawn from families over rows, columns, density, rare classes, scales of columns, noise
+and C. Each is fitted by `auto` and by every solver that suits it, to the same proved gap. Regret is
+the time of `auto` over the least time, in CPU seconds of a whole fit with its proof, one thread;
+times below 10 ms count as 10 ms. A solver that does not get there within its limit is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import separatrix as sx
+from benchmarks._report import header
+
+SOLVERS = {
+    "hinge": ("interior_point", "dual_coordinate", "gram"),
+    "squared_hinge": ("newton", "dual_coordinate", "gram"),
+    "logistic": ("newton", "gram"),
+}
+LEAST_SECONDS = 0.01
+
+
+def drawn(rng: Any) -> tuple[Any, np.ndarray, float, str]:
+    """Return rows, labels, C and what they are."""
+    thin = rng.random() < 0.5
+    n = int(10.0 ** rng.uniform(2.3, 4.7))
+    d = int(10.0 ** rng.uniform(0.6, 3.6 if thin else 2.2))
+    X: Any
+    if thin:
+        entries = int(np.clip(10.0 ** rng.uniform(0.4, 1.8), 1, d))
+        n = max(60, min(n, 2_000_000 // entries))
+        common = np.arange(1, d + 1) ** -rng.uniform(0.0, 1.2)
+        columns = rng.choice(d, n * entries, p=common / common.sum())
+        values = rng.lognormal(0.0, rng.choice([0.0, 1.0]), n * entries)
+        X = sp.csr_array((values, (np.repeat(np.arange(n), entries), columns)), shape=(n, d))
+        X.sum_duplicates()
+        squares = X.multiply(X).sum(axis=0)
+    else:
+        n = max(60, min(n, 3_000_000 // d))
+        X = rng.normal(size=(n, d)) + rng.normal(size=d)
+        X *= 10.0 ** (rng.choice([0.0, 0.5, 2.0]) * rng.normal(size=d))
+        squares = (X * X).sum(axis=0)
+    used = rng.random(d) < 10.0 ** rng.uniform(-1.0, 0.0)
+    weights = rng.normal(size=d) * used / np.sqrt(np.maximum(squares / n, 1e-300))
+    scores = X @ weights
+    scores = (scores - scores.mean()) / max(float(scores.std()), 1e-12)
+    scores += 10.0 ** rng.uniform(-1.5, 0.5) * rng.normal(size=n)
+    y = (scores > np.quantile(scores, 1.0 - 10.0 ** rng.uniform(-1.8, -0.3))).astype(int)
+    y[:2] = 0, 1
+    C = 10.0 ** rng.uniform(-3.0, 3.0) / float(squares.sum() / n)
+    kind = f"sparse {n:,} x {d:,}, {X.nnz / n:.0f} a row" if thin else f"dense {n:,} x {d:,}"
+    return X, y, C, f"{kind}, {y.mean():.1%} positive, C |x|^2 = {C * squares.sum() / n:.1g}"
+
+
+def fitted(X: Any, y: np.ndarray, C: float, loss: str, solver: str, tol: float) -> Any:
+    settings = {"C": C, "solver": solver, "tol": tol, "max_seconds": 10.0}
+    if loss == "logistic":
+        return sx.LogisticRegression(**settings).fit(X, y)
+    return sx.LinearSVM(loss=loss, **settings).fit(X, y)
+
+
+def timed(X: Any, y: np.ndarray, C: float, loss: str, solver: str, tol: float) -> tuple[float, str]:
+    """Return the CPU seconds of a fit, inf where it is not proved, and the solver that ended it."""
+    begun = time.process_time()
+    model = fitted(X, y, C, loss, solver, tol)
+    spent = time.process_time() - begun
+    return spent if model.gap_ <= 1.01 * tol else np.inf, model.solver_
+
+
+def suits(solver: str, X: Any) -> bool:
+    """Whether the solver can end within its limit at all."""
+    if solver == "gram":
+        return X.shape[0] <= 4_000
+    return solver == "dual_coordinate" or X.shape[1] <= 2_000
+
+
+def compile_first(losses: list[str]) -> None:
+    rng = np.random.default_rng(0)
+    wide = sp.random(300, 900, 0.03, format="csr", random_state=rng)
+    for X in (rng.normal(size=(300, 4)), rng.normal(size=(600, 50)), sp.csr_array(wide)):
+        y = (X[:, [0]].sum(axis=1) + 0.1 * rng.normal(size=X.shape[0]) > 0.0).astype(int)
+        for loss in losses:
+            for solver in ("auto", *SOLVERS[loss]):
+                fitted(X, y, 1.0, loss, solver, 1e-4)
+
+
+def main() -> None:
+    ask = argparse.ArgumentParser(description=__doc__)
+    ask.add_argument("--problems", type=int, default=300)
+    ask.add_argument("--seed", type=int, default=0)
+    ask.add_argument("--tol", type=float, default=1e-6)
+    ask.add_argument("--loss", nargs="+", choices=list(SOLVERS), default=list(SOLVERS))
+    given = ask.parse_args()
+    warnings.simplefilter("ignore")
+    header("regret of solver='auto'", ["numpy", "scipy"])
+    rng = np.random.default_rng(given.seed)
+    compile_first(given.loss)
+    found = []
+    for _ in range(given.problems):
+        X, y, C, name = drawn(rng)
+        loss = str(rng.choice(given.loss))
+        times = {
+            solver: timed(X, y, C, loss, solver, given.tol)
+            for solver in ("auto", *SOLVERS[loss])
+            if solver == "auto" or suits(solver, X)
+        }
+        auto, used = times.pop("auto")
+        best = min(times, key=lambda solver: times[solver][0], default="")
+        if not best or not np.isfinite(min(auto, times[best][0])):
+            continue  # nobody got there
+        least = max(min(auto, times[best][0]), LEAST_SECONDS)
+        regret = max(auto, LEAST_SECONDS) / least if np.isfinite(auto) else np.inf
+        text = f"{used} {auto:.2f} s, {best} {times[best][0]:.2f} s: {name}, {loss}"
+        found.append((regret, loss, text))
+    for regret, _, text in sorted(found, reverse=True)[:10]:
+        print(f"{regret:6.2f}  {text}")
+    for loss in (*given.loss, "all"):
+        regrets = np.array([r for r, of, _ in found if loss in (of, "all")])
+        if len(regrets):
+            told = np.quantile(regrets, [0.5, 0.9, 1.0])
+            mean = np.exp(np.log(regrets).mean())
+            print(
+                f"{loss:14} {len(regrets):4} problems: median {told[0]:.2f}, nine tenths below "
+                f"{told[1]:.2f}, worst {told[2]:.2f}, geometric mean {mean:.2f}"
+            )
+
+
+if __name__ == "__main__":
+    main()

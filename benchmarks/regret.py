@@ -85,8 +85,11 @@ def suits(solver: str, X: Any) -> bool:
 
 def compile_first(losses: list[str]) -> None:
     rng = np.random.default_rng(0)
-    wide = sp.random(300, 900, 0.03, format="csr", random_state=rng)
-    for X in (rng.normal(size=(300, 4)), rng.normal(size=(600, 50)), sp.csr_array(wide)):
+    thin = [
+        sp.random(n, d, 0.03, format="csr", random_state=rng) for n, d in ((300, 900), (3_000, 40))
+    ]
+    dense = [rng.normal(size=(n, d)) for n, d in ((300, 4), (600, 50), (5_000, 10))]
+    for X in (*dense, *map(sp.csr_array, thin)):
         y = (X[:, [0]].sum(axis=1) + 0.1 * rng.normal(size=X.shape[0]) > 0.0).astype(int)
         for loss in losses:
             for solver in ("auto", *SOLVERS[loss]):

@@ -244,3 +244,15 @@ def test_costs_whose_squares_overflow_are_no_error(loss):
     for costs in (np.full(20, 1e-307), np.full(20, 1.0)):
         state, _ = solve(dual_coordinate, MachineProblem(rows, costs, loss), tol=1e-6, max_passes=9)
         assert state.dual >= 0.0
+
+
+def test_a_bias_of_one_beside_tiny_weights_is_no_rounding_error():
+    """(p - 1) b^2 + b^2 left 1e-17 of the bias in |w|^2: the primal stood below the dual."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(251, 97)) * 10.0 ** (2.0 * rng.normal(size=97))
+    signs = np.where(np.arange(251) < 6, 1.0, -1.0)
+    costs = np.full(251, 0.003 / float((X * X).sum(axis=1).mean()))
+    problem = MachineProblem(SignedProblem(X, signs), costs, HINGE)
+    state, _ = solve(dual_coordinate, problem, tol=1e-6, max_passes=200)
+    assert state.primal == pytest.approx(problem.primal(state.w), rel=1e-12)
+    assert state.dual <= state.primal

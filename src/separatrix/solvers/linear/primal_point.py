@@ -153,7 +153,7 @@ def inner(first, second, weight):  # type: ignore[no-untyped-def]
 
     Not by the library of linear algebra, whose sums depend on the number of its threads.
     """
-    total = (weight - 1.0) * first[0] * second[0] if first.shape[0] > 0 else 0.0
-    for j in range(first.shape[0]):
+    total = weight * first[0] * second[0] if first.shape[0] > 0 else 0.0
+    for j in range(1, first.shape[0]):
         total += first[j] * second[j]
     return total

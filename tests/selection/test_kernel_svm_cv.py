@@ -1,9 +1,12 @@
 """KernelSVMCV against folds fitted one by one."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
 import separatrix as sx
@@ -75,3 +78,17 @@ def test_weight_zero_is_a_row_left_out():
     dropped = sx.KernelSVMCV(**settings).fit(X[kept], y[kept])
     assert_allclose(weighted.path_["mean_error"], dropped.path_["mean_error"])
     assert weighted.C_ == dropped.C_
+
+
+@pytest.mark.parametrize("way", ["ovo", "direct"])
+def test_max_seconds_is_for_the_folds_too(way):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3))
+    y = rng.integers(0, 3, 300)
+    settings = {"Cs": (1e3, 1e5), "gammas": (0.5,), "cv": 2, "multi_class": way}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        short = sx.KernelSVMCV(max_seconds=1e-9, **settings).fit(X, y)
+    assert short.max_seconds == 1e-9
+    assert short.path_["gap"].max() > 100 * short.tol
+    assert (short.predict(X) == y).mean() > 0.3

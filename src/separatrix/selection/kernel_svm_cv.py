@@ -8,8 +8,10 @@ out are there at no cost, since f is kept for every row.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from separatrix.core.checks import positive
 from separatrix.core.kernel_direct import refuse_direct
 from separatrix.core.kernel_machines import chunks_at, rows_at
 from separatrix.core.linear_model import tally
+from separatrix.core.proving import Effort
 from separatrix.estimators._absent_classes import present_rows
 from separatrix.estimators._kernel_base import brought_for_kernel
 from separatrix.estimators._validate import worked_on
@@ -38,6 +41,7 @@ __all__ = ["KernelSVMCV"]
 
 _MOST_STEPS_A_ROW = 1_000
 _MOST_CHUNKS = 10_000
+_LAST_SECONDS = 1.0  # for the last fit, however late it is
 
 
 class KernelSVMCV(KernelSVM):
@@ -54,7 +58,7 @@ class KernelSVMCV(KernelSVM):
         takes. A class with fewer rows than folds is folded as in `LinearSVMCV`.
     kernel, degree, coef0, tol, cache_size, class_weight, max_seconds, multi_class, n_jobs, device
     decision_function_shape, probability
-        As for `KernelSVM`; `max_seconds` is for the last fit.
+        As for `KernelSVM`; `max_seconds` is for all of it, and the last fit gets a second at least.
 
     Attributes
     ----------
@@ -122,7 +126,8 @@ class KernelSVMCV(KernelSVM):
             raise ValueError("Cs and gammas must hold at least one value each.")
         present = present_rows(self, X, y, sample_weight)
         X, y, sample_weight = map(present.of, (X, y, sample_weight))
-        given = self.C, self.gamma  # of the parent, and no parameters of this one
+        given = self.C, self.gamma, self.max_seconds  # two of them are no parameters of this one
+        begun = time.perf_counter()
         try:
             with worked_on(self, X):
                 self.path_ = self._path(*brought_for_kernel(self, X, y, sample_weight))
@@ -130,9 +135,12 @@ class KernelSVMCV(KernelSVM):
             self.C_ = float(self.path_["C"][order[0]])
             self.gamma_ = float(self.path_["gamma"][order[0]])
             self.C, self.gamma = self.C_, self.gamma_
+            if self.max_seconds is not None:
+                left = self.max_seconds - (time.perf_counter() - begun)
+                self.max_seconds = max(_LAST_SECONDS, left)
             super().fit(X, y, sample_weight)
         finally:
-            self.C, self.gamma = given
+            self.C, self.gamma, self.max_seconds = given
         present.number_support(self)
         return self
 
@@ -152,10 +160,10 @@ class KernelSVMCV(KernelSVM):
                 how = chunks_at(place)
                 if self.multi_class == "direct":
                     middle = centred_rows(rows, kernel, X)
-                    each = [self._direct_fold(middle, codes, weights, fold) for fold in folds]
+                    work = partial(self._direct_fold, middle, codes, weights, effort)
                 else:
-                    each = [self._fold(rows, how, codes, weights, fold) for fold in folds]
-                found = np.array(each)
+                    work = partial(self._fold, rows, how, codes, weights, effort)
+                found = np.array([work(fold) for fold in folds])
                 for k, C in enumerate(sorted(self.Cs)):
                     errors, support, gaps = found[:, k].T
                     spread = errors.std(ddof=1) if len(errors) > 1 else 0.0
@@ -172,6 +180,7 @@ class KernelSVMCV(KernelSVM):
         how: dict[str, Any],
         codes: np.ndarray,
         weights: np.ndarray,
+        effort: Effort,
         fold: Fold,
     ) -> list[tuple[float, float, float]]:
         """Return validation error, support vectors and gap of every C, going upwards."""
@@ -190,13 +199,14 @@ class KernelSVMCV(KernelSVM):
                     states[number].machine = machine
                     g = states[number].f + signs
                     chunking.resume(states[number], states[number].alpha, g, float(self.tol))
-                go_on(chunking, states[number], 100_000 + _MOST_STEPS_A_ROW * len(codes))
+                most = 100_000 + _MOST_STEPS_A_ROW * len(codes)
+                go_on(chunking, states[number], most, effort.seconds)
                 states[number].kept = None
             found.append(self._judged(states, codes, held))
         return found
 
     def _direct_fold(
-        self, rows: Any, codes: np.ndarray, weights: np.ndarray, fold: Fold
+        self, rows: Any, codes: np.ndarray, weights: np.ndarray, effort: Effort, fold: Fold
     ) -> list[tuple[float, float, float]]:
         """Return the same of the direct machine."""
         kept, held = weights * fold.train, weights * fold.validation
@@ -208,7 +218,7 @@ class KernelSVMCV(KernelSVM):
                 state = kernel_direct.start(machine, kernel_rows=rows, tol=float(self.tol))
             else:
                 kernel_direct.carry_over(state, machine)
-            go_on(kernel_direct, state, _MOST_CHUNKS, slice_size=1)
+            go_on(kernel_direct, state, _MOST_CHUNKS, effort.seconds, slice_size=1)
             predicted = (state.scores[:, test].T + state.bias).argmax(axis=1)
             support = machine.shares(state.masses).any(axis=1).sum()
             found.append((_weighted_error(predicted, codes[test], held[test]), support, state.gap))

@@ -5,15 +5,19 @@ Scores need the columns of the working set alone; a look at all columns costs on
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from separatrix._compiled import compiled
 from separatrix.problem.signed import Matrix, SignedProblem
+from separatrix.solvers.sparse.by_columns import combined, scored
 
 __all__ = ["Columns", "WorkingSet"]
+
+_NEAR = 256  # columns whose matrix fits a near cache
 
 
 class Columns:
@@ -22,7 +26,6 @@ class Columns:
     def __init__(self, rows: SignedProblem) -> None:
         X = rows.X
         self._X: Any = rows.once("columns", lambda: _by_columns(X))
-        self._squares: Any = rows.once("squares", lambda: _squares(self._X))
         self.numbers = np.arange(X.shape[1])
         self.entries = float(X.nnz) if sp.issparse(X) else float(X.size)
         self.entries_now = self.entries
@@ -34,9 +37,11 @@ class Columns:
     def spreads(self, costs: np.ndarray, has_bias: bool) -> np.ndarray:
         """Return the length of every column, weighted by the costs; about its mean, with a bias."""
         X = self._X
-        squares = self._squares.T @ costs if sp.issparse(X) else _dense_squares(X, costs)
+        if sp.issparse(X):
+            squares, sums = _moments(X.indptr, X.indices, X.data, costs)
+        else:
+            squares, sums = np.einsum("ij,ij,i->j", X, X, costs), X.T @ costs
         if has_bias:
-            sums = X.T @ costs
             squares = squares - sums * sums / costs.sum()
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
@@ -47,49 +52,76 @@ class Columns:
 
     def working_set(self, places: np.ndarray) -> WorkingSet:
         """Return the columns at these places."""
-        part = self._X[:, places]
-        if not sp.issparse(part):
-            return WorkingSet(np.ascontiguousarray(part), None)
-        return WorkingSet(part.tocsr(), part.tocsc())
+        if not sp.issparse(self._X):
+            return WorkingSet(np.ascontiguousarray(self._X[:, places]))
+        X = self._X
+        return WorkingSet(None, (X.indptr, X.indices, X.data, places), X.shape[0])
 
 
-class WorkingSet(NamedTuple):
-    """A few columns: dense, or by rows and by columns."""
+class WorkingSet:
+    """A few columns: a dense block, or columns of a CSC matrix and the places of these."""
 
-    by_rows: Any
-    by_columns: Any  # None where dense
+    def __init__(self, block: Any, columns: Any = None, n_rows: int = 0) -> None:
+        self._block, self._columns, self._n_rows = block, columns, n_rows
+        if columns is None:
+            self.shape = block.shape
+            self.entries = float(block.size)
+        else:
+            starts, _, _, places = columns
+            self.shape = n_rows, len(places)
+            self.entries = float((starts[places + 1] - starts[places]).sum())
+
+    @cached_property
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays of a CSC matrix, and the places of these columns in it."""
+        if self._columns is not None:
+            found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] = self._columns
+            return found
+        n, m = self.shape
+        starts = np.arange(0, n * m + 1, n, dtype=np.int64)
+        indices = np.tile(np.arange(n, dtype=np.int32), m)
+        return starts, indices, np.ascontiguousarray(self._block.T).ravel(), np.arange(m)
+
+    @cached_property
+    def by_rows(self) -> Any:
+        """The sparse columns, laid out by rows."""
+        starts, indices, values, places = self.columns
+        whole = sp.csc_array((values, indices, starts), shape=(self._n_rows, len(starts) - 1))
+        return whole[:, places].tocsr()
 
     @property
-    def entries(self) -> float:
-        """How many entries there are."""
-        return float(self.by_rows.size if self.by_columns is None else self.by_rows.nnz)
-
-    @property
-    def products(self) -> float:
-        """How many products the matrix of all pairs of columns takes."""
-        n, m = self.by_rows.shape
-        if self.by_columns is None:
-            return 0.125 * n * m * m  # by vector instructions
-        lengths = np.diff(self.by_rows.indptr).astype(np.float64)
-        return float(lengths @ lengths)
+    def matrix_cost(self) -> float:
+        """What the matrix of all pairs of columns costs, in passes over these columns."""
+        n, m = self.shape
+        if self._columns is None:
+            return 0.125 * m  # by vector instructions
+        # Rows have about so many entries each; a matrix out of the nearest cache costs more.
+        each = self.entries / max(n, 1)
+        return each * (0.7 if m <= _NEAR else 4.0) + 2.0
 
     def combination(self, shares: np.ndarray) -> np.ndarray:
         """Return sum_i s_i x_i."""
-        return np.asarray(self.by_rows.T @ shares)
+        if self._columns is None:
+            return np.asarray(self._block.T @ shares)
+        found: np.ndarray = combined(*self._columns, shares)
+        return found
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Return w.x_i of every row."""
-        return np.asarray(self.by_rows @ w)
+        if self._columns is None:
+            return np.asarray(self._block @ w)
+        found: np.ndarray = scored(*self._columns, w, self._n_rows)
+        return found
 
     def curvature(self, bends: np.ndarray, has_bias: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return X' D X, D the curvatures, the bias eliminated from it; and the mean of columns."""
         total = float(bends.sum())
-        mean = np.zeros(self.by_rows.shape[1])
+        mean = np.zeros(self.shape[1])
         if has_bias and total > 0.0:
             mean = self.combination(bends) / total
-        if self.by_columns is None:
+        if self._columns is None:
             # Centred before it is squared: raw columns far from zero keep their digits.
-            half = (self.by_rows - mean) * np.sqrt(bends)[:, None]
+            half = (self._block - mean) * np.sqrt(bends)[:, None]
             return half.T @ half, mean
         rows = self.by_rows
         matrix = np.zeros((len(mean), len(mean)))
@@ -103,13 +135,16 @@ def _by_columns(X: Matrix) -> Any:
     return found if found.dtype == np.float64 else found.astype(np.float64)
 
 
-def _squares(X: Any) -> Any:
-    """Return the squares of sparse columns; dense ones are squared as they are summed."""
-    return X.multiply(X).tocsc() if sp.issparse(X) else None
-
-
-def _dense_squares(X: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    return np.asarray(np.einsum("ij,ij,i->j", X, X, costs))
+@compiled
+def _moments(starts, indices, values, costs):  # type: ignore[no-untyped-def]
+    """Return the sums of c_i x_ij^2 and of c_i x_ij."""
+    squares, sums = np.zeros(starts.shape[0] - 1), np.zeros(starts.shape[0] - 1)
+    for j in range(starts.shape[0] - 1):
+        for k in range(starts[j], starts[j + 1]):
+            part = costs[indices[k]] * values[k]
+            sums[j] += part
+            squares[j] += part * values[k]
+    return squares, sums
 
 
 @compiled

@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix.problem.losses import LOGISTIC
+from separatrix.problem.sparse_penalty import SparseProblem
 from separatrix.solvers.sparse import quadratic
+from separatrix.solvers.sparse.by_columns import minimised
 from separatrix.solvers.sparse.columns import WorkingSet
 from separatrix.solvers.sparse.point import (
     LEAST_FLOOR,
@@ -26,41 +28,47 @@ _NEWTON_STEPS = 20
 _HALVINGS = 30
 _ARMIJO = 1e-4
 LARGEST_MATRIX = 1500
-# One product of two entries in a matrix costs this share of one in a pass of coordinates.
-_PRODUCT = 0.15
-_EPOCHS = 30
+_MATRIX = 30.0  # passes over the columns that a matrix may cost
+_LOOSE, _LEAST, _FAR, _NEAR = 0.05, 1e-5, 0.1, 0.003
+_FEW_EPOCHS, _SOME_EPOCHS, _EPOCHS = 15, 60, 300
 _TRUSTED = 1e-12
-_SHORT = 0.1  # of a whole step
+# Of the promised fall: below the first the curvatures get a floor, above the second less of one.
+_POOR, _GOOD, _FIRST_FLOOR = 0.1, 0.3, 1e-3
 _SLOW = 3
+_ON_THE_WAY = 0.1  # of the objective
 
 
-def work(state: SparseState, places: np.ndarray) -> None:
-    """Take Newton steps on these columns, until their own gap is small beside that of all."""
+def work(state: SparseState, places: np.ndarray, problem: SparseProblem) -> None:
+    """Take Newton steps on these columns, until their own gap is small beside that of all.
+
+    `problem` may have a larger penalty than that of the state: a stop on the way.
+    """
     memory = state.memory
     if not len(places):
         return
     at = 1 + memory.columns.numbers[places]
     part = memory.columns.working_set(places)
     outer = max(state.primal - state.dual, 0.0)
-    cost = part.entries / max(memory.columns.entries, 1.0)
     enough = max(0.1 * outer, 0.2 * state.tol * state.primal)
-    passes = 0.0
-    by_matrix = (
-        len(places) <= LARGEST_MATRIX and _PRODUCT * part.products <= _EPOCHS * 2 * part.entries
-    )
-    last, slow = np.inf, 0
+    cost = part.entries / max(memory.columns.entries, 1.0)
+    by_matrix = len(places) <= LARGEST_MATRIX and part.matrix_cost <= _MATRIX
+    passes, last, slow = 0.0, np.inf, 0
+    off = 1.0 if problem is not state.problem else outer / state.primal
     for _ in range(_NEWTON_STEPS):
-        size = _newton_step(state, part, at, by_matrix)
-        passes += cost * (3.0 if by_matrix else 10.0)
-        if size < _SHORT and memory.floor < 1.0:
-            memory.floor = min(1.0, 100.0 * memory.floor)
-            if not size:
+        kept, epochs = _newton_step(state, problem, part, at, by_matrix, _precision(off))
+        passes += cost * (2.0 + epochs)
+        if kept < _POOR and memory.floor < 1.0:
+            memory.floor = min(1.0, max(_FIRST_FLOOR, 10.0 * memory.floor))
+            if not kept:
                 continue
-        elif not size:
+        elif not kept:
             break
-        elif size == 1.0:
+        elif kept >= _GOOD:
             memory.floor = max(LEAST_FLOOR, 0.1 * memory.floor)
-        gap = _gap_of(state, part, at)
+        gap, value = _gap_of(state, problem, part, at)
+        off = gap / value
+        if problem is not state.problem:
+            enough = _ON_THE_WAY * value
         if gap <= enough or state.passes + passes >= memory.max_passes:
             break
         slow = slow + 1 if gap > 0.9 * last else 0
@@ -70,17 +78,37 @@ def work(state: SparseState, places: np.ndarray) -> None:
     state.passes += passes
 
 
-def _gap_of(state: SparseState, part: WorkingSet, at: np.ndarray) -> float:
-    """Return the gap of the problem that has these columns alone."""
-    problem, point = state.problem, state.memory.point
+def _precision(off: float) -> tuple[float, int]:
+    """Return to what share of the first round the model is minimised, and the most rounds.
+
+    Far from the optimum the model is not worth much, and its exact minimum is far too far.
+    """
+    if off > _FAR:
+        return _LOOSE, _FEW_EPOCHS
+    return max(_LEAST, off * off), _SOME_EPOCHS if off > _NEAR else _EPOCHS
+
+
+def _gap_of(
+    state: SparseState, problem: SparseProblem, part: WorkingSet, at: np.ndarray
+) -> tuple[float, float]:
+    """Return the gap of the problem that has these columns alone, and its objective."""
+    point = state.memory.point
     shares = balanced_shares(problem, point)
     _, dual = dual_of(problem, shares, part.combination(shares))
-    return point.loss + penalty_of(problem, state.w[at]) - max(dual, 0.0)
+    value = point.loss + penalty_of(problem, state.w[at])
+    return value - max(dual, 0.0), value
 
 
-def _newton_step(state: SparseState, part: WorkingSet, at: np.ndarray, by_matrix: bool) -> float:
-    """Minimise Newton's model, then step towards its minimum; return the share of the way gone."""
-    problem, point = state.problem, state.memory.point
+def _newton_step(
+    state: SparseState,
+    problem: SparseProblem,
+    part: WorkingSet,
+    at: np.ndarray,
+    by_matrix: bool,
+    precision: tuple[float, int],
+) -> tuple[float, float]:
+    """Minimise Newton's model and step there; return the share of the promise kept, the passes."""
+    point = state.memory.point
     has_bias, w = problem.has_free_bias, state.w[at].copy()
     penalties = (problem.l1, problem.ridge)
     # Far from the boundary a row has no curvature left, and the model would know no bounds.
@@ -89,7 +117,8 @@ def _newton_step(state: SparseState, part: WorkingSet, at: np.ndarray, by_matrix
     total = float(bends.sum())
     lacking = (point.minus - point.plus) if has_bias else 0.0  # the slope in b
     lift = -lacking / total if has_bias and total > 0.0 else 0.0
-    slopes = -part.combination(point.shares)
+    raw = -part.combination(point.shares)
+    slopes, epochs = raw.copy(), 3.0
     if by_matrix:
         H, mean = part.curvature(bends, has_bias)
         slopes -= mean * lacking
@@ -97,23 +126,30 @@ def _newton_step(state: SparseState, part: WorkingSet, at: np.ndarray, by_matrix
     else:
         if has_bias and total > 0.0:
             slopes -= part.combination(bends) * (lacking / total)
-        columns = _as_columns(part)
-        v = quadratic.by_columns(columns, bends, slopes, w, penalties, has_bias, 0.02, _EPOCHS)
+        v, epochs = minimised(
+            *part.columns,
+            bends,
+            slopes,
+            w,
+            *penalties,
+            total if has_bias else 0.0,
+            *precision,
+        )
     step = v - w
     gains = part.scores(step)
     rise = lift - float(bends @ gains) / total if has_bias and total > 0.0 else 0.0
     # What the smooth part falls by, and the penalty with it, to first order.
     before = penalty_of(problem, w)
-    raw = -part.combination(point.shares)
     promised = float(raw @ step) + lacking * rise + penalty_of(problem, v) - before
     rounding = _TRUSTED * (point.loss + before)
     if not promised < rounding or not step.any() or not np.isfinite(gains).all():
-        return 0.0
-    return _stepped(state, at, (w, v), gains, rise, before, promised)
+        return 0.0, epochs
+    return _stepped(state, problem, at, (w, v), gains, rise, before, promised), epochs
 
 
 def _stepped(
     state: SparseState,
+    problem: SparseProblem,
     at: np.ndarray,
     ends: tuple[np.ndarray, np.ndarray],
     gains: np.ndarray,
@@ -121,8 +157,11 @@ def _stepped(
     before: float,
     promised: float,
 ) -> float:
-    """Take the whole step, or a half, or a quarter, until the objective falls as promised."""
-    problem, point = state.problem, state.memory.point
+    """Take the whole step, or a half, or a quarter; return the share of the fall that was promised.
+
+    An exact model would keep half of it, since the promise is to first order.
+    """
+    point = state.memory.point
     scores, bias, loss = point.scores, float(state.w[0]), point.loss
     # So small a fall is lost in the rounding of the objective: the model knows better.
     trusted = abs(promised) <= _TRUSTED * (loss + before)
@@ -134,18 +173,8 @@ def _stepped(
         fall = loss - point.loss + before - penalty_of(problem, there)
         if trusted or fall >= -_ARMIJO * size * promised:
             state.w[at], state.w[0] = there, bias + size * rise
-            return size
+            return 1.0 if trusted else fall / -promised
         size *= 0.5
     point.scores = scores
     differentiate(problem, point, bias)
     return 0.0
-
-
-def _as_columns(part: WorkingSet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the columns as CSC arrays."""
-    if part.by_columns is not None:
-        return part.by_columns.indptr, part.by_columns.indices, part.by_columns.data
-    n, m = part.by_rows.shape
-    starts = np.arange(0, n * m + 1, n, dtype=np.int32)
-    indices = np.tile(np.arange(n, dtype=np.int32), m)
-    return starts, indices, np.ascontiguousarray(part.by_rows.T).ravel()

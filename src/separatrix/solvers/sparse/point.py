@@ -42,7 +42,6 @@ class Memory:
     point: Point
     spreads: np.ndarray
     u: np.ndarray = field(default_factory=lambda: np.zeros(0))  # of the dual point, its columns
-    size: int = FIRST_SET
     floor: float = LEAST_FLOOR  # of the curvature of a row, as a share of its largest
     stalls: int = 0
     gap: float = np.inf  # the least so far

@@ -1,10 +1,9 @@
-"""Newton's model of the objective on a working set, minimised by coordinate descent.
+"""Newton's model of the objective on a small working set, with its matrix.
 
     min over v    1/2 (v - w)' H (v - w) + g' (v - w) + l |v|_1 + r/2 |v|^2
 
-H has the bias eliminated from it. Small sets have H as a matrix: after a few rounds of coordinates
-the signs are right more often than not, and a direct solve on the nonzero weights finishes. Large
-sets never form H: a step along a coordinate updates X (v - w) instead.
+H has the bias eliminated from it. After a few rounds of coordinates the signs are right more often
+than not, and a direct solve on the nonzero weights finishes. `by_columns` is for large sets.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 
 from separatrix._compiled import compiled
 
-__all__ = ["by_columns", "by_matrix"]
+__all__ = ["by_matrix"]
 
 _ROUNDS = 40
 _EPOCHS = 5
@@ -114,74 +113,3 @@ def _descend(H, slopes, v, diagonal, l1, ridge, epochs, enough, share):  # type:
             return total, True
         is_full = not is_full and fall <= 0.3 * max(enough, share * first)
     return total, False
-
-
-def by_columns(
-    columns: tuple[np.ndarray, np.ndarray, np.ndarray],
-    bends: np.ndarray,
-    g: np.ndarray,
-    w: np.ndarray,
-    penalties: tuple[float, float],
-    has_bias: bool,
-    share: float,
-    epochs: int,
-) -> np.ndarray:
-    """Return v, from CSC columns and the curvatures of rows."""
-    v = w.copy()
-    total = float(bends.sum()) if has_bias else 0.0
-    _descend_by_columns(*columns, bends, g, v, w, *penalties, total, share, epochs)
-    return v
-
-
-@compiled
-def _descend_by_columns(starts, indices, values, bends, g, v, w, l1, ridge, total, share, epochs):  # type: ignore[no-untyped-def]
-    """Minimise over one weight after another; all columns, then the nonzero ones until settled."""
-    m = v.shape[0]
-    heights, diagonal = np.zeros(m), np.zeros(m)
-    most = 0.0
-    for j in range(m):
-        for k in range(starts[j], starts[j + 1]):
-            part = bends[indices[k]] * values[k]
-            heights[j] += part
-            diagonal[j] += part * values[k]
-        if total > 0.0:
-            diagonal[j] -= heights[j] * heights[j] / total
-        most = max(most, diagonal[j])
-    for j in range(m):
-        diagonal[j] = max(diagonal[j], 1e-14 * most, 1e-300) + ridge
-    curved = np.zeros(bends.shape[0])  # D X (v - w)
-    level = 0.0  # its sum: what the bias takes back
-    first = 0.0
-    is_full = True
-    for _ in range(epochs):
-        fall = 0.0
-        for j in range(m):
-            old, bend = v[j], diagonal[j]
-            if not is_full and old == 0.0:
-                continue
-            slope = g[j]
-            for k in range(starts[j], starts[j + 1]):
-                slope += values[k] * curved[indices[k]]
-            if total > 0.0:
-                slope -= heights[j] * level / total
-            target = old - (slope + ridge * old) / bend
-            shrink = l1 / bend
-            new = 0.0
-            if target > shrink:
-                new = target - shrink
-            elif target < -shrink:
-                new = target + shrink
-            step = new - old
-            if step != 0.0:
-                for k in range(starts[j], starts[j + 1]):
-                    curved[indices[k]] += step * values[k] * bends[indices[k]]
-                level += step * heights[j]
-                v[j] = new
-                fall += 0.5 * bend * step * step
-        first = max(first, fall)
-        if is_full:
-            if fall <= share * first:
-                return
-            is_full = False
-        elif fall <= 0.3 * share * first:
-            is_full = True

@@ -12,6 +12,7 @@ Nothing depends on the scale of a column but the penalty, which is that of the c
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,9 @@ __all__ = ["advance", "start", "without_dust"]
 
 _DUST = 1e-12
 _STALLS, _NEARER, _MARKEDLY = 6, 0.95, 0.01
+_FAR_OFF = 5.0  # times the penalty
+_NARROW = 128  # columns
+_WIDER = 3  # than the nonzero weights: the most that a working set grows
 
 
 def start(
@@ -67,8 +71,6 @@ def start(
         state.w[1:] = 0.0
         state.memory.solved = True
         return state
-    support = int(np.count_nonzero(w[1:]))
-    state.memory.size = max(FIRST_SET, 2 * support)
     with one_thread():
         _look(state)
     return state
@@ -97,16 +99,26 @@ def _outcome(state: SparseState) -> Status | None:
 def _update(state: SparseState) -> None:
     """Choose a working set, take Newton steps on it, and look at all columns again."""
     memory, before = state.memory, state.primal
-    places = _chosen(state)
-    work(state, places)
+    problem = _next_stop(state)
+    work(state, _chosen(state, problem), problem)
     state.updates += 1
     _look(state)
     fallen = state.primal < before * (1.0 - _MARKEDLY * state.tol)
-    memory.stalls = 0 if fallen or state.gap < _NEARER * memory.gap else memory.stalls + 1
+    nearer = state.gap < _NEARER * memory.gap or problem is not state.problem
+    memory.stalls = 0 if fallen or nearer else memory.stalls + 1
     memory.gap = min(memory.gap, state.gap)
-    memory.size = 2 * max(memory.size // 2, int(np.count_nonzero(state.w[1:]))) + (
-        memory.size if memory.stalls else 0
-    )
+
+
+def _next_stop(state: SparseState) -> SparseProblem:
+    """Return the problem, or one with a larger penalty on the way to it.
+
+    Few weights are nonzero at a large penalty, and Newton's method is sure there.
+    """
+    problem = state.problem
+    largest = float(abs(state.memory.u).max(initial=0.0))
+    if largest <= _FAR_OFF * problem.l1 or len(state.memory.u) <= _NARROW:
+        return problem
+    return replace(problem, l1=largest / _FAR_OFF)
 
 
 def without_dust(state: SparseState) -> np.ndarray:
@@ -156,16 +168,19 @@ def _screen(state: SparseState, u: np.ndarray, gap: float) -> None:
 # ---- the working set
 
 
-def _chosen(state: SparseState) -> np.ndarray:
-    """Return the places of the columns that are nonzero or nearest to their bound."""
-    memory, problem = state.memory, state.problem
+def _chosen(state: SparseState, problem: SparseProblem) -> np.ndarray:
+    """Return the places of the columns that are nonzero, beyond their bound or nearest to it."""
+    memory = state.memory
     numbers = memory.columns.numbers
     with np.errstate(divide="ignore", invalid="ignore"):
         room = (problem.l1 - abs(memory.u)) / memory.spreads
     room[memory.spreads == 0.0] = np.inf
     nonzero = state.w[1 + numbers] != 0.0
     room[nonzero] = -np.inf
-    size = min(max(memory.size, FIRST_SET), len(numbers))
+    size = int(np.count_nonzero(room <= 0.0))
+    support = int(np.count_nonzero(nonzero))
+    size = min(size, FIRST_SET + _WIDER * support)
+    size += max(FIRST_SET, support // 4) * (1 + memory.stalls)
     if size >= len(numbers):
         return np.arange(len(numbers))
     chosen = np.argpartition(room, size - 1)[:size]

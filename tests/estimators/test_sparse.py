@@ -10,6 +10,7 @@ from tests.naive import sparse as naive
 import separatrix as sx
 from separatrix._compiled import is_interpreted
 from separatrix.core.largest_cost import largest_cost_of_zero
+from separatrix.storage.model_proof import prove_model
 
 MODELS = [
     sx.LogisticRegression,
@@ -128,8 +129,6 @@ def test_the_hinge_partitions_and_replays_are_refused(tmp_path):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_model_files_keep_weights_and_proof(model, tmp_path):
-    from separatrix.storage.model_proof import prove_model
-
     X, y = data()
     found = model(C=0.2, l1_ratio=0.7).fit(X, y)
     sx.save(found, tmp_path / "m.sx")
@@ -137,7 +136,10 @@ def test_model_files_keep_weights_and_proof(model, tmp_path):
     assert again.coef_.tobytes() == found.coef_.tobytes()
     assert again.certificate_.check(X, y)
     assert again.names_of_nonzero_ == found.names_of_nonzero_
-    assert prove_model is not None
+    holds, said = prove_model(again, X, y)
+    assert holds, said
+    again.l1_ratio = 0.6
+    assert not prove_model(again, X, y)[0]
 
 
 def test_liblinear_files_name_the_lasso(tmp_path):

@@ -39,6 +39,8 @@ LEFT_OUT = {
     },
     ("LinearSVM", "l1_ratio"): "the plane has two columns to choose from",
     ("LogisticRegression", "l1_ratio"): "the plane has two columns to choose from",
+    ("LinearSVM", "groups"): "the plane has two columns to choose from",
+    ("LogisticRegression", "groups"): "the plane has two columns to choose from",
     ("LinearSVM", "max_passes"): BUDGETS,
     ("LinearSVM", "max_seconds"): BUDGETS,
     ("LinearSVM", "multi_class"): "the control for many classes sets it",

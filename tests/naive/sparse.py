@@ -22,12 +22,35 @@ def pulls(loss, margins):
     return 2.0 * np.maximum(0.0, 1.0 - margins)
 
 
-def objective(X, y, costs, loss, l1, ridge, w, b):
+def objective(X, y, costs, loss, l1, ridge, w, b, groups=None):
     value = costs @ losses(loss, y * (X @ w + b))
-    return value + l1 * abs(w).sum() + 0.5 * ridge * w @ w
+    return value + l1 * norm(w, groups) + 0.5 * ridge * w @ w
 
 
-def proximal_gradient(X, y, costs, loss, l1, ridge, intercept=True, most=200_000, tol=1e-12):
+def norm(w, groups=None):
+    """Return |w|_1, or the sum over groups of sqrt(columns) |w_g|."""
+    if groups is None:
+        return abs(w).sum()
+    each = [w[groups == g] for g in np.unique(groups)]
+    return sum(np.sqrt(len(part)) * np.linalg.norm(part) for part in each)
+
+
+def shrunk(moved, by, groups=None):
+    """Return the minimum of 1/2 |w - moved|^2 + by norm(w)."""
+    if groups is None:
+        return np.sign(moved) * np.maximum(abs(moved) - by, 0.0)
+    found = np.zeros_like(moved)
+    for g in np.unique(groups):
+        part = moved[groups == g]
+        length, bound = np.linalg.norm(part), by * np.sqrt(len(part))
+        if length > bound:
+            found[groups == g] = (1.0 - bound / length) * part
+    return found
+
+
+def proximal_gradient(
+    X, y, costs, loss, l1, ridge, intercept=True, most=200_000, tol=1e-12, groups=None
+):
     """Return w and b; steps as long as the curvature allows, momentum dropped where it hurts."""
     n, d = X.shape
     centre = costs @ X / costs.sum() if intercept else np.zeros(d)  # b moves with it
@@ -38,7 +61,7 @@ def proximal_gradient(X, y, costs, loss, l1, ridge, intercept=True, most=200_000
     for _ in range(most):
         slopes = -V.T @ (costs * y * pulls(loss, y * (V @ ahead)))
         moved = ahead - slopes / steepest
-        w = np.sign(moved[:d]) * np.maximum(abs(moved[:d]) - l1 / steepest, 0.0)
+        w = shrunk(moved[:d], l1 / steepest, groups)
         new = np.append(w / (1.0 + ridge / steepest), moved[d])
         step = new - at
         if (ahead - new) @ step > 0.0:
@@ -50,10 +73,18 @@ def proximal_gradient(X, y, costs, loss, l1, ridge, intercept=True, most=200_000
     return at[:d], float((at[d] - centre @ at[:d]) * intercept)
 
 
-def violation(X, y, costs, loss, l1, ridge, w, b, intercept=True):
+def violation(X, y, costs, loss, l1, ridge, w, b, intercept=True, groups=None):
     """Return how far (w, b) is from the conditions of the optimum, as a share of l."""
     a = costs * pulls(loss, y * (X @ w + b))
     u = (y * a) @ X - ridge * w
-    off = np.where(w != 0.0, abs(u - l1 * np.sign(w)), np.maximum(abs(u) - l1, 0.0))
+    if groups is None:
+        off = np.where(w != 0.0, abs(u - l1 * np.sign(w)), np.maximum(abs(u) - l1, 0.0))
+    else:
+        off = np.zeros(len(w))
+        for g in np.unique(groups):
+            here = groups == g
+            bound, length = l1 * np.sqrt(here.sum()), np.linalg.norm(w[here])
+            at = u[here] - (bound / length * w[here] if length else 0.0)
+            off[here] = np.linalg.norm(at) if length else max(0.0, np.linalg.norm(at) - bound)
     balance = abs((y * a).sum()) / a.sum() if intercept and a.sum() > 0.0 else 0.0
     return max(float(off.max(initial=0.0)) / l1, balance)

@@ -4,7 +4,9 @@
     dual(a)       =  sum_i -c_i loss*(-a_i/c_i) - sum_j max(0, |u_j| - l)^2 / (2r)
 
 u = sum_i a_i y_i x_i, and without a ridge r every |u_j| must be at most l. The dual point is a
-`share` of the multipliers, which makes it feasible without rounding.
+`share` of the multipliers, which makes it feasible without rounding. Where columns have groups, the
+root mean square over the group of column j stands in place of |w_j| and |u_j|, and N_j below is
+the mean over the group.
 
 Two dual points whose values differ by less than the gap are near each other, because the dual is
 strongly concave: with a_i* the best point and p = a/c,
@@ -30,7 +32,7 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.duality_gap import DualityGap
 from separatrix.certificates.enclosed_functions import entropy
-from separatrix.certificates.enclosed_sums import blocks, row_sums, ways_for, with_data
+from separatrix.certificates.enclosed_sums import blocks, products, row_sums, ways_for, with_data
 from separatrix.certificates.enclosure import Enclosure, above, below, sum_of
 from separatrix.certificates.objective_bounds import (
     NOTHING,
@@ -51,6 +53,7 @@ class SparseGap(DualityGap):
 
     `l1` is the factor of |w|_1 and `ridge` that of 1/2 |w|^2. The dual point is `share` times the
     multipliers. A column in `zeros` has the weight 0 in every optimal w, not only in this one.
+    `groups` numbers the group of each column; it is empty where there are none.
     """
 
     kind = "sparse-gap"
@@ -58,6 +61,7 @@ class SparseGap(DualityGap):
 
     l1: float
     share: float = math.nan  # found while proving
+    groups: tuple[int, ...] = field(default=(), repr=False)
     zeros: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
 
     @classmethod
@@ -93,6 +97,7 @@ class SparseGap(DualityGap):
         )
         share = self.share
         require(math.isnan(share) or 0.0 <= share <= 1.0, "share must be between 0 and 1")
+        self._require_groups()
         require(
             getattr(zeros, "dtype", None) == np.int64
             and zeros.ndim == 1
@@ -101,6 +106,22 @@ class SparseGap(DualityGap):
             and not self.weights[1 + zeros].any(),
             "zeros must number columns whose weight is 0, in their order",
         )
+
+    def _require_groups(self) -> None:
+        groups = self.groups
+        require(
+            not groups
+            or (
+                len(groups) == self.n_features
+                and all(type(number) is int for number in groups)
+                and set(groups) == set(range(max(groups) + 1))
+            ),
+            "groups must number the group of each column, from 0 without a gap",
+        )
+
+    def _sizes(self, values: Enclosure) -> Enclosure:
+        """Enclose |v_j| of every column, or the root mean square over its group."""
+        return _means(values.square(), self.groups).root() if self.groups else values.size()
 
     def _is_found_again(self, X: Any, codes: np.ndarray | None) -> bool:
         if codes is None or math.isnan(self.share) or not super()._is_found_again(X, codes):
@@ -122,18 +143,19 @@ class SparseGap(DualityGap):
         """Return the share that is claimed, or the largest up to 1 that is feasible."""
         if not math.isnan(self.share) or self.ridge:
             return 1.0 if math.isnan(self.share) else self.share
-        largest = float(u.size().high.max(initial=0.0))
+        sizes = self._sizes(u)
+        largest = float(sizes.high.max(initial=0.0))
         if largest <= self.l1:
             return 1.0
         share = (Enclosure.exact(self.l1) / largest).low
         # The product by a share is rounded, too.
-        while share > 0.0 and not self._is_feasible(u.size(), float(share)):
+        while share > 0.0 and not self._is_feasible(sizes, float(share)):
             share = below(share)
         return max(0.0, float(share))
 
     def _primal(self, terms: Terms) -> Enclosure:
         w = self._model.w
-        lasso = Enclosure.exact(abs(w)).sum() * self.l1
+        lasso = self._sizes(Enclosure.exact(w)).sum() * self.l1
         return lasso + norm(w, 0.0, 0.0) * self.ridge + terms.loss
 
     def _dual(self, terms: Terms, share: float) -> Enclosure:
@@ -141,16 +163,17 @@ class SparseGap(DualityGap):
         if terms.gain.high == -math.inf or not balanced:
             return NOTHING
         gain = terms.gain if share == 1.0 else _gain(self.loss, self.costs, self.multipliers, share)
-        if self._is_feasible(terms.total.size(), share):
+        sizes = self._sizes(terms.total)
+        if self._is_feasible(sizes, share):
             return gain
         if self.ridge:
-            u = terms.total.size() * share
+            u = sizes * share
             excess = sum_of(Enclosure.square, (u - self.l1).at_least(0.0))
             return gain - (excess / self.ridge).halved()
         return NOTHING
 
     def _is_feasible(self, sizes: Enclosure, share: float) -> bool:
-        """Whether a share of every |u_j| is at most l."""
+        """Whether a share of every size of u is at most l."""
         reach = sizes if share == 1.0 else sizes * share
         return bool((reach.high <= self.l1).all())
 
@@ -165,6 +188,17 @@ class SparseGap(DualityGap):
 
 def _made(shown: dict[str, Any]) -> Any:
     return lambda: {name: value() if callable(value) else value for name, value in shown.items()}
+
+
+def _means(values: Enclosure, groups: tuple[int, ...]) -> Enclosure:
+    """Enclose the mean over the group of every column, of numbers that are not below zero."""
+    numbers = np.array(groups, dtype=np.int64)
+    counts = np.bincount(numbers)
+    starts = np.append(0, np.cumsum(counts))
+    members = np.argsort(numbers, kind="stable")
+    table = sp.csr_array((np.ones(len(numbers)), members, starts))
+    low, high = products(table, values.low).low, products(table, values.high).high
+    return (Enclosure(low, high).at_least(0.0) / counts.astype(np.float64))[numbers]
 
 
 def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray, share: float) -> Enclosure:
@@ -193,9 +227,11 @@ def _proved_zero(
     weights = _row_weights(claim, gap)
     u = row_sums(X, signs * claim.multipliers, wide=wide)
     lengths = _lengths(X, weights, bool(claim.intercept), wide)
+    if claim.groups:
+        lengths = _means(lengths, claim.groups)
     reach = (lengths * gap * _factor(claim.loss, 1.0)).root().high
     with np.errstate(invalid="ignore"):
-        room = (claim.l1 * (1.0 - clearly) - u.size() * claim.share).low
+        room = (claim.l1 * (1.0 - clearly) - claim._sizes(u) * claim.share).low
         return np.asarray(reach < room)
 
 

@@ -68,9 +68,10 @@ CLAIMS = {
     "duality-gap": GAP,
     "sparse-gap": _kind(
         sparse.check_sparse_gap,
-        "loss positive costs l1 ridge weights rows multipliers share zeros primal dual",
+        "loss positive costs l1 ridge weights rows multipliers share zeros groups? primal dual",
         weights=NUMBERS,
         zeros=COUNTS,
+        groups=COUNTS,
     ),
     "scaled-gap": _kind(gaps.check_scaled_gap, "exponents machines"),
     "multiclass-gap": _kind(

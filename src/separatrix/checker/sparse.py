@@ -7,6 +7,8 @@ a is a share of the multipliers, u = sum_i a_i y_i x_i; without r every |u_j| is
 j is zero in every optimal w where (l - |u_j|)^2 > k (primal - dual) N_j. Squared hinge: k = 4, N_j
 = sum_i c_i x_ij^2. Logistic: k = 2, N_j = sum_i c_i v_i x_ij^2, v_i at least p (1 - p) for every p
 between a_i / c_i and that of the best dual point. Where b is free, N_j is about the column's mean.
+With groups of columns, each of p_g, l |w|_1 becomes l sum_g sqrt(p_g) |w_g|, |u_j| and N_j become
+|u_g| and the sum over the group, and l becomes l sqrt(p_g).
 """
 
 from __future__ import annotations
@@ -35,16 +37,49 @@ def check_sparse_gap(data: Data, claim: Claim, intercept: bool) -> str:
     signs = [1 if code == claim.positive else -1 for code in data.codes]
     model = Model(data, claim, [claim.weights], intercept)
     require(not model.is_hard, "costs must be finite here")
-    lasso = ratio(sum(map(abs, model.weights[0][1:])), model.exponent)
-    primal = primal_of(model, signs) + Fraction(claim.l1) * lasso
-    u, dual = _dual(model, signs)
+    groups = _groups(claim, data.n_features)
+    primal = primal_of(model, signs) + Fraction(claim.l1) * _lasso(model, groups)
+    u, dual = _dual(model, signs, groups)
     said = between(claim, primal, dual, "hyperplane")
-    _require_zeros(model, u)
+    _require_zeros(model, u, groups)
     count = len(claim.zeros)
     return f"{said}; {count} of {data.n_features} columns are zero in every optimal one"
 
 
-def _dual(model: Model, signs: list[int]) -> tuple[dict[int, Fraction], Fraction]:
+def _groups(claim: Claim, width: int) -> list[list[int]]:
+    """Return the columns of each group, every column alone where there are none."""
+    if claim.groups is None:
+        return [[j] for j in range(width)]
+    count = max(claim.groups, default=-1) + 1
+    good = len(claim.groups) == width and set(claim.groups) == set(range(count))
+    require(good, "groups must number the group of each column, from 0 without a gap")
+    groups: list[list[int]] = [[] for _ in range(count)]
+    for j, number in enumerate(claim.groups):
+        groups[number].append(j)
+    return groups
+
+
+def _lasso(model: Model, groups: list[list[int]]) -> Fraction:
+    """Return at least |w|_1, or sum_g sqrt(p_g) |w_g|."""
+    w = model.weights[0][1:]
+    if model.claim.groups is None:
+        return ratio(sum(map(abs, w)), model.exponent)
+    squares = (len(group) * sum(w[j] * w[j] for j in group) for group in groups)
+    return sum((_root(ratio(square, 2 * model.exponent), 1) for square in squares), Fraction(0))
+
+
+def _root(value: Fraction, up: int) -> Fraction:
+    """Return the square root, to 128 bits, rounded down; rounded up where `up` is 1."""
+    if not value:
+        return Fraction(0)
+    size = value.numerator.bit_length() - value.denominator.bit_length()
+    k = max(0, _FINE - size // 2)
+    return Fraction(math.isqrt((value.numerator << 2 * k) // value.denominator) + up, 1 << k)
+
+
+def _dual(
+    model: Model, signs: list[int], groups: list[list[int]]
+) -> tuple[dict[int, Fraction], Fraction]:
     """Return u, column by column, and at most the dual objective."""
     claim, named = model.claim, named_multipliers(model)
     whole, unit = integers(claim.multipliers)
@@ -53,11 +88,22 @@ def _dual(model: Model, signs: list[int]) -> tuple[dict[int, Fraction], Fraction
     share, l1 = Fraction(claim.share), Fraction(claim.l1)
     sums = model.data.combination(shares)
     u = {j: share * ratio(value, unit + model.data.exponent) for j, value in sums.items()}
-    above = [abs(value) - l1 for value in u.values() if abs(value) > l1]
-    require(claim.ridge or not above, "a sum of a column exceeds l1, and there is no ridge")
-    lost = sum((a * a for a in above), Fraction(0)) / (2 * Fraction(claim.ridge)) if above else 0
+    lost = Fraction(0)
+    for group in groups:
+        if len(group) == 1 and abs(u.get(group[0], Fraction(0))) <= l1:
+            continue
+        square, bound = _squares(u, group), len(group) * l1 * l1
+        if square > bound:
+            require(claim.ridge, "a sum of a column exceeds l1, and there is no ridge")
+            # (|u_g| - l sqrt(p))^2, from a root that is rounded down
+            lost += square + bound - 2 * _root(square * bound, 0)
+    lost = lost / (2 * Fraction(claim.ridge)) if lost else lost
     used = [(a, model.limits[row]) for row, a in named if a]
     return u, _gain(claim.loss, used, ratio(sum(whole), unit), share) - lost
+
+
+def _squares(values: dict[int, Fraction], group: list[int]) -> Fraction:
+    return sum((values[j] * values[j] for j in group if j in values), Fraction(0))
 
 
 def _gain(loss: str, used: list[tuple[float, float]], total: Fraction, share: Fraction) -> Fraction:
@@ -73,7 +119,7 @@ def _gain(loss: str, used: list[tuple[float, float]], total: Fraction, share: Fr
     return ratio(gain, unit - BITS) / q
 
 
-def _require_zeros(model: Model, u: dict[int, Fraction]) -> None:
+def _require_zeros(model: Model, u: dict[int, Fraction], groups: list[list[int]]) -> None:
     """Refuse a column that the sphere around the dual point does not prove zero."""
     claim, data = model.claim, model.data
     zeros = claim.zeros
@@ -84,21 +130,25 @@ def _require_zeros(model: Model, u: dict[int, Fraction]) -> None:
         raise Refused("a column that is claimed to be zero has a weight")
     gap, l1 = Fraction(claim.primal) - Fraction(claim.dual), Fraction(claim.l1)
     weights, unit = _row_weights(model, gap)
-    total, listed = sum(weights), set(zeros)
-    squares, sums = dict.fromkeys(zeros, 0), dict.fromkeys(zeros, 0)
+    concerned = [group for group in groups if not set(zeros).isdisjoint(group)]
+    total, listed = sum(weights), {j for group in concerned for j in group}
+    squares, sums = dict.fromkeys(listed, 0), dict.fromkeys(listed, 0)
     for s, (columns, entries) in zip(weights, data.whole, strict=True):
         for j, x in zip(columns, entries, strict=True):
             if j in listed:
                 sums[j] += s * x
                 squares[j] += s * x * x
     factor = 4 if claim.loss == "squared_hinge" else 2
-    for j in zeros:
-        length = Fraction(squares[j])
+    for group in concerned:
+        length = Fraction(sum(squares[j] for j in group))
         if model.intercept:
-            length -= Fraction(sums[j] * sums[j], total)
-        room = l1 - abs(u.get(j, Fraction(0)))
+            length -= Fraction(sum(sums[j] * sums[j] for j in group), total)
         reach = factor * gap * length * ratio(1, unit + 2 * data.exponent)
-        require(room > 0 and room * room > reach, f"column {j} is not proved to be zero")
+        near, bound = _squares(u, group), len(group) * l1 * l1
+        # sqrt(near) + sqrt(reach) < sqrt(bound)
+        left = bound - near - reach
+        if not (left > 0 and left * left > 4 * near * reach):
+            raise Refused(f"column {group[0]} is not proved to be zero")
 
 
 def _row_weights(model: Model, gap: Fraction) -> tuple[list[int], int]:

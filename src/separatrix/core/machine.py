@@ -46,7 +46,13 @@ from separatrix.core.proving import (
     solve_and_prove,
     verdict_of,
 )
-from separatrix.core.sparse import as_sparse, method_of, ratio_of, refuse_with_l1
+from separatrix.core.sparse import (
+    as_sparse,
+    checked_groups,
+    method_of,
+    ratio_of,
+    refuse_with_l1,
+)
 from separatrix.core.verdict import Verdict
 from separatrix.errors import DeviceError, SeparationWarning, UnfinishedWarning
 from separatrix.problem.canonical import LaterName, data_of, sha256
@@ -152,7 +158,8 @@ class Machine(VotingModel):
             for k in numbers
         ]
         if ratio := ratio_of(self):
-            return X, codes, [as_sparse(problem, ratio) for problem in problems]
+            groups = checked_groups(getattr(self, "groups", None), X.shape[1])
+            return X, codes, [as_sparse(problem, ratio, groups) for problem in problems]
         return X, codes, [self._answerable(problem) for problem in problems]
 
     def _answerable(self, problem: MachineProblem) -> MachineProblem:

@@ -81,6 +81,7 @@ class LinearSVM(CalibratedProbabilities, VotingModel):
         C: float = 1.0,
         *,
         l1_ratio: float = 0.0,
+        groups: Any = None,
         loss: str = "hinge",
         tol: float = 1e-4,
         solver: str = "auto",
@@ -99,6 +100,7 @@ class LinearSVM(CalibratedProbabilities, VotingModel):
     ) -> None:
         self.C = C
         self.l1_ratio = l1_ratio
+        self.groups = groups
         self.loss = loss
         self.tol = tol
         self.solver = solver
@@ -126,6 +128,7 @@ class LogisticRegression(LogisticProbabilities, VotingModel):
         C: float = 1.0,
         *,
         l1_ratio: float = 0.0,
+        groups: Any = None,
         tol: float = 1e-4,
         solver: str = "auto",
         fit_intercept: bool = True,
@@ -142,6 +145,7 @@ class LogisticRegression(LogisticProbabilities, VotingModel):
     ) -> None:
         self.C = C
         self.l1_ratio = l1_ratio
+        self.groups = groups
         self.tol = tol
         self.solver = solver
         self.fit_intercept = fit_intercept

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
+import numpy as np
+
 from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.core.proving import About, Effort, Fitted, Hyperplane, first_tolerance
 from separatrix.problem.device_rows import on_device
@@ -18,6 +20,7 @@ from separatrix.solvers.sparse import working_set
 __all__ = [
     "SparseHyperplane",
     "as_sparse",
+    "checked_groups",
     "checked_ratio",
     "method_of",
     "ratio_of",
@@ -44,6 +47,8 @@ def checked_ratio(ratio: Any) -> float:
 def refuse_with_l1(model: Any, loss: str, ratio: float) -> None:
     """Say in words what cannot be had together with sparse weights."""
     if not ratio:
+        if getattr(model, "groups", None) is not None:
+            raise ValueError("groups are for sparse weights: l1_ratio must be above 0 with them.")
         return
     if loss == "hinge":
         raise ValueError(
@@ -67,7 +72,47 @@ def refuse_with_l1(model: Any, loss: str, ratio: float) -> None:
         )
 
 
-def as_sparse(problem: MachineProblem, ratio: float) -> MachineProblem:
+def checked_groups(groups: Any, width: int) -> np.ndarray | None:
+    """Return the group of each column, numbered in the order of their first columns.
+
+    Given are a label for every column, or lists of column numbers; a column in no list is alone.
+
+    >>> checked_groups(["red", "red", "size"], 3), checked_groups([[2, 0]], 3)
+    (array([0, 0, 1]), array([0, 1, 0]))
+    """
+    if groups is None:
+        return None
+    listed = list(groups)
+    if listed and all(isinstance(one, list | tuple | np.ndarray) for one in listed):
+        labels: list[Any] = [("alone", j) for j in range(width)]
+        taken: set[int] = set()
+        for number, one in enumerate(listed):
+            for j in one:
+                whole = isinstance(j, numbers.Integral) and not isinstance(j, bool)
+                if not whole or not 0 <= int(j) < width or int(j) in taken:
+                    raise ValueError(
+                        f"groups must number columns from 0 to {width - 1}, each once. "
+                        f"Got {j!r} in group {number}."
+                    )
+                taken.add(int(j))
+                labels[int(j)] = ("group", number)
+    else:
+        labels = listed
+    if len(labels) != width:
+        raise ValueError(
+            f"groups must be a label for each of the {width} columns, or lists of column numbers. "
+            f"Got {len(labels)} labels instead."
+        )
+    known: dict[Any, int] = {}
+    try:
+        return np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.int64)
+    except TypeError:
+        raise ValueError("groups must be labels, or lists of column numbers, not both.") from None
+
+
+def as_sparse(
+    problem: MachineProblem, ratio: float, groups: np.ndarray | None = None
+) -> MachineProblem:
     """Return the problem with sparse weights; the same one where the ratio is 0."""
     if not ratio:
         return problem
@@ -75,7 +120,9 @@ def as_sparse(problem: MachineProblem, ratio: float) -> MachineProblem:
         raise ValueError("l1_ratio above 0 needs a finite C. Got C=inf instead. Use a large C.")
     if on_device(problem.X):
         raise ValueError("l1_ratio above 0 is solved on the processor: use device='cpu'.")
-    return SparseProblem(problem.rows, problem.costs, problem.loss, ridge=1.0 - ratio, l1=ratio)
+    return SparseProblem(
+        problem.rows, problem.costs, problem.loss, ridge=1.0 - ratio, l1=ratio, groups=groups
+    )
 
 
 def method_of(problem: MachineProblem, usual: Any = Hyperplane) -> Any:
@@ -118,6 +165,7 @@ class SparseHyperplane:
             intercept=problem.rows.fit_intercept,
             ridge=problem.ridge,
             l1=problem.l1,
+            groups=() if problem.groups is None else tuple(problem.groups.tolist()),
             positive=about.positive,
             data_sha256=about.fingerprint.result(),
             tol=self.effort.tol,

@@ -47,6 +47,8 @@ class LinearSVM(Machine, core.LinearSVM):
         ``max(0, 1 - m)`` or its square.
     l1_ratio : float, default=0.0
         Above 0, for the squared hinge: sparse weights, as in `LogisticRegression`.
+    groups : None, a label for every column, or lists of column numbers, default=None
+        Columns that are zero together, as in `LogisticRegression`.
     tol : float, default=1e-4
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     solver : {"auto", "newton", "interior_point", "dual_coordinate", "gram"}, default="auto"

@@ -34,6 +34,9 @@ class LogisticRegression(Machine, core.LogisticRegression):
         Above 0 the penalty is ``l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2``: 1 is the lasso, between
         is the elastic net. Most weights are then exactly 0, and the certificate lists the columns
         that are 0 in every optimum. C must be finite, and multi_class "ovr" or "ovo".
+    groups : None, a label for every column, or lists of column numbers, default=None
+        With `l1_ratio` above 0: columns that are zero together, such as those of one category. The
+        penalty is then ``l1_ratio sum_g sqrt(p_g) |w_g|``, p_g the columns of group g.
     tol : float, default=1e-4
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     solver : {"auto", "newton", "gram"}, default="auto"

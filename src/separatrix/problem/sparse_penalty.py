@@ -1,17 +1,19 @@
-"""Linear classifiers with sparse weights: the lasso and the elastic net, and their dual.
+"""Linear classifiers with sparse weights: the lasso, the elastic net, groups, and their dual.
 
-    min over w, b   l |w|_1 + r/2 |w|^2 + sum_i c_i loss(y_i (w.x_i + b))
+    min over w, b   l sum_j size_j(w) + r/2 |w|^2 + sum_i c_i loss(y_i (w.x_i + b))
 
-    max over a      sum_i  -c_i loss*(-a_i / c_i)  -  sum_j max(0, |u_j| - l)^2 / (2r)
+    max over a      sum_i  -c_i loss*(-a_i / c_i)  -  sum_j max(0, size_j(u) - l)^2 / (2r)
                     with u = sum_i a_i y_i x_i,  and  sum_i y_i a_i = 0  where there is a bias
 
-Where r = 0 (the lasso) every |u_j| must be at most l. A dual point that is balanced but not yet
-feasible becomes so by division by max_j |u_j| / l.
+size_j(w) = |w_j|; where columns have groups, the root mean square of the weights of its group. The
+sum over j is then that of the group lasso, sum_g sqrt(p_g) |w_g|, p_g the columns of group g, and
+a group is zero as a whole. Where r = 0 every size_j(u) must be at most l. A dual point that is
+balanced but not yet feasible becomes so by division by max_j size_j(u) / l.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,10 +34,11 @@ class SparseProblem(MachineProblem):
     """
 
     l1: float = 1.0
+    groups: np.ndarray | None = None  # the group of each column, numbered from 0; none: no groups
 
     def primal(self, w: FloatArray, margins: FloatArray | None = None) -> float:
         """Return the objective at w = [b, w_1 ... w_d]."""
-        return super().primal(w, margins) + self.l1 * float(abs(w[1:]).sum())
+        return super().primal(w, margins) + self.l1 * float(self.sizes(w[1:]).sum())
 
     def dual(self, alpha: FloatArray, u: FloatArray | None = None) -> float:
         """Return the dual objective of a balanced alpha, made feasible where it is not."""
@@ -44,12 +47,27 @@ class SparseProblem(MachineProblem):
             return self.gain(self.feasible_share(u) * alpha)
         return self.gain(alpha) - self.excess(u)
 
+    def sizes(self, values: FloatArray) -> FloatArray:
+        """Return |v_j| of every column, or the root mean square over its group."""
+        if self.groups is None:
+            return abs(values)
+        counts = np.bincount(self.groups)
+        squares = np.bincount(self.groups, values * values)
+        found: FloatArray = np.sqrt(squares / np.maximum(counts, 1))[self.groups]
+        return found
+
+    def of_columns(self, numbers: np.ndarray) -> SparseProblem:
+        """Return the penalty of some columns, whole groups of them; the rows stay what they are."""
+        if self.groups is None:
+            return self
+        return replace(self, groups=np.unique(self.groups[numbers], return_inverse=True)[1])
+
     def feasible_share(self, u: FloatArray) -> float:
         """Return the largest share, up to 1, of alpha that the lasso's dual allows."""
-        largest = float(abs(u).max(initial=0.0))
+        largest = float(self.sizes(u).max(initial=0.0))
         return 1.0 if largest <= self.l1 else self.l1 / largest
 
     def excess(self, u: FloatArray) -> float:
-        """Return what the dual loses where |u_j| is above l; there must be a ridge."""
-        above = np.maximum(abs(u) - self.l1, 0.0)
+        """Return what the dual loses where a size is above l; there must be a ridge."""
+        above = np.maximum(self.sizes(u) - self.l1, 0.0)
         return float(above @ above) / (2.0 * self.ridge)

@@ -26,7 +26,7 @@ from separatrix.core.keeping import (
 from separatrix.core.linear_model import VotingModel
 from separatrix.core.machine import machine_of_a_pair
 from separatrix.core.models import fresh
-from separatrix.core.sparse import ratio_of
+from separatrix.core.sparse import checked_groups, ratio_of
 from separatrix.problem.equilibrate import divided_columns
 from separatrix.problem.kernels import kernel_of
 from separatrix.solvers.running.drive import Status
@@ -89,6 +89,10 @@ def _require_sparsity(values: Values, gap: Any, ridge: float) -> float:
         chosen = model.l1_ratio_
         values.require(type(chosen) is float and chosen == found, "l1_ratio_")
     require(found == ratio, "l1_ratio of the model is not the one that its certificate speaks of")
+    if ratio:
+        groups = checked_groups(getattr(model, "groups", None), gap.n_features)
+        listed = () if groups is None else tuple(groups.tolist())
+        require(gap.groups == listed, "groups of the model are not those of its certificate")
     return 1.0 - ratio if ratio else ridge
 
 

@@ -158,6 +158,7 @@ def _solver_of(model: Any, two: bool, moved: bool) -> str:
     steps = getattr(model, "steps", None)
     model = steps[-1][1] if steps else model
     lasso = getattr(model, "l1_ratio", getattr(model, "l1_ratio_", 0.0)) == 1.0
+    lasso &= getattr(model, "groups", None) is None
     if "Logistic" in type(model).__name__ and not moved:
         return "L1R_LR" if lasso else "L2R_LR"
     if getattr(model, "multi_class", "ovr") == "direct" and not two:

@@ -109,7 +109,7 @@ def _along_the_face(rows, model, slopes, v, curved, level, most):  # type: ignor
 
     `slopes` are those of the model without |v|_1.
     """
-    bends, heights, diagonal, g, l1, ridge, total = model
+    bends, heights, diagonal, _, l1, ridge, total = model
     m = v.shape[0]
     residual, inverse = np.zeros(m), np.zeros(m)
     for a in range(m):

@@ -103,14 +103,14 @@ class WorkingSet:
         """Return sum_i s_i x_i."""
         if self._columns is None:
             return np.asarray(self._block.T @ shares)
-        found: np.ndarray = combined(*self._columns, shares)
+        found: np.ndarray = combined(*self.columns, shares)
         return found
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Return w.x_i of every row."""
         if self._columns is None:
             return np.asarray(self._block @ w)
-        found: np.ndarray = scored(*self._columns, w, self._n_rows)
+        found: np.ndarray = scored(*self.columns, w, self._n_rows)
         return found
 
     def curvature(self, bends: np.ndarray, has_bias: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.problem.losses import LOGISTIC
 from separatrix.problem.sparse_penalty import SparseProblem
-from separatrix.solvers.sparse import quadratic
+from separatrix.solvers.sparse import group_quadratic, quadratic
 from separatrix.solvers.sparse.by_columns import minimised
 from separatrix.solvers.sparse.columns import WorkingSet
 from separatrix.solvers.sparse.point import (
@@ -47,13 +47,15 @@ def work(state: SparseState, places: np.ndarray, problem: SparseProblem) -> None
     if not len(places):
         return
     at = 1 + memory.columns.numbers[places]
+    on_the_way, problem = problem.l1 > state.problem.l1, problem.of_columns(places)
     part = memory.columns.working_set(places)
     outer = max(state.primal - state.dual, 0.0)
     enough = max(0.1 * outer, 0.2 * state.tol * state.primal)
     cost = part.entries / max(memory.columns.entries, 1.0)
     by_matrix = len(places) <= LARGEST_MATRIX and part.matrix_cost <= _MATRIX
+    by_matrix |= problem.groups is not None
     passes, last, slow = 0.0, np.inf, 0
-    off = 1.0 if problem is not state.problem else outer / state.primal
+    off = 1.0 if on_the_way else outer / state.primal
     for _ in range(_NEWTON_STEPS):
         kept, epochs = _newton_step(state, problem, part, at, by_matrix, _precision(off))
         passes += cost * (2.0 + epochs)
@@ -67,7 +69,7 @@ def work(state: SparseState, places: np.ndarray, problem: SparseProblem) -> None
             memory.floor = max(LEAST_FLOOR, 0.1 * memory.floor)
         gap, value = _gap_of(state, problem, part, at)
         off = gap / value
-        if problem is not state.problem:
+        if on_the_way:
             enough = _ON_THE_WAY * value
         if gap <= enough or state.passes + passes >= memory.max_passes:
             break
@@ -122,7 +124,10 @@ def _newton_step(
     if by_matrix:
         H, mean = part.curvature(bends, has_bias)
         slopes -= mean * lacking
-        v = quadratic.by_matrix(H, slopes, w, penalties, 1e-4)
+        if problem.groups is None:
+            v = quadratic.by_matrix(H, slopes, w, penalties, 1e-4)
+        else:
+            v = group_quadratic.by_matrix(H, slopes, w, problem.groups, penalties, 1e-6)
     else:
         if has_bias and total > 0.0:
             slopes -= part.combination(bends) * (lacking / total)

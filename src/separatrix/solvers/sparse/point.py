@@ -41,6 +41,7 @@ class Memory:
     columns: Columns
     point: Point
     spreads: np.ndarray
+    open: SparseProblem  # the problem, its penalty that of the columns that may be nonzero
     u: np.ndarray = field(default_factory=lambda: np.zeros(0))  # of the dual point, its columns
     floor: float = LEAST_FLOOR  # of the curvature of a row, as a share of its largest
     stalls: int = 0
@@ -85,7 +86,7 @@ def centre_bias(state: SparseState) -> None:
 
 def penalty_of(problem: SparseProblem, w: np.ndarray) -> float:
     """Return what the weights cost."""
-    return float(problem.l1 * abs(w).sum() + 0.5 * problem.ridge * (w @ w))
+    return float(problem.l1 * problem.sizes(w).sum() + 0.5 * problem.ridge * (w @ w))
 
 
 def balanced_shares(problem: SparseProblem, point: Point) -> np.ndarray:
@@ -106,7 +107,7 @@ def dual_of(problem: SparseProblem, shares: np.ndarray, u: np.ndarray) -> tuple[
         gain = gain_of(loss, shares, costs, 1.0, 1.0)
         total = float(abs(shares).sum())
         spent = total - gain
-        largest = float(abs(u).max(initial=0.0))
+        largest = float(problem.sizes(u).max(initial=0.0))
         limit = problem.l1 / largest if largest > 0.0 else np.inf
         if spent > 0.0:
             share = min(limit, 0.5 * total / spent)

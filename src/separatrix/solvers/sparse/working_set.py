@@ -65,7 +65,7 @@ def start(
         spreads = columns.spreads(problem.costs, problem.has_free_bias)
         if w[1:].any():
             point.scores = np.asarray(problem.X @ w[1:], dtype=np.float64)
-    memory = Memory(columns, point, spreads, max_passes=max_passes)
+    memory = Memory(columns, point, spreads, problem, max_passes=max_passes)
     state = SparseState(problem, tol, w, np.zeros(n), passes=2.0, memory=memory)
     if is_solved_at_once(state):
         state.w[1:] = 0.0
@@ -104,7 +104,7 @@ def _update(state: SparseState) -> None:
     state.updates += 1
     _look(state)
     fallen = state.primal < before * (1.0 - _MARKEDLY * state.tol)
-    nearer = state.gap < _NEARER * memory.gap or problem is not state.problem
+    nearer = state.gap < _NEARER * memory.gap or problem.l1 > state.problem.l1
     memory.stalls = 0 if fallen or nearer else memory.stalls + 1
     memory.gap = min(memory.gap, state.gap)
 
@@ -114,8 +114,8 @@ def _next_stop(state: SparseState) -> SparseProblem:
 
     Few weights are nonzero at a large penalty, and Newton's method is sure there.
     """
-    problem = state.problem
-    largest = float(abs(state.memory.u).max(initial=0.0))
+    problem = state.memory.open
+    largest = float(problem.sizes(state.memory.u).max(initial=0.0))
     if largest <= _FAR_OFF * problem.l1 or len(state.memory.u) <= _NARROW:
         return problem
     return replace(problem, l1=largest / _FAR_OFF)
@@ -127,7 +127,7 @@ def without_dust(state: SparseState) -> np.ndarray:
     if memory.solved:
         return w
     places = 1 + memory.columns.numbers
-    moved = abs(w[places]) * memory.spreads
+    moved = memory.open.sizes(w[places]) * memory.open.sizes(memory.spreads)
     w[places[moved <= _DUST * float(moved.max(initial=0.0))]] = 0.0
     return w
 
@@ -144,7 +144,7 @@ def _look(state: SparseState) -> None:
     shares = balanced_shares(problem, point)
     u = memory.columns.combination(shares)
     state.passes += memory.columns.entries_now / max(memory.columns.entries, 1.0)
-    share, dual = dual_of(problem, shares, u)
+    share, dual = dual_of(memory.open, shares, u)
     memory.u = u
     if dual > state.dual or not state.alpha.any():
         state.dual, state.alpha = max(dual, 0.0), share * abs(shares)
@@ -154,14 +154,15 @@ def _look(state: SparseState) -> None:
 def _screen(state: SparseState, u: np.ndarray, gap: float) -> None:
     """Leave out columns that the sphere around the dual point proves zero, if they are many."""
     memory, problem = state.memory, state.problem
-    reach = abs(u) + radius(problem.loss, gap) * memory.spreads
+    spreads = memory.open.sizes(memory.spreads)
+    reach = memory.open.sizes(u) + radius(problem.loss, gap) * spreads
     open_ = reach >= problem.l1 * (1.0 - 1e-9)
-    numbers = memory.columns.numbers
-    open_ |= state.w[1 + numbers] != 0.0
+    open_ |= memory.open.sizes(state.w[1 + memory.columns.numbers]) != 0.0
     if 2 * np.count_nonzero(open_) > len(open_):
         return
     kept = np.flatnonzero(open_)
     memory.columns.keep(kept)
+    memory.open = memory.open.of_columns(kept)
     memory.spreads, memory.u = memory.spreads[kept], memory.u[kept]
 
 
@@ -172,17 +173,19 @@ def _chosen(state: SparseState, problem: SparseProblem) -> np.ndarray:
     """Return the places of the columns that are nonzero, beyond their bound or nearest to it."""
     memory = state.memory
     numbers = memory.columns.numbers
+    sizes, spreads = problem.sizes(memory.u), problem.sizes(memory.spreads)
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = (problem.l1 - abs(memory.u)) / memory.spreads
-    room[memory.spreads == 0.0] = np.inf
-    nonzero = state.w[1 + numbers] != 0.0
+        room = (problem.l1 - sizes) / spreads
+    room[spreads == 0.0] = np.inf
+    nonzero = problem.sizes(state.w[1 + numbers]) != 0.0
     room[nonzero] = -np.inf
-    size = int(np.count_nonzero(room <= 0.0))
     support = int(np.count_nonzero(nonzero))
-    size = min(size, FIRST_SET + _WIDER * support)
+    size = min(int(np.count_nonzero(room <= 0.0)), FIRST_SET + _WIDER * support)
     size += max(FIRST_SET, support // 4) * (1 + memory.stalls)
     if size >= len(numbers):
         return np.arange(len(numbers))
     chosen = np.argpartition(room, size - 1)[:size]
     chosen = chosen[room[chosen] < np.inf]
+    if problem.groups is not None:  # whole groups
+        return np.flatnonzero(np.isin(problem.groups, problem.groups[chosen]))
     return np.sort(chosen)

@@ -2,9 +2,10 @@
 
     python -m fuzz.sparse_weights --problems 10000 [--seed 0]
 
-Every problem is fitted by the library. Its objective is compared with that of proximal gradient
-steps, its weights with the conditions of the optimum, every column proved zero with the naive
-weights. Then a nonzero column is added to the list of zeros, which both checks must refuse.
+Every problem is fitted by the library, one in four with groups of columns. Its objective is
+compared with that of proximal gradient steps, its weights with the conditions of the optimum, every
+column proved zero with the naive weights. Then a nonzero column is added to the list of zeros,
+which both checks must refuse.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from separatrix.problem.canonical import as_checker_data, problem_from
 __all__ = ["run"]
 
 _CLOSE = 1e-10  # of the objective
-_STEPS, _MANY_STEPS, _SETTLED = 3000, 50_000, 1e-7
+_STEPS, _MANY_STEPS, _SETTLED = 2000, 20_000, 1e-7
 
 
 def run(problems: int, seed: int = 0, say: Any = print) -> Counter[str]:
@@ -44,7 +45,8 @@ def run(problems: int, seed: int = 0, say: Any = print) -> Counter[str]:
 
 def _wrong(number: int, counts: Counter[str]) -> list[str]:
     X, y, costs, loss, ratio, intercept = drawn(number)
-    settings: Any = {"l1_ratio": ratio, "fit_intercept": intercept, "tol": 1e-11}
+    groups = _groups_of(number, X.shape[1])
+    settings: Any = {"l1_ratio": ratio, "fit_intercept": intercept, "tol": 1e-11, "groups": groups}
     model: Any = sx.LogisticRegression(1.0, **settings)
     if loss != "logistic":
         model = sx.LinearSVM(1.0, loss=loss, **settings)
@@ -53,18 +55,19 @@ def _wrong(number: int, counts: Counter[str]) -> list[str]:
         model.fit(X, y, costs)
     proof, wrong = model.certificate_, []
     posed = X, y, costs, loss, ratio, 1.0 - ratio
-    w, b = naive.proximal_gradient(*posed, intercept, most=_STEPS)
-    if naive.violation(*posed, w, b, intercept) > _SETTLED:
-        w, b = naive.proximal_gradient(*posed, intercept, most=_MANY_STEPS)
-    is_settled = naive.violation(*posed, w, b, intercept) <= _SETTLED
+    w, b = naive.proximal_gradient(*posed, intercept, most=_STEPS, groups=groups)
+    if naive.violation(*posed, w, b, intercept, groups) > _SETTLED:
+        w, b = naive.proximal_gradient(*posed, intercept, most=_MANY_STEPS, groups=groups)
+    is_settled = naive.violation(*posed, w, b, intercept, groups) <= _SETTLED
     counts["naive steps that did not settle"] += not is_settled
-    least = naive.objective(*posed, w, b)
-    found = naive.objective(*posed, model.coef_[0], model.intercept_[0])
+    counts["with groups"] += groups is not None
+    least = naive.objective(*posed, w, b, groups)
+    found = naive.objective(*posed, model.coef_[0], model.intercept_[0], groups)
     if found > least * (1.0 + _CLOSE):
         wrong.append("the naive objective is lower")
     if proof.dual > least * (1.0 + 1e-13):
         wrong.append("the lower bound is above the naive objective")
-    if naive.violation(*posed, model.coef_[0], model.intercept_[0], intercept) > 1e-4:
+    if naive.violation(*posed, model.coef_[0], model.intercept_[0], intercept, groups) > 1e-4:
         wrong.append("the conditions of the optimum do not hold")
     sizes = abs(w) * np.sqrt(costs @ X**2)
     if is_settled and (sizes[proof.zeros] > 1e-5 * (1.0 + sizes.max())).any():
@@ -81,6 +84,13 @@ def _wrong(number: int, counts: Counter[str]) -> list[str]:
         if forged.check(X, y) or _accepted(forged, X, y):
             wrong.append("a forged list of zeros is accepted")
     return wrong
+
+
+def _groups_of(number: int, width: int) -> np.ndarray | None:
+    """Return a label for every column, in one problem of four."""
+    if number % 4:
+        return None
+    return np.random.default_rng(number + 1).integers(0, max(1, width // 2), size=width)
 
 
 def _accepted(proof: Any, X: np.ndarray, y: np.ndarray) -> bool:

@@ -9,6 +9,7 @@ from tests.naive import sparse as naive
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
+from separatrix.core import largest_cost
 from separatrix.core.largest_cost import largest_cost_of_zero
 from separatrix.storage.model_proof import prove_model
 
@@ -176,6 +177,18 @@ def test_the_largest_cost_of_zero_is_exact(loss, intercept):
         settings = {"l1_ratio": 0.5, "fit_intercept": intercept, "tol": 1e-9}
         assert not model(C=C, **settings).fit(X, y).coef_.any()
         assert model(C=C * 1.001, **settings).fit(X, y).coef_.any()
+
+
+def test_few_weights_and_many_are_added_alike(monkeypatch):
+    for seed in range(4):
+        X, y = data(30, 5, seed)
+        signs = np.where(y == 1, 1.0, -1.0)
+        weights = np.random.default_rng(seed).integers(0, 4, size=30) / 3.0
+        found = largest_cost_of_zero(X, signs, weights, "logistic", 1.0, True)
+        monkeypatch.setattr(largest_cost, "_FEW_WEIGHTS", 0)
+        assert largest_cost_of_zero(X, signs, weights, "logistic", 1.0, True) == found
+        assert largest_cost_of_zero(sp.csr_array(X), signs, weights, "logistic", 1.0, True) == found
+        monkeypatch.undo()
 
 
 def test_no_column_matters_at_any_cost():

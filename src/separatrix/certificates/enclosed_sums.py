@@ -104,7 +104,11 @@ class _Plain:
         factors = abs(A) if self.each else largest
         if self.rounded:  # a number that vanished is as good as a least normal one
             factors = factors + LEAST_NORMAL
-        values, sizes = _product(self.block.T, A), _product(self.sizes.T, factors)
+        values = _product(self.block.T, A)
+        if self.sizes is self.block and not self.rounded and _is_one_not_below_zero(A):
+            sizes = values  # the same products, added in the same order
+        else:
+            sizes = _product(self.sizes.T, factors)
         terms = float(np.count_nonzero(largest)) + self.rounded
         return Enclosure.around(values, self.wide * dot_error(terms, sizes))
 
@@ -112,6 +116,11 @@ class _Plain:
 def _product(block: Any, factors: np.ndarray) -> Any:
     """Return a product in this computer's memory, wherever the block is."""
     return on_host(block @ block.new_tensor(factors)) if is_tensor(block) else block @ factors
+
+
+def _is_one_not_below_zero(factors: np.ndarray) -> bool:
+    """Whether there is one column, of numbers that are not below zero."""
+    return factors.shape[1] == 1 and bool((factors >= 0.0).all())
 
 
 def _largest(factors: np.ndarray) -> np.ndarray:

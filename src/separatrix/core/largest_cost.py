@@ -17,10 +17,12 @@ import numpy as np
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.enclosed_sums import row_sums
 from separatrix.certificates.enclosure import rounded
+from separatrix.problem.exact_sums import column_sums
 
 __all__ = ["largest_cost_of_zero"]
 
 _MOST_EXACT = 2_000_000  # entries
+_FEW_WEIGHTS = 32
 
 
 def largest_cost_of_zero(
@@ -32,8 +34,7 @@ def largest_cost_of_zero(
     >>> largest_cost_of_zero(X, signs, np.ones(2), "logistic", 1.0, True)
     1.0
     """
-    plus = sum(map(Fraction, weights[signs > 0.0].tolist()), Fraction(0))
-    minus = sum(map(Fraction, weights[signs < 0.0].tolist()), Fraction(0))
+    plus, minus = _total(weights[signs > 0.0]), _total(weights[signs < 0.0])
     factor = Fraction(1) if loss == "logistic" else Fraction(4)
     if intercept:
         if not (plus and minus):
@@ -58,8 +59,24 @@ def _exactly(
     X: Any, j: int, signs: np.ndarray, weights: np.ndarray, of_plus: Fraction, of_minus: Fraction
 ) -> Fraction:
     """Return |v_j|."""
-    column = X[:, [j]].toarray()[:, 0] if sp.issparse(X) else X[:, j]
-    sums = {True: Fraction(0), False: Fraction(0)}
-    for i in np.flatnonzero(column).tolist():
-        sums[bool(signs[i] > 0.0)] += Fraction(float(weights[i])) * Fraction(float(column[i]))
-    return abs(of_plus * sums[True] - of_minus * sums[False])
+    column = X[:, [j]].toarray() if sp.issparse(X) else X[:, [j]]
+    total = Fraction(0)
+    for factor, side in ((of_plus, signs > 0.0), (-of_minus, signs < 0.0)):
+        values, counted = column[side], weights[side]
+        distinct = np.unique(counted)
+        if len(distinct) > _FEW_WEIGHTS:
+            parts = zip(counted.tolist(), values[:, 0].tolist(), strict=True)
+            exact = (Fraction(s) * Fraction(x) for s, x in parts if x)
+        else:  # rows of one weight are added first, which is quick
+            each = (np.ascontiguousarray(values[counted == s]) for s in distinct)
+            sums = (column_sums(rows, np.ones(len(rows)))[1] for rows in each)
+            exact = (Fraction(s) * x for s, x in zip(distinct.tolist(), sums, strict=True))
+        total += factor * sum(exact, Fraction(0))
+    return abs(total)
+
+
+def _total(weights: np.ndarray) -> Fraction:
+    """Return the sum, exactly."""
+    values, counts = np.unique(weights, return_counts=True)
+    parts = zip(values.tolist(), counts.tolist(), strict=True)
+    return sum((Fraction(value) * count for value, count in parts), Fraction(0))

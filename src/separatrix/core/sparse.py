@@ -155,9 +155,11 @@ class SparseHyperplane:
         alpha = state.alpha
         if problem.has_free_bias:
             alpha = balanced(alpha, problem.signs, problem.upper)
+        name = about.fingerprint.result()
         self.proof = SparseGap.proved(
             problem.X,
             problem.signs,
+            find_zeros=bool(name),  # a proof that is not handed on, as those of folds
             costs=problem.costs,
             loss=NAMES[problem.loss],
             weights=working_set.without_dust(state),
@@ -167,7 +169,7 @@ class SparseHyperplane:
             l1=problem.l1,
             groups=() if problem.groups is None else tuple(problem.groups.tolist()),
             positive=about.positive,
-            data_sha256=about.fingerprint.result(),
+            data_sha256=name,
             tol=self.effort.tol,
             classes=about.classes,
         )

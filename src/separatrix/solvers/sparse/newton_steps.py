@@ -10,6 +10,7 @@ import numpy as np
 
 from separatrix.problem.losses import LOGISTIC
 from separatrix.problem.sparse_penalty import SparseProblem
+from separatrix.solvers.running.drive import relative_gap
 from separatrix.solvers.sparse import group_quadratic, quadratic
 from separatrix.solvers.sparse.by_columns import minimised
 from separatrix.solvers.sparse.columns import WorkingSet
@@ -55,7 +56,7 @@ def work(state: SparseState, places: np.ndarray, problem: SparseProblem) -> None
     by_matrix = len(places) <= LARGEST_MATRIX and part.matrix_cost <= _MATRIX
     by_matrix |= problem.groups is not None
     passes, last, slow = 0.0, np.inf, 0
-    off = 1.0 if on_the_way else outer / state.primal
+    off = 1.0 if on_the_way else relative_gap(state.primal, state.dual)
     for _ in range(_NEWTON_STEPS):
         kept, epochs = _newton_step(state, problem, part, at, by_matrix, _precision(off))
         passes += cost * (2.0 + epochs)
@@ -68,7 +69,7 @@ def work(state: SparseState, places: np.ndarray, problem: SparseProblem) -> None
         elif kept >= _GOOD:
             memory.floor = max(LEAST_FLOOR, 0.1 * memory.floor)
         gap, value = _gap_of(state, problem, part, at)
-        off = gap / value
+        off = relative_gap(value, value - gap)
         if on_the_way:
             enough = _ON_THE_WAY * value
         if gap <= enough or state.passes + passes >= memory.max_passes:

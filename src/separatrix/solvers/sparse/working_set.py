@@ -104,7 +104,7 @@ def _update(state: SparseState) -> None:
     state.updates += 1
     _look(state)
     fallen = state.primal < before * (1.0 - _MARKEDLY * state.tol)
-    nearer = state.gap < _NEARER * memory.gap or problem.l1 > state.problem.l1
+    nearer = state.gap < _NEARER * memory.gap or _is_nearer(state, problem)
     memory.stalls = 0 if fallen or nearer else memory.stalls + 1
     memory.gap = min(memory.gap, state.gap)
 
@@ -114,11 +114,21 @@ def _next_stop(state: SparseState) -> SparseProblem:
 
     Few weights are nonzero at a large penalty, and Newton's method is sure there.
     """
-    problem = state.memory.open
-    largest = float(problem.sizes(state.memory.u).max(initial=0.0))
-    if largest <= _FAR_OFF * problem.l1 or len(state.memory.u) <= _NARROW:
-        return problem
-    return replace(problem, l1=largest / _FAR_OFF)
+    memory = state.memory
+    problem, largest = memory.open, _largest(state)
+    near = largest <= _FAR_OFF * problem.l1 or len(memory.u) <= _NARROW
+    # A stop that was of no use is not made again.
+    return problem if near or memory.stalls else replace(problem, l1=largest / _FAR_OFF)
+
+
+def _is_nearer(state: SparseState, stop: SparseProblem) -> bool:
+    """Whether a stop with a larger penalty brought the sums of columns down."""
+    before = _FAR_OFF * stop.l1
+    return stop.l1 > state.problem.l1 and _largest(state) < _NEARER * before
+
+
+def _largest(state: SparseState) -> float:
+    return float(state.memory.open.sizes(state.memory.u).max(initial=0.0))
 
 
 def without_dust(state: SparseState) -> np.ndarray:

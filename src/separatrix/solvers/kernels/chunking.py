@@ -7,7 +7,8 @@ The outer loop of the lectures: take about a thousand rows that violate optimali
 their part of the problem with the rest held still (`smo`), bring f up to date from the rows whose
 multipliers changed, and stop when the gap between the two objectives is small enough.
 
-One update is one pair of `smo`. Kernel values may be float32; a and f are float64 always. What
+With two rows a chunk this is SMO itself: one pair a chunk, the two that violate optimality most
+(Keerthi et al. 2001). One update is one pair of `smo`. Kernel values may be float32; a and f are float64 always. What
 float32 hides, `resume` repairs from an f computed otherwise.
 """
 
@@ -81,6 +82,7 @@ class State:
     updates: int = 0
     rounds: int = 0
     idle: int = 0
+    most_idle: int = _MOST_IDLE
     highest: float = -np.inf  # dual so far
     status: Status | None = None
     chunk: Chunk | None = field(default=None, repr=False)
@@ -128,6 +130,8 @@ def start(
         machine, kernel_rows, tol, min(size, kernel_rows.capacity), alpha, -machine.signs.copy()
     )
     state.steps = array_steps if by_arrays else pair_steps
+    if state.size == 2:
+        state.most_idle = _MOST_IDLE * max(1, n)  # a round is one step
     used = np.flatnonzero(alpha)
     for begin in range(0, len(used), state.size):
         part = used[begin : begin + state.size]
@@ -199,6 +203,8 @@ def _open(state: State) -> None:
     if state.kept is not None and np.array_equal(state.kept[0], rows):
         K = state.kept[1]
     else:
+        if state.size == 2:
+            state.kernel_rows.fetch(machine.members[rows])  # both will move
         K = state.kernel_rows.block(machine.members[rows])
         state.kept = (rows, K)
     state.last = rows
@@ -232,13 +238,14 @@ def _close(state: State) -> None:
         state.status = Status.SETTLED
         return
     _add(state, rows, steps)
-    if state.machine.is_hard:
+    # A pair moves alone; but pairs that nothing bounds may go on for ever.
+    if state.machine.is_hard and (state.size > 2 or state.rounds % (10 * len(state.f)) == 0):
         _stretch(state)
     _measure(state)
     least = min(_OF_GAP * (state.primal - state.dual), _OF_DUAL * abs(state.dual))
     state.idle = state.idle + 1 if state.dual - state.highest <= least else 0
     state.highest = max(state.highest, state.dual)
-    if state.status is None and state.idle >= _MOST_IDLE:
+    if state.status is None and state.idle >= state.most_idle:
         state.status = Status.SETTLED
 
 
@@ -291,7 +298,8 @@ class PairFrame:
     """One pair step: the rows, their multipliers before and after, and where the run then stands.
 
     `pair` is (-1, -1) before the first step. `alpha` are all multipliers, `errors` the rows on the
-    wrong side, and `gap` the relative difference of the objectives, in floating point.
+    wrong side, and `gap` the relative difference of the objectives, in floating point. `chunk` is
+    the number of the chunk that the step belongs to.
     """
 
     update: int
@@ -304,13 +312,14 @@ class PairFrame:
     gap: float
     status: Status | None
     machine: int = 0
+    chunk: int = 0
 
 
 def replay_pairs(
-    machine: KernelMachine, kernel_rows: Any, tol: float, budget: int = NO_LIMIT
+    machine: KernelMachine, kernel_rows: Any, tol: float, budget: int = NO_LIMIT, size: int = CHUNK
 ) -> Iterator[PairFrame]:
     """Yield the start and then every step."""
-    state = start(machine, kernel_rows=kernel_rows, tol=tol)
+    state = start(machine, kernel_rows=kernel_rows, tol=tol, size=size)
     yield from frames(advance, state, budget, _frame)
 
 
@@ -333,4 +342,5 @@ def _frame(state: State, status: Status | None) -> PairFrame:
         errors=int((wrong & (machine.costs > 0.0)).sum()),
         gap=(primal - dual) / primal if 0.0 < primal < np.inf else float(primal > 0.0),
         status=status,
+        chunk=state.rounds + (state.chunk is not None),
     )

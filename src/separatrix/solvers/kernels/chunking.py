@@ -38,8 +38,7 @@ from separatrix.solvers.linear.claims import hinge_bias_interval
 from separatrix.solvers.running.drive import NO_LIMIT, Status, frames, relative_gap
 
 __all__ = [
-    "PairFrame", "State", "advance", "current", "pair_of", "replay_pairs", "resume", "start",
-    "violation",
+    "PairFrame", "State", "advance", "current", "replay_pairs", "resume", "start", "violation",
 ]  # fmt: skip
 
 _SHARE = 0.1  # how far a chunk lowers its violation
@@ -83,6 +82,8 @@ class State:
     rounds: int = 0
     idle: int = 0
     most_idle: int = _MOST_IDLE
+    pair: tuple[int, int] = (-1, -1)  # the rows of the last step, none before the first
+    step_in: int = 0  # the number of the chunk of that step
     highest: float = -np.inf  # dual so far
     status: Status | None = None
     chunk: Chunk | None = field(default=None, repr=False)
@@ -160,6 +161,9 @@ def advance(state: State, budget: int) -> Status | None:
         budget_here = min(budget, chunk.steps_left)
         done = state.steps(chunk.part, chunk.target, budget_here, state.counts, state.before)
         made = int(state.counts[STEPS] - made)
+        if made:
+            first, second = chunk.rows[state.counts[[FIRST, SECOND]]]
+            state.pair, state.step_in = (int(first), int(second)), state.rounds + 1
         chunk.steps_left -= made
         state.updates += made
         budget -= made
@@ -168,14 +172,6 @@ def advance(state: State, budget: int) -> Status | None:
         else:
             return None
     return state.status
-
-
-def pair_of(state: State) -> tuple[int, int]:
-    """Return the rows of the last pair, -1 before the first."""
-    rows = state.last if state.chunk is None else state.chunk.rows
-    if state.updates == 0:
-        return -1, -1
-    return int(rows[state.counts[FIRST]]), int(rows[state.counts[SECOND]])
 
 
 def current(state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -329,12 +325,12 @@ def _frame(state: State, status: Status | None) -> PairFrame:
     low, high = violation(machine, alpha, f)
     bias = -0.5 * (low + high) if np.isfinite(low + high) else 0.0
     primal, dual = machine.primal(alpha, f, bias), machine.dual(alpha, f)
-    first, second = pair = pair_of(state)
+    first, second = state.pair
     moved = state.updates > 0
     wrong = machine.signs * (f + machine.signs + bias) <= 0.0
     return PairFrame(
         update=state.updates,
-        pair=pair,
+        pair=state.pair,
         before=(float(state.before[0]), float(state.before[1])),
         after=(float(alpha[first]), float(alpha[second])) if moved else (0.0, 0.0),
         alpha=alpha,
@@ -342,5 +338,5 @@ def _frame(state: State, status: Status | None) -> PairFrame:
         errors=int((wrong & (machine.costs > 0.0)).sum()),
         gap=(primal - dual) / primal if 0.0 < primal < np.inf else float(primal > 0.0),
         status=status,
-        chunk=state.rounds + (state.chunk is not None),
+        chunk=state.step_in,
     )

@@ -45,7 +45,7 @@ def test_margins_of_linear_and_kernel_models(moons, tmp_path):
         model = sx.LinearSVM(C).fit(points, labels)
         for faded in (False, True):
             figure = sx.plot.margins(model, points, labels, faded=faded)
-            legend = [t.get_text() for t in figure.axes[0].get_legend().get_texts()]
+            legend = [t.get_text() for t in figure.legends[0].get_texts()]
             assert f"{len(model.support_)} support vectors" in legend
             written(figure, tmp_path)
     kernel = sx.KernelSVM(C=10.0).fit(X, y)

@@ -62,6 +62,7 @@ def draw_bag_of_words(
     axes.spines[:].set_visible(False)
     zeros = 100.0 * float((counts == 0).mean()) if counts.size else 0.0
     shown = "sentence is a vector" if n == 1 else "sentences are vectors"
-    axes.set_title(f"{n} {shown} of {d} numbers; {zeros:.0f} % of them are 0", pad=12)
-    axes.text(0.0, -0.02, "a column is a word of the vocabulary, a number how often it occurs",
-              transform=axes.transAxes, va="top", fontsize=9, color=SOFT)  # fmt: skip
+    title = f"{n} {shown} of {d} numbers, {zeros:.0f} % of them 0"
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=11)
+    below = "A column is a word of the vocabulary, a number how often it occurs."
+    figure.supxlabel(below, x=0.01, ha="left", fontsize=9, color=SOFT)

@@ -57,6 +57,6 @@ def draw_losses(figure: Any, margins: np.ndarray, values: Mapping[str, np.ndarra
         axes.plot(margins, loss, label=plain(name), **style)
     axes.set(xlabel="margin m = y (w.x + b)", ylabel="loss", ylim=(-0.1, 4.1))
     axes.set_xlim(float(margins.min()), float(margins.max()))
-    axes.text(float(margins.min()) + 0.1, 3.95, "wrong side", va="top", color=SOFT, fontsize=9)
+    axes.text(float(margins.min()) + 0.1, 0.1, "wrong side", color=SOFT, fontsize=9)
     axes.set_title("What a row costs, by its margin")
     axes.legend(**_LEGEND)

@@ -85,7 +85,7 @@ def draw_machine(
     axes.set_title(f"{hard}: margin {machine.margin_:.4g}, gap {machine.gap_:.1g}")
     axes.set_xlabel(plain(names[0]) if names else "x0")
     axes.set_ylabel(plain(names[1]) if names else "x1")
-    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    figure.legend(frameon=False, loc="outside right upper")
 
 
 def _require_plane(machine: Any, X: np.ndarray) -> None:

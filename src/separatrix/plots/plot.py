@@ -457,7 +457,7 @@ def bag_of_words(sentences: str | Sequence[str], vocabulary: Sequence[str] | Non
     known, counts = word_counts(words, vocabulary)
     if not texts or not known:
         raise ValueError("there are no words to draw: give at least one sentence with a word.")
-    with drawing(3.6 + 0.32 * len(known), 1.7 + 0.5 * len(texts)) as figure:
+    with drawing(max(5.4, 3.6 + 0.32 * len(known)), 1.9 + 0.45 * len(texts)) as figure:
         draw_bag_of_words(figure, texts, known, counts)
     return figure
 

@@ -30,8 +30,9 @@ def slow_pairs(K, signs, cost, steps):
         falls = np.where(signs > 0, alpha > 0, alpha < cost)
         i, j = np.where(falls, f, -np.inf).argmax(), np.where(grows, f, np.inf).argmin()
         step = (f[i] - f[j]) / (K[i, i] + K[j, j] - 2 * K[i, j])
-        room = (alpha[i] if signs[i] > 0 else cost - alpha[i]), (
-            cost - alpha[j] if signs[j] > 0 else alpha[j]
+        room = (
+            (alpha[i] if signs[i] > 0 else cost - alpha[i]),
+            (cost - alpha[j] if signs[j] > 0 else alpha[j]),
         )
         step = min(step, *room)
         alpha = alpha.copy()
@@ -58,9 +59,10 @@ def test_all_reach_one_objective_within_their_certificates(solver):
 def test_smo_moves_two_dual_variables_a_step_and_chunking_a_chunk_of_them():
     hard = sx.KernelSVM(np.inf, kernel="linear", solver="smo"), *sx.lectures.iris_pair()
     X, y = moons()
-    for smo, X, y in (hard, (sx.KernelSVM(gamma=4.0, solver="smo"), X, y)):
-        frames = list(sx.replay(smo, X, y))
-        fitted = smo.fit(X, y)
+    soft = sx.KernelSVM(gamma=4.0, solver="smo"), X, y
+    for smo, *data in (hard, soft):
+        frames = list(sx.replay(smo, *data))
+        fitted = smo.fit(*data)
         assert [frame.chunk for frame in frames] == list(range(len(frames)))
         assert fitted.n_iter_[0] == fitted.n_passes_ == len(frames) - 1
         for before, after in pairwise(frames):

@@ -429,7 +429,9 @@ def folds(X: Any, y: Any, *, cv: Any = 5, model: Any = None) -> Drawing:
 # ---- sentences and losses
 
 
-def bag_of_words(sentences: str | Sequence[str], vocabulary: Sequence[str] | None = None) -> Drawing:
+def bag_of_words(
+    sentences: str | Sequence[str], vocabulary: Sequence[str] | None = None
+) -> Drawing:
     """Draw sentences as vectors of word counts: lecture 004, section 9.3 and figure 8.
 
     Words are made as `sx.lectures.sentences` makes them: lower case, no digits or punctuation, and

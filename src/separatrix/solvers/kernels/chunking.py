@@ -8,8 +8,8 @@ their part of the problem with the rest held still (`smo`), bring f up to date f
 multipliers changed, and stop when the gap between the two objectives is small enough.
 
 With two rows a chunk this is SMO itself: one pair a chunk, the two that violate optimality most
-(Keerthi et al. 2001). One update is one pair of `smo`. Kernel values may be float32; a and f are float64 always. What
-float32 hides, `resume` repairs from an f computed otherwise.
+(Keerthi et al. 2001). One update is one pair of `smo`. Kernel values may be float32; a and f are
+float64 always. What float32 hides, `resume` repairs from an f computed otherwise.
 """
 
 from __future__ import annotations

@@ -242,9 +242,8 @@ def count_wrong(rows, w, squares):  # type: ignore[no-untyped-def]
     wrong = 0
     for row in range(row_count(rows)):
         product = margin(rows, row, w)
-        if not product > 0.0:
-            wrong += 1
-        elif product * product <= doubt * squares[row] and is_rounding(rows, row, w, product):
+        near = product * product <= doubt * squares[row]
+        if not product > 0.0 or (near and is_rounding(rows, row, w, product)):
             wrong += 1
     return wrong
 

@@ -91,4 +91,3 @@ def _touching() -> tuple[np.ndarray, np.ndarray]:
 def _outlier(cloud: Any) -> tuple[np.ndarray, np.ndarray]:
     low, high = cloud(15, -1.6, -0.6, 0.5, 0.6), cloud(15, 1.7, 0.5, 0.5, 0.6)
     return np.vstack([low, [[0.75, 0.25]]]), high
-

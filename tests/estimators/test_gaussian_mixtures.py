@@ -1,5 +1,6 @@
 """GaussianPlugIn with mixtures: against scikit-learn's, against its own rule, and in files."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -132,6 +133,8 @@ def test_it_is_saved_cloned_and_refitted(tmp_path):
     sx.save(model, tmp_path / "model.sx")
     read = sx.load(tmp_path / "model.sx")
     assert np.array_equal(read.decision_function(X), model.decision_function(X))
+    forged = dataclasses.replace(model.gaussians_, owners=model.gaussians_.owners * 2**40)
+    assert forged.log_densities(X).shape == (len(X), 2)  # no loop over numbers of a file
     model.set_params(components=1).fit(X, y)
     assert not hasattr(model, "component_means_")
     assert model.certificate_.holds

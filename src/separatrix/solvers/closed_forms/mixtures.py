@@ -52,14 +52,14 @@ class Mixtures:
     def log_densities(self, X: Matrix) -> FloatArray:
         """Return log p(x | k) for every row and class, up to a constant of the row."""
         each = self.gaussians.log_densities(X) + self.log_shares
-        classes = range(int(self.owners.max()) + 1)
+        classes = np.unique(self.owners)  # a file may name any number
         parts = [logsumexp(each[:, self.owners == k], axis=1) for k in classes]
         return np.column_stack(parts)
 
     def class_means(self, X: Matrix) -> FloatArray:
         """Return the means of the classes in the units of X."""
         means, shares = self.gaussians.class_means(X), np.exp(self.log_shares)
-        classes = range(int(self.owners.max()) + 1)
+        classes = np.unique(self.owners)
         return np.array([shares[self.owners == k] @ means[self.owners == k] for k in classes])
 
 

@@ -30,6 +30,7 @@ from separatrix.solvers.closed_forms.gaussian_tasks import (
 )
 from separatrix.solvers.closed_forms.mixtures import Mixtures, estimate_mixtures
 from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.threads import one_thread
 
 _SHRINKAGES = ("auto", "held-out", "ledoit-wolf")
 _TASKS = ("bayes", "minimax", "neyman-pearson")
@@ -183,9 +184,10 @@ class GaussianPlugIn(LinearClassifier):
         self.n_iter_, self.n_passes_, self.status_ = 1, 2.0, Status.OPTIMAL
         gaussians: Any
         if self.components > 1:
-            gaussians, self.n_iter_ = estimate_mixtures(
-                X, codes, weights, n_classes, self.covariance, self.components
-            )
+            with one_thread():  # small matrices, many times: threads would wait for each other
+                gaussians, self.n_iter_ = estimate_mixtures(
+                    X, codes, weights, n_classes, self.covariance, self.components
+                )
             self.n_passes_, self.status_ = float(self.n_iter_), Status.SETTLED
         else:
             gaussians = estimate_gaussians(

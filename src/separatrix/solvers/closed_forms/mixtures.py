@@ -30,7 +30,7 @@ from separatrix.solvers.closed_forms.gaussian import Gaussians
 __all__ = ["Mixtures", "estimate_mixtures", "maximised"]
 
 _FLOOR = 1e-6
-_MOST_ITERATIONS, _LEAST_GAIN = 1000, 1e-9
+_MOST_ITERATIONS, _LEAST_GAIN = 1000, 1e-8
 _STARTS = 3
 _LARGEST = 2000  # features
 

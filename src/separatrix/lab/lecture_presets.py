@@ -25,7 +25,7 @@ def lecture_presets() -> list[dict[str, Any]]:
         _preset(
             "worked", "000: the worked perceptron", lectures.five_points(),
             "Lecture 000, Perceptron: graphical example", method="perceptron", parameters=start,
-            figures=[["updates", "3"], ["final weights", "0.2, 0.5, 1"]],
+            figures=[["updates", "3"], ["weights", "0.2, 0.5, 1"]],
         ),
         _preset(
             "corners", "000: four points of a square", lectures.exclusive_or(),
@@ -40,7 +40,7 @@ def lecture_presets() -> list[dict[str, Any]]:
             "two_hundred", "002: 200 points, six updates", lectures.two_hundred_points(),
             "Lecture 002, Perceptron, Example 2", method="perceptron", note=_WHOLE_PASSES,
             figures=[
-                ["updates", "6"], ["rows visited", "400"], ["final weights", "0, 2.76, 0.33"],
+                ["updates", "6"], ["rows visited", "400"], ["weights", "0, 2.76, 0.33"],
             ],
         ),
         _preset(
@@ -52,7 +52,7 @@ def lecture_presets() -> list[dict[str, Any]]:
             "parabola", "002: a line lifted to a parabola", lectures.parabola(),
             "Lecture 002, Lifting, Example 1", method="perceptron", note=_WHOLE_PASSES,
             figures=[
-                ["updates", "47"], ["rows visited", "160"], ["final weights", "3, -1.5, 3.12"],
+                ["updates", "47"], ["rows visited", "160"], ["weights", "3, -1.5, 3.12"],
             ],
         ),
         _preset(

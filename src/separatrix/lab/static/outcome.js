@@ -60,7 +60,7 @@ export class Outcome {
   // The lecture's numbers beside those of this run.
   compare({ where, figures, note }, shown, replay) {
     const last = replay.columns.weights?.at(-1), rows = [];
-    if (last && last.length === 3) shown.set("final weights", last.map((v) => String(Number(v.toFixed(2)) + 0)).join(", ").replaceAll("-", "\u2212"));
+    if (last && last.length === 3) shown.set("weights", last.map((v) => String(Number(v.toFixed(2)) + 0)).join(", ").replaceAll("-", "\u2212"));
     for (const [term, value] of figures) {
       rows.push(html("tr", {}, html("th", { scope: "row" }, term), html("td", {}, value.replaceAll("-", "\u2212")), html("td", {}, shown.get(term) ?? "\u2013")));
     }

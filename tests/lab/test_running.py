@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.data import lectures
 from separatrix._compiled import is_interpreted
+from separatrix.data import lectures
 from separatrix.lab.answering import prove, run
 from separatrix.lab.methods import METHODS
 from separatrix.lab.parameters import LIFTS, BadRequest

@@ -81,6 +81,7 @@ class State:
     updates: int = 0
     rounds: int = 0
     idle: int = 0
+    is_smo: bool = False
     most_idle: int = _MOST_IDLE
     pair: tuple[int, int] = (-1, -1)  # the rows of the last step, none before the first
     step_in: int = 0  # the number of the chunk of that step
@@ -131,8 +132,8 @@ def start(
         machine, kernel_rows, tol, min(size, kernel_rows.capacity), alpha, -machine.signs.copy()
     )
     state.steps = array_steps if by_arrays else pair_steps
-    if state.size == 2:
-        state.most_idle = _MOST_IDLE * max(1, n)  # a round is one step
+    if size == 2:
+        state.is_smo, state.most_idle = True, _MOST_IDLE * max(1, n)  # a round is one step
     used = np.flatnonzero(alpha)
     for begin in range(0, len(used), state.size):
         part = used[begin : begin + state.size]
@@ -199,7 +200,7 @@ def _open(state: State) -> None:
     if state.kept is not None and np.array_equal(state.kept[0], rows):
         K = state.kept[1]
     else:
-        if state.size == 2:
+        if state.is_smo:
             state.kernel_rows.fetch(machine.members[rows])  # both will move
         K = state.kernel_rows.block(machine.members[rows])
         state.kept = (rows, K)
@@ -235,7 +236,7 @@ def _close(state: State) -> None:
         return
     _add(state, rows, steps)
     # A pair moves alone; but pairs that nothing bounds may go on for ever.
-    if state.machine.is_hard and (state.size > 2 or state.rounds % (10 * len(state.f)) == 0):
+    if state.machine.is_hard and not (state.is_smo and state.rounds % (10 * len(state.f))):
         _stretch(state)
     _measure(state)
     least = min(_OF_GAP * (state.primal - state.dual), _OF_DUAL * abs(state.dual))

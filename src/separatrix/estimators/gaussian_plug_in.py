@@ -77,7 +77,7 @@ class GaussianPlugIn(LinearClassifier):
     components : int, default=1
         Above 1 each class is a mixture of so many Gaussians, by expectation maximisation: a local
         maximum of the likelihood from fixed starts, without certificate. For "full" or "diagonal"
-        covariances and ``task="bayes"``. A class of n rows has at most n / 2 of them.
+        covariances and ``task="bayes"``. A class of n different rows has at most n / 2 of them.
 
     Attributes
     ----------

@@ -81,7 +81,7 @@ def estimate_mixtures(
 ) -> tuple[Mixtures, int]:
     """Return a mixture for every class, and how many iterations were made.
 
-    A class of n rows has at most n / 2 components.
+    A class of n different rows has at most n / 2 components.
     """
     A = within_rows(X, codes, weights, n_classes)
     if A.shape[1] > _LARGEST:
@@ -94,7 +94,7 @@ def estimate_mixtures(
     found, iterations = [], 0
     for k in range(n_classes):
         own, s = rows[codes == k], weights[codes == k]
-        count = max(1, min(components, len(own) // 2))
+        count = max(1, min(components, len(np.unique(own, axis=0)) // 2))
         best, _, made = _best(own, s, count, covariance == "diagonal")
         found.append(best)
         iterations += made
@@ -152,13 +152,17 @@ def _axes(rows: FloatArray, s: FloatArray) -> FloatArray:
 def _cut(along: FloatArray, s: FloatArray, count: int) -> FloatArray:
     """Return the rows dealt to `count` parts of equal weight, in the order of a number.
 
-    >>> _cut(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), 2).argmax(axis=1).tolist()
-    [1, 0, 0, 1]
+    A row at a cut is divided, so that a weight of 2 is two copies.
+
+    >>> _cut(np.array([3.0, 1.0, 2.0]), np.ones(3), 2).tolist()
+    [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
     """
     order = np.argsort(along, kind="stable")
-    before = np.cumsum(s[order]) - 0.5 * s[order]
-    dealt = np.zeros((len(s), count))
-    dealt[order, np.minimum((count * before / s.sum()).astype(int), count - 1)] = 1.0
+    ends = np.cumsum(s[order])[:, None]
+    begins, edges = ends - s[order][:, None], np.linspace(0.0, float(s.sum()), count + 1)
+    shared = np.minimum(ends, edges[1:]) - np.maximum(begins, edges[:-1])
+    dealt = np.empty((len(s), count))
+    dealt[order] = np.maximum(shared, 0.0) / s[order][:, None]
     return dealt
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LONG_SESSIONS = ("lectures.md", "study.md")
+LONG_SESSIONS = ("figures.md", "lectures.md", "study.md")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,11 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "lift": ("Lifting", "New columns from old ones.", ("lift",)),
     "data": ("Data", "Files and frames in.", ("read", "Table", "Encoder", "open_partitions")),
-    "lectures": ("Lectures", "The data of the lectures and their exercises.", ("lectures",)),
+    "lectures": (
+        "Lectures",
+        "The data of the lectures, their exercises, pictures and losses.",
+        ("lectures", "plot", "losses"),
+    ),
     "models": (
         "Models that travel",
         "Kept, loaded, and handed to other programs.",

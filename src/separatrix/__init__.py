@@ -34,7 +34,8 @@ answer again and ``print(machine)`` says it in words:
     lift           basis functions: products, bumps, random features
     inference      estimates of logistic regression with errors, intervals and tests, enclosed
     theory         bounds: Vapnik's and margin bounds; shatter: every labeling of a few points
-    teaching       lectures: the data of five lectures on linear classification, and exercises
+    teaching       lectures: the data of five lectures on linear classification, and exercises;
+                   plot: their pictures; losses: what a row costs by its margin
     errors         DataError, DeviceError, NotSeparableError, ContaminatedTestError,
                    ModelFileError, ScaleWarning, SeparationWarning
 
@@ -90,8 +91,10 @@ _HOME = {
     "lectures": "separatrix.lectures",
     "lift": "separatrix.estimators.lift",
     "load": "separatrix.storage.model_file",
+    "losses": "separatrix.core.losses",
     "novikoff": "separatrix.estimators.novikoff",
     "open_partitions": "separatrix.data.partitions",
+    "plot": "separatrix.plots.plot",
     "read": "separatrix.data.table",
     "replay": "separatrix.estimators.replay",
     "save": "separatrix.storage.model_file",

@@ -88,6 +88,7 @@ CONFIGURATIONS = {
         "GaussianPlugIn('full', shrinkage='held-out')",
         "GaussianPlugIn('full', shrinkage='ledoit-wolf', store_covariance=True)",
         "GaussianPlugIn('diagonal')",
+        "GaussianPlugIn('full', components=2)",
         "GaussianPlugIn(task='minimax')",
         "GaussianPlugIn(task='neyman-pearson')",
         "GaussianPlugIn(shrinkage=0.5, store_covariance=True)",

@@ -159,6 +159,7 @@ def test_kozinec_in_fractions_and_in_floats_make_the_same_updates():
     assert len(floats) == len(exact) == 4
     for one, other in zip(exact, floats, strict=True):
         assert (one.row, one.visits, one.status) == (other.row, other.visits, other.status)
+        assert (one.errors, one.errors_before) == (other.errors, other.errors_before)
         assert_allclose(one.weights, other.weights, rtol=1e-12)
         assert_allclose(one.step, other.step, rtol=1e-12)
         assert_allclose(one.bound, other.bound, rtol=1e-12)

@@ -290,6 +290,26 @@ def test_it_opens_at_the_first_frame_and_clear_drops_the_lift(tab):
     assert "log scale" in tab.page.locator(".tick.scale").text_content()
 
 
+def test_a_lectures_numbers_stand_beside_those_of_the_run(tab):
+    rows = tab.page.locator("#outcome .lecture tbody tr")
+    tab.preset("two_hundred")
+    assert "Example 2" in tab.page.locator("#outcome .lecture h3").text_content()
+    shown = [row.locator("td").all_text_contents() for row in rows.all()]
+    assert shown == [["6", "6"], ["400", "386"], ["0, 2.76, 0.33"] * 2]
+    tab.preset("parabola")
+    assert rows.last.locator("td").all_text_contents() == ["3, −1.5, 3.12"] * 2
+    tab.js("lab.store.remember(), lab.store.remove(3), lab.store.changed()")
+    tab.settle()
+    assert rows.count() == 0  # other points: the lecture says nothing of them
+    tab.page.click("#undo")
+    tab.settle()
+    assert rows.count() == 3
+    tab.preset("separable")
+    assert tab.page.locator("#outcome .lecture").count() == 0
+    groups = tab.js("[...document.querySelectorAll('#preset optgroup')].map((g) => g.label)")
+    assert groups == ["Situations", "Lectures"]
+
+
 def test_both_checkers_agree_on_screen(tab):
     for name, word in (("separable", "Yes"), ("touching", "Not strictly"), ("overlapping", "No")):
         tab.preset(name)

@@ -76,6 +76,7 @@ LEFT_OUT = {
         for name in ("positive", "cv", "scoring", "class_weight")
     },
     ("GaussianPlugIn", "reject_label"): "the page paints what is rejected",
+    ("GaussianPlugIn", "components"): "the page draws quadratic borders of Gaussian classes",
 }
 NOT_METHODS = {
     "Encoder": "points are numbers already",

@@ -7,6 +7,7 @@ import pytest
 
 import separatrix as sx
 from separatrix._compiled import is_interpreted
+from separatrix.data import lectures
 from separatrix.lab.answering import prove, run
 from separatrix.lab.methods import METHODS
 from separatrix.lab.parameters import LIFTS, BadRequest
@@ -69,8 +70,43 @@ def test_presets_are_what_they_say():
     assert kinds["touching"] == ["quasi-separable"]
     assert kinds["overlapping"] == kinds["xor"] == ["overlapping"]
     for preset in PRESETS.values():
-        assert (np.array(preset["points"]) * 64 % 1 == 0).all()
+        assert "lecture" in preset or (np.array(preset["points"]) * 64 % 1 == 0).all()
         assert max(preset["classes"]) < 6
+
+
+LECTURES = {name: preset for name, preset in PRESETS.items() if "lecture" in preset}
+
+
+@pytest.mark.parametrize("name", list(LECTURES))
+def test_lecture_presets_come_to_the_lectures_numbers(name):
+    preset = LECTURES[name]
+    about = {key: preset[key] for key in ("parameters", "lift") if key in preset}
+    answer = run(asked(name, preset["method"], **about))
+    facts, said = answer["facts"], dict(preset["lecture"]["figures"])
+    here = {
+        "updates": str(facts["updates"]),
+        "training errors": f"{facts['errors']} of {facts['points']}",
+        **dict(facts["figures"]),
+    }
+    last = answer["replay"]["columns"]["weights"][-1]
+    here["weights"] = ", ".join(f"{value:.2f}".rstrip("0").rstrip(".") for value in last)
+    for term, value in said.items():
+        if term == "rows visited":  # the lecture goes on to the end of its pass
+            n = len(preset["points"])
+            assert int(value) == -(-int(here[term]) // n) * n
+        else:
+            assert here[term].replace("-0,", "0,") == value
+    assert preset["lecture"]["where"].startswith("Lecture 00")
+    assert said or preset["lecture"]["note"]
+
+
+def test_there_is_a_preset_for_every_set_of_the_lectures():
+    shown = [np.array(preset["points"]) for preset in LECTURES.values()]
+    for name in set(lectures.__all__) - {"sentences"}:
+        X, _ = getattr(lectures, name)()
+        columns = X.shape[1]
+        same = [len(p) == len(X) and np.array_equal(p[:, :columns], X) for p in shown]
+        assert any(same), name
 
 
 def test_the_worked_example_visits_the_lectures_weights():

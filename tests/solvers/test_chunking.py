@@ -241,7 +241,7 @@ def test_steps_by_arrays_are_those_of_the_loop(kernel):
         two = chunking.start(machine, kernel_rows=rows, tol=1e-9, by_arrays=True)
         for budget in (1, 1, 3, 10, 0):
             assert chunking.advance(one, budget) == chunking.advance(two, budget)
-            assert chunking.pair_of(one) == chunking.pair_of(two)
+            assert one.pair == two.pair
             assert_allclose(one.before, two.before, rtol=1e-9, atol=1e-12)
             assert one.updates == two.updates
 
@@ -272,7 +272,7 @@ def test_of_equal_rows_the_later_one_is_taken(by_arrays):
     machine = KernelMachine(signs, np.ones(4), np.arange(4))
     state = chunking.start(machine, kernel_rows=WholeRows(np.eye(4)), by_arrays=by_arrays)
     chunking.advance(state, 1)
-    assert chunking.pair_of(state) == (3, 2)  # what may fall first, then what gains most
+    assert state.pair == (3, 2)  # what may fall first, then what gains most
 
 
 def test_a_run_ends_where_only_rounding_moves():

@@ -44,6 +44,7 @@ __all__ = [
     "KernelMachines",
     "KernelProblem",
     "Task",
+    "chunk_size",
     "chunks_at",
     "first_goal",
     "inner_tolerance",
@@ -62,6 +63,7 @@ _FIRST_SLICE = 1 << 14
 _FEW_STEPS, _FEW_STEPS_A_ROW = 5_000, 200
 _MANY_STEPS, _MANY_STEPS_A_ROW = 100_000, 1_000
 _ENTRIES_TOGETHER = 1 << 23
+_LEAST_CHUNK = 4  # rows; two would be SMO
 # A margin below this share of the longest row is none that floating point can find.
 _AS_GOOD_AS_NONE = 1e-6
 
@@ -75,6 +77,7 @@ class KernelProblem:
     machines: Any
     order: np.ndarray | None = None  # which row as given each one is, where they are sorted
     device: Any = None  # where kernel values are computed; None: on the processor
+    solver: str = "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,22 +114,28 @@ class _Run:
         return Fitted(self.proof, self.status, self.state.updates, self.state.rounds)
 
 
-def solve_kernel_machines(problem: KernelProblem, effort: Effort, about: About) -> list[Fitted]:
-    """Return the machines, each solved to the tolerance or to the end of the budget."""
+def solve_kernel_machines(
+    problem: KernelProblem, effort: Effort, about: About
+) -> tuple[list[Fitted], float]:
+    """Return the machines, and how many rows of the kernel matrix their steps needed.
+
+    Each machine is solved to the tolerance or to the end of the budget.
+    """
     tasks = problem.machines
     hard = any(np.isinf(task.costs).any() for task in tasks)
-    rows = rows_at(problem.device, problem.kernel, problem.X, effort, effort.pool, hard)
+    as_needed = problem.solver != "auto"
+    rows = rows_at(problem.device, problem.kernel, problem.X, effort, effort.pool, hard, as_needed)
     n = problem.X.shape[0]
-    if rows.capacity == n and _values_needed(tasks) >= n * n:
+    if not as_needed and rows.capacity == n and _values_needed(tasks) >= n * n:
         rows.fetch(np.arange(n))  # machines will ask for most of them, and more than once
-    proving = KernelRowsInProof(problem.kernel, problem.X)
-    method = partial(KernelMachines, rows=rows, proving=proving)
+    proving, used = KernelRowsInProof(problem.kernel, problem.X), [rows]
+    method = partial(KernelMachines, rows=used, proving=proving)
     together = max(1, _ENTRIES_TOGETHER // len(tasks[0].signs))
     fitted = []
     for begin in range(0, len(tasks), together):
         part = replace(problem, machines=tasks[begin : begin + together])
         fitted += solve_and_prove(method, part, effort, about)
-    return fitted
+    return fitted, sum(each.computed for each in used) / n
 
 
 class KernelMachines:
@@ -142,18 +151,20 @@ class KernelMachines:
         first: Any,
         report: Any,
         *,
-        rows: Any,
+        rows: list[Any],
         proving: KernelRowsInProof,
     ) -> None:
         self.problem, self.effort, self.about, self.proving = problem, effort, about, proving
-        self.runs = [self._begun(task, rows) for task in problem.machines]
+        self.rows = rows  # the ones to begin with, and any that are made later
+        self.runs = [self._begun(task, rows[0]) for task in problem.machines]
         self.waiting = self.runs
 
     def _begun(self, task: Task, rows: Any) -> _Run:
         machine = task.machine()
-        tol = inner_tolerance(self.effort, len(machine.signs))
+        solver, n = self.problem.solver, len(machine.signs)
+        tol, size = inner_tolerance(self.effort, n, solver), chunk_size(solver, n)
         how = chunks_at(self.problem.device)
-        state = chunking.start(machine, kernel_rows=rows, tol=tol, **how)
+        state = chunking.start(machine, kernel_rows=rows, tol=tol, size=size, **how)
         return _Run(task, machine, state, Status.BUDGET, np.zeros(len(task.signs)))
 
     def solve(self) -> Status:
@@ -164,7 +175,8 @@ class KernelMachines:
 
     def _go_on(self, run: _Run) -> None:
         machine, kernel, effort = run.machine, self.problem.kernel, self.effort
-        small, n = is_small(kernel, len(machine.signs)), len(machine.signs)
+        n = len(machine.signs)
+        small = is_small(kernel, n) and self.problem.solver == "auto"
         run.status = effort.go_on(chunking, run.state, _budget(small, n), None, _FIRST_SLICE)
         alpha, _ = chunking.current(run.state)  # a budget may end inside a chunk
         if small and run.status is Status.BUDGET and effort.seconds > 0.0:
@@ -256,10 +268,14 @@ class KernelMachines:
             helped = len(run.gaps) < 2 or run.gaps[-1] < 0.3 * run.gaps[-2]
             if not helped and state.kernel_rows.is_float32:
                 kernel, X = problem.kernel, problem.X
-                state.kernel_rows = rows_at(problem.device, kernel, X, effort, effort.pool, True)
+                as_needed = problem.solver != "auto"
+                state.kernel_rows = rows_at(
+                    problem.device, kernel, X, effort, effort.pool, True, as_needed
+                )
+                self.rows.append(state.kernel_rows)
                 state.size = min(state.size, state.kernel_rows.capacity)
                 state.last = state.last[:0]
-            tol = 0.5 * inner_tolerance(effort, len(members))
+            tol = 0.5 * inner_tolerance(effort, len(members), problem.solver)
             chunking.resume(state, run.alpha[members], state.scores, tol)
         return bool(self.waiting)
 
@@ -274,9 +290,29 @@ def _values_needed(tasks: list[Task]) -> int:
     return sum(2 * size * min(size, CHUNK) for size in sizes)
 
 
-def first_goal(effort: Effort, kernel: Kernel, n_rows: int) -> tuple[float, int]:
-    """Return the gap and the pair steps after which a fit first stops to look, for replays."""
-    return inner_tolerance(effort, n_rows), _budget(is_small(kernel, n_rows), n_rows)
+def first_goal(
+    effort: Effort, kernel: Kernel, n_rows: int, solver: str = "auto"
+) -> tuple[float, int, int]:
+    """Return the gap and the pair steps after which a fit first stops to look, for replays.
+
+    And the rows of a chunk.
+    """
+    small = is_small(kernel, n_rows) and solver == "auto"
+    goal = inner_tolerance(effort, n_rows, solver), _budget(small, n_rows)
+    return *goal, chunk_size(solver, n_rows)
+
+
+def chunk_size(solver: str, n_rows: int) -> int:
+    """Return how many rows are worked on at a time.
+
+    "chunking" takes a quarter of few rows: a chunk that held them all would be none.
+
+    >>> [chunk_size(solver, 100) for solver in ("auto", "smo", "chunking")]
+    [1024, 2, 25]
+    """
+    if solver == "smo":
+        return 2
+    return CHUNK if solver == "auto" else min(CHUNK, max(_LEAST_CHUNK, n_rows // 4))
 
 
 def _budget(small: bool, n_rows: int) -> int:
@@ -307,11 +343,18 @@ def _best_bias(machine: KernelMachine, alpha: np.ndarray, g: np.ndarray) -> floa
 
 
 def rows_at(
-    device: Any, kernel: Kernel, X: Any, effort: Effort, pool: Any, precise: bool = False
+    device: Any,
+    kernel: Kernel,
+    X: Any,
+    effort: Effort,
+    pool: Any,
+    precise: bool = False,
+    as_needed: bool = False,
 ) -> Any:
     """Return rows of the kernel matrix, made on a device or, where that is None, here."""
     if device is None:
-        return kernel_rows(kernel, X, effort.cache_bytes, pool, precise=precise)
+        how = {"precise": precise, "as_needed": as_needed}
+        return kernel_rows(kernel, X, effort.cache_bytes, pool, **how)
     return device_kernel_rows(kernel, X, device, effort.cache_bytes, precise)
 
 
@@ -327,10 +370,12 @@ def is_small(kernel: Kernel, n_rows: int) -> bool:
     return n_rows <= factored_kernel.MOST_ROWS and bool(kernel.is_positive)
 
 
-def inner_tolerance(effort: Effort, n_rows: int) -> float:
+def inner_tolerance(effort: Effort, n_rows: int, solver: str = "auto") -> float:
     """Return the gap to stop at before the first proof."""
-    # Where exactness costs next to nothing, weight 2 and two copies agree to all digits.
-    tol = min(effort.tol, _SMALL_TOL) if n_rows <= _SMALL else effort.tol
+    # Where exactness costs next to nothing, weight 2 and two copies agree to all digits. A solver
+    # chosen by name stops where its tolerance says, so that steps can be compared.
+    small = n_rows <= _SMALL and solver == "auto"
+    tol = min(effort.tol, _SMALL_TOL) if small else effort.tol
     return _AIM * tol
 
 

@@ -28,7 +28,9 @@ from separatrix.solvers.closed_forms.gaussian_tasks import (
     neyman_pearson_threshold,
     ratio_law,
 )
+from separatrix.solvers.closed_forms.mixtures import Mixtures, estimate_mixtures
 from separatrix.solvers.running.drive import Status
+from separatrix.solvers.running.threads import one_thread
 
 _SHRINKAGES = ("auto", "held-out", "ledoit-wolf")
 _TASKS = ("bayes", "minimax", "neyman-pearson")
@@ -72,6 +74,10 @@ class GaussianPlugIn(LinearClassifier):
         classes.
     store_covariance : bool, default=False
         Whether `fit` leaves `covariance_`.
+    components : int, default=1
+        Above 1 each class is a mixture of so many Gaussians, by expectation maximisation: a local
+        maximum of the likelihood from fixed starts, without certificate. For "full" or "diagonal"
+        covariances and ``task="bayes"``. A class of n different rows has at most n / 2 of them.
 
     Attributes
     ----------
@@ -84,13 +90,16 @@ class GaussianPlugIn(LinearClassifier):
         For two classes: decide for ``classes_[1]`` where log p(x|1) - log p(x|0) is above it.
     error_rates_ : array or None
         For two classes: the probabilities of an error on each, if the estimates were the truth
-        (None with rejection).
+        (None with rejection, and for mixtures).
     linear_ : bool
         Whether the rule is linear; `coef_` and `intercept_` are there if so.
     covariance_ : array
         With ``store_covariance=True``, in the units of the data and shrunk as used: features x
         features where it is shared, classes x features x features for "full", and the variances,
         classes x features, for "diagonal".
+    component_means_, component_weights_, component_classes_ : arrays
+        With ``components`` above 1: the mean of every component, its share in its class, and the
+        number of that class.
     method_ : str
         How covariances were dealt with.
     certificate_ : GaussianEstimates or None
@@ -116,8 +125,11 @@ class GaussianPlugIn(LinearClassifier):
     linear_: bool
     method_: str
     loss_matrix_: np.ndarray
-    gaussians_: Gaussians
+    gaussians_: Any  # Gaussians, or Mixtures
     covariance_: np.ndarray
+    component_means_: np.ndarray
+    component_weights_: np.ndarray
+    component_classes_: np.ndarray
 
     def __init__(
         self,
@@ -132,6 +144,7 @@ class GaussianPlugIn(LinearClassifier):
         bounded_class: Any = None,
         shrinkage: Any = "auto",
         store_covariance: bool = False,
+        components: int = 1,
     ) -> None:
         self.covariance = covariance
         self.priors = priors
@@ -143,6 +156,7 @@ class GaussianPlugIn(LinearClassifier):
         self.bounded_class = bounded_class
         self.shrinkage = shrinkage
         self.store_covariance = store_covariance
+        self.components = components
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -167,17 +181,34 @@ class GaussianPlugIn(LinearClassifier):
         frequencies = np.bincount(codes, weights / weights.sum())
         self.priors_ = frequencies if self.priors is None else as_priors(self.priors, n_classes)
         self._warn_of_single_rows(codes)
-        gaussians = estimate_gaussians(
-            X, codes, weights, n_classes, self.covariance, self.shrinkage
-        )
+        self.n_iter_, self.n_passes_, self.status_ = 1, 2.0, Status.OPTIMAL
+        gaussians: Any
+        if self.components > 1:
+            with one_thread():  # small matrices, many times: threads would wait for each other
+                gaussians, self.n_iter_ = estimate_mixtures(
+                    X, codes, weights, n_classes, self.covariance, self.components
+                )
+            self.n_passes_, self.status_ = float(self.n_iter_), Status.SETTLED
+        else:
+            gaussians = estimate_gaussians(
+                X, codes, weights, n_classes, self.covariance, self.shrinkage
+            )
         self.method_ = gaussians.method
-        self.n_iter_, self.n_passes_ = 1, 2.0
         self._settle(gaussians)
-        self.status_, self.gaussians_ = Status.OPTIMAL, gaussians
+        self.gaussians_ = gaussians
         self.means_ = gaussians.class_means(X)
+        self._keep_components(X)
         self._keep_covariance(X, codes, weights)
         self._certify(X, codes, weights)
         return self
+
+    def _keep_components(self, X: Any) -> None:
+        for name in ("means", "weights", "classes"):
+            self.__dict__.pop(f"component_{name}_", None)
+        if isinstance(self.gaussians_, Mixtures):
+            self.component_means_ = self.gaussians_.gaussians.class_means(X)
+            self.component_weights_ = np.exp(self.gaussians_.log_shares)
+            self.component_classes_ = self.gaussians_.owners
 
     def _keep_covariance(self, X: Any, codes: Any, weights: Any) -> None:
         self.__dict__.pop("covariance_", None)
@@ -246,6 +277,23 @@ class GaussianPlugIn(LinearClassifier):
             raise ValueError(f"bound must be below 1. Got {self.bound!r} instead.")
         if self.task != "bayes" and (self.reject_cost is not None or self.priors is not None):
             raise ValueError(f"priors and reject_cost go with task='bayes', not {self.task!r}.")
+        positive("components", self.components, whole=True)
+        if self.components > 1:
+            self._check_mixtures()
+
+    def _check_mixtures(self) -> None:
+        needed = {
+            "covariance": (self.covariance in ("full", "diagonal"), "'full' or 'diagonal'"),
+            "task": (self.task == "bayes", "'bayes'"),
+            "shrinkage": (isinstance(self.shrinkage, str) and self.shrinkage == "auto", "'auto'"),
+            "store_covariance": (not self.store_covariance, "False"),
+        }
+        for name, (fits, allowed) in needed.items():
+            if not fits:
+                raise ValueError(
+                    f"components={self.components} needs {name}={allowed}. "
+                    f"Got {getattr(self, name)!r} instead."
+                )
 
     def _check_shrinkage(self) -> None:
         is_pair = np.ndim(self.shrinkage) == 1 and len(self.shrinkage) == 2
@@ -301,7 +349,8 @@ class GaussianPlugIn(LinearClassifier):
     @property
     def error_rates_(self) -> np.ndarray | None:
         """The probabilities of an error on each of two classes, if the estimates were the truth."""
-        if self.threshold_ is None or self.reject_cost is not None:
+        mixed = isinstance(self.gaussians_, Mixtures)
+        if self.threshold_ is None or self.reject_cost is not None or mixed:
             return None
         law = ratio_law(self.gaussians_)
         return np.array([law.false_alarm(self.threshold_), law.miss(self.threshold_)])
@@ -373,7 +422,7 @@ class GaussianPlugIn(LinearClassifier):
 
     def _facts(self) -> list[tuple[str, str]]:
         facts = [fact for fact in super()._facts() if fact[0] != "work"]
-        rule = "linear" if self.linear_ else "quadratic"
+        rule = "linear" if self.linear_ else "quadratic" if self.components == 1 else "mixtures"
         if not self.linear_ and self.covariance == "shared":
             rule = "linear in the log-probabilities, with losses between them"
         facts.append(("rule", f"{rule}; {self.task}, {self.covariance} covariance; {self.method_}"))

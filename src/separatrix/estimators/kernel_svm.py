@@ -59,6 +59,12 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
     degree, gamma, coef0
         The kernel's parameters; gamma may be "scale", 1 / (columns * variance), or "auto",
         1 / columns.
+    solver : {"auto", "smo", "chunking"}, default="auto"
+        "smo" moves the two dual variables that violate optimality most, then looks again at all
+        rows. "chunking" solves the problem of a quarter of the rows, at most 1024, with the others
+        held, then takes the next. "auto" takes chunks of 1024, and where pairs get nowhere and
+        rows are few it factors the kernel matrix. All end with the same proof. Those chosen by
+        name stop at `tol`, so that `n_iter_` and `kernel_rows_` can be compared.
     tol : float, default=0.001
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     cache_size : float, default=500.0
@@ -100,6 +106,9 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
         `KernelMulticlassGap` for direct.
     status_, n_iter_, n_passes_
         Why the fit ended, pair steps (an array: one number a model), and chunks.
+    kernel_rows_ : float
+        Kernel values that the steps needed, in rows of the kernel matrix; 0 for a matrix that was
+        given. The proof computes its own and is not counted. Not for direct.
 
     Examples
     --------
@@ -126,6 +135,7 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
         degree: int = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
+        solver: str = "auto",
         tol: float = 1e-3,
         cache_size: float = 500.0,
         class_weight: Any = None,
@@ -141,6 +151,7 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+        self.solver = solver
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -183,12 +194,13 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
                 found = solve_and_prove(KernelCrammerSinger, problem, effort, about)
             else:
                 tasks = self._tasks(codes, weights, order)
-                problem = KernelProblem(self.kernel_, sorted_X, tasks, order, place)
-                machines = solve_kernel_machines(problem, effort, about)
+                problem = KernelProblem(self.kernel_, sorted_X, tasks, order, place, self.solver)
+                machines, rows = solve_kernel_machines(problem, effort, about)
         if direct:
             keep_direct(self, X, codes, found)
         else:
             self._keep(X, codes, machines, order)
+            self.kernel_rows_ = float(rows)
         if self.status_ is not Status.OPTIMAL:
             self._tell()
         return self
@@ -200,7 +212,13 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
         positive("tol", self.tol)
         positive("cache_size", self.cache_size)
         positive("max_seconds", self.max_seconds, optional=True)
+        one_of("solver", self.solver, ("auto", "smo", "chunking"))
         one_of("multi_class", self.multi_class, ("ovo", "ovr", "direct"))
+        if self.solver != "auto" and self.multi_class == "direct":
+            raise ValueError(
+                f"multi_class='direct' gives one row at a time its dual variables: use "
+                f"solver='auto', or multi_class='ovo' with solver={self.solver!r}."
+            )
         one_of("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         if self.decision_function_shape == "ovo" and self.multi_class != "ovo":
             raise ValueError(
@@ -287,9 +305,10 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
             reached = f"No pair is out of order by more than {max(p.violation for p in proofs):.3g}"
         else:
             reached = f"The gap reached is {self.gap_:.3g}, tolerance: {self.tol:g}"
+        other = "" if self.solver == "auto" else "; or use solver='auto'"
         warnings.warn(
             f"{type(self).__name__}: {self.status_.cause}. {reached}. What to do: "
-            f"{_REMEDIES.get(self.status_, self.status_.remedy)}.",
+            f"{_REMEDIES.get(self.status_, self.status_.remedy)}{other}.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -358,14 +377,14 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
         effort, order = self._effort(), self._order(codes)
         tasks = self._tasks(codes, weights, order)
         sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
-        hard = bool(np.isinf(self.C))
-        rows = kernel_rows(self.kernel_, sorted_X, effort.cache_bytes, None, precise=hard)
+        how = {"precise": bool(np.isinf(self.C)), "as_needed": self.solver != "auto"}
+        rows = kernel_rows(self.kernel_, sorted_X, effort.cache_bytes, None, **how)
 
         def frames() -> Iterator[chunking.PairFrame]:
             for number, task in enumerate(tasks):
                 machine = task.machine()
                 members = None if order is None else order[machine.members]
-                goal = first_goal(effort, self.kernel_, len(machine.signs))
+                goal = first_goal(effort, self.kernel_, len(machine.signs), self.solver)
                 run = chunking.replay_pairs(machine, rows, *goal)
                 yield from numbered(run, number, members, len(codes))
 

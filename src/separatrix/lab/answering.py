@@ -124,7 +124,7 @@ def facts_of(machine: Any, X: np.ndarray, request: Request) -> dict[str, Any]:
         "remedy": "" if status is None else status.remedy,
         "updates": int(np.max(machine.n_iter_)) if hasattr(machine, "n_iter_") else None,
         "proof": _proof(machine, X, request),
-        "figures": _figures(machine),
+        "figures": _visits(machine, X) + _figures(machine),
     }
     if request.settings.get("reject_cost") is not None:
         facts["figures"].append(["rejected", f"{int(rejected.sum())} of {len(X)}"])
@@ -140,6 +140,13 @@ def _status(machine: Any) -> Any:
         return machine.status_
     each = {getattr(one, "status_", None) for one in getattr(machine, "estimators_", [])}
     return each.pop() if len(each) == 1 else None
+
+
+def _visits(machine: Any, X: np.ndarray) -> list[list[str]]:
+    """Return how many rows a perceptron looked at, one at a time."""
+    if not hasattr(machine, "novikoff_") or not hasattr(machine, "n_passes_"):
+        return []
+    return [["rows visited", f"{round(machine.n_passes_ * len(X)):,}"]]
 
 
 def _figures(machine: Any) -> list[list[str]]:

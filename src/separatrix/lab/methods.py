@@ -230,7 +230,11 @@ METHODS: dict[str, Method] = {
         Method(
             "kernel_svm", "Kernel SVM", "Kernels", "KernelSVM",
             "The soft margin in a kernel's space, two multipliers at a time.",
-            (_cost("infinite: a hard margin"), *_KERNEL, _tolerance(1e-3), _WEIGHTS),
+            (
+                _cost("infinite: a hard margin"), *_KERNEL,
+                _solver(("smo", "SMO: two at a time"), ("chunking", "chunks of a quarter")),
+                _tolerance(1e-3), _WEIGHTS,
+            ),
             many=("ovo", "ovr", "direct"), own_many=True, replays=True, lifts=False,
         ),
         Method(

@@ -1,6 +1,7 @@
 """Sets of points to begin with: the situations that a lecture on linear classification shows.
 
 Coordinates are multiples of 1/64, which floats hold exactly: the integers of a witness stay short.
+Those of the lectures' own examples are as the lectures have them (`lecture_presets`).
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+from separatrix.lab.lecture_presets import lecture_presets
 
 __all__ = ["preset_catalogue"]
 
@@ -50,40 +53,25 @@ def preset_catalogue() -> list[dict[str, Any]]:
               for a in np.linspace(0, 2 * np.pi, 7)[:-1]),
             method="kernel_svm",
         ),
+        *lecture_presets(),
         _preset(
-            "worked", "Lecture: the worked perceptron",
-            np.array([[2, -2], [-1, -1.5]]), np.array([[1, 1], [-2, 1], [1.5, -0.5]]),
-            order=[2, 0, 1, 3, 4], method="perceptron",
-            parameters={"learning_rate": 0.2, "init": "lecture"},
-        ),
-        _preset(
-            "eighty_five", "Lecture: 85 points, and a thin gap", *_eighty_five(),
-            method="perceptron",
-        ),
-        _preset(
-            "parabola", "Lecture: a line lifted to a parabola", *_parabola(), method="perceptron",
-        ),
-        _preset(
-            "far_away", "Lecture: squares and far points", cloud(20, -1.0, 0.6, 0.5, 0.6),
+            "far_away", "Lecture 003: squares and far points", cloud(20, -1.0, 0.6, 0.5, 0.6),
             np.vstack([cloud(20, 1.0, -0.4, 0.5, 0.6), cloud(8, 5.2, -3.6, 0.35, 0.3)]),
             method="least_squares",
         ),
         _preset(
-            "masked", "Lecture: the class in the middle",
+            "masked", "Lecture 003: the class in the middle",
             cloud(14, -2.4, -1.6, 0.4, 0.4), cloud(14, 0, 0, 0.4, 0.4),
             cloud(14, 2.4, 1.6, 0.4, 0.4), method="least_squares",
         ),
     ]  # fmt: skip
 
 
-def _preset(
-    name: str, label: str, *groups: np.ndarray, order: list[int] | None = None, **choices: Any
-) -> dict[str, Any]:
+def _preset(name: str, label: str, *groups: np.ndarray, **choices: Any) -> dict[str, Any]:
     points = np.round(np.vstack(groups) * _GRID) / _GRID
     codes = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    if order is None:
-        # Classes take turns, as rows of a file do: one after another would be a special case.
-        order = np.argsort(np.concatenate([np.linspace(0, 1, len(g)) for g in groups])).tolist()
+    # Classes take turns, as rows of a file do: one after another would be a special case.
+    order = np.argsort(np.concatenate([np.linspace(0, 1, len(g)) for g in groups])).tolist()
     return {
         "name": name,
         "label": label,
@@ -103,17 +91,3 @@ def _touching() -> tuple[np.ndarray, np.ndarray]:
 def _outlier(cloud: Any) -> tuple[np.ndarray, np.ndarray]:
     low, high = cloud(15, -1.6, -0.6, 0.5, 0.6), cloud(15, 1.7, 0.5, 0.5, 0.6)
     return np.vstack([low, [[0.75, 0.25]]]), high
-
-
-def _eighty_five() -> tuple[np.ndarray, np.ndarray]:
-    X = np.random.default_rng(85).uniform(-1, 1, size=(400, 2))
-    X = X[np.abs(X @ [1.0, 2.0] - 0.3) > 0.12][:85] * [3.0, 2.5]
-    positive = X @ [1.0 / 3.0, 2.0 / 2.5] > 0.3
-    return X[~positive], X[positive]
-
-
-def _parabola() -> tuple[np.ndarray, np.ndarray]:
-    x = np.linspace(-2, 2, 21)
-    lifted = np.column_stack([x, x**2 - 1.0])
-    outside = np.abs(x) > 1.05
-    return lifted[~outside], lifted[outside]

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from separatrix.plots._drawing import (
     ACCENT,
     CLASS_COLOURS,
+    CLASS_MARKERS,
     FAINT,
     INK,
     SOFT,
@@ -26,7 +27,13 @@ from separatrix.plots._drawing import (
     shared_legend,
 )
 
-__all__ = ["save_linear_rules", "save_machine", "save_projections"]
+__all__ = [
+    "draw_linear_rules",
+    "draw_machine",
+    "save_linear_rules",
+    "save_machine",
+    "save_projections",
+]
 
 _LINES = ((ACCENT, "-"), (INK, "--"), (CLASS_COLOURS[2], "-."), (CLASS_COLOURS[3], ":"))
 _BINS = 24
@@ -43,28 +50,47 @@ def save_machine(
     machine: Any, X: Any, y: Any, path: Path | str, names: list[str] | None = None
 ) -> None:
     """Draw a fitted LinearSVM of two classes on two features: hyperplane, margin and support."""
+    _require_plane(machine, dense(X))
+    with picture(path, 6.4, 4.8, bbox_inches="tight") as figure:
+        draw_machine(figure, machine, X, y, names)
+
+
+def draw_machine(
+    figure: Any, machine: Any, X: Any, y: Any, names: Any = None, faded: bool = False
+) -> None:
+    """Draw it on an empty figure; `faded`: the rows that do not support it are faint."""
     X = dense(X)
-    if X.shape[1] != 2 or len(machine.coef_) != 1:
-        raise ValueError("a picture of a model needs two features and two classes.")
+    _require_plane(machine, X)
     codes = np.searchsorted(machine.classes_, np.asarray(y))
     w, b = _rule(machine)
-    with picture(path, 6.4, 4.8, bbox_inches="tight") as figure:
-        axes = figure.add_subplot()
-        limits = draw_limits(X)
+    axes = figure.add_subplot()
+    limits = draw_limits(X)
+    at = machine.support_
+    if faded:
+        draw_points(axes, X[at], codes[at], machine.classes_, zorder=4)
+        for code in range(len(machine.classes_)):
+            others = np.setdiff1d(np.flatnonzero(codes == code), at)
+            mark = {"marker": CLASS_MARKERS[code], "facecolor": CLASS_COLOURS[code], "linewidth": 0}
+            axes.scatter(*X[others].T, s=26, alpha=0.2, zorder=3, **mark)
+    else:
         draw_points(axes, X, codes, machine.classes_)
-        if w.any():
-            ends = draw_line(axes, w, b, limits, color=INK, linewidth=1.6, label="hyperplane")
-            draw_band(axes, ends, w / float(w @ w), 0.9)
-            _draw_slacks(axes, X, codes, w, b)
-        support, ring = X[machine.support_], {"facecolor": "none", "edgecolor": INK, "zorder": 5}
-        label = f"{len(support)} support vectors"
-        axes.scatter(*support.T, s=95, linewidth=1.1, label=label, **ring)
-        hard = "Hard margin" if np.isinf(machine.C) else f"Soft margin, C = {machine.C:g}"
-        axes.set(xlim=limits[0], ylim=limits[1], aspect="equal")
-        axes.set_title(f"{hard}: margin {machine.margin_:.4g}, gap {machine.gap_:.1g}")
-        axes.set_xlabel(plain(names[0]) if names else "x0")
-        axes.set_ylabel(plain(names[1]) if names else "x1")
-        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if w.any():
+        ends = draw_line(axes, w, b, limits, color=INK, linewidth=1.6, label="hyperplane")
+        draw_band(axes, ends, w / float(w @ w), 0.9)
+        _draw_slacks(axes, X, codes, w, b)
+    ring = {"facecolor": "none", "edgecolor": INK, "zorder": 5}
+    axes.scatter(*X[at].T, s=95, linewidth=1.1, label=f"{len(at)} support vectors", **ring)
+    hard = "Hard margin" if np.isinf(machine.C) else f"Soft margin, C = {machine.C:g}"
+    axes.set(xlim=limits[0], ylim=limits[1], aspect="equal")
+    axes.set_title(f"{hard}: margin {machine.margin_:.4g}, gap {machine.gap_:.1g}")
+    axes.set_xlabel(plain(names[0]) if names else "x0")
+    axes.set_ylabel(plain(names[1]) if names else "x1")
+    figure.legend(frameon=False, loc="outside right upper")
+
+
+def _require_plane(machine: Any, X: np.ndarray) -> None:
+    if X.shape[1] != 2 or len(machine.coef_) != 1:
+        raise ValueError("a picture of a model needs two features and two classes.")
 
 
 def _draw_slacks(axes: Any, X: np.ndarray, codes: np.ndarray, w: np.ndarray, b: float) -> None:
@@ -94,23 +120,36 @@ def save_linear_rules(
     machine and the SVM stay. Draw the machines without those rows on the left, with them on the
     right.
     """
-    shown = [plane_data(X, y) for _, X, y, _ in panels]
-    for _, _, _, machines in panels:
+    for _, X, y, machines in panels:
+        plane_data(X, y)
         if len(machines) > len(_LINES):
             raise ValueError(f"a picture shows at most {len(_LINES)} models. Got {len(machines)}.")
-    limits = draw_limits(np.vstack([X for X, _, _ in shown]))
     with picture(path, 1.2 + 4.6 * len(panels), 4.6) as figure:
-        axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
-        for one, (title, _, _, machines), points in zip(axes, panels, shown, strict=True):
-            draw_points(one, *points)
-            for (colour, dashes), (name, machine) in zip(_LINES, machines.items(), strict=False):
-                w, b = _rule(machine)
-                if w.any():
-                    style = {"color": colour, "linewidth": 1.8, "linestyle": dashes}
-                    draw_line(one, w, b, limits, label=plain(name), **style)
-            one.set(xlim=limits[0], ylim=limits[1], title=plain(title), xlabel=plain(names[0]))
-        axes[0].set_ylabel(plain(names[1]))
-        shared_legend(figure, axes[0])
+        draw_linear_rules(figure, panels, names)
+
+
+def draw_linear_rules(
+    figure: Any,
+    panels: Sequence[tuple[str, Any, Any, Mapping[str, Any]]],
+    names: Sequence[str] = ("x0", "x1"),
+    margins: bool = False,
+) -> None:
+    """Draw the panels on an empty figure; `margins`: with the edges w.x + b = -1 and 1."""
+    shown = [plane_data(X, y) for _, X, y, _ in panels]
+    limits = draw_limits(np.vstack([X for X, _, _ in shown]))
+    axes = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+    for one, (title, _, _, machines), points in zip(axes, panels, shown, strict=True):
+        draw_points(one, *points)
+        for (colour, dashes), (name, machine) in zip(_LINES, machines.items(), strict=False):
+            w, b = _rule(machine)
+            if w.any():
+                style = {"color": colour, "linewidth": 1.8, "linestyle": dashes}
+                draw_line(one, w, b, limits, label=plain(name), **style)
+                for edge in (-1.0, 1.0) if margins else ():
+                    draw_line(one, w, b + edge, limits, **style | {"linewidth": 0.8}, alpha=0.8)
+        one.set(xlim=limits[0], ylim=limits[1], title=plain(title), xlabel=plain(names[0]))
+    axes[0].set_ylabel(plain(names[1]))
+    shared_legend(figure, axes[0])
 
 
 # ---- projections

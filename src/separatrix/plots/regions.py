@@ -21,7 +21,7 @@ from separatrix.plots._drawing import (
     shared_legend,
 )
 
-__all__ = ["save_kernel_regions", "save_regions"]
+__all__ = ["draw_kernel_regions", "draw_regions", "save_kernel_regions", "save_regions"]
 
 _STEPS, _KERNEL_STEPS = 400, 240
 _COLUMNS = 2
@@ -34,19 +34,29 @@ def save_regions(
 ) -> None:
     """Draw panels of (title, X, y, fitted classifier) side by side into a file.
 
-    Anything with ``predict`` will do: a lift and a machine in a pipeline, or machines of many
-    classes.
+    Anything with ``predict`` will do: a lift and a model in a pipeline, or models of many classes.
     """
-    shown = [plane_data(X, y, len(CLASS_COLOURS)) for _, X, y, _ in panels]
+    for _, X, y, _ in panels:
+        plane_data(X, y, len(CLASS_COLOURS))
     with picture(path, 0.8 + 3.9 * len(panels), 4.3) as figure:
-        axes = figure.subplots(1, len(panels), squeeze=False)[0]
-        for one, (title, _, _, model), (X, codes, classes) in zip(axes, panels, shown, strict=True):
-            limits = draw_limits(X)
-            _draw_regions(one, model, classes, limits)
-            draw_points(one, X, codes, classes)
-            one.set(xlim=limits[0], ylim=limits[1], title=plain(title), xlabel=plain(names[0]))
-        axes[0].set_ylabel(plain(names[1]))
-        shared_legend(figure, axes[0])
+        draw_regions(figure, panels, names)
+
+
+def draw_regions(
+    figure: Any,
+    panels: Sequence[tuple[str, Any, Any, Any]],
+    names: Sequence[str] = ("x0", "x1"),
+) -> None:
+    """Draw the panels on an empty figure."""
+    shown = [plane_data(X, y, len(CLASS_COLOURS)) for _, X, y, _ in panels]
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for one, (title, _, _, model), (X, codes, classes) in zip(axes, panels, shown, strict=True):
+        limits = draw_limits(X)
+        _draw_regions(one, model, classes, limits)
+        draw_points(one, X, codes, classes)
+        one.set(xlim=limits[0], ylim=limits[1], title=plain(title), xlabel=plain(names[0]))
+    axes[0].set_ylabel(plain(names[1]))
+    shared_legend(figure, axes[0])
 
 
 def _draw_regions(axes: Any, model: Any, classes: np.ndarray, limits: Any) -> None:
@@ -79,12 +89,20 @@ def save_kernel_regions(
             raise ValueError(f"regions need two features. Got {np.shape(X)[1]}.")
     rows, columns = -(-len(panels) // _COLUMNS), min(_COLUMNS, len(panels))
     with picture(path, 4.7 * columns, 3.9 * rows) as figure:
-        grid = figure.subplots(rows, columns, squeeze=False).ravel()
-        for axes, (title, X, y, machine) in zip(grid, panels, strict=False):
-            _draw_machine(axes, title, np.asarray(X, dtype=float), np.asarray(y), machine)
-            axes.set(xlabel=plain(names[0]), ylabel=plain(names[1]))
-        for axes in grid[len(panels) :]:
-            axes.set_axis_off()
+        draw_kernel_regions(figure, panels, names)
+
+
+def draw_kernel_regions(
+    figure: Any, panels: Sequence[tuple[str, Any, Any, Any]], names: Sequence[str] = ("", "")
+) -> None:
+    """Draw the panels on an empty figure, two a line."""
+    rows, columns = -(-len(panels) // _COLUMNS), min(_COLUMNS, len(panels))
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, (title, X, y, machine) in zip(grid, panels, strict=False):
+        _draw_machine(axes, title, np.asarray(X, dtype=float), np.asarray(y), machine)
+        axes.set(xlabel=plain(names[0]), ylabel=plain(names[1]))
+    for axes in grid[len(panels) :]:
+        axes.set_axis_off()
 
 
 def _draw_machine(axes: Any, title: str, X: np.ndarray, y: np.ndarray, machine: Any) -> None:

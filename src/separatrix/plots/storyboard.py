@@ -27,7 +27,7 @@ from separatrix.plots._drawing import (
 )
 from separatrix.plots.trace import thinned
 
-__all__ = ["draw_step", "save_storyboard"]
+__all__ = ["draw_step", "draw_storyboard", "save_storyboard", "storyboard_size"]
 
 _MOST_PANELS, _COLUMNS = 24, 4
 _GRID, _CURVE = 161, 401
@@ -64,28 +64,53 @@ def save_storyboard(
             f"a storyboard needs one or two features and two classes. Got {X.shape[1]} features "
             f"and {len(class_names)} classes; choose with --features."
         )
-    numbers = thinned(len(frames), _MOST_PANELS)
-    columns = min(_COLUMNS, len(numbers))
-    rows = ceil(len(numbers) / columns)
     dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     metadata = dated.get(Path(path).suffix.lower())
-    with picture(Path(path), 2.9 * columns + 0.3, 2.75 * rows + 0.9, metadata=metadata) as figure:
-        panels = figure.subplots(rows, columns, squeeze=False)
-        for place, axes in enumerate(panels.ravel()):
-            if place >= len(numbers):
-                axes.set_axis_off()
-                continue
-            number = numbers[place]
-            before = frames[number - 1] if number else None
-            draw_step(axes, frames[number], before, X, codes, class_names, score)
-            if place // columns == rows - 1 or place + columns >= len(numbers):
-                axes.set_xlabel(plain(feature_names[0]), fontsize=9)
-            if place % columns == 0:
-                heights = plain(feature_names[1]) if X.shape[1] == 2 else "score"
-                axes.set_ylabel(heights, fontsize=9)
-        handles, labels = panels[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False)
-        figure.suptitle(plain(title), x=0.01, ha="left", fontweight="bold", fontsize=12)
+    with picture(Path(path), *storyboard_size(len(frames)), metadata=metadata) as figure:
+        draw_storyboard(figure, frames, X, codes, class_names, feature_names, title, score)
+
+
+def _grid(count: int) -> tuple[list[int], int, int]:
+    """Return which frames are shown, in how many lines and columns."""
+    numbers = thinned(count, _MOST_PANELS)
+    columns = min(_COLUMNS, len(numbers))
+    return numbers, ceil(len(numbers) / columns), columns
+
+
+def storyboard_size(count: int) -> tuple[float, float]:
+    """Return how wide and tall the picture of so many frames is, in inches."""
+    _, rows, columns = _grid(count)
+    return 2.9 * columns + 0.3, 2.75 * rows + 0.9
+
+
+def draw_storyboard(
+    figure: Any,
+    frames: Sequence[Any],
+    X: np.ndarray,
+    codes: np.ndarray,
+    class_names: Sequence[str],
+    feature_names: Sequence[str],
+    title: str,
+    score: Score = linear_score,
+) -> None:
+    """Draw the panels on an empty figure."""
+    numbers, rows, columns = _grid(len(frames))
+    panels = figure.subplots(rows, columns, squeeze=False)
+    for place, axes in enumerate(panels.ravel()):
+        if place >= len(numbers):
+            axes.set_axis_off()
+            continue
+        number = numbers[place]
+        before = frames[number - 1] if number else None
+        draw_step(axes, frames[number], before, X, codes, class_names, score)
+        if place // columns == rows - 1 or place + columns >= len(numbers):
+            axes.set_xlabel(plain(feature_names[0]), fontsize=9)
+        if place % columns == 0:
+            heights = plain(feature_names[1]) if X.shape[1] == 2 else "score"
+            axes.set_ylabel(heights, fontsize=9)
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False)
+    figure.suptitle(plain(title), x=0.01, ha="left", fontweight="bold", fontsize=12)
 
 
 def draw_step(

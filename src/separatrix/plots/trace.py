@@ -14,7 +14,6 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
@@ -30,6 +29,9 @@ from separatrix.plots._drawing import (
     plain,
     written_aside,
 )
+from separatrix.plots._figure import Drawing
+
+__all__ = ["STILL", "draw_trace", "save_trace", "thinned"]
 
 STILL = (".svg", ".png", ".pdf")
 _FRAMES_PLAYED = 120
@@ -87,6 +89,24 @@ def save_trace(
             picture.figure.savefig(aside, dpi=150, metadata=metadata)
 
 
+def draw_trace(
+    frames: Sequence[Any],
+    X: np.ndarray,
+    codes: np.ndarray,
+    class_names: Sequence[str],
+    feature_names: Sequence[str],
+    title: str,
+    subtitle: str,
+) -> Drawing:
+    """Return the last frame over two features, earlier boundaries behind it, and the run."""
+    with matplotlib.rc_context(RC):
+        picture = _Picture(frames, X, codes, class_names, feature_names, title, subtitle)
+        FigureCanvasAgg(picture.figure)
+        picture.draw_past()
+        picture.show(len(frames) - 1)
+    return picture.figure
+
+
 def _save_step(
     frames: Sequence[Any],
     X: np.ndarray,
@@ -135,7 +155,7 @@ class _Picture:
         subtitle: str,
     ) -> None:
         self.frames, self.X, self.codes = frames, X, codes
-        self.figure = Figure(figsize=(10.0, 5.6))
+        self.figure = Drawing(figsize=(10.0, 5.6))
         self.figure.set_layout_engine(ConstrainedLayoutEngine(rect=(0.0, 0.0, 1.0, 0.89)))
         self.figure.text(0.012, 0.945, plain(title), fontsize=14, fontweight="bold", color=INK)
         self.figure.text(0.012, 0.905, plain(subtitle), fontsize=10, color=SOFT)

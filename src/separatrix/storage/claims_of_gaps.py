@@ -329,7 +329,7 @@ def _require_kernel_model(values: Values, data: TrainingRows) -> None:
     _require_pairs(model, proof, data)
     C = model.C
     if hasattr(model, "C_"):  # C and gamma of the parent are no parameters of the one that chooses
-        values.same(C=1.0, gamma="scale")
+        values.same(C=1.0, gamma="scale", solver="auto")
         C = model.C_
     gaps: Any = getattr(proof, "machines", (proof,))
     weights = _require_kernel_costs(values, gaps, data, float(C))
@@ -345,7 +345,7 @@ def _require_kernel_model(values: Values, data: TrainingRows) -> None:
     values.require((model.status_ is Status.STATIONARY) <= (not convex), "status_")
     _require_kernel_margins(gaps, data)
     _require_calibration(values, data)
-    values.record("n_iter_", "n_passes_", "path_")
+    values.record("n_iter_", "n_passes_", "kernel_rows_", "path_")
     values.name("certificate_.margins")
 
 

@@ -45,6 +45,7 @@ RECORDS = {
     "LeastSquaresOptimality": "separatrix.certificates.least_squares",
     "LowerBound": "separatrix.certificates.errors",
     "MarginBounds": "separatrix.certificates.separation",
+    "Mixtures": "separatrix.solvers.closed_forms.mixtures",
     "MulticlassGap": "separatrix.certificates.multiclass_gap",
     "NonNegativeOptimality": "separatrix.certificates.nonnegative_squares",
     "Novikoff": "separatrix.core.novikoff",

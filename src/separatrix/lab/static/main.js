@@ -51,7 +51,9 @@ class Lab {
       group.lastElementChild.lastElementChild.setAttribute("aria-hidden", "true");
     }
     const presets = find("preset");
-    for (const { name, label } of this.catalogue.presets) presets.append(html("option", { value: name }, label));
+    const groups = { Situations: [], Lectures: [] };
+    for (const { name, label } of this.catalogue.presets) groups[label.startsWith("Lecture") ? "Lectures" : "Situations"].push(html("option", { value: name }, label));
+    for (const [label, options] of Object.entries(groups)) presets.append(html("optgroup", { label }, ...options));
     presets.addEventListener("change", () => { if (presets.value) this.loadPreset(presets.value); presets.value = ""; });
     find("undo").addEventListener("click", () => this.store.undo());
     find("redo").addEventListener("click", () => this.store.redo());
@@ -201,12 +203,18 @@ class Lab {
     const wasAtEnd = this.transport.step >= this.transport.length - 1, before = this.transport.step;
     pane.load({ ...answer.ok, class_names: this.store.classNames }, points, classes, label);
     const length = Math.max(...this.shownPanes().map((p) => p.length), 0);
-    this.outcome.load(this.shownPanes().flatMap((p, j) => (p.state.replay ? [{ label: this.labelOf(j), result: p.state.replay.result, replay: p.state.replay }] : [])));
+    this.outcome.load(this.shownPanes().flatMap((p, j) => (p.state.replay ? [{ label: this.labelOf(j), result: p.state.replay.result, replay: p.state.replay }] : [])), this.lectureExample(points, classes));
     const step = this.pendingStep ?? (wasAtEnd || this.transport.timer === null ? length - 1 : before);
     if (this.questions.every((question) => !question.isBusy && !question.waiting)) this.pendingStep = null;
     this.transport.load(length, step);
     document.body.dataset.answers = String(Number(document.body.dataset.answers ?? 0) + 1);
     this.sayLater(this.summary(answer.ok, label));
+  }
+
+  // What the lecture says of these points, if they are those of one of its examples.
+  lectureExample(points, classes) {
+    const isSame = (preset) => preset.points.length === points.length && preset.points.every(([x, y], i) => x === points[i][0] && y === points[i][1] && preset.classes[i] === classes[i]);
+    return this.catalogue.presets.find((preset) => preset.lecture && isSame(preset))?.lecture ?? null;
   }
 
   summary(result, label) {

@@ -14,8 +14,8 @@ export class Outcome {
     this.weights = [];
   }
 
-  // Each entry: { label, result, replay }.
-  load(entries) {
+  // Each entry: { label, result, replay }; lecture: { where, figures, note } of the lecture's example, or null.
+  load(entries, lecture = null) {
     empty(this.node);
     this.weights = entries.map(({ label, result, replay }) => {
       if (entries.length > 1) this.node.append(html("h3", {}, label));
@@ -23,7 +23,8 @@ export class Outcome {
         this.node.append(html("p", { class: "refusal" }, firstSentence(result.refused)));
         return null;
       }
-      this.describe(result, replay);
+      const shown = this.describe(result, replay);
+      if (lecture && entries.length === 1) this.compare(lecture, shown, replay);
       return this.weightBox(replay);
     });
   }
@@ -35,7 +36,10 @@ export class Outcome {
 
   describe(result, replay) {
     const { facts } = result, list = html("dl", { class: "figures" });
-    const add = (term, value) => list.append(html("div", {}, html("dt", {}, term), html("dd", {}, value)));
+    const shown = new Map(), add = (term, value) => {
+      shown.set(term, value);
+      list.append(html("div", {}, html("dt", {}, term), html("dd", {}, value)));
+    };
     const ending = facts.status ? ENDINGS[facts.status] ?? facts.status : "Done";
     this.node.append(html("p", { class: "ending" }, ending, html("span", {}, facts.cause ? `${facts.cause}.` : "")));
     add("training errors", `${facts.errors} of ${facts.points}`);
@@ -43,12 +47,27 @@ export class Outcome {
     if (replay.count > 1 && facts.updates !== null) add(`${replay.columns.primal ? "iterations" : "updates"}${replay.parts.length > 1 ? ", at most" : ""}`, facts.updates.toLocaleString("en"));
     for (const [term, value] of facts.figures) add(term, value);
     if (facts.novikoff) add("Novikoff\u2019s bound", facts.novikoff.bound ? `${Math.floor(facts.novikoff.bound).toLocaleString("en")} mistakes` : "none: no margin");
+    this.figures = list;
     this.node.append(list);
     if (facts.proof) this.node.append(html("p", { class: "small proof-words" }, facts.proof));
     if (facts.remedy) this.node.append(html("p", { class: "small" }, `What to do: ${facts.remedy}.`));
     const cut = replay.parts.filter((part) => part.result.replay && part.result.replay.is_cut).length;
     if (cut && replay.parts.length > 1) this.node.append(html("p", { class: "small" }, `The runs of ${cut} machines are longer than is shown.`));
     else if (cut) this.node.append(html("p", { class: "small" }, `The run is longer: the first ${replay.count.toLocaleString("en")} steps are shown.`));
+    return shown;
+  }
+
+  // The lecture's numbers beside those of this run.
+  compare({ where, figures, note }, shown, replay) {
+    const last = replay.columns.weights?.at(-1), rows = [];
+    if (last && last.length === 3) shown.set("weights", last.map((v) => String(Number(v.toFixed(2)) + 0)).join(", ").replaceAll("-", "\u2212"));
+    for (const [term, value] of figures) {
+      rows.push(html("tr", {}, html("th", { scope: "row" }, term), html("td", {}, value.replaceAll("-", "\u2212")), html("td", {}, shown.get(term) ?? "\u2013")));
+    }
+    const box = html("div", { class: "lecture" }, html("h3", {}, where));
+    if (rows.length) box.append(html("table", {}, html("thead", {}, html("tr", {}, html("td", {}), html("th", { scope: "col" }, "lecture"), html("th", { scope: "col" }, "here"))), html("tbody", {}, ...rows)));
+    if (note) box.append(html("p", { class: "small" }, note));
+    this.figures.before(box);
   }
 
   weightBox(replay) {

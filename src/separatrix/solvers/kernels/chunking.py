@@ -7,8 +7,9 @@ The outer loop of the lectures: take about a thousand rows that violate optimali
 their part of the problem with the rest held still (`smo`), bring f up to date from the rows whose
 multipliers changed, and stop when the gap between the two objectives is small enough.
 
-One update is one pair of `smo`. Kernel values may be float32; a and f are float64 always. What
-float32 hides, `resume` repairs from an f computed otherwise.
+With two rows a chunk this is SMO itself: one pair a chunk, the two that violate optimality most
+(Keerthi et al. 2001). One update is one pair of `smo`. Kernel values may be float32; a and f are
+float64 always. What float32 hides, `resume` repairs from an f computed otherwise.
 """
 
 from __future__ import annotations
@@ -37,8 +38,7 @@ from separatrix.solvers.linear.claims import hinge_bias_interval
 from separatrix.solvers.running.drive import NO_LIMIT, Status, frames, relative_gap
 
 __all__ = [
-    "PairFrame", "State", "advance", "current", "pair_of", "replay_pairs", "resume", "start",
-    "violation",
+    "PairFrame", "State", "advance", "current", "replay_pairs", "resume", "start", "violation",
 ]  # fmt: skip
 
 _SHARE = 0.1  # how far a chunk lowers its violation
@@ -81,6 +81,10 @@ class State:
     updates: int = 0
     rounds: int = 0
     idle: int = 0
+    is_smo: bool = False
+    most_idle: int = _MOST_IDLE
+    pair: tuple[int, int] = (-1, -1)  # the rows of the last step, none before the first
+    step_in: int = 0  # the number of the chunk of that step
     highest: float = -np.inf  # dual so far
     status: Status | None = None
     chunk: Chunk | None = field(default=None, repr=False)
@@ -128,6 +132,8 @@ def start(
         machine, kernel_rows, tol, min(size, kernel_rows.capacity), alpha, -machine.signs.copy()
     )
     state.steps = array_steps if by_arrays else pair_steps
+    if size == 2:
+        state.is_smo, state.most_idle = True, _MOST_IDLE * max(1, n)  # a round is one step
     used = np.flatnonzero(alpha)
     for begin in range(0, len(used), state.size):
         part = used[begin : begin + state.size]
@@ -156,6 +162,9 @@ def advance(state: State, budget: int) -> Status | None:
         budget_here = min(budget, chunk.steps_left)
         done = state.steps(chunk.part, chunk.target, budget_here, state.counts, state.before)
         made = int(state.counts[STEPS] - made)
+        if made:
+            first, second = chunk.rows[state.counts[[FIRST, SECOND]]]
+            state.pair, state.step_in = (int(first), int(second)), state.rounds + 1
         chunk.steps_left -= made
         state.updates += made
         budget -= made
@@ -164,14 +173,6 @@ def advance(state: State, budget: int) -> Status | None:
         else:
             return None
     return state.status
-
-
-def pair_of(state: State) -> tuple[int, int]:
-    """Return the rows of the last pair, -1 before the first."""
-    rows = state.last if state.chunk is None else state.chunk.rows
-    if state.updates == 0:
-        return -1, -1
-    return int(rows[state.counts[FIRST]]), int(rows[state.counts[SECOND]])
 
 
 def current(state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -199,6 +200,8 @@ def _open(state: State) -> None:
     if state.kept is not None and np.array_equal(state.kept[0], rows):
         K = state.kept[1]
     else:
+        if state.is_smo:
+            state.kernel_rows.fetch(machine.members[rows])  # both will move
         K = state.kernel_rows.block(machine.members[rows])
         state.kept = (rows, K)
     state.last = rows
@@ -232,13 +235,14 @@ def _close(state: State) -> None:
         state.status = Status.SETTLED
         return
     _add(state, rows, steps)
-    if state.machine.is_hard:
+    # A pair moves alone; but pairs that nothing bounds may go on for ever.
+    if state.machine.is_hard and not (state.is_smo and state.rounds % (10 * len(state.f))):
         _stretch(state)
     _measure(state)
     least = min(_OF_GAP * (state.primal - state.dual), _OF_DUAL * abs(state.dual))
     state.idle = state.idle + 1 if state.dual - state.highest <= least else 0
     state.highest = max(state.highest, state.dual)
-    if state.status is None and state.idle >= _MOST_IDLE:
+    if state.status is None and state.idle >= state.most_idle:
         state.status = Status.SETTLED
 
 
@@ -291,7 +295,8 @@ class PairFrame:
     """One pair step: the rows, their multipliers before and after, and where the run then stands.
 
     `pair` is (-1, -1) before the first step. `alpha` are all multipliers, `errors` the rows on the
-    wrong side, and `gap` the relative difference of the objectives, in floating point.
+    wrong side, and `gap` the relative difference of the objectives, in floating point. `chunk` is
+    the number of the chunk that the step belongs to.
     """
 
     update: int
@@ -304,13 +309,14 @@ class PairFrame:
     gap: float
     status: Status | None
     machine: int = 0
+    chunk: int = 0
 
 
 def replay_pairs(
-    machine: KernelMachine, kernel_rows: Any, tol: float, budget: int = NO_LIMIT
+    machine: KernelMachine, kernel_rows: Any, tol: float, budget: int = NO_LIMIT, size: int = CHUNK
 ) -> Iterator[PairFrame]:
     """Yield the start and then every step."""
-    state = start(machine, kernel_rows=kernel_rows, tol=tol)
+    state = start(machine, kernel_rows=kernel_rows, tol=tol, size=size)
     yield from frames(advance, state, budget, _frame)
 
 
@@ -320,12 +326,12 @@ def _frame(state: State, status: Status | None) -> PairFrame:
     low, high = violation(machine, alpha, f)
     bias = -0.5 * (low + high) if np.isfinite(low + high) else 0.0
     primal, dual = machine.primal(alpha, f, bias), machine.dual(alpha, f)
-    first, second = pair = pair_of(state)
+    first, second = state.pair
     moved = state.updates > 0
     wrong = machine.signs * (f + machine.signs + bias) <= 0.0
     return PairFrame(
         update=state.updates,
-        pair=pair,
+        pair=state.pair,
         before=(float(state.before[0]), float(state.before[1])),
         after=(float(alpha[first]), float(alpha[second])) if moved else (0.0, 0.0),
         alpha=alpha,
@@ -333,4 +339,5 @@ def _frame(state: State, status: Status | None) -> PairFrame:
         errors=int((wrong & (machine.costs > 0.0)).sum()),
         gap=(primal - dual) / primal if 0.0 < primal < np.inf else float(primal > 0.0),
         status=status,
+        chunk=state.step_in,
     )

@@ -35,13 +35,24 @@ _SAMPLE = 256
 
 
 def kernel_rows(
-    kernel: Kernel, X: Any, cache_bytes: int, pool: ThreadPoolExecutor | None, precise: bool = False
+    kernel: Kernel,
+    X: Any,
+    cache_bytes: int,
+    pool: ThreadPoolExecutor | None,
+    precise: bool = False,
+    as_needed: bool = False,
 ) -> Any:
-    """Return rows over all the data: the whole matrix if it is small, a cache otherwise."""
+    """Return rows over all the data: the whole matrix if it is small, a cache otherwise.
+
+    `as_needed` makes it a cache in any case, so that `computed` counts what a method uses.
+    """
     n = X.shape[0]
     if kernel.name == "precomputed":
         return WholeRows(np.asarray(X), pool)
-    if n <= (_SMALL_PRECISE if precise else _SMALL) and 8 * n * n <= cache_bytes:
+    small = n <= (_SMALL_PRECISE if precise else _SMALL)
+    if as_needed:
+        precise = precise or small
+    elif small and 8 * n * n <= cache_bytes:
         return WholeRows(kernel.block(X, X), pool, computed=n * n)
     return CachedRows(source_of(kernel, X, precise), kernel.diagonal(X), cache_bytes, pool)
 

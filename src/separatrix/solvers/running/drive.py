@@ -182,6 +182,10 @@ class State:
         """An upper bound on the margin of any hyperplane, or inf; computed in floating point."""
         return np.inf
 
+    def errors_of(self, w: np.ndarray) -> int:
+        """Count the rows on which the method would not stop."""
+        return int(count_errors(self.rows, w, NO_LIMIT))
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -334,7 +338,7 @@ def _frame(state: State, status: Status | None) -> Frame:
         update=state.updates,
         weights=w,
         row=row,
-        errors=int(count_errors(state.rows, w, NO_LIMIT)),
+        errors=state.errors_of(w),
         margin=float(least) / norm if norm > 0.0 else 0.0,
         bound=state.bound,
         status=status,

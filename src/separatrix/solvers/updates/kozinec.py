@@ -98,6 +98,10 @@ class State(drive.State):
         """No hyperplane has a margin larger than |w|."""
         return float(np.linalg.norm(self.w))
 
+    def errors_of(self, w: np.ndarray) -> int:
+        """Count the rows not on their side; a product within its own rounding is 0."""
+        return int(count_wrong(self.rows, w, self.memory.squares))
+
 
 def start(
     problem: Any,
@@ -226,6 +230,22 @@ def is_rounding(rows, row, direction, product):  # type: ignore[no-untyped-def]
     for j in range(z.shape[0]):
         size += abs(z[j] * direction[j])
     return product <= 2.0 * z.shape[0] * _ROUNDING * size
+
+
+@compiled
+def count_wrong(rows, w, squares):  # type: ignore[no-untyped-def]
+    """Count the rows whose product with w is not above 0 by more than its rounding."""
+    square = 0.0
+    for j in range(w.shape[0]):
+        square += w[j] * w[j]
+    doubt = square_of_doubt(square, w.shape[0])
+    wrong = 0
+    for row in range(row_count(rows)):
+        product = margin(rows, row, w)
+        near = product * product <= doubt * squares[row]
+        if not product > 0.0 or (near and is_rounding(rows, row, w, product)):
+            wrong += 1
+    return wrong
 
 
 @compiled

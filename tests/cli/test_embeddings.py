@@ -140,3 +140,13 @@ def test_the_next_command_reads_the_data_as_they_were_read(folder):
     told = run("info", folder / "rows.npy", "--labels", folder / "labels.txt")
     command = told.stdout.splitlines()[-1].removeprefix("next: separatrix ")
     assert run(*shlex.split(command)).returncode == 0
+
+
+def test_rows_without_a_label_are_not_counted(tmp_path):
+    rows = [{"v": [float(k), 1.0], "y": "ab"[k > 3]} for k in range(8)]
+    data, model = tmp_path / "x.jsonl", tmp_path / "model.sx"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("fit", data, "-o", model).returncode == 0
+    del rows[2]["y"], rows[5]["y"]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "0 errors in 6 rows with labels" in run("predict", "-m", model, data).stderr

@@ -2,8 +2,10 @@
 
 import io
 import json
+import random
 import sys
 import zipfile
+from collections import Counter
 from unittest import mock
 
 import numpy as np
@@ -206,6 +208,70 @@ def test_lists_of_numbers_are_an_embedding(tmp_path):
     table = sx.read(path)
     assert table.X.tolist() == [[k, k * k + 0.5] for k in range(4)]
     assert table.y.tolist() == ["a", "b", "a", "b"]
+
+
+def embedding_of(tmp_path):
+    path = tmp_path / "train.jsonl"
+    path.write_text('{"v": [0, 1], "y": "a"}\n{"v": [2, 3], "y": "b"}\n{"v": [4, 5], "y": "b"}\n')
+    return sx.read(path).encoding
+
+
+def test_a_label_absent_from_a_block_of_embeddings_is_a_missing_label(tmp_path):
+    path, encoding = tmp_path / "x.jsonl", embedding_of(tmp_path)
+    path.write_text('{"v": [0, 1], "y": "a"}\n{"v": [2, 3], "z": "b"}\n{"v": [4, 5], "y": "b"}\n')
+    blocks = list(row_blocks(path, encoding, size=1))
+    assert [label for block in blocks for label in block.y] == ["a", "", "b"]
+    assert encoding.read_as(path, encoding).y.tolist() == ["a", "", "b"]
+
+
+def outcome(blocks):
+    """Return rows and labels as texts, those that are absent as "", or that it was refused."""
+    X, y = [], []
+    try:
+        for block in blocks():
+            X += np.asarray(block.X).tolist()
+            y += [str(label) for label in block.y] or [""] * block.X.shape[0]
+    except sx.DataError:
+        return "refused"
+    return X, y
+
+
+ALTERATIONS = [
+    *8 * [lambda row: row],
+    lambda row: {"v": row["v"]},
+    lambda row: {"w" if key == "v" else key: value for key, value in row.items()},
+    lambda row: {"z" if key == "y" else key: value for key, value in row.items()},
+    lambda row: row | {"w": row["v"]},
+    lambda row: row | {"more": "text"},
+    lambda row: row | {"v": [*row["v"], 1]},
+    lambda row: row | {"v": None},
+    lambda row: row | {"y": None},
+    lambda row: row | {"y": 3},
+]
+
+
+def test_altered_embeddings_are_read_by_blocks_as_they_are_whole(tmp_path):
+    path, encoding = tmp_path / "x.jsonl", embedding_of(tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text().splitlines()]
+    draw, kinds = random.Random(3), Counter()
+    for _ in range(150):
+        path.write_text("".join(json.dumps(draw.choice(ALTERATIONS)(row)) + "\n" for row in rows))
+        whole = outcome(lambda: [encoding.read_as(path, encoding)])
+        for size in (1, 600):
+            by_blocks = outcome(lambda size=size: row_blocks(path, encoding, size=size))
+            assert by_blocks == whole, path.read_bytes()
+        kinds["refused" if whole == "refused" else "read"] += 1
+    assert min(kinds.values()) > 20
+
+
+@pytest.mark.parametrize("other", ['"w"', '"\\u0085v"', '"v": 3, "w"'])
+def test_an_embedding_stands_under_one_key_in_all_blocks(tmp_path, other):
+    path, encoding = tmp_path / "x.jsonl", embedding_of(tmp_path)
+    path.write_text('{"v": [0, 1], "y": "a"}\n{%s: [2, 3], "y": "b"}\n' % other)
+    with pytest.raises(sx.DataError):
+        encoding.read_as(path, encoding)
+    with pytest.raises(sx.DataError):
+        list(row_blocks(path, encoding, size=1))
 
 
 def test_sparse_arff_rows_and_their_zeros(tmp_path):

@@ -178,12 +178,13 @@ class LinearSVC(_StandIn, sx.LinearSVM):
     probability, n_jobs, device, intercept_penalty = False, None, "cpu", 0.0
 
     def _translation(self, X: Any, y: Any) -> dict[str, Any]:
-        _refuse(self, penalty=["l2"])
         ways = {"ovr": "ovr", "crammer_singer": "direct"}
+        sparse = self.penalty == "l1"
         return {
+            "l1_ratio": float(sparse),
             "multi_class": ways.get(self.multi_class, self.multi_class),
             "loss": "hinge" if self.multi_class == "crammer_singer" else self.loss,
-            "intercept_penalty": self.intercept_scaling**-2.0,
+            "intercept_penalty": 0.0 if sparse else self.intercept_scaling**-2.0,
         }
 
 
@@ -195,15 +196,20 @@ class LogisticRegression(_StandIn, sx.LogisticRegression):
     multi_class, intercept_penalty = "multinomial", 0.0
 
     def _translation(self, X: Any, y: Any) -> dict[str, Any]:
-        _refuse(self, penalty=["deprecated", "l2", None], l1_ratio=[0, 0.0, None], dual=[False])
+        _refuse(self, dual=[False])
         alone = self.solver == "liblinear"
         several = y is not None and len(np.unique(np.asarray(y))) > 2
+        named = {"l1": 1.0, "l2": 0.0, None: 0.0}
+        ratio = named.get(self.penalty, 0.0 if self.l1_ratio is None else self.l1_ratio)
+        if ratio and several and not alone:
+            raise Lacking(f"l1_ratio={ratio!r} with several classes is not ours")
         return {
             "solver": "auto",
             "C": np.inf if self.penalty is None else self.C,
-            "tol": _GAP,
+            "tol": 1e-9 if ratio else _GAP,
+            "l1_ratio": ratio,
             "multi_class": "multinomial" if several and not alone else "ovr",
-            "intercept_penalty": self.intercept_scaling**-2.0 if alone else 0.0,
+            "intercept_penalty": self.intercept_scaling**-2.0 if alone and not ratio else 0.0,
         }
 
 
@@ -305,7 +311,6 @@ class Ridge(_StandIn, sx.LeastSquares):
     task, max_passes, device = "regression", None, "cpu"
 
     def _translation(self, X: Any, y: Any) -> dict[str, Any]:
-        _refuse(self, positive=[False])
         if np.ndim(self.alpha) > 0:
             raise Lacking("alpha of every target is not ours")
         return {"ridge": self.alpha, "tol": min(self.tol, 1e-9)}
@@ -321,7 +326,6 @@ class RidgeClassifier(_StandIn, sx.LeastSquares):
     task, max_passes, device = "classification", None, "cpu"
 
     def _translation(self, X: Any, y: Any) -> dict[str, Any]:
-        _refuse(self, positive=[False], class_weight=[None])
         return {"ridge": self.alpha, "tol": min(self.tol, 1e-9)}
 
 

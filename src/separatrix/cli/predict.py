@@ -115,8 +115,9 @@ class _Run:
                 say(f"note: {note}", err=True)
         columns = predicted(self._model, block.X, self._names, *self._options)
         if len(block.y):
-            self.labelled += len(block.y)
-            self.wrong += _errors(columns["class"], block.y)
+            there = _labelled(block.y)
+            self.labelled += int(there.sum())
+            self.wrong += _errors(columns["class"][there], block.y[there])
         return columns
 
     def as_csv(self, blocks: Any) -> Iterator[bytes]:
@@ -141,6 +142,13 @@ class _Run:
             share = 100 * self.wrong / self.labelled
             said = f"{self.wrong} errors in {self.labelled} rows with labels ({share:.2f} %)"
             say(said, err=True)
+
+
+def _labelled(y: Any) -> Any:
+    """Return which rows have a label: an absent one is an empty text."""
+    import numpy as np
+
+    return y != "" if y.dtype.kind in "UO" else np.ones(len(y), dtype=bool)
 
 
 def _errors(predicted: Any, y: Any) -> int:

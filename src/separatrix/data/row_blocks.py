@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from separatrix.data.encodings.column_features import FeatureEncoding
-from separatrix.data.encodings.index_encoding import indexed
+from separatrix.data.encodings.index_encoding import IndexEncoding, indexed
 from separatrix.data.encodings.labels import tidy_labels
 from separatrix.data.encodings.prepared import encode_columns, expected_columns, missing_columns
 from separatrix.data.encodings.words import TextEncoder, TextEncoding
@@ -31,7 +31,7 @@ from separatrix.data.readers.embeddings import arrays_of, check_finite, labels_o
 from separatrix.data.readers.excel import excel_blocks
 from separatrix.data.readers.json_records import json_blocks
 from separatrix.data.readers.kinds import TITLES, kind_or_refusal, naming
-from separatrix.data.readers.records import read_records
+from separatrix.data.readers.records import Records, read_records
 from separatrix.data.readers.text import split_at_label
 from separatrix.data.readers.typed_tables import parquet_batches, read_typed
 from separatrix.data.sources.streams import STDIN, Pieces, Source, open_pieces, open_source
@@ -47,7 +47,7 @@ _LINES_IN_PIECES = ("libsvm", "csv", "text")
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows, in the features of training; `y` is empty where there are no labels."""
+    """Some rows, in the features of training; `y` is empty where there are no labels (yet)."""
 
     X: Any
     y: NDArray[Any]
@@ -262,7 +262,14 @@ def _json_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int)
     blocks = json_blocks(take, pieces.name, max(1, size // _BYTES_OF_A_ROW))
     records, after = next(blocks), next(blocks, None)
     expected, seen = expected_columns(encoding) if after is not None else [], set[str]()
+    embedding = _embedding_in(records, encoding)
     while True:
+        if embedding is not None and seen:  # the other keys are none of the model's
+            known = seen | {embedding}.union(records.values)
+            kept = [name for name in (embedding, encoding.target) if name in known]
+            records.values = {name: records.values.get(name, []) for name in kept}
+        elif encoding.target in seen:
+            records.values.setdefault(encoding.target, [])
         seen.update(records.values)
         for name in expected:  # a key may be absent from a whole block
             records.values.setdefault(name, [])
@@ -273,6 +280,18 @@ def _json_blocks(pieces: Pieces, options: ReadOptions, encoding: Any, size: int)
     absent = [name for name in expected if name not in seen]
     if absent and not options.allow_missing:
         raise missing_columns(absent, list(seen), pieces.name)
+
+
+def _embedding_in(records: Records, encoding: Any) -> str | None:
+    """Return the key whose lists are the rows of a model of embeddings: one for the whole file."""
+    if not isinstance(encoding, IndexEncoding):
+        return None
+    lists = [
+        name
+        for name, values in records.values.items()
+        if len(values) == len(records) and all(isinstance(value, list) for value in values)
+    ]
+    return encoding.prefix if encoding.prefix in lists else next(iter(lists), None)
 
 
 def _excel_blocks(

@@ -67,16 +67,17 @@ def stands_for(theirs: type) -> Any:
         cls.__name__ = cls.__qualname__ = theirs.__name__
         for name in ("fit", "partial_fit"):
             if hasattr(cls, name):
-                setattr(cls, name, _translating(getattr(cls, name)))
+                setattr(cls, name, _translating(getattr(cls, name), name == "partial_fit"))
         return cls
 
     return decorate
 
 
-def _translating(method: Any) -> Any:
+def _translating(method: Any, streams: bool) -> Any:
     @functools.wraps(method)
     def run(self: Any, X: Any, y: Any, *values: Any, **named: Any) -> Any:
         USED.add(CURRENT["test"])
+        self._streams = streams
         with _translated(self, X, y):
             fitted = method(self, X, y, *values, **named)
         self._after_fit()
@@ -115,6 +116,8 @@ def _as_translated(name: str) -> Any:
 
 
 class _StandIn:
+    _streams = False
+
     def __new__(cls, *values: Any, **named: Any) -> Any:
         USED.add(CURRENT["test"])
         return super().__new__(cls)
@@ -243,10 +246,8 @@ class LogisticRegressionCV(_StandIn, sx.LogisticRegressionCV):
         }
 
     def _after_fit(self) -> None:
-        Cs, folds = self.path_["C"], len(self.scores_)
         rows = len(self.coef_)
-        self.Cs_, self.l1_ratios_ = Cs, np.array([0.0])
-        self.n_iter_ = np.full((1, folds, len(Cs), 1), int(np.max(self.n_iter_)))
+        self.Cs_, self.l1_ratios_ = self.path_["C"], np.array([0.0])
         if not self.use_legacy_attributes:
             self.l1_ratio_ = 0.0
             self.scores_ = self.scores_[:, None, :]
@@ -261,19 +262,24 @@ class LogisticRegressionCV(_StandIn, sx.LogisticRegressionCV):
 
 @stands_for(sklearn.linear_model.SGDClassifier)
 class SGDClassifier(_StandIn, sx.SGD):
-    """Stochastic gradient descent; ``alpha = 1 / (C n)``."""
+    """Stochastic gradient descent; ``alpha = 1 / (C n)``.
+
+    The step of `optimal` needs the number of rows: a stream has the rule without a step size.
+    """
 
     C, scale, order, max_passes, max_seconds = 1.0, False, "random", 16, None
 
     def _translation(self, X: Any, y: Any) -> dict[str, Any]:
-        _refuse(self, penalty=["l2"], loss=["hinge", "log_loss", "squared_hinge"])
-        losses = {"log_loss": "logistic"}
+        losses = {"log_loss": "logistic", "squared_error": "squared"}
+        same = ["hinge", "squared_hinge", "perceptron", "modified_huber"]
+        _refuse(self, penalty=["l2", None], loss=[*same, *losses])
+        _refuse(self, learning_rate=["optimal", "constant", "invscaling"])
+        free = self._streams and self.learning_rate == "optimal"
         return {
             "loss": losses.get(self.loss, self.loss),
-            "learning_rate": "free",
-            "early_stopping": False,
-            "C": 1.0 / (self.alpha * np.shape(X)[0]),
-            "max_passes": min(self.max_iter, 64),
+            "learning_rate": "free" if free else self.learning_rate,
+            "C": np.inf if self.penalty is None else 1.0 / (self.alpha * np.shape(X)[0]),
+            "max_passes": min(self.max_iter, max(64, 100_000 // np.shape(X)[0])),
             "tol": 1e-3 if self.tol is None else self.tol,
             "order": "random" if self.shuffle else "cyclic",
             "average": bool(self.average),

@@ -82,6 +82,15 @@ def test_a_store_keeps_the_ratios_apart(cancer):
     assert one.coef_.tobytes() == other.coef_.tobytes()
 
 
+def test_a_fit_forgets_the_ratio_that_an_earlier_one_chose():
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), [0, 1] * 20
+    model = sx.LogisticRegressionCV([0.1, 1.0], l1_ratios=[1.0], cv=2, refine=False).fit(X, y)
+    assert model.l1_ratio_ == 1.0
+    model.set_params(l1_ratios=None).fit(X, y)
+    assert not hasattr(model, "l1_ratio_")
+    assert model.certificate_.kind == "duality-gap"
+
+
 def test_many_classes_and_files(tmp_path):
     X, y = load_iris(return_X_y=True)
     model = sx.LinearSVMCV(Cs=4, loss="squared_hinge", l1_ratios=[1.0], cv=3).fit(X, y)

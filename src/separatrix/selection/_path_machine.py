@@ -186,6 +186,7 @@ class PathMachine(Machine):
 
     def _walked(self, request: _Request) -> _Walked:
         """Choose C, of the multinomial machine or of those of one class or two."""
+        vars(self).pop("l1_ratio_", None)  # that of an earlier fit
         self._check_parameters(self._searched_loss)
         grid(self.Cs)  # which refuses what is no grid
         ratios = self._ratios()

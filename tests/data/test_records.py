@@ -267,7 +267,7 @@ def test_altered_embeddings_are_read_by_blocks_as_they_are_whole(tmp_path):
 @pytest.mark.parametrize("other", ['"w"', '"\\u0085v"', '"v": 3, "w"'])
 def test_an_embedding_stands_under_one_key_in_all_blocks(tmp_path, other):
     path, encoding = tmp_path / "x.jsonl", embedding_of(tmp_path)
-    path.write_text('{"v": [0, 1], "y": "a"}\n{%s: [2, 3], "y": "b"}\n' % other)
+    path.write_text('{"v": [0, 1], "y": "a"}\n{' + other + ': [2, 3], "y": "b"}\n')
     with pytest.raises(sx.DataError):
         encoding.read_as(path, encoding)
     with pytest.raises(sx.DataError):

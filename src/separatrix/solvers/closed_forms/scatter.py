@@ -56,7 +56,7 @@ def divide_by_covariance(A: WithinRows, M: FloatArray, shrinkage: float | str) -
             return found
         if shrinkage == 0.0:
             raise DataError(
-                "Fisher: the within-class scatter is singular, and shrinkage=0.0 was given. Use "
+                "The within-class scatter is singular, and shrinkage=0.0 was given. Use "
                 "shrinkage='auto', 'ledoit-wolf', 'pseudo-inverse' or a number up to 1."
             )
     share = ledoit_wolf(A) if isinstance(shrinkage, str) else float(shrinkage)

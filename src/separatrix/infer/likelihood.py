@@ -18,8 +18,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import expit
 
+from separatrix.infer.loops import Look, Posed, new_look
+
 METHODS = ("mle", "firth", "ridge")
 _ROWS_AT_A_TIME = 4096
+_NARROW = 16  # columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +48,51 @@ class Likelihood:
             Z[chosen], y[chosen], weights[chosen], offset[chosen], self.firth, self.ridge
         )
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether compiled loops are ahead of matrix products."""
+        return self.Z.shape[1] <= _NARROW
+
+    @cached_property
+    def posed(self) -> Posed:
+        """The same for compiled loops."""
+        d = self.Z.shape[1]
+        ridge = np.zeros((d, d)) if self.ridge is None else self.ridge
+        pull = np.zeros(d) if self.pull is None else self.pull
+        arrays = (self.Z, self.y, self.weights, self.offset, ridge, pull)
+        return Posed(*(np.ascontiguousarray(each, dtype=np.float64) for each in arrays), self.firth)
+
+    def new_look(self) -> Look:
+        """Return room for the numbers of a point."""
+        found: Look = new_look(*self.Z.shape)
+        return found
+
 
 class Point:
     """Value, score, information and curvature at one point."""
 
     def __init__(self, like: Likelihood, theta: np.ndarray) -> None:
         self.like, self.theta = like, theta
-        self.eta = like.Z @ theta + like.offset
-        self.p, self.rest = expit(self.eta), expit(-self.eta)  # each exact to its last digits
-        self.v = self.p * self.rest
+
+    @cached_property
+    def eta(self) -> np.ndarray:
+        """The linear predictor."""
+        return np.asarray(self.like.Z @ self.theta + self.like.offset)
+
+    @cached_property
+    def p(self) -> np.ndarray:
+        """The probabilities of label 1."""
+        return np.asarray(expit(self.eta))
+
+    @cached_property
+    def rest(self) -> np.ndarray:
+        """Those of label 0, exact to their last digits too."""
+        return np.asarray(expit(-self.eta))
+
+    @cached_property
+    def v(self) -> np.ndarray:
+        """The variances."""
+        return np.asarray(self.p * self.rest)
 
     @cached_property
     def plain(self) -> float:

@@ -12,17 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from separatrix.infer import loops
 from separatrix.infer.likelihood import Likelihood, Point
+from separatrix.infer.loops import (
+    FARTHEST,
+    LEAST_CURVATURE,
+    MOST_STEPS,
+    NEARBY,
+    NOISE,
+    ROUGH,
+    SMALL_LEVERAGE,
+)
 
 _CLOSE = 1e-10  # of a standard error
-_ROUGH = 1e-7
-_MOST_STEPS = 200
-_FARTHEST = 6.0  # change of the linear predictor in one step
-_NEARBY = 0.1
-_SMALL_LEVERAGE = 0.4
 _MOST_WORK = 2e9  # products for one exact Hessian
-_NOISE = 4e-16
-_LEAST_CURVATURE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ def scaled_step(point: Point, held: np.ndarray | None) -> tuple[np.ndarray, floa
         g = free.T @ g
     if exact:
         values, vectors = np.linalg.eigh(A if free is None else free.T @ A @ free)
-        s = vectors @ ((vectors.T @ g) / np.maximum(abs(values), _LEAST_CURVATURE))
+        s = vectors @ ((vectors.T @ g) / np.maximum(abs(values), LEAST_CURVATURE))
     else:
         s = g
     s = s if free is None else free @ s
@@ -66,7 +69,7 @@ def metric(point: Point) -> tuple[np.ndarray, bool]:
     """Return the negative Hessian in whitened coordinates, and whether it is exact."""
     like, d = point.like, len(point.theta)
     exact = like.firth and float(point.q.max()) > 1e-4 and len(like.y) * d**3 < _MOST_WORK
-    if like.firth and not exact and float(point.q.max()) > _SMALL_LEVERAGE:
+    if like.firth and not exact and float(point.q.max()) > SMALL_LEVERAGE:
         exact = True
     return point.newton_matrix(exact), exact
 
@@ -75,24 +78,35 @@ def maximise(like: Likelihood, theta: np.ndarray, held: np.ndarray | None = None
     """Climb from a point to a maximum; the linear form `held` keeps its value."""
     if held is not None and not like.firth:
         return _maximise_free(like, theta, held)
+    if like.is_narrow:
+        return _compiled_climb(like, theta, held)
     with np.errstate(all="ignore"):
         return _climb(like, theta, held)
 
 
+def _compiled_climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maximum:
+    form = np.zeros(len(theta)) if held is None else np.ascontiguousarray(held)
+    start, look = np.ascontiguousarray(theta, dtype=np.float64), like.new_look()
+    found, value, size, steps = loops.climb(like.posed, start, form, _CLOSE, look)
+    if np.isnan(value):
+        raise np.linalg.LinAlgError("the information is singular at the start")
+    return Maximum(like.at(found), float(size), int(steps))
+
+
 def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maximum:
     point, size, last, steps = like.at(theta), np.inf, np.inf, 0
-    while steps < _MOST_STEPS:
+    while steps < MOST_STEPS:
         step, size = scaled_step(point, held)
         if size < _CLOSE or not np.isfinite(step).all():
             break
         moved = float(abs(like.Z @ step).max(initial=0.0))
-        scale = min(1.0, _FARTHEST / moved) if moved > 0.0 else 1.0
-        sure = moved < _NEARBY and size < 0.5 * last
+        scale = min(1.0, FARTHEST / moved) if moved > 0.0 else 1.0
+        sure = moved < NEARBY and size < 0.5 * last
         if sure and like.firth:
-            sure = float(point.q.max()) < _SMALL_LEVERAGE
+            sure = float(point.q.max()) < SMALL_LEVERAGE
         # Next to the maximum steps shrink for certain, and the value is too flat to compare.
         better = like.at(point.theta + step) if sure else _climbed(point, step, scale)
-        if better is None or (size < _ROUGH and size > 0.5 * last):
+        if better is None or (size < ROUGH and size > 0.5 * last):
             break  # rounding hides what is left
         point, last = better, size
         steps += 1
@@ -116,7 +130,7 @@ def _maximise_free(like: Likelihood, theta: np.ndarray, held: np.ndarray) -> Max
 
 def _climbed(point: Point, step: np.ndarray, scale: float) -> Point | None:
     """Return a point of a larger value along the step; None where rounding hides any."""
-    noise = _NOISE * (abs(point.plain) + float(np.sqrt(len(point.eta))))
+    noise = NOISE * (abs(point.plain) + float(np.sqrt(len(point.eta))))
     gain = float(point.score @ step)
     for _ in range(40):
         found = point.like.at(point.theta + scale * step)

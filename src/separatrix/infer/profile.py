@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from separatrix.infer import loops
 from separatrix.infer.likelihood import Likelihood, Point
 from separatrix.infer.newton import maximise, metric
 
@@ -34,8 +35,22 @@ class End:
 
 def profile_end(like: Likelihood, best: Point, held: np.ndarray, level: float, side: float) -> End:
     """Return where the profile of `held`'theta falls to the level, above (side 1) or below (-1)."""
-    found = _venzon_moolgavkar(like, best, held, level, side)
+    joint = _compiled_end if like.is_narrow else _venzon_moolgavkar
+    found = joint(like, best, held, level, side)
     return _bracketed(like, best, held, level, side) if found is None else found
+
+
+def _compiled_end(
+    like: Likelihood, best: Point, held: np.ndarray, level: float, side: float
+) -> End | None:
+    form = np.ascontiguousarray(held)
+    theta, value, settled = loops.joint_end(
+        like.posed, np.ascontiguousarray(best.theta), form, level, side, like.new_look()
+    )
+    at = float(held @ theta)
+    if not settled or abs(value - level) >= 1e-6 or side * (at - float(held @ best.theta)) <= 0.0:
+        return None
+    return End(at, like.at(theta))
 
 
 def _tangent(point: Point, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

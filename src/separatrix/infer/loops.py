@@ -1,0 +1,432 @@
+"""Newton's method for a logistic (penalised) log-likelihood of few columns, compiled.
+
+The rows Z are in a good basis. At a point the information is L L', and in whitened coordinates
+(the rows s = L^-1 z) it is the identity. Firth's negative Hessian is there
+
+    A = 1 - 1/2 sum w v (1 - 6 v) q s s' + 1/2 (sum_ab T_kab T_lab)_kl,
+    T = sum w v (1 - 2 p) s s s,   q = |s|^2,
+
+which takes n d^3 / 6 products. Without the penalty A is the identity.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from separatrix._compiled import compiled
+
+ROUGH = 1e-7
+MOST_STEPS = 200
+FARTHEST = 6.0  # change of the linear predictor in one step
+NEARBY = 0.1
+SMALL_LEVERAGE = 0.4
+NOISE = 4e-16
+LEAST_CURVATURE = 0.05
+_SLOW, _AT_LAST = 0.1, 0.03  # steps below the second should shrink to the first of them
+_STRONG_BEND = 1.0  # of the penalty, beyond which the information says little of the curvature
+_LITTLE_WORK = 3e4
+_CLOSE_END, _MOST_END_STEPS, _FARTHEST_END = 1e-11, 40, 5.0
+
+
+class Posed(NamedTuple):
+    """A likelihood as arrays: the ridge is a matrix and a linear term, zero where there is none."""
+
+    Z: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    offset: np.ndarray
+    ridge: np.ndarray
+    pull: np.ndarray
+    firth: bool
+
+
+class Look(NamedTuple):
+    """Where a point's numbers are kept."""
+
+    eta: np.ndarray
+    p: np.ndarray
+    rest: np.ndarray
+    factor: np.ndarray  # L
+    turn: np.ndarray  # its inverse
+    score: np.ndarray
+    A: np.ndarray
+    third: np.ndarray
+    facts: np.ndarray  # largest q; how much the penalty bends at most; whether A is exact
+
+
+@compiled
+def new_look(n, d):
+    square = (d, d)
+    return Look(
+        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(square), np.zeros(square), np.zeros(d),
+        np.zeros(square), np.zeros((d, d, d)), np.zeros(3),
+    )  # fmt: skip
+
+
+@compiled
+def cholesky(matrix, damp, L):
+    """Factor a matrix with `damp` on its diagonal; return whether it is positive definite."""
+    d = len(matrix)
+    for a in range(d):
+        for b in range(a + 1):
+            left = matrix[a, b]
+            if a == b:
+                left += damp
+            for k in range(b):
+                left -= L[a, k] * L[b, k]
+            if a > b:
+                L[a, b] = left / L[b, b]
+            elif left > 0.0 and left < math.inf:
+                L[a, a] = math.sqrt(left)
+            else:
+                return False
+    return True
+
+
+@compiled
+def value_at(posed, theta, look, information):
+    """Return the value, NaN where there is none; keep predictor, probabilities and factor."""
+    n, d = posed.Z.shape
+    information[:] = posed.ridge
+    total = 0.0
+    for i in range(n):
+        z = posed.Z[i]
+        eta = posed.offset[i]
+        for a in range(d):
+            eta += z[a] * theta[a]
+        look.eta[i] = eta
+        e = math.exp(-abs(eta))
+        more, less = 1.0 / (1.0 + e), e / (1.0 + e)
+        loss = math.log1p(e)
+        if (eta >= 0.0) != (posed.y[i] > 0.5):
+            loss += abs(eta)
+        total -= posed.weights[i] * loss
+        look.p[i], look.rest[i] = (more, less) if eta >= 0.0 else (less, more)
+        c = posed.weights[i] * more * less
+        for a in range(d):
+            ca = c * z[a]
+            for b in range(a + 1):
+                information[a, b] += ca * z[b]
+    for a in range(d):
+        total -= posed.pull[a] * theta[a]
+        for b in range(d):
+            total -= 0.5 * theta[a] * posed.ridge[a, b] * theta[b]
+    damp = 0.0
+    while not cholesky(information, damp, look.factor):
+        if posed.firth or not math.isfinite(total):
+            return math.nan
+        if damp == 0.0:
+            for a in range(d):
+                damp = max(damp, information[a, a])
+            damp = max(damp, 1e-250) * 1e-13
+        damp *= 10.0
+        if not damp < 1e290:
+            return math.nan
+    if posed.firth:
+        for a in range(d):
+            total += math.log(look.factor[a, a])
+    return total
+
+
+@compiled
+def invert_lower(L, turn):
+    d = len(L)
+    turn[:] = 0.0
+    for c in range(d):
+        turn[c, c] = 1.0 / L[c, c]
+        for a in range(c + 1, d):
+            left = 0.0
+            for k in range(c, a):
+                left -= L[a, k] * turn[k, c]
+            turn[a, c] = left / L[a, a]
+
+
+@compiled
+def slopes_at(posed, theta, look, exact):
+    """Keep the score and the negative Hessian in whitened coordinates, of a point looked at."""
+    n, d = posed.Z.shape
+    score, A, T, turn = look.score, look.A, look.third, look.turn
+    invert_lower(look.factor, turn)
+    score[:] = -posed.pull
+    A[:] = 0.0
+    T[:] = 0.0
+    for a in range(d):
+        A[a, a] = 1.0
+        for b in range(d):
+            score[a] -= posed.ridge[a, b] * theta[b]
+    s, across = np.zeros(d), turn.T.copy()
+    most, bent = 0.0, 0.0
+    for i in range(n):
+        z = posed.Z[i]
+        p, rest, w = look.p[i], look.rest[i], posed.weights[i]
+        r = w * rest if posed.y[i] > 0.5 else -w * p
+        if posed.firth:
+            q, v = 0.0, p * rest
+            s[:] = 0.0
+            for b in range(d):
+                zb = z[b]
+                for a in range(b, d):
+                    s[a] += across[b, a] * zb
+            for a in range(d):
+                q += s[a] * s[a]
+            most = max(most, q)
+            bent = max(bent, v * q, (0.5 - 3.0 * v) * q)
+            r += w * v * q * (0.5 - p)
+            if exact:
+                bend, skew = 0.5 * w * v * (1.0 - 6.0 * v) * q, w * v * (rest - p)
+                for a in range(d):
+                    first, ka = bend * s[a], skew * s[a]
+                    for b in range(a + 1):
+                        A[a, b] -= first * s[b]
+                        second = ka * s[b]
+                        for c in range(b + 1):
+                            T[a, b, c] += second * s[c]
+        for a in range(d):
+            score[a] += r * z[a]
+    look.facts[0], look.facts[1] = most, bent
+    look.facts[2] = 1.0 if (exact and posed.firth) else 0.0
+    if exact and posed.firth:
+        _add_third(A, T)
+
+
+@compiled
+def _add_third(A, T):
+    """Add half the squares of the symmetric T to A."""
+    d = len(A)
+    for a in range(d):
+        for b in range(a + 1):
+            for c in range(b + 1):
+                t = T[a, b, c]
+                T[a, c, b] = T[b, a, c] = T[b, c, a] = T[c, a, b] = T[c, b, a] = t
+    for k in range(d):
+        for m in range(k + 1):
+            total = 0.0
+            for a in range(d):
+                for b in range(d):
+                    total += T[k, a, b] * T[m, a, b]
+            A[k, m] += 0.5 * total
+            A[m, k] = A[k, m]
+
+
+@compiled
+def _whitened(turn, vector):
+    d = len(vector)
+    out = np.zeros(d)
+    for a in range(d):
+        for b in range(a + 1):
+            out[a] += turn[a, b] * vector[b]
+    return out
+
+
+@compiled
+def _unwhitened(turn, vector):
+    d = len(vector)
+    out = np.zeros(d)
+    for a in range(d):
+        for b in range(a + 1):
+            out[b] += turn[a, b] * vector[a]
+    return out
+
+
+@compiled
+def _damped_solve(A, g):
+    """Solve A s = g with as much of the identity added as makes A safely positive definite."""
+    d = len(g)
+    L, s = np.zeros((d, d)), g.copy()
+    damp = 0.0
+    while True:
+        fine = cholesky(A, damp, L)
+        for a in range(d):
+            fine = fine and L[a, a] * L[a, a] > LEAST_CURVATURE
+        if fine or not damp < 1e12:
+            break
+        damp = 0.5 if damp == 0.0 else 2.0 * damp
+    for a in range(d):
+        for k in range(a):
+            s[a] -= L[a, k] * s[k]
+        s[a] /= L[a, a]
+    for a in range(d - 1, -1, -1):
+        for k in range(a + 1, d):
+            s[a] -= L[k, a] * s[k]
+        s[a] /= L[a, a]
+    return s
+
+
+@compiled
+def _free_step(A, g, c):
+    """Solve in the directions normal to c, turned onto the first axis by a reflection."""
+    d = len(g)
+    u = c.copy()
+    size = math.sqrt((c * c).sum())
+    u[0] += size if c[0] >= 0.0 else -size
+    half = 0.5 * (u * u).sum()
+    if half == 0.0:
+        return _damped_solve(A, g)
+    B, turned = A.copy(), g - u * ((u * g).sum() / half)
+    for a in range(d):
+        B[a] -= u * ((u * B[a]).sum() / half)
+    for b in range(d):
+        share = 0.0
+        for a in range(d):
+            share += u[a] * B[a, b]
+        share /= half
+        for a in range(d):
+            B[a, b] -= u[a] * share
+    s = np.zeros(d)
+    s[1:] = _damped_solve(B[1:, 1:].copy(), turned[1:])
+    return s - u * ((u * s).sum() / half)
+
+
+@compiled
+def newton_step(look, held):
+    """Return the step from a point, and its length in standard errors; no held form: all zeros."""
+    g = _whitened(look.turn, look.score)
+    if held.any():
+        s = _free_step(look.A, g, _whitened(look.turn, held))
+    else:
+        s = _damped_solve(look.A, g)
+    return _unwhitened(look.turn, s), math.sqrt((s * s).sum())
+
+
+@compiled
+def largest_move(Z, step):
+    most = 0.0
+    for i in range(len(Z)):
+        t = 0.0
+        for a in range(len(step)):
+            t += Z[i, a] * step[a]
+        most = max(most, abs(t))
+    return most
+
+
+@compiled
+def _take_exact(posed, look, share):
+    """Whether the exact Hessian pays: steps last shrank to this share."""
+    n, d = posed.Z.shape
+    if not posed.firth or look.facts[2] > 0.0 or n * d**3 < _LITTLE_WORK:
+        return posed.firth
+    return look.facts[1] > _STRONG_BEND or share > _SLOW
+
+
+@compiled
+def climb(posed, start, held, close, look):
+    """Climb to a maximum; return the point, its value, the length of the last step, how many."""
+    n, d = posed.Z.shape
+    information = np.zeros((d, d))
+    theta, steps, last, size = start.copy(), 0, math.inf, math.inf
+    share = 0.0
+    look.facts[:] = 0.0
+    value = value_at(posed, theta, look, information)
+    if math.isnan(value):
+        return theta, value, size, steps
+    while steps < MOST_STEPS:
+        slopes_at(posed, theta, look, _take_exact(posed, look, share))
+        step, size = newton_step(look, held)
+        share = size / last if size < _AT_LAST else 0.0
+        if size < close or not math.isfinite(size):
+            break
+        moved = largest_move(posed.Z, step)
+        sure = moved < NEARBY and size < 0.5 * last
+        if posed.firth and look.facts[0] >= SMALL_LEVERAGE:
+            sure = False
+        gain = (look.score * step).sum()
+        scale = min(1.0, FARTHEST / moved) if moved > 0.0 else 1.0
+        noise = NOISE * (abs(value) + math.sqrt(n))
+        better, ahead = math.nan, theta
+        # Next to the maximum steps shrink for certain, and the value is too flat to compare.
+        for _ in range(40):
+            ahead = theta + (1.0 if sure else scale) * step
+            better = value_at(posed, ahead, look, information)
+            if sure or better >= value + 1e-4 * scale * gain - noise:
+                break
+            better = math.nan
+            scale *= 0.5 if scale < 0.1 else 0.25
+        if math.isnan(better) or (size < ROUGH and size > 0.5 * last):
+            break  # rounding hides what is left
+        theta, value = ahead, better
+        last = size if sure or scale == 1.0 else math.inf
+        steps += 1
+    return theta, value, size, steps
+
+
+@compiled
+def _solve_two(A, first, second):
+    """Solve A x = b for two right sides by elimination with pivots; return whether it went."""
+    d = len(first)
+    B = A.copy()
+    x, z = first.copy(), second.copy()
+    for k in range(d):
+        best = k
+        for a in range(k + 1, d):
+            if abs(B[a, k]) > abs(B[best, k]):
+                best = a
+        if not abs(B[best, k]) > 0.0:
+            return x, z, False
+        if best != k:
+            for b in range(d):
+                B[k, b], B[best, b] = B[best, b], B[k, b]
+            x[k], x[best] = x[best], x[k]
+            z[k], z[best] = z[best], z[k]
+        for a in range(k + 1, d):
+            share = B[a, k] / B[k, k]
+            for b in range(k, d):
+                B[a, b] -= share * B[k, b]
+            x[a] -= share * x[k]
+            z[a] -= share * z[k]
+    for k in range(d - 1, -1, -1):
+        for b in range(k + 1, d):
+            x[k] -= B[k, b] * x[b]
+            z[k] -= B[k, b] * z[b]
+        x[k] /= B[k, k]
+        z[k] /= B[k, k]
+    return x, z, True
+
+
+@compiled
+def _joint_step(look, held, value, level, side):
+    """Return the step to the level and to a free score of zero, and its length; NaN for none."""
+    g, c = _whitened(look.turn, look.score), _whitened(look.turn, held)
+    s, along, fine = _solve_two(look.A, g, c)
+    reach = (c * along).sum()
+    if not fine or reach == 0.0:
+        return s, math.nan
+    along = along / reach
+    s = s - along * (c * s).sum()
+    k, slope = 1.0 / reach, (g * along).sum()
+    above = value + 0.5 * (g * s).sum() - level
+    root = slope * slope + 2.0 * k * above
+    if k > 0.0 and root >= 0.0:
+        s = s + along * ((slope + side * math.sqrt(root)) / k)
+    elif slope * side >= 0.0:
+        return s, math.nan
+    else:
+        s = s - along * (above / slope)
+    return _unwhitened(look.turn, s), math.sqrt((s * s).sum())
+
+
+@compiled
+def joint_end(posed, start, held, level, side, look):
+    """Close in on level and free score together; return point, value, and whether it settled."""
+    n, d = posed.Z.shape
+    information = np.zeros((d, d))
+    theta, last, share = start.copy(), math.inf, 0.0
+    look.facts[:] = 0.0
+    value = value_at(posed, theta, look, information)
+    for _ in range(_MOST_END_STEPS):
+        if math.isnan(value):
+            return theta, value, False
+        slopes_at(posed, theta, look, _take_exact(posed, look, share))
+        step, size = _joint_step(look, held, value, level, side)
+        if not math.isfinite(size):
+            return theta, value, False
+        share = size / last if size < _AT_LAST else 0.0
+        moved = largest_move(posed.Z, step)
+        theta = theta + min(1.0, _FARTHEST_END / max(moved, 1e-300)) * step
+        value = value_at(posed, theta, look, information)
+        if size < _CLOSE_END or (size < 1e-8 and size >= 0.5 * last):
+            return theta, value, not math.isnan(value)
+        last = size
+    return theta, value, False

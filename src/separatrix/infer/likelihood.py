@@ -37,9 +37,12 @@ class Likelihood:
     ridge: np.ndarray | None = None  # a matrix in the same basis
     pull: np.ndarray | None = None  # and a linear term, where part of the coefficients is held
 
-    def at(self, theta: np.ndarray) -> Point:
+    def at(self, theta: np.ndarray, value: float | None = None) -> Point:
         """Return value and derivatives at a point; they are worked out when needed."""
-        return Point(self, theta)
+        found = Point(self, theta)
+        if value is not None:
+            found.value = value
+        return found
 
     def rows(self, chosen: np.ndarray) -> Likelihood:
         """Return the likelihood of some rows."""

@@ -17,7 +17,7 @@ from separatrix.infer.likelihood import Likelihood, Point
 from separatrix.infer.newton import maximise
 from separatrix.infer.profile import End, profile_end, profile_root
 from separatrix.infer.separated import Face, face_of, runs_to
-from separatrix.infer.starts import best_maximum
+from separatrix.infer.starts import best_maximum, stands_out
 from separatrix.infer.tails import normal_quantile
 from separatrix.solvers.running.threads import cores, one_thread
 
@@ -119,6 +119,7 @@ def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> 
     fit = _Fit(design.X[:, kept], design, None, task)
     best, maxima = best_maximum(fit.like)
     point = best.point
+    several = fit.like.firth and design.X.size < _LARGE and stands_out(fit.like, point)
     out = _empty(design.X.shape[1])
     out["estimate"][kept] = fit.coefficients(point)
     covariance = covariance_of(fit.T, point, task)
@@ -144,7 +145,7 @@ def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> 
         low = high = None
         if profiles:
             low, high = (profile_end(fit.like, point, held, level, side) for side in (-1.0, 1.0))
-        return low, high, _restricted(fit, point, held)
+        return low, high, _restricted(fit, point, held, several)
 
     for place, (low, high, null) in enumerate(_each(one, len(kept), design.X.size)):
         j = int(kept[place])
@@ -171,11 +172,11 @@ def _each(one: Any, count: int, entries: int) -> list[Any]:
         return list(pool.map(one, range(count)))
 
 
-def _restricted(fit: _Fit, best: Point, held: np.ndarray) -> Point | None:
+def _restricted(fit: _Fit, best: Point, held: np.ndarray, several: bool) -> Point | None:
     """Return the best fit with one coefficient at zero, started along the tangent."""
     along = np.linalg.solve(best.information, held)
     starts = [best.theta - along * float(held @ best.theta) / float(held @ along)]
-    if fit.like.firth:
+    if several:
         starts.append(np.zeros(len(held)))
     found = []
     for start in starts:
@@ -183,8 +184,6 @@ def _restricted(fit: _Fit, best: Point, held: np.ndarray) -> Point | None:
             found.append(maximise(fit.like, start, held).point)
         except np.linalg.LinAlgError:
             continue
-        if len(fit.like.y) * len(held) ** 2 > _LARGE:
-            break
     return max(found, key=lambda each: each.value, default=None)
 
 

@@ -90,7 +90,7 @@ def _compiled_climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None
     found, value, size, steps = loops.climb(like.posed, start, form, _CLOSE, look)
     if np.isnan(value):
         raise np.linalg.LinAlgError("the information is singular at the start")
-    return Maximum(like.at(found), float(size), int(steps))
+    return Maximum(like.at(found, float(value)), float(size), int(steps))
 
 
 def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maximum:

@@ -50,7 +50,7 @@ def _compiled_end(
     at = float(held @ theta)
     if not settled or abs(value - level) >= 1e-6 or side * (at - float(held @ best.theta)) <= 0.0:
         return None
-    return End(at, like.at(theta))
+    return End(at, like.at(theta, float(value)))
 
 
 def _tangent(point: Point, held: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

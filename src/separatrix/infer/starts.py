@@ -3,19 +3,24 @@
 It is not concave. With x = (1, 20), both labels 1 and no intercept, there are maxima at 0.0583 and
 1.0986. They are far apart in the linear predictor of rows of high leverage, so the starts are zero,
 fits that leave such rows out, and points far along those fits.
+
+Where no row stands out zero is the only start. Of 2,445 small problems, many of them heavy-tailed,
+a better maximum than that from zero was known for 107: their largest leverages were 0.29 and more,
+at least 1.84 times the mean, and the largest squared length of a row in standard errors was 5.6.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from separatrix.infer.likelihood import Likelihood
+from separatrix.infer.likelihood import Likelihood, Point
 from separatrix.infer.newton import Maximum, maximise
 
 _SMALL = 2e6  # rows times squared columns for which many starts are tried
 _LEFT_OUT = (1, 2, 3, 5, 8)
 _FAR = (3.0, 10.0, 30.0)
 _SAME = 1e-7
+_LEVERAGE, _TIMES_THE_MEAN, _LENGTH = 0.2, 1.5, 3.0
 
 
 def best_maximum(like: Likelihood) -> tuple[Maximum, int]:
@@ -24,6 +29,8 @@ def best_maximum(like: Likelihood) -> tuple[Maximum, int]:
     found = [maximise(like, np.zeros(d))]
     n = len(like.y)
     if not like.firth or n * d * d > _SMALL or d == 0:
+        return found[0], 1
+    if not stands_out(like, found[0].point):
         return found[0], 1
     for start in _starts(like, found[0]):
         try:
@@ -40,12 +47,23 @@ def best_maximum(like: Likelihood) -> tuple[Maximum, int]:
     return good[0], len(distinct)
 
 
+def stands_out(like: Likelihood, point: Point) -> bool:
+    """Whether a row is so far from the others that there may be other maxima."""
+    most = float(_leverages(like).max(initial=0.0))
+    if most < _LEVERAGE or most * float(like.weights.sum()) < _TIMES_THE_MEAN * like.Z.shape[1]:
+        return False
+    return float(point.q.max()) >= _LENGTH
+
+
+def _leverages(like: Likelihood) -> np.ndarray:
+    """Return the leverage of one copy of each row where all probabilities are equal."""
+    L = np.linalg.cholesky((like.Z * like.weights[:, None]).T @ like.Z)
+    return np.asarray((np.linalg.solve(L, like.Z.T) ** 2).sum(axis=0))
+
+
 def _starts(like: Likelihood, first: Maximum) -> list[np.ndarray]:
     """Return points to climb from: without the rows of highest leverage, and far out."""
-    flat = np.einsum("ij,ij->i", like.Z, like.Z)
-    order, n, d = np.argsort(-flat), len(like.y), like.Z.shape[1]
-    if flat[order[0]] * n < 4.0 * d and float(first.point.q.max()) < 2.0:
-        return []  # no row stands out, and the value is concave around the maximum
+    order, d = np.argsort(-_leverages(like)), like.Z.shape[1]
     starts = []
     for k in _LEFT_OUT:
         rest = np.sort(order[k:])

@@ -10,7 +10,7 @@ import numpy as np
 
 _ALIASED = 1e-11  # R's `glm` takes a column as dependent below this share of its length
 _FEW_ENTRIES = 1 << 20
-_ONE_SCALE, _FAR_FROM_DEPENDENT = 1e4, 1e-4
+_ONE_SCALE, _FAR_FROM_DEPENDENT = 1e4, 1e-2
 
 
 def independent_columns(X: np.ndarray) -> np.ndarray:
@@ -20,6 +20,8 @@ def independent_columns(X: np.ndarray) -> np.ndarray:
     [0, 1]
     """
     lengths = np.linalg.norm(X, axis=0)
+    if _factor(X, lengths) is not None:
+        return np.arange(X.shape[1])
     kept: list[int] = []
     Q = np.empty((X.shape[0], min(X.shape)), order="F")
     for j, length in enumerate(lengths):
@@ -44,16 +46,27 @@ def orthonormal(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     lengths = np.linalg.norm(X, axis=0)
     lengths[lengths == 0.0] = 1.0
-    if X.size > _FEW_ENTRIES and _is_good(X, lengths):
+    L = _factor(X, lengths)
+    if L is None:
+        Q, R = np.linalg.qr(X / lengths)
+        return Q, np.linalg.solve(R, np.eye(len(R))) / lengths[:, None]
+    if X.size > _FEW_ENTRIES and lengths.max() <= _ONE_SCALE * lengths.min():
         return X, np.eye(X.shape[1])
-    Q, R = np.linalg.qr(X / lengths)
-    T = np.linalg.solve(R, np.eye(len(R))) / lengths[:, None]
-    return Q, T
+    T = np.triu(np.linalg.solve(L, np.eye(len(L))).T) / lengths[:, None]
+    return X @ T, T
 
 
-def _is_good(X: np.ndarray, lengths: np.ndarray) -> bool:
-    """Whether the columns are of similar lengths and far from dependent."""
-    if lengths.max() > _ONE_SCALE * lengths.min():
-        return False
-    gram = X.T @ X / lengths / lengths[:, None]
-    return bool(np.linalg.eigvalsh(gram)[0] > _FAR_FROM_DEPENDENT)
+def _factor(X: np.ndarray, lengths: np.ndarray) -> np.ndarray | None:
+    """Return the Cholesky factor of the columns' cosines; None unless they are far from dependent.
+
+    Its diagonal says which share of each column those before it leave.
+    """
+    if not X.shape[1] or not (lengths > 0.0).all():
+        return None
+    with np.errstate(all="ignore"):
+        gram = X.T @ X / lengths / lengths[:, None]
+        try:
+            L = np.linalg.cholesky(gram)
+        except np.linalg.LinAlgError:
+            return None
+    return L if bool((L.diagonal() > _FAR_FROM_DEPENDENT).all()) else None

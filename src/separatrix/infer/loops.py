@@ -349,6 +349,9 @@ def climb(posed, start, held, close, look):
         theta, value = ahead, better
         last = size if sure or scale == 1.0 else math.inf
         steps += 1
+        if sure and size * share < close and share > 0.0:
+            size *= share  # the next step would be as short as that
+            break
     return theta, value, size, steps
 
 
@@ -426,7 +429,8 @@ def joint_end(posed, start, held, level, side, look):
         moved = largest_move(posed.Z, step)
         theta = theta + min(1.0, _FARTHEST_END / max(moved, 1e-300)) * step
         value = value_at(posed, theta, look, information)
-        if size < _CLOSE_END or (size < 1e-8 and size >= 0.5 * last):
+        ahead = size * share if share > 0.0 else size
+        if ahead < _CLOSE_END or (size < 1e-8 and size >= 0.5 * last):
             return theta, value, not math.isnan(value)
         last = size
     return theta, value, False

@@ -2,6 +2,7 @@
 
     products      sum_j x_ij w_jk + start_i       one number a row (and column of W)
     row_sums      sum_i a_ik x_ij                 one number a column (and column of A)
+    stacked_products   A_k B_k                    of stacks of small matrices
 
 There are several ways to sum, each with a proved error bound:
 
@@ -233,6 +234,21 @@ def row_sums(X: Any, A: Any, way: str = "plain", **how: Any) -> Enclosure:
     return sums_both_ways(X, None, (), A, way, **how)[1]
 
 
+def stacked_products(A: np.ndarray, B: Any) -> Enclosure:
+    """Enclose A_k B_k for every pair of matrices of two stacks; B may be enclosed.
+
+    >>> turned = stacked_products(np.array([[[0.1, 0.3]]]), np.array([[[0.2], [0.7]]]))
+    >>> bool(turned.contains(0.23).all())
+    True
+    """
+    require_denormals()
+    (B, radius), terms = _apart(B), float(A.shape[-1])
+    sizes = abs(A)
+    with np.errstate(all="ignore"):
+        found = Enclosure.around(A @ B, dot_error(terms, sizes @ abs(B)))
+        return found if radius is None else found + _doubt(sizes, radius, 0)
+
+
 def sums_both_ways(
     X: Any, W: Any, starts: Any, A: Any, way: str = "plain", wide: float = 1.0, rounded: int = 0
 ) -> tuple[Enclosure, Enclosure]:
@@ -295,5 +311,5 @@ def _tall(factors: np.ndarray) -> np.ndarray:
 def _doubt(sizes: Any, radius: np.ndarray, rounded: int) -> Enclosure:
     """Enclose what factors so far from their middles add: nothing, give or take."""
     far = np.asarray(sizes @ radius)
-    most = Enclosure.around(far, dot_error(float(sizes.shape[1] + rounded), far)).high
+    most = Enclosure.around(far, dot_error(float(sizes.shape[-1] + rounded), far)).high
     return Enclosure(-most, most)

@@ -26,10 +26,9 @@ import numpy as np
 from separatrix.certificates.chi_squared import quantile, tails
 from separatrix.certificates.enclosed_functions import exp
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.firth_bounds import end_near, root_near
+from separatrix.certificates.firth_bounds import END, FREE, NULL, Roots, Wanted
 from separatrix.certificates.likelihood_bounds import (
     At,
-    FirthAt,
     Metric,
     NoProof,
     Rows,
@@ -136,17 +135,27 @@ class Bounds:
         return metric_at(rows, self.point[columns])
 
     @cached_property
-    def _firth(self) -> FirthAt:
-        return FirthAt(self.rows, self.point)
+    def _roots(self) -> Roots:
+        return Roots(self.rows, self.metric)
+
+    def expect(self, listed: Sequence[Coefficient]) -> None:
+        """Look at all points of Firth's fits together, which is faster than one by one."""
+        if self.method != "firth":
+            return
+        wanted = [Wanted(FREE, tuple(self.point.tolist()))]
+        for j, each in enumerate(listed):
+            kinds = ((NULL, each.null), (END, each.lower_point), (END, each.upper_point))
+            wanted += [Wanted(kind, point, j) for kind, point in kinds if len(point) == self.width]
+        self._roots.add(wanted)
 
     @cached_property
     def top(self) -> Top:
         """Bounds on the largest value."""
         if self.method == "firth":
-            firth = self._firth
-            root = root_near(firth, self.width)
-            far = up(Enclosure.exact(firth.metric.longest) * root.radius)
-            return Top(root.low, root.high, root.radius, far)
+            root = self._roots.root(Wanted(FREE, tuple(self.point.tolist())))
+            radius = up(Enclosure.exact(root.radius) / self.metric.shrunk)
+            far = up(Enclosure.exact(self.metric.longest) * radius)
+            return Top(root.low, root.high, radius, far)
         if not self.counted(self.direction).any():
             return Top(0.0, 0.0, 0.0, 0.0)
         metric = self.metric
@@ -165,7 +174,7 @@ class Bounds:
         """Enclose an estimate and its standard error; () where it is infinite."""
         top = self.top
         if self.method == "firth":
-            metric, place = self._firth.metric, j
+            metric, place = self.metric, j
             room = norm(Enclosure.exact(metric.R[j])) * top.radius
         else:
             columns = self._main[1]
@@ -183,17 +192,13 @@ class Bounds:
 
     # ---- a coefficient held
 
-    def _last(self, j: int) -> np.ndarray:
-        return np.append(np.delete(np.arange(self.width), j), j)
-
     def null_top(self, j: int, each: Coefficient) -> Top:
         """Bound the largest value with a coefficient at zero."""
         null = np.array(each.null)
         if len(null) and null[j] != 0.0:
             raise NoProof("the coefficient must be zero")
         if self.method == "firth":
-            order = self._last(j)
-            root = root_near(FirthAt(self._ordered(order), null[order]), self.width - 1)
+            root = self._roots.root(Wanted(NULL, each.null, j))
             return Top(root.low, root.high, root.radius, 0.0)
         if not any(self.direction):
             at = At(self.rows, null)
@@ -217,11 +222,6 @@ class Bounds:
         low, high = max(float(found.low), 0.0), max(float(found.high), 0.0)
         return (low, high), tails(low, high)
 
-    def _ordered(self, order: np.ndarray) -> Rows:
-        rows = self.rows
-        X = np.ascontiguousarray(rows.X[:, order])
-        return Rows(X, rows.y, rows.weights, rows.offset, rows.ridge[order])
-
     def _near(self, at: At, beta: np.ndarray) -> Metric:
         """Return the estimate's metric where it serves, else the point's own."""
         if up((at.eta - self.metric.at.eta).size()) < _NEAR:
@@ -234,12 +234,8 @@ class Bounds:
 
     def firth_end(self, j: int, point: Sequence[float]) -> Pair:
         """Enclose an end of Firth's profile."""
-        beta = np.array(point)
-        order = self._last(j)
-        firth = FirthAt(self._ordered(order), beta[order])
-        radius = end_near(firth, self.threshold)
-        room = up(Enclosure.exact(abs(float(firth.metric.R[-1, -1]))) * radius)
-        found = Enclosure.around(beta[j], room)
+        root = self._roots.root(Wanted(END, tuple(point), j), self.threshold)
+        found = Enclosure.around(np.float64(point[j]), root.reach)
         return float(found.low), float(found.high)
 
     def end_between(
@@ -310,6 +306,7 @@ def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:
     """Whether every number that is claimed of the coefficients is proved."""
     if len(listed) != bounds.width:
         return False
+    bounds.expect(listed)
     for j, each in enumerate(listed):
         for value in (getattr(each, part.name) for part in fields(each)[:6]):
             if len(value) not in (0, 2) or (value and not value[0] <= value[1]):

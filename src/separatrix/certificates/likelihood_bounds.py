@@ -17,10 +17,6 @@ is concave: this maximum is the only one. Information changes within the ball by
 
 **Another point.** With rho >= max |eta' - eta| the information there is at least e^-rho times H:
 one R serves many points.
-
-**Firth.** The value has + 1/2 log |H|, u has + sum h_i (1/2 - p_i) s_i, and the negative Hessian is
-A = R'HR - 1/2 sum w v (1 - 6 v) q s s' + 1/2 (tr(M T_k M T_l))_kl, with q_i = s_i' M s_i,
-M = (R'HR)^-1, T_k = sum w v (1 - 2p) s_ik s s'. A is enclosed for all delta of a ball.
 """
 
 from __future__ import annotations
@@ -31,12 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.enclosed_functions import exp, log, softplus
+from separatrix.certificates.enclosed_functions import exp, softplus
 from separatrix.certificates.enclosed_sums import products, row_sums
 from separatrix.certificates.enclosure import Enclosure
-
-_ROWS_AT_A_TIME = 2048
-_MOST_PRODUCTS = 300_000_000
 
 
 class NoProof(ArithmeticError):
@@ -256,111 +249,3 @@ def spread_of(metric: Metric, column: int) -> Enclosure:
     length = norm(Enclosure.exact(metric.R[column]))
     eps = Enclosure.exact(metric.eps)
     return Enclosure((length / (1.0 + eps).root()).low, (length / metric.shrunk).high)
-
-
-# ---- Firth's penalty
-
-
-class FirthAt:
-    """Value, score and negative Hessian of Firth's penalised log-likelihood near one point.
-
-    The last column is the one that may be held: R is upper triangular, so that the last coordinate
-    alone changes its coefficient.
-    """
-
-    def __init__(self, rows: Rows, beta: np.ndarray) -> None:
-        self.metric = metric_at(rows, beta)
-        self.rows, self.at = rows, self.metric.at
-
-    @cached_property
-    def value(self) -> Enclosure:
-        """The penalised log-likelihood."""
-        metric = self.metric
-        trace = Enclosure(metric.excess.low.diagonal(), metric.excess.high.diagonal()).sum()
-        square = Enclosure.exact(metric.eps).square()
-        off = up(square / (1.0 - Enclosure.exact(metric.eps)).scaled(1))
-        log_det = Enclosure(
-            Enclosure.around(trace.low, off).low, Enclosure.around(trace.high, off).high
-        )
-        turn = log(np.ascontiguousarray(abs(metric.R.diagonal()))).sum()
-        return self.at.value + log_det.halved() - turn
-
-    def _inverse_doubt(self, eps: float) -> float:
-        """Bound |(R'HR)^-1 - 1|."""
-        e = Enclosure.exact(eps)
-        return up(e / (1.0 - e))
-
-    def _q(self, doubt: float) -> Enclosure:
-        square = self.metric.lengths.square()
-        return Enclosure(
-            (square * (1.0 - Enclosure.exact(doubt))).low,
-            (square * (1.0 + Enclosure.exact(doubt))).high,
-        ).at_least(0.0)
-
-    @cached_property
-    def score(self) -> Enclosure:
-        """R' times the gradient."""
-        at, metric = self.at, self.metric
-        q = self._q(self._inverse_doubt(metric.eps))
-        extra = self.rows.weights * at.v * q * (0.5 - at.p)
-        return at.score(metric.S, metric.R, extra)
-
-    def hessian(self, radius: float) -> Enclosure:
-        """Enclose the negative Hessian for all points of a ball."""
-        metric, rows = self.metric, self.rows
-        if len(rows.y) * metric.R.shape[1] ** 3 > _MOST_PRODUCTS:
-            raise NoProof("the data are too large for an exact Hessian")
-        at = At(rows, self.at.beta, metric.reach(radius))
-        k = metric.R.shape[1]
-        H = at.curvature(metric.S, metric.R)
-        eps = up(norm(H - np.eye(k)))
-        if not eps < 0.5:
-            raise NoProof("the ball is too large")
-        doubt = self._inverse_doubt(eps)
-        q = self._q(doubt)
-        bend = (rows.weights * at.v) * (1.0 - 6.0 * at.v) * q
-        found = H - gram(metric.S, metric.S * bend[:, None]).halved()
-        skew = (rows.weights * at.v) * (at.rest - at.p)
-        T = self._third(skew)
-        wide = Enclosure.exact(doubt)
-        lengths = Enclosure.stacked([norm(T[:, a]) for a in range(k)])
-        off = ((1.0 + wide).square() - 1.0) * (lengths[:, None] * lengths[None, :])
-        H2 = row_sums(T.middle, T)
-        if T.radius.any():
-            more = row_sums(T.radius, T.size().high).high
-            H2 = Enclosure(Enclosure.around(H2.low, more).low, Enclosure.around(H2.high, more).high)
-        H2 = Enclosure(
-            Enclosure.around(H2.low, off.high).low, Enclosure.around(H2.high, off.high).high
-        )
-        return found + H2.halved()
-
-    def _third(self, skew: Enclosure) -> Enclosure:
-        """Enclose sum_i skew_i s_ia s_ib s_ic, (a b) down and c across."""
-        S = self.metric.S
-        n, k = S.shape
-        total = Enclosure.exact(np.zeros((k * k, k)))
-        for begin in range(0, n, _ROWS_AT_A_TIME):
-            part = S[begin : begin + _ROWS_AT_A_TIME]
-            m = part.shape[0]
-            pairs = part[:, :, None] * part[:, None, :]
-            flat = Enclosure(pairs.low.reshape(m, -1), pairs.high.reshape(m, -1))
-            own = part * skew[begin : begin + _ROWS_AT_A_TIME][:, None]
-            total = total + gram(flat, own)
-        return total
-
-    def bend(self, radius: float) -> tuple[float, float]:
-        """Return eps of a ball, and how much the penalty changes the Hessian there, at most.
-
-        Relative to the information it adds no more than 1/2 max (1 - 6 v) q and takes no more than
-        max v q. The second holds because H2, the last term, is a Schur product of a projection and
-        the matrix of s_i's_j: it is at most sum w v (1 - 4 v) q s s'.
-        """
-        metric, rows = self.metric, self.rows
-        at = At(rows, self.at.beta, metric.reach(radius))
-        H = at.curvature(metric.S, metric.R)
-        eps = up(norm(H - np.eye(metric.R.shape[1])))
-        if not eps < 0.5:
-            raise NoProof("the ball is too large")
-        q = self._q(self._inverse_doubt(eps))
-        most = max(up(at.v * q), up((1.0 - 6.0 * at.v).at_least(0.0) * q.halved()))
-        return eps, up(Enclosure.exact(most) * (1.0 + Enclosure.exact(eps)))

@@ -82,10 +82,25 @@ def _wider(pair: Pair) -> Pair:
 
 
 def _coefficients(bounds: Bounds, found: Numbers, task: Task) -> list[Coefficient]:
+    if task.method == "firth":
+        bounds.expect([_points(found, place, int(j)) for place, j in enumerate(found.kept)])
     listed = []
     for place, j in enumerate(found.kept):
         listed.append(_coefficient(bounds, found, task, place, int(j)))
     return listed
+
+
+def _points(found: Numbers, place: int, j: int) -> Coefficient:
+    """Return the points of a coefficient alone."""
+    made = {}
+    for name, key in (("null", "null"), ("lower", "lower_point"), ("upper", "upper_point")):
+        point = found.points.get((j, name))
+        if point is not None:
+            point = np.array(point)
+            if name == "null":
+                point[place] = 0.0
+            made[key] = tuple(point.tolist())
+    return Coefficient(**made)
 
 
 def _coefficient(bounds: Bounds, found: Numbers, task: Task, place: int, j: int) -> Coefficient:

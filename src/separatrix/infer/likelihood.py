@@ -22,6 +22,7 @@ from separatrix.infer.loops import Look, Posed, new_look
 
 METHODS = ("mle", "firth", "ridge")
 _ROWS_AT_A_TIME = 4096
+_IN_CACHE = 512  # rows
 _NARROW = 16  # columns
 
 
@@ -37,11 +38,15 @@ class Likelihood:
     ridge: np.ndarray | None = None  # a matrix in the same basis
     pull: np.ndarray | None = None  # and a linear term, where part of the coefficients is held
 
-    def at(self, theta: np.ndarray, value: float | None = None) -> Point:
+    def at(
+        self, theta: np.ndarray, value: float | None = None, eta: np.ndarray | None = None
+    ) -> Point:
         """Return value and derivatives at a point; they are worked out when needed."""
         found = Point(self, theta)
         if value is not None:
             found.value = value
+        if eta is not None:
+            found.eta = eta
         return found
 
     def rows(self, chosen: np.ndarray) -> Likelihood:
@@ -62,7 +67,7 @@ class Likelihood:
         d = self.Z.shape[1]
         ridge = np.zeros((d, d)) if self.ridge is None else self.ridge
         pull = np.zeros(d) if self.pull is None else self.pull
-        arrays = (self.Z, self.y, self.weights, self.offset, ridge, pull)
+        arrays = (self.Z.T, self.y, self.weights, self.offset, ridge, pull)
         return Posed(*(np.ascontiguousarray(each, dtype=np.float64) for each in arrays), self.firth)
 
     def new_look(self) -> Look:
@@ -118,8 +123,14 @@ class Point:
     @cached_property
     def fisher(self) -> np.ndarray:
         """The information of the rows."""
-        Z = self.like.Z
-        return np.asarray((Z * (self.like.weights * self.v)[:, None]).T @ Z)
+        Z, roots = self.like.Z, np.sqrt(self.like.weights * self.v)
+        total, room = np.zeros((Z.shape[1],) * 2), np.empty((_IN_CACHE, Z.shape[1]))
+        for begin in range(0, len(Z), _IN_CACHE):
+            rows = slice(begin, begin + _IN_CACHE)
+            part = room[: len(Z[rows])]
+            np.multiply(Z[rows], roots[rows, None], out=part)
+            total += part.T @ part  # symmetric: half the products
+        return total
 
     @cached_property
     def information(self) -> np.ndarray:
@@ -155,7 +166,17 @@ class Point:
     @cached_property
     def q(self) -> np.ndarray:
         """The squared length of each row in the metric of the inverse information."""
-        return np.einsum("ij,ij->i", self.whitened, self.whitened)
+        Z = self.like.Z
+        if self.like.is_narrow:
+            return np.einsum("ij,ij->i", self.whitened, self.whitened)
+        turn = solve_triangular(self.factor, np.eye(len(self.theta)), lower=True).T
+        found, room = np.empty(len(Z)), np.empty((_IN_CACHE, Z.shape[1]))
+        for begin in range(0, len(Z), _IN_CACHE):
+            rows = slice(begin, begin + _IN_CACHE)
+            part = room[: len(Z[rows])]
+            np.matmul(Z[rows], turn, out=part)
+            np.einsum("ij,ij->i", part, part, out=found[rows])
+        return found
 
     @cached_property
     def residual(self) -> np.ndarray:

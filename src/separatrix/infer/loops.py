@@ -28,13 +28,14 @@ LEAST_CURVATURE = 0.05
 _SLOW, _AT_LAST = 0.1, 0.03  # steps below the second should shrink to the first of them
 _STRONG_BEND = 1.0  # of the penalty, beyond which the information says little of the curvature
 _LITTLE_WORK = 3e4
+_BLOCK = 1024  # rows
 _CLOSE_END, _MOST_END_STEPS, _FARTHEST_END = 1e-11, 40, 5.0
 
 
 class Posed(NamedTuple):
     """A likelihood as arrays: the ridge is a matrix and a linear term, zero where there is none."""
 
-    Z: np.ndarray
+    Z: np.ndarray  # a line for each column: sums over rows are fast
     y: np.ndarray
     weights: np.ndarray
     offset: np.ndarray
@@ -49,6 +50,13 @@ class Look(NamedTuple):
     eta: np.ndarray
     p: np.ndarray
     rest: np.ndarray
+    c: np.ndarray  # w p (1 - p)
+    room: np.ndarray  # and the next five: of a stretch of rows
+    q: np.ndarray
+    bend: np.ndarray
+    skew: np.ndarray
+    both: np.ndarray
+    S: np.ndarray
     factor: np.ndarray  # L
     turn: np.ndarray  # its inverse
     score: np.ndarray
@@ -59,9 +67,11 @@ class Look(NamedTuple):
 
 @compiled
 def new_look(n, d):
-    square = (d, d)
+    """Return room for the numbers of a point."""
+    square, m = (d, d), min(n, _BLOCK)
     return Look(
-        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(square), np.zeros(square), np.zeros(d),
+        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(m), np.zeros(m), np.zeros(m),
+        np.zeros(m), np.zeros(m), np.zeros((d, m)), np.zeros(square), np.zeros(square), np.zeros(d),
         np.zeros(square), np.zeros((d, d, d)), np.zeros(3),
     )  # fmt: skip
 
@@ -89,27 +99,25 @@ def cholesky(matrix, damp, L):
 @compiled
 def value_at(posed, theta, look, information):
     """Return the value, NaN where there is none; keep predictor, probabilities and factor."""
-    n, d = posed.Z.shape
+    d, n = posed.Z.shape
     information[:] = posed.ridge
     total = 0.0
-    for i in range(n):
-        z = posed.Z[i]
-        eta = posed.offset[i]
+    for begin in range(0, n, _BLOCK):
+        end = min(begin + _BLOCK, n)
+        eta, c = look.eta[begin:end], look.c[begin:end]
+        eta[:] = posed.offset[begin:end]
         for a in range(d):
-            eta += z[a] * theta[a]
-        look.eta[i] = eta
-        e = math.exp(-abs(eta))
-        more, less = 1.0 / (1.0 + e), e / (1.0 + e)
-        loss = math.log1p(e)
-        if (eta >= 0.0) != (posed.y[i] > 0.5):
-            loss += abs(eta)
-        total -= posed.weights[i] * loss
-        look.p[i], look.rest[i] = (more, less) if eta >= 0.0 else (less, more)
-        c = posed.weights[i] * more * less
+            z, t = posed.Z[a, begin:end], theta[a]
+            for i in range(len(eta)):
+                eta[i] += t * z[i]
+        total -= _losses(posed, look, begin, end)
+        own = look.room[: end - begin]
         for a in range(d):
-            ca = c * z[a]
+            z = posed.Z[a, begin:end]
+            for i in range(len(own)):
+                own[i] = c[i] * z[i]
             for b in range(a + 1):
-                information[a, b] += ca * z[b]
+                information[a, b] += _dot(own, posed.Z[b, begin:end])
     for a in range(d):
         total -= posed.pull[a] * theta[a]
         for b in range(d):
@@ -132,6 +140,35 @@ def value_at(posed, theta, look, information):
 
 
 @compiled
+def _dot(one, other):
+    total = 0.0
+    for i in range(len(one)):
+        total += one[i] * other[i]
+    return total
+
+
+@compiled
+def _losses(posed, look, begin, end):
+    """Return the losses of a stretch of rows; keep probabilities, and weights w v."""
+    total = 0.0
+    for i in range(begin, end):
+        eta = look.eta[i]
+        e = math.exp(-abs(eta))
+        more = 1.0 / (1.0 + e)
+        less = e * more
+        loss = math.log1p(e)
+        if (eta >= 0.0) != (posed.y[i] > 0.5):
+            loss += abs(eta)
+        total += posed.weights[i] * loss
+        if eta >= 0.0:
+            look.p[i], look.rest[i] = more, less
+        else:
+            look.p[i], look.rest[i] = less, more
+        look.c[i] = posed.weights[i] * more * less
+    return total
+
+
+@compiled
 def invert_lower(L, turn):
     d = len(L)
     turn[:] = 0.0
@@ -147,9 +184,9 @@ def invert_lower(L, turn):
 @compiled
 def slopes_at(posed, theta, look, exact):
     """Keep the score and the negative Hessian in whitened coordinates, of a point looked at."""
-    n, d = posed.Z.shape
-    score, A, T, turn = look.score, look.A, look.third, look.turn
-    invert_lower(look.factor, turn)
+    d, n = posed.Z.shape
+    score, A, T = look.score, look.A, look.third
+    invert_lower(look.factor, look.turn)
     score[:] = -posed.pull
     A[:] = 0.0
     T[:] = 0.0
@@ -157,39 +194,68 @@ def slopes_at(posed, theta, look, exact):
         A[a, a] = 1.0
         for b in range(d):
             score[a] -= posed.ridge[a, b] * theta[b]
-    s, across = np.zeros(d), turn.T.copy()
-    most, bent = 0.0, 0.0
-    for i in range(n):
-        z = posed.Z[i]
-        p, rest, w = look.p[i], look.rest[i], posed.weights[i]
-        r = w * rest if posed.y[i] > 0.5 else -w * p
+    exact = exact and posed.firth
+    look.facts[0] = look.facts[1] = 0.0
+    look.facts[2] = 1.0 if exact else 0.0
+    for begin in range(0, n, _BLOCK):
+        end = min(begin + _BLOCK, n)
+        r = look.room[: end - begin]
+        for k in range(len(r)):
+            i = begin + k
+            r[k] = posed.weights[i] * (look.rest[i] if posed.y[i] > 0.5 else -look.p[i])
         if posed.firth:
-            q, v = 0.0, p * rest
-            s[:] = 0.0
-            for b in range(d):
-                zb = z[b]
-                for a in range(b, d):
-                    s[a] += across[b, a] * zb
-            for a in range(d):
-                q += s[a] * s[a]
-            most = max(most, q)
-            bent = max(bent, v * q, (0.5 - 3.0 * v) * q)
-            r += w * v * q * (0.5 - p)
-            if exact:
-                bend, skew = 0.5 * w * v * (1.0 - 6.0 * v) * q, w * v * (rest - p)
-                for a in range(d):
-                    first, ka = bend * s[a], skew * s[a]
-                    for b in range(a + 1):
-                        A[a, b] -= first * s[b]
-                        second = ka * s[b]
-                        for c in range(b + 1):
-                            T[a, b, c] += second * s[c]
+            _add_penalty(posed, look, begin, end, exact)
         for a in range(d):
-            score[a] += r * z[a]
-    look.facts[0], look.facts[1] = most, bent
-    look.facts[2] = 1.0 if (exact and posed.firth) else 0.0
-    if exact and posed.firth:
+            score[a] += _dot(r, posed.Z[a, begin:end])
+    if exact:
         _add_third(A, T)
+
+
+@compiled
+def _add_penalty(posed, look, begin, end, exact):
+    """Add the penalty of a stretch of rows to the residuals, and its bends to the Hessian."""
+    d = len(look.turn)
+    m = end - begin
+    r, q, bend, skew = look.room[:m], look.q[:m], look.bend[:m], look.skew[:m]
+    q[:] = 0.0
+    for a in range(d):
+        s = look.S[a, :m]
+        s[:] = 0.0
+        for b in range(a + 1):
+            t, z = look.turn[a, b], posed.Z[b, begin:end]
+            for k in range(m):
+                s[k] += t * z[k]
+        for k in range(m):
+            q[k] += s[k] * s[k]
+    most, bent = look.facts[0], look.facts[1]
+    for k in range(m):
+        p, rest, c = look.p[begin + k], look.rest[begin + k], look.c[begin + k]
+        v = p * rest
+        most = max(most, q[k])
+        bent = max(bent, v * q[k], (0.5 - 3.0 * v) * q[k])
+        r[k] += c * q[k] * (0.5 - p)
+        bend[k] = 0.5 * c * (1.0 - 6.0 * v) * q[k]
+        skew[k] = c * (rest - p)
+    look.facts[0], look.facts[1] = most, bent
+    if exact:
+        _add_bends(look, m)
+
+
+@compiled
+def _add_bends(look, m):
+    d = len(look.turn)
+    bend, skew, both = look.bend[:m], look.skew[:m], look.both[:m]
+    for a in range(d):
+        s = look.S[a, :m]
+        for b in range(a + 1):
+            t, total = look.S[b, :m], 0.0
+            for k in range(m):
+                pair = s[k] * t[k]
+                both[k] = skew[k] * pair
+                total += bend[k] * pair
+            look.A[a, b] -= total
+            for c in range(b + 1):
+                look.third[a, b, c] += _dot(both, look.S[c, :m])
 
 
 @compiled
@@ -292,20 +358,27 @@ def newton_step(look, held):
 
 
 @compiled
-def largest_move(Z, step):
+def largest_move(posed, step, look):
+    """Return how far a step moves the linear predictor of any row."""
+    d, n = posed.Z.shape
     most = 0.0
-    for i in range(len(Z)):
-        t = 0.0
-        for a in range(len(step)):
-            t += Z[i, a] * step[a]
-        most = max(most, abs(t))
+    for begin in range(0, n, _BLOCK):
+        end = min(begin + _BLOCK, n)
+        along = look.room[: end - begin]
+        along[:] = 0.0
+        for a in range(d):
+            z, t = posed.Z[a, begin:end], step[a]
+            for k in range(len(along)):
+                along[k] += t * z[k]
+        for k in range(len(along)):
+            most = max(most, abs(along[k]))
     return most
 
 
 @compiled
 def _take_exact(posed, look, share):
     """Whether the exact Hessian pays: steps last shrank to this share."""
-    n, d = posed.Z.shape
+    d, n = posed.Z.shape
     if not posed.firth or look.facts[2] > 0.0 or n * d**3 < _LITTLE_WORK:
         return posed.firth
     return look.facts[1] > _STRONG_BEND or share > _SLOW
@@ -314,7 +387,7 @@ def _take_exact(posed, look, share):
 @compiled
 def climb(posed, start, held, close, look):
     """Climb to a maximum; return the point, its value, the length of the last step, how many."""
-    n, d = posed.Z.shape
+    d, n = posed.Z.shape
     information = np.zeros((d, d))
     theta, steps, last, size = start.copy(), 0, math.inf, math.inf
     share = 0.0
@@ -328,7 +401,7 @@ def climb(posed, start, held, close, look):
         share = size / last if size < _AT_LAST else 0.0
         if size < close or not math.isfinite(size):
             break
-        moved = largest_move(posed.Z, step)
+        moved = largest_move(posed, step, look)
         sure = moved < NEARBY and size < 0.5 * last
         if posed.firth and look.facts[0] >= SMALL_LEVERAGE:
             sure = False
@@ -413,7 +486,7 @@ def _joint_step(look, held, value, level, side):
 @compiled
 def joint_end(posed, start, held, level, side, look):
     """Close in on level and free score together; return point, value, and whether it settled."""
-    n, d = posed.Z.shape
+    d, n = posed.Z.shape
     information = np.zeros((d, d))
     theta, last, share = start.copy(), math.inf, 0.0
     look.facts[:] = 0.0
@@ -426,7 +499,7 @@ def joint_end(posed, start, held, level, side, look):
         if not math.isfinite(size):
             return theta, value, False
         share = size / last if size < _AT_LAST else 0.0
-        moved = largest_move(posed.Z, step)
+        moved = largest_move(posed, step, look)
         theta = theta + min(1.0, _FARTHEST_END / max(moved, 1e-300)) * step
         value = value_at(posed, theta, look, information)
         ahead = size * share if share > 0.0 else size

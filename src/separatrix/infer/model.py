@@ -119,7 +119,7 @@ def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> 
     fit = _Fit(design.X[:, kept], design, None, task)
     best, maxima = best_maximum(fit.like)
     point = best.point
-    several = fit.like.firth and design.X.size < _LARGE and stands_out(fit.like, point)
+    several = fit.like.firth and design.X.size < _LARGE and stands_out(fit.like, best)
     out = _empty(design.X.shape[1])
     out["estimate"][kept] = fit.coefficients(point)
     covariance = covariance_of(fit.T, point, task)

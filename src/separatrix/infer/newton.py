@@ -25,6 +25,7 @@ from separatrix.infer.loops import (
 )
 
 _CLOSE = 1e-10  # of a standard error
+_SHRINKING = 0.03
 _MOST_WORK = 2e9  # products for one exact Hessian
 
 
@@ -35,6 +36,7 @@ class Maximum:
     point: Point
     decrement: float
     steps: int
+    longest: float = np.nan  # the largest squared length of a row, in standard errors, if known
 
     @property
     def converged(self) -> bool:
@@ -90,7 +92,7 @@ def _compiled_climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None
     found, value, size, steps = loops.climb(like.posed, start, form, _CLOSE, look)
     if np.isnan(value):
         raise np.linalg.LinAlgError("the information is singular at the start")
-    return Maximum(like.at(found, float(value)), float(size), int(steps))
+    return Maximum(like.at(found, float(value)), float(size), int(steps), float(look.facts[0]))
 
 
 def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maximum:
@@ -99,17 +101,20 @@ def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maxi
         step, size = scaled_step(point, held)
         if size < _CLOSE or not np.isfinite(step).all():
             break
-        moved = float(abs(like.Z @ step).max(initial=0.0))
+        along = like.Z @ step
+        moved = float(abs(along).max(initial=0.0))
         scale = min(1.0, FARTHEST / moved) if moved > 0.0 else 1.0
         sure = moved < NEARBY and size < 0.5 * last
         if sure and like.firth:
             sure = float(point.q.max()) < SMALL_LEVERAGE
         # Next to the maximum steps shrink for certain, and the value is too flat to compare.
-        better = like.at(point.theta + step) if sure else _climbed(point, step, scale)
+        better = _moved(point, step, along, 1.0) if sure else _climbed(point, step, along, scale)
         if better is None or (size < ROUGH and size > 0.5 * last):
             break  # rounding hides what is left
-        point, last = better, size
+        share, point, last = size / last, better, size
         steps += 1
+        if sure and share < _SHRINKING and size * share < _CLOSE:
+            return Maximum(point, size * share, steps)  # the next step would be as short as that
     return Maximum(point, size, steps)
 
 
@@ -128,12 +133,17 @@ def _maximise_free(like: Likelihood, theta: np.ndarray, held: np.ndarray) -> Max
     return Maximum(point, found.decrement, found.steps)
 
 
-def _climbed(point: Point, step: np.ndarray, scale: float) -> Point | None:
+def _moved(point: Point, step: np.ndarray, along: np.ndarray, scale: float) -> Point:
+    """Return the point ahead; `along` is the change of the linear predictor."""
+    return point.like.at(point.theta + scale * step, eta=point.eta + scale * along)
+
+
+def _climbed(point: Point, step: np.ndarray, along: np.ndarray, scale: float) -> Point | None:
     """Return a point of a larger value along the step; None where rounding hides any."""
     noise = NOISE * (abs(point.plain) + float(np.sqrt(len(point.eta))))
     gain = float(point.score @ step)
     for _ in range(40):
-        found = point.like.at(point.theta + scale * step)
+        found = _moved(point, step, along, scale)
         try:
             if found.value >= point.value + 1e-4 * scale * gain - noise:
                 return found

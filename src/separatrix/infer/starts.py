@@ -11,26 +11,29 @@ at least 1.84 times the mean, and the largest squared length of a row in standar
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from separatrix.infer.likelihood import Likelihood, Point
+from separatrix.infer.likelihood import Likelihood
 from separatrix.infer.newton import Maximum, maximise
 
 _SMALL = 2e6  # rows times squared columns for which many starts are tried
 _LEFT_OUT = (1, 2, 3, 5, 8)
 _FAR = (3.0, 10.0, 30.0)
 _SAME = 1e-7
+_MANY_ROWS, _MANY_ENTRIES, _EVERY, _NEAR = 50, 200_000, 8, 20.0
 _LEVERAGE, _TIMES_THE_MEAN, _LENGTH = 0.2, 1.5, 3.0
 
 
 def best_maximum(like: Likelihood) -> tuple[Maximum, int]:
     """Return the best maximum found, and how many different ones there were."""
     d = like.Z.shape[1]
-    found = [maximise(like, np.zeros(d))]
     n = len(like.y)
+    found = [maximise(like, _first_start(like))]
     if not like.firth or n * d * d > _SMALL or d == 0:
         return found[0], 1
-    if not stands_out(like, found[0].point):
+    if not stands_out(like, found[0]):
         return found[0], 1
     for start in _starts(like, found[0]):
         try:
@@ -47,12 +50,31 @@ def best_maximum(like: Likelihood) -> tuple[Maximum, int]:
     return good[0], len(distinct)
 
 
-def stands_out(like: Likelihood, point: Point) -> bool:
+def _first_start(like: Likelihood) -> np.ndarray:
+    """Return zero; with many rows the maximum likelihood fit of some of them, if it is near."""
+    n, d = like.Z.shape
+    zero = np.zeros(d)
+    if n < _MANY_ROWS * d or n * d < _MANY_ENTRIES:
+        return zero
+    some = like.rows(np.arange(0, n, _EVERY))
+    try:
+        found = maximise(replace(some, firth=False), zero)
+    except np.linalg.LinAlgError:
+        return zero
+    start = like.at(found.point.theta)
+    if not found.converged or float(abs(start.eta - like.offset).max()) > _NEAR:
+        return zero
+    return start.theta if start.plain > like.at(zero).plain else zero
+
+
+def stands_out(like: Likelihood, found: Maximum) -> bool:
     """Whether a row is so far from the others that there may be other maxima."""
-    most = float(_leverages(like).max(initial=0.0))
-    if most < _LEVERAGE or most * float(like.weights.sum()) < _TIMES_THE_MEAN * like.Z.shape[1]:
+    longest = found.longest if found.longest >= 0.0 else float(found.point.q.max(initial=0.0))
+    if longest < _LENGTH:
         return False
-    return float(point.q.max()) >= _LENGTH
+    most = float(_leverages(like).max(initial=0.0))
+    mean = like.Z.shape[1] / float(like.weights.sum())
+    return most >= _LEVERAGE and most >= _TIMES_THE_MEAN * mean
 
 
 def _leverages(like: Likelihood) -> np.ndarray:

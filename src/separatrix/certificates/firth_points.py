@@ -57,7 +57,7 @@ def turned(G: np.ndarray, B: Enclosure) -> Enclosure:
     return from_left(G, from_left(G, B)._each(lambda ends: ends.transpose(0, 2, 1)))
 
 
-class _Monomials:
+class Monomials:
     """Products of so many coordinates of each row, each once, and how they are read as tensors."""
 
     def __init__(self, S: Enclosure, degree: int) -> None:
@@ -117,6 +117,38 @@ class _Monomials:
         return Enclosure.joined(found)
 
 
+def usable(eps: np.ndarray) -> np.ndarray:
+    """Keep bounds on |G'HG - 1| that are below one half; no bound is NaN."""
+    return np.where(eps < 0.5, eps, np.nan)
+
+
+def nearly_identities(H: Enclosure) -> tuple[np.ndarray, Enclosure, np.ndarray]:
+    """Return upper triangular G for which G'HG is nearly the identity, the rest, and its size."""
+    try:
+        L = np.linalg.cholesky(H.middle)
+    except np.linalg.LinAlgError:
+        raise NoProof("the information is singular") from None
+    eye = np.broadcast_to(np.eye(L.shape[1]), L.shape)
+    G = np.ascontiguousarray(np.triu(np.linalg.solve(L, eye).transpose(0, 2, 1)))
+    excess = turned(G, H) - np.eye(L.shape[1])
+    return G, excess, usable(lengths_of(excess))
+
+
+def log_determinants(H: Enclosure) -> Enclosure:
+    """Enclose the logarithms of the determinants of a stack of matrices."""
+    return _log_determinant(*nearly_identities(H))
+
+
+def _log_determinant(G: np.ndarray, excess: Enclosure, eps: np.ndarray) -> Enclosure:
+    """Enclose log |1 + excess| - 2 log |G|: the trace, give or take eps^2 / (2 (1 - eps))."""
+    places = np.arange(G.shape[1])
+    trace = excess._each(lambda ends: ends[:, places, places].T).column_sums()
+    e = Enclosure.exact(eps)
+    off = (e.square() / (1.0 - e).scaled(1)).high
+    scales = log(np.ascontiguousarray(abs(G[:, places, places]).T)).column_sums()
+    return widened(trace, off) - scales.scaled(1)
+
+
 class FirthPoints:
     """Values and scores at the points, one of a stack each, in the coordinates of a metric."""
 
@@ -127,27 +159,16 @@ class FirthPoints:
             raise NoProof("the linear predictor is too large")
         self.weights = rows.weights[:, None]
         self.at = self.variances(self.eta)
-        self._pairs = _Monomials(metric.S, 2)
+        self._pairs = Monomials(metric.S, 2)
         H = self._pairs.sums(self.at[2] * self.weights)
-        try:
-            L = np.linalg.cholesky(H.middle)
-        except np.linalg.LinAlgError:
-            raise NoProof("the information is singular") from None
-        eye = np.broadcast_to(np.eye(points.shape[1]), L.shape)
-        self.G = np.ascontiguousarray(np.triu(np.linalg.solve(L, eye).transpose(0, 2, 1)))
-        self.excess = turned(self.G, H) - np.eye(points.shape[1])
-        self.eps = self._usable(lengths_of(self.excess))
+        self.G, self.excess, self.eps = nearly_identities(H)
         self.squares = self._pairs.forms(
             stacked_products(self.G, np.ascontiguousarray(self.G.transpose(0, 2, 1)))
         ).at_least(0.0)  # |G's_i|^2
 
     @cached_property
-    def _triples(self) -> _Monomials:
-        return _Monomials(self.metric.S, 3)
-
-    def _usable(self, eps: np.ndarray) -> np.ndarray:
-        """Keep a bound on |G'HG - 1| that is below one half; no bound is NaN."""
-        return np.where(eps < 0.5, eps, np.nan)
+    def _triples(self) -> Monomials:
+        return Monomials(self.metric.S, 3)
 
     def variances(self, eta: Enclosure) -> tuple[Enclosure, Enclosure, Enclosure]:
         """Enclose the probabilities of both labels and their products."""
@@ -165,15 +186,14 @@ class FirthPoints:
         """The penalised log-likelihood of each point."""
         signs = np.where(self.rows.y > 0.5, -1.0, 1.0)[:, None]
         plain = -(softplus(self.eta.times_sign(signs)) * self.weights).column_sums()
-        k = self.points.shape[1]
-        diagonal = self.excess._each(lambda ends: ends[:, np.arange(k), np.arange(k)])
-        trace = diagonal.T.column_sums()
-        e = Enclosure.exact(self.eps)
-        log_det = widened(trace, (e.square() / (1.0 - e).scaled(1)).high)
-        places = np.arange(k)
-        scales = log(np.ascontiguousarray(abs(self.G[:, places, places]).T)).column_sums()
+        log_det = self.log_determinant
         turn = log(np.ascontiguousarray(abs(self.metric.R.diagonal()))).sum()
-        return plain + log_det.halved() - scales - turn
+        return plain + log_det.halved() - turn
+
+    @cached_property
+    def log_determinant(self) -> Enclosure:
+        """log |H| of each point, in the coordinates of the metric."""
+        return _log_determinant(self.G, self.excess, self.eps)
 
     @cached_property
     def score(self) -> Enclosure:
@@ -205,7 +225,7 @@ class Ball:
         self.p, self.rest, self.v = points.variances(eta)
         H = points._pairs.sums(self.v * points.weights)
         self.H = turned(points.G, H)
-        self.eps = points._usable(lengths_of(self.H - np.eye(points.points.shape[1])))
+        self.eps = usable(lengths_of(self.H - np.eye(points.points.shape[1])))
         self.q = points.q(self.eps)
 
     @cached_property

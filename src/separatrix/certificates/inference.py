@@ -27,6 +27,7 @@ from separatrix.certificates.chi_squared import quantile, tails
 from separatrix.certificates.enclosed_functions import exp
 from separatrix.certificates.enclosure import Enclosure
 from separatrix.certificates.firth_bounds import END, FREE, NULL, Roots, Wanted
+from separatrix.certificates.firth_global import is_only_maximum
 from separatrix.certificates.likelihood_bounds import (
     At,
     Metric,
@@ -160,6 +161,11 @@ class Bounds:
             return Top(0.0, 0.0, 0.0, 0.0)
         metric = self.metric
         return top_near(metric.at, metric)
+
+    @cached_property
+    def is_global(self) -> bool:
+        """Whether no other maximum is as high as the one that is proved."""
+        return self.method != "firth" or is_only_maximum(self.rows, self.metric)
 
     @cached_property
     def threshold(self) -> Enclosure:

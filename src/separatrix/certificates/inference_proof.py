@@ -32,6 +32,7 @@ _CLAIM: dict[str, codec.Reader] = {
     "columns": codec.many(codec.count),
     "point": _NUMBERS,
     "direction": _INTEGERS,
+    "maximum": codec.one_of("global", "local"),
     "coefficients": codec.many(codec.record("a coefficient", _COEFFICIENT)),
 }
 
@@ -49,6 +50,7 @@ class InferenceProof(Written, AboutData):
     columns: Integers  # of X, in the order of the coefficients
     point: Vector
     direction: Integers
+    maximum: str  # "global": no other is as high; "local": there is one next to the point
     coefficients: tuple[Coefficient, ...]
 
     def check(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> bool:
@@ -63,7 +65,10 @@ class InferenceProof(Written, AboutData):
         if self.data_sha256 and sha256(named) != self.data_sha256:
             return False
         try:
-            return holds(self._bounds(problem, weights, offset), self.coefficients)
+            bounds = self._bounds(problem, weights, offset)
+            if not holds(bounds, self.coefficients):
+                return False
+            return self.maximum != "global" or bounds.is_global
         except (NoProof, ArithmeticError, ValueError, IndexError):
             return False
 
@@ -91,7 +96,7 @@ class InferenceProof(Written, AboutData):
         return {name: getattr(self, name) for name in _CLAIM}
 
     def __str__(self) -> str:
-        where = "" if self.method != "firth" else ", as a maximum next to its point"
+        where = "" if self.maximum == "global" else ", as a maximum next to its point"
         return (
             f"proved: estimates, standard errors, interval ends and tests of "
             f"{len(self.coefficients)} coefficients ({self.method}){where}"
@@ -135,6 +140,7 @@ def from_json(text: str | dict[str, Any]) -> InferenceProof:
             columns=tuple(claim.columns),
             point=tuple(claim.point),
             direction=tuple(claim.direction),
+            maximum=claim.maximum,
             coefficients=listed,
         )
 

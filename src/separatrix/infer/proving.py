@@ -38,7 +38,7 @@ def add_proof(result: Any, data: Given, design: Design, found: Numbers, task: Ta
                  zip(found.kept, listed, strict=True))  # fmt: skip
     if not proved or task.groups is not None:
         return
-    result.proof = "local" if task.method == "firth" else "global"
+    result.proof = "global" if bounds.is_global else "local"
     name, classes = "", tuple(result.classes)
     if not design.offset.any() and (task.method != "ridge" or task.C > 0.0):
         name, _ = named_rows(data.X, data.labels, design.weights)
@@ -58,6 +58,7 @@ def add_proof(result: Any, data: Given, design: Design, found: Numbers, task: Ta
         columns=tuple(int(j) for j in columns),
         point=tuple(point.tolist()),
         direction=direction,
+        maximum=result.proof,
         coefficients=tuple(listed),
     )
 

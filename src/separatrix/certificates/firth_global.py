@@ -1,0 +1,67 @@
+"""When Firth's penalised likelihood has no better maximum anywhere: far out it is lower, and the
+rest is concave.
+
+In the coordinates of a metric at a point, rows s_i, let M >= |s_i|, gamma >= |plain score|, and
+eps >= |information - 1|.
+
+**Far out.** p (1 - p) is at most 1/4, so that the penalty is nowhere above 1/2 log |X'WX / 4|: above
+that of the point by some number c. At a distance t the plain log-likelihood is lower by
+
+    (1 - eps) t^2 phi(M t) - gamma t,   phi(x) = (e^-x + x - 1) / x^2
+
+at least (Bach 2010). It is concave: if that is above c, no point farther out has a higher value.
+
+**Within.** The negative Hessian is at least 1 - 1/2 max (1 - 6 v)+ q times the information, and q
+grows by e^(M t) at most. Where that is positive the value is concave, with one maximum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.certificates.enclosed_functions import exp
+from separatrix.certificates.enclosure import Enclosure
+from separatrix.certificates.firth_points import FirthPoints, Monomials, log_determinants
+from separatrix.certificates.likelihood_bounds import At, Metric, NoProof, Rows, norm, up
+
+_FIRST, _LARGER, _FARTHEST = 0.25, 1.25, 4.0  # distances that are tried; the last is of M t
+
+
+def is_only_maximum(rows: Rows, metric: Metric) -> bool:
+    """Whether no maximum is as high as the one next to the metric's point."""
+    try:
+        c = _penalty_gain(rows, metric)
+    except NoProof:
+        return False
+    gamma, M = norm(metric.at.score(metric.S, metric.R)), metric.longest
+    t = _FIRST
+    while M * t < _FARTHEST:
+        if _falls(t, gamma, metric) > c:
+            return _is_concave(rows, metric, t)
+        t *= _LARGER
+    return False
+
+
+def _penalty_gain(rows: Rows, metric: Metric) -> float:
+    """Bound by how much the penalty may be above that of the point."""
+    quarter = Enclosure.exact(0.25 * rows.weights[:, None])
+    whole = log_determinants(Monomials(metric.S, 2).sums(quarter))[0]
+    own = FirthPoints(rows, metric, metric.at.beta[None]).log_determinant[0]
+    return up((whole - own).halved())
+
+
+def _falls(t: float, gamma: Enclosure, metric: Metric) -> float:
+    """Return by how much at least the plain log-likelihood is lower at a distance."""
+    x = Enclosure.exact(metric.longest) * t
+    phi = (exp(-x) + x - 1.0) / x.square()
+    least = (1.0 - Enclosure.exact(metric.eps)) * phi * Enclosure.exact(t).square()
+    return float((least - gamma * t).low)
+
+
+def _is_concave(rows: Rows, metric: Metric, t: float) -> bool:
+    """Whether the penalised value is concave all over the ball."""
+    eps = Enclosure.exact(metric.eps)
+    at = At(rows, metric.at.beta, metric.reach(t))
+    grown = exp(Enclosure.exact(metric.longest) / (1.0 - eps).root() * t)
+    q = metric.lengths.square() / (1.0 - eps) * grown
+    return up(((1.0 - 6.0 * at.v).at_least(0.0) * q).halved()) < 1.0

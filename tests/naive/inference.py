@@ -43,16 +43,13 @@ class Model:
         return out
 
     def information(self, beta):
-        d = self.d
-        total = [[flint.arb(0)] * d for _ in range(d)]
-        for row, w, (_, p) in zip(self.X, self.w, self.probabilities(beta), strict=True):
-            v = w * p * (1 - p)
-            for a in range(d):
-                for b in range(d):
-                    total[a][b] += v * row[a] * row[b]
+        d, found = self.d, self.probabilities(beta)
+        weights = [w * p * (1 - p) for w, (_, p) in zip(self.w, found, strict=True)]
+        rows = flint.arb_mat([[v * x for x in row] for v, row in zip(weights, self.X, strict=True)])
+        total = flint.arb_mat(self.X).transpose() * rows
         for a in range(d):
-            total[a][a] += self.ridge[a]
-        return flint.arb_mat(total)
+            total[a, a] += self.ridge[a]
+        return total
 
     def value(self, beta):
         total = flint.arb(0)
@@ -66,35 +63,40 @@ class Model:
 
     def score(self, beta):
         found = self.probabilities(beta)
-        inverse = self.information(beta).inv() if self.method == "firth" else None
+        turned = None
+        if self.method == "firth":
+            turned = (flint.arb_mat(self.X) * self.information(beta).inv()).tolist()
         out = [-r * b for r, b in zip(self.ridge, beta, strict=True)]
-        for row, y, w, (_, p) in zip(self.X, self.y, self.w, found, strict=True):
+        for i, (row, y, w, (_, p)) in enumerate(zip(self.X, self.y, self.w, found, strict=True)):
             a = w * (y - p)
-            if inverse is not None:
-                x = flint.arb_mat([[v] for v in row])
-                q = (x.transpose() * inverse * x)[0, 0]
+            if turned is not None:
+                q = sum((s * x for s, x in zip(turned[i], row, strict=True)), flint.arb(0))
                 a += w * p * (1 - p) * q * (flint.arb("0.5") - p)
             for k in range(self.d):
                 out[k] += a * row[k]
         return out
 
     def _solve(self, equations, start):
-        at = [flint.arb(v) for v in start]
+        """Newton's method with the derivatives of the start, which is next to the root."""
+        at, k = [flint.arb(v) for v in start], len(start)
         h = flint.arb(STEP)
-        for _ in range(12):
-            F = equations(at)
-            k = len(at)
-            J = [[None] * k for _ in range(k)]
-            for c in range(k):
-                near = list(at)
-                near[c] += h
-                for r, v in enumerate(equations(near)):
-                    J[r][c] = (v - F[r]) / h
-            J = flint.arb_mat([[v.mid() for v in row] for row in J])
+        F = equations(at)
+        J = [[None] * k for _ in range(k)]
+        for c in range(k):
+            near = list(at)
+            near[c] += h
+            for r, v in enumerate(equations(near)):
+                J[r][c] = (v - F[r]) / h
+        J = flint.arb_mat([[v.mid() for v in row] for row in J])
+        for _ in range(40):
             step = J.solve(flint.arb_mat([[v.mid()] for v in F]))
             at = [(a - step[r, 0]).mid() for r, a in enumerate(at)]
-            if all(abs(float(step[r, 0].mid())) < 1e-45 for r in range(k)):
+            if all(
+                abs(step[r, 0]) <= flint.arb("1e-32") * (abs(at[r]) + flint.arb("1e-30"))
+                for r in range(k)
+            ):
                 return at
+            F = equations(at)
         raise ArithmeticError("no root at 300 bits")
 
     @precise

@@ -33,7 +33,7 @@ from separatrix.certificates.likelihood_bounds import Metric, NoProof, Rows, met
 
 _BALLS = (1e-9, 1e-7, 1e-5, 1e-3, 1e-2)
 _SMALL_BEND = 0.25
-_HELD = 2.0  # t
+_HELD = 1e3  # t
 _FAR = 30.0  # in the linear predictor, from which on points have a metric of their own
 FREE, NULL, END = "free", "null", "end"
 

@@ -15,9 +15,9 @@ import numpy as np
 from separatrix.infer.basis import independent_columns, orthonormal
 from separatrix.infer.likelihood import Likelihood, Point
 from separatrix.infer.newton import maximise
-from separatrix.infer.profile import End, profile_end, profile_root
+from separatrix.infer.profile import End, best_held, profile_end, profile_root, shifted
 from separatrix.infer.separated import Face, face_of, runs_to
-from separatrix.infer.starts import best_maximum, stands_out
+from separatrix.infer.starts import best_maximum
 from separatrix.infer.tails import normal_quantile
 from separatrix.solvers.running.threads import cores, one_thread
 
@@ -117,9 +117,8 @@ class _Fit:
 
 def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> Numbers:
     fit = _Fit(design.X[:, kept], design, None, task)
-    best, maxima = best_maximum(fit.like)
+    best, several = best_maximum(fit.like)
     point = best.point
-    several = fit.like.firth and design.X.size < _LARGE and stands_out(fit.like, best)
     out = _empty(design.X.shape[1])
     out["estimate"][kept] = fit.coefficients(point)
     covariance = covariance_of(fit.T, point, task)
@@ -129,7 +128,7 @@ def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> 
         log_likelihood=point.plain,
         penalised=point.value - (fit.constant() if fit.like.firth else 0.0),
         kept=kept,
-        maxima=maxima,
+        maxima=max(1, len(several)),
         face=face,
         fitted=point.p,
         covariance=covariance,
@@ -144,7 +143,9 @@ def _finite(design: Design, task: Task, kept: np.ndarray, face: Face | None) -> 
         held = fit.T[place]
         low = high = None
         if profiles:
-            low, high = (profile_end(fit.like, point, held, level, side) for side in (-1.0, 1.0))
+            low, high = (
+                profile_end(fit.like, point, held, level, side, several) for side in (-1.0, 1.0)
+            )
         return low, high, _restricted(fit, point, held, several)
 
     for place, (low, high, null) in enumerate(_each(one, len(kept), design.X.size)):
@@ -172,19 +173,15 @@ def _each(one: Any, count: int, entries: int) -> list[Any]:
         return list(pool.map(one, range(count)))
 
 
-def _restricted(fit: _Fit, best: Point, held: np.ndarray, several: bool) -> Point | None:
+def _restricted(
+    fit: _Fit, best: Point, held: np.ndarray, several: list[np.ndarray]
+) -> Point | None:
     """Return the best fit with one coefficient at zero, started along the tangent."""
     along = np.linalg.solve(best.information, held)
     starts = [best.theta - along * float(held @ best.theta) / float(held @ along)]
     if several:
-        starts.append(np.zeros(len(held)))
-    found = []
-    for start in starts:
-        try:
-            found.append(maximise(fit.like, start, held).point)
-        except np.linalg.LinAlgError:
-            continue
-    return max(found, key=lambda each: each.value, default=None)
+        starts += [np.zeros(len(held)), *shifted(several, held, 0.0)]
+    return best_held(fit.like, starts, held)
 
 
 def score_statistic(null: Point, held: np.ndarray) -> float:

@@ -7,6 +7,7 @@ what is free, together. Where that strays, the level is bracketed and each fit i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ _MOST_STEPS = 40
 _FARTHEST = 5.0
 _MOST_DOUBLINGS = 40
 _MOST_CUTS = 60
+_HIGHER = 1e-7  # than the level: another branch of the profile
 _NEAR = 1e-4  # of a standard error: from there the joint method closes in
 
 
@@ -33,11 +35,42 @@ class End:
     converged: bool = True
 
 
-def profile_end(like: Likelihood, best: Point, held: np.ndarray, level: float, side: float) -> End:
-    """Return where the profile of `held`'theta falls to the level, above (side 1) or below (-1)."""
+def profile_end(
+    like: Likelihood,
+    best: Point,
+    held: np.ndarray,
+    level: float,
+    side: float,
+    several: Sequence[np.ndarray] = (),
+) -> End:
+    """Return where the profile of `held`'theta falls to the level, above (side 1) or below (-1).
+
+    `several` are other maxima. Then the profile has several branches, and counts the highest.
+    """
     joint = _compiled_end if like.is_narrow else _venzon_moolgavkar
     found = joint(like, best, held, level, side)
-    return _bracketed(like, best, held, level, side) if found is None else found
+    if found is not None and several:
+        highest = best_held(like, shifted([best.theta, *several], held, found.value), held)
+        if highest is not None and highest.value > level + _HIGHER:
+            found = None
+    return _bracketed(like, best, held, level, side, several) if found is None else found
+
+
+def shifted(points: Sequence[np.ndarray], held: np.ndarray, t: float) -> list[np.ndarray]:
+    """Move points until the form has a value."""
+    lift = held / float(held @ held)
+    return [theta + lift * (t - float(held @ theta)) for theta in points]
+
+
+def best_held(like: Likelihood, starts: Sequence[np.ndarray], held: np.ndarray) -> Point | None:
+    """Return the highest of the maxima above several starts, the form held; None for none."""
+    found = []
+    for start in starts:
+        try:
+            found.append(maximise(like, start, held).point)
+        except np.linalg.LinAlgError:
+            continue
+    return max(found, key=lambda each: each.value, default=None)
 
 
 def _compiled_end(
@@ -115,7 +148,14 @@ def _venzon_moolgavkar(
     return None
 
 
-def _bracketed(like: Likelihood, best: Point, held: np.ndarray, level: float, side: float) -> End:
+def _bracketed(
+    like: Likelihood,
+    best: Point,
+    held: np.ndarray,
+    level: float,
+    side: float,
+    several: Sequence[np.ndarray],
+) -> End:
     """Double the distance until the profile is below the level, then close in on it."""
     centre = float(held @ best.theta)
     L = best.factor
@@ -123,21 +163,17 @@ def _bracketed(like: Likelihood, best: Point, held: np.ndarray, level: float, si
     unit = float(np.linalg.norm(c))
     along = solve_triangular(L.T, c, lower=False, check_finite=False) / unit
 
-    def profile(t: float, start: Point) -> Point:
-        theta = start.theta + along * ((t - float(held @ start.theta)) / unit)
-        starts = [theta]
-        if like.firth and start is best:
-            lift = held / float(held @ held)
-            starts += [best.theta + along * ((t - centre) / unit), lift * t]
-        found = []
-        for each in starts:
-            try:
-                found.append(maximise(like, each, held).point)
-            except np.linalg.LinAlgError:
-                continue
-        if not found:
+    def profile(t: float, *near: Point | None) -> Point:
+        points = [each for each in near if each is not None]
+        starts = [each.theta + along * ((t - float(held @ each.theta)) / unit) for each in points]
+        if like.firth:
+            starts += [best.theta + along * ((t - centre) / unit)]
+            zero = np.zeros(len(held))
+            starts += shifted([zero, *several, *(each.theta for each in points)], held, t)
+        found = best_held(like, starts, held)
+        if found is None:
             raise np.linalg.LinAlgError("no restricted fit")
-        return max(found, key=lambda each: each.value)
+        return found
 
     inner, outer, reach = best, None, 2.0 * np.sqrt(2.0 * max(best.value - level, 1e-300)) * unit
     reach *= 0.5
@@ -155,7 +191,7 @@ def _bracketed(like: Likelihood, best: Point, held: np.ndarray, level: float, si
             if abs(b - a) <= _NEAR * unit:
                 break
             fall = (inner.value - level) / (inner.value - outer.value)
-            point = profile(a + (b - a) * (fall if count % 2 == 0 else 0.5), inner)
+            point = profile(a + (b - a) * (fall if count % 2 == 0 else 0.5), inner, outer)
             inner, outer = (point, outer) if point.value >= level else (inner, point)
     except np.linalg.LinAlgError:
         return End(np.nan, None, converged=False)

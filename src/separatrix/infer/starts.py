@@ -26,15 +26,15 @@ _MANY_ROWS, _MANY_ENTRIES, _EVERY, _NEAR = 50, 200_000, 8, 20.0
 _LEVERAGE, _TIMES_THE_MEAN, _LENGTH = 0.2, 1.5, 3.0
 
 
-def best_maximum(like: Likelihood) -> tuple[Maximum, int]:
-    """Return the best maximum found, and how many different ones there were."""
+def best_maximum(like: Likelihood) -> tuple[Maximum, list[np.ndarray]]:
+    """Return the best maximum found, and all different ones where rows stand out."""
     d = like.Z.shape[1]
     n = len(like.y)
     found = [maximise(like, _first_start(like))]
     if not like.firth or n * d * d > _SMALL or d == 0:
-        return found[0], 1
+        return found[0], []
     if not stands_out(like, found[0]):
-        return found[0], 1
+        return found[0], []
     for start in _starts(like, found[0]):
         try:
             found.append(maximise(like, start))
@@ -47,7 +47,7 @@ def best_maximum(like: Likelihood) -> tuple[Maximum, int]:
         scale = _SAME * (1.0 + abs(each.point.eta))
         if not any((abs(each.point.eta - other.point.eta) < scale).all() for other in distinct):
             distinct.append(each)
-    return good[0], len(distinct)
+    return good[0], [each.point.theta for each in distinct]
 
 
 def _first_start(like: Likelihood) -> np.ndarray:

@@ -385,12 +385,16 @@ def _take_exact(posed, look, share):
 
 
 @compiled
-def climb(posed, start, held, close, look):
-    """Climb to a maximum; return the point, its value, the length of the last step, how many."""
+def climb(posed, start, held, target, close, look):
+    """Climb to a maximum, the form `held` at its target; no form: all zeros.
+
+    Return the point, its value, the length of the last step, and how many there were.
+    """
     d, n = posed.Z.shape
     information = np.zeros((d, d))
     theta, steps, last, size = start.copy(), 0, math.inf, math.inf
-    share = 0.0
+    share, square = 0.0, (held * held).sum()
+    is_held = square > 0.0
     look.facts[:] = 0.0
     value = value_at(posed, theta, look, information)
     if math.isnan(value):
@@ -412,6 +416,8 @@ def climb(posed, start, held, close, look):
         # Next to the maximum steps shrink for certain, and the value is too flat to compare.
         for _ in range(40):
             ahead = theta + (1.0 if sure else scale) * step
+            if is_held:  # rounding moves the form a little, most of all from far away
+                ahead += held * ((target - (held * ahead).sum()) / square)
             better = value_at(posed, ahead, look, information)
             if sure or better >= value + 1e-4 * scale * gain - noise:
                 break

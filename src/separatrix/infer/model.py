@@ -181,7 +181,7 @@ def _restricted(
     starts = [best.theta - along * float(held @ best.theta) / float(held @ along)]
     if several:
         starts += [np.zeros(len(held)), *shifted(several, held, 0.0)]
-    return best_held(fit.like, starts, held)
+    return best_held(fit.like, starts, held, 0.0)
 
 
 def score_statistic(null: Point, held: np.ndarray) -> float:

@@ -76,20 +76,28 @@ def metric(point: Point) -> tuple[np.ndarray, bool]:
     return point.newton_matrix(exact), exact
 
 
-def maximise(like: Likelihood, theta: np.ndarray, held: np.ndarray | None = None) -> Maximum:
-    """Climb from a point to a maximum; the linear form `held` keeps its value."""
+def maximise(
+    like: Likelihood,
+    theta: np.ndarray,
+    held: np.ndarray | None = None,
+    target: float | None = None,
+) -> Maximum:
+    """Climb from a point to a maximum; the linear form `held` keeps its value, or the target."""
     if held is not None and not like.firth:
         return _maximise_free(like, theta, held)
     if like.is_narrow:
-        return _compiled_climb(like, theta, held)
+        return _compiled_climb(like, theta, held, target)
     with np.errstate(all="ignore"):
         return _climb(like, theta, held)
 
 
-def _compiled_climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maximum:
+def _compiled_climb(
+    like: Likelihood, theta: np.ndarray, held: np.ndarray | None, target: float | None
+) -> Maximum:
     form = np.zeros(len(theta)) if held is None else np.ascontiguousarray(held)
     start, look = np.ascontiguousarray(theta, dtype=np.float64), like.new_look()
-    found, value, size, steps = loops.climb(like.posed, start, form, _CLOSE, look)
+    goal = float(form @ start) if target is None else target
+    found, value, size, steps = loops.climb(like.posed, start, form, goal, _CLOSE, look)
     if np.isnan(value):
         raise np.linalg.LinAlgError("the information is singular at the start")
     return Maximum(like.at(found, float(value)), float(size), int(steps), float(look.facts[0]))

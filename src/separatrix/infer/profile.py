@@ -50,7 +50,8 @@ def profile_end(
     joint = _compiled_end if like.is_narrow else _venzon_moolgavkar
     found = joint(like, best, held, level, side)
     if found is not None and several:
-        highest = best_held(like, shifted([best.theta, *several], held, found.value), held)
+        t = found.value
+        highest = best_held(like, shifted([best.theta, *several], held, t), held, t)
         if highest is not None and highest.value > level + _HIGHER:
             found = None
     return _bracketed(like, best, held, level, side, several) if found is None else found
@@ -62,12 +63,14 @@ def shifted(points: Sequence[np.ndarray], held: np.ndarray, t: float) -> list[np
     return [theta + lift * (t - float(held @ theta)) for theta in points]
 
 
-def best_held(like: Likelihood, starts: Sequence[np.ndarray], held: np.ndarray) -> Point | None:
-    """Return the highest of the maxima above several starts, the form held; None for none."""
+def best_held(
+    like: Likelihood, starts: Sequence[np.ndarray], held: np.ndarray, t: float
+) -> Point | None:
+    """Return the highest of the maxima above several starts, the form at t; None for none."""
     found = []
     for start in starts:
         try:
-            found.append(maximise(like, start, held).point)
+            found.append(maximise(like, start, held, t).point)
         except np.linalg.LinAlgError:
             continue
     return max(found, key=lambda each: each.value, default=None)
@@ -170,7 +173,7 @@ def _bracketed(
             starts += [best.theta + along * ((t - centre) / unit)]
             zero = np.zeros(len(held))
             starts += shifted([zero, *several, *(each.theta for each in points)], held, t)
-        found = best_held(like, starts, held)
+        found = best_held(like, starts, held, t)
         if found is None:
             raise np.linalg.LinAlgError("no restricted fit")
         return found

@@ -11,6 +11,7 @@ from separatrix.report.facts import (
     Candidate,
     ClassCount,
     ClassMeasures,
+    Coefficient,
     Command,
     Curve,
     Data,
@@ -30,6 +31,7 @@ from separatrix.report.facts import (
     Path,
     PathRow,
     Reading,
+    Regression,
     Replay,
     ReplayRun,
     Scoring,
@@ -171,6 +173,13 @@ def facts_of(names=("no", "yes"), text="row 7 of the file", feature="width, cm")
         ),
         features=tuple(
             Features(name, weights, names[0] if K == 2 else "", 0.1, 9, 8) for name in groups
+        ),
+        regression=Regression(
+            (
+                Coefficient("intercept", -0.4, -1.2, 0.3, 0.31),
+                Coefficient(text, 1.25, 0.5, 2.1, 0.00002),
+            ),
+            names[1], "firth", 40, 0.95, "local", "quasi-separable", (text,),
         ),
         support=tuple(Support(k, names[k % K], 1.0, 0.3, text) for k in range(20)),
         curves=tuple(curve(name) for name in groups),

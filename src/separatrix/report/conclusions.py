@@ -235,6 +235,7 @@ def headings(facts: Facts) -> dict[str, str]:
         "threshold": _threshold,
         "replay": lambda f: "The method at work, step by step" if f.replay else "",
         "features": _features,
+        "regression": _regression,
         "support": _support,
         "errors": _errors,
         "curves": _curves,
@@ -344,6 +345,18 @@ def _features(facts: Facts) -> str:
 def strength(weight: float, standardised: float | None) -> float:
     """Return what a feature is ranked by."""
     return weight if standardised is None else standardised
+
+
+def _regression(facts: Facts) -> str:
+    if (found := facts.regression) is None:
+        return ""
+    own = [each for each in found.coefficients if each.name != "intercept"]
+    apart = sum(each.low > 0.0 or each.high < 0.0 for each in own)
+    if len(own) == 1:
+        return f"The interval of the coefficient {'excludes' if apart else 'includes'} zero"
+    some = {0: "None of the intervals of"}.get(apart, f"{opened(spelled(apart))} of the intervals of")
+    does = "excludes" if apart < 2 else "exclude"
+    return f"{some} {spelled(len(own))} coefficients {does} zero"
 
 
 def _support(facts: Facts) -> str:

@@ -375,6 +375,35 @@ class Features:
 
 
 @dataclass(frozen=True)
+class Coefficient:
+    """A coefficient of a logistic regression: its profile interval, the likelihood-ratio test."""
+
+    name: str
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A logistic regression of the training rows without a ridge; `method` "mle" or "firth".
+
+    Estimates are of the log odds of `positive`, for columns as they were read. `proof` is "global",
+    "local" or "none". The columns `aliased` depend on others.
+    """
+
+    coefficients: tuple[Coefficient, ...]
+    positive: str
+    method: str
+    rows: int
+    level: float = 0.95
+    proof: str = "none"
+    separation: str = "overlapping"
+    aliased: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Support:
     """A training row that holds the hyperplane; `margin` is y (w.x + b)."""
 
@@ -553,6 +582,7 @@ class Facts:
     learning: LearningCurve | None = None
     bounds: tuple[Bound, ...] = ()
     features: tuple[Features, ...] = ()
+    regression: Regression | None = None
     support: tuple[Support, ...] = ()
     curves: tuple[Curve, ...] = ()
     calibration: tuple[Calibration, ...] = ()

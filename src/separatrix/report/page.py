@@ -64,6 +64,7 @@ SECTIONS = {
     "calibration": "Calibration",
     "learning": "More rows",
     "features": "Weights",
+    "regression": "Coefficients",
     "support": "Support vectors",
     "margins": "Margins",
     "path": "The path over C",

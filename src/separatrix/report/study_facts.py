@@ -31,6 +31,7 @@ from separatrix.report.evaluation import (
 )
 from separatrix.report.learning import learning_facts
 from separatrix.report.measures import class_measures, measures_of
+from separatrix.report.regression import regression_facts
 from separatrix.report.replay import replay_facts
 from separatrix.report.scoring import imbalance_facts, scoring_facts, threshold_facts
 from separatrix.report.verdict import digest, joined_verdicts, verdict_facts
@@ -105,6 +106,7 @@ def facts_of(
             for bound in result.bounds
         ),
         features=feature_facts(machine, work.model_train, work.encoded.feature_names, names),
+        regression=regression_facts(work),
         support=support_facts(
             machine, work.model_train, work.codes_train, parts.train, names, work.excerpts
         ),

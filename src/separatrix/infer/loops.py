@@ -20,7 +20,7 @@ from separatrix._compiled import compiled
 
 ROUGH = 1e-7
 MOST_STEPS = 200
-FARTHEST = 6.0  # change of the linear predictor in one step
+FARTHEST = 6.0  # change of the linear predictor in the first step
 NEARBY = 0.1
 SMALL_LEVERAGE = 0.4
 NOISE = 4e-16
@@ -393,7 +393,8 @@ def climb(posed, start, held, target, close, look):
     d, n = posed.Z.shape
     information = np.zeros((d, d))
     theta, steps, last, size = start.copy(), 0, math.inf, math.inf
-    share, square = 0.0, (held * held).sum()
+    share, before, square = 0.0, math.inf, (held * held).sum()
+    far = FARTHEST
     is_held = square > 0.0
     look.facts[:] = 0.0
     value = value_at(posed, theta, look, information)
@@ -410,7 +411,8 @@ def climb(posed, start, held, target, close, look):
         if posed.firth and look.facts[0] >= SMALL_LEVERAGE:
             sure = False
         gain = (look.score * step).sum()
-        scale = min(1.0, FARTHEST / moved) if moved > 0.0 else 1.0
+        scale = min(1.0, far / moved) if moved > 0.0 else 1.0
+        first = scale
         noise = NOISE * (abs(value) + math.sqrt(n))
         better, ahead = math.nan, theta
         # Next to the maximum steps shrink for certain, and the value is too flat to compare.
@@ -423,8 +425,11 @@ def climb(posed, start, held, target, close, look):
                 break
             better = math.nan
             scale *= 0.5 if scale < 0.1 else 0.25
-        if math.isnan(better) or (size < ROUGH and size > 0.5 * last):
+        if math.isnan(better) or (size < ROUGH and size > 0.5 * before):
             break  # rounding hides what is left
+        before = size
+        # A row far out may have a long way to go: the cap grows while steps at it are good.
+        far = 2.0 * far if scale == first else max(FARTHEST, 0.5 * far)
         theta, value = ahead, better
         last = size if sure or scale == 1.0 else math.inf
         steps += 1

@@ -104,14 +104,14 @@ def _compiled_climb(
 
 
 def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maximum:
-    point, size, last, steps = like.at(theta), np.inf, np.inf, 0
+    point, size, last, steps, far = like.at(theta), np.inf, np.inf, 0, FARTHEST
     while steps < MOST_STEPS:
         step, size = scaled_step(point, held)
         if size < _CLOSE or not np.isfinite(step).all():
             break
         along = like.Z @ step
         moved = float(abs(along).max(initial=0.0))
-        scale = min(1.0, FARTHEST / moved) if moved > 0.0 else 1.0
+        scale = min(1.0, far / moved) if moved > 0.0 else 1.0
         sure = moved < NEARBY and size < 0.5 * last
         if sure and like.firth:
             sure = float(point.q.max()) < SMALL_LEVERAGE
@@ -120,7 +120,7 @@ def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maxi
         if better is None or (size < ROUGH and size > 0.5 * last):
             break  # rounding hides what is left
         share, point, last = size / last, better, size
-        steps += 1
+        steps, far = steps + 1, 2.0 * far
         if sure and share < _SHRINKING and size * share < _CLOSE:
             return Maximum(point, size * share, steps)  # the next step would be as short as that
     return Maximum(point, size, steps)

@@ -7,7 +7,7 @@ what is free, together. Where that strays, the level is bracketed and each fit i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ _MOST_STEPS = 40
 _FARTHEST = 5.0
 _MOST_DOUBLINGS = 40
 _MOST_CUTS = 60
+_MOST_BRACKETS = 20
 _HIGHER = 1e-7  # than the level: another branch of the profile
 _NEAR = 1e-4  # of a standard error: from there the joint method closes in
 
@@ -169,6 +170,7 @@ def _bracketed(
     def profile(t: float, *near: Point | None) -> Point:
         points = [each for each in near if each is not None]
         starts = [each.theta + along * ((t - float(held @ each.theta)) / unit) for each in points]
+        starts += [_along_tangent(each, held, t) for each in points]
         if like.firth:
             starts += [best.theta + along * ((t - centre) / unit)]
             zero = np.zeros(len(held))
@@ -178,28 +180,58 @@ def _bracketed(
             raise np.linalg.LinAlgError("no restricted fit")
         return found
 
-    inner, outer, reach = best, None, 2.0 * np.sqrt(2.0 * max(best.value - level, 1e-300)) * unit
-    reach *= 0.5
+    inner, reach = best, np.sqrt(2.0 * max(best.value - level, 1e-300)) * unit
     try:
-        for _ in range(_MOST_DOUBLINGS):
-            point = profile(centre + side * reach, inner)
-            if point.value < level:
-                outer = point
+        for _ in range(_MOST_BRACKETS):
+            found = _bracket(profile, inner, held, level, side * reach)
+            if found is None:
+                return End(side * np.inf, None)
+            inner, outer = _narrowed(profile, *found, held, level, _NEAR * unit)
+            again = profile(float(held @ outer.theta), inner)
+            if again.value < level:
                 break
-            inner, reach = point, 2.0 * reach
-        if outer is None:
-            return End(side * np.inf, None)
-        for count in range(_MOST_CUTS):
-            a, b = float(held @ inner.theta), float(held @ outer.theta)
-            if abs(b - a) <= _NEAR * unit:
-                break
-            fall = (inner.value - level) / (inner.value - outer.value)
-            point = profile(a + (b - a) * (fall if count % 2 == 0 else 0.5), inner, outer)
-            inner, outer = (point, outer) if point.value >= level else (inner, point)
+            # A start farther away had missed this branch: go on along it by smaller steps.
+            inner, reach = again, 100.0 * _NEAR * unit
     except np.linalg.LinAlgError:
         return End(np.nan, None, converged=False)
     polished = _polished(like, inner, held, level, side)
     return polished or End(float(held @ inner.theta), inner, converged=False)
+
+
+def _along_tangent(point: Point, held: np.ndarray, t: float) -> np.ndarray:
+    """Move a point until the form has a value, along the direction that its information says."""
+    along = np.linalg.solve(point.information, held)
+    return np.asarray(point.theta + along * ((t - float(held @ point.theta)) / (held @ along)))
+
+
+Profile = Callable[..., Point]
+
+
+def _bracket(
+    profile: Profile, inner: Point, held: np.ndarray, level: float, reach: float
+) -> tuple[Point, Point] | None:
+    """Double the distance from a point until the profile is below the level; None where never."""
+    start = float(held @ inner.theta)
+    for _ in range(_MOST_DOUBLINGS):
+        point = profile(start + reach, inner)
+        if point.value < level:
+            return inner, point
+        inner, reach = point, 2.0 * reach
+    return None
+
+
+def _narrowed(
+    profile: Profile, inner: Point, outer: Point, held: np.ndarray, level: float, near: float
+) -> tuple[Point, Point]:
+    """Close in on where the profile crosses the level."""
+    for count in range(_MOST_CUTS):
+        a, b = float(held @ inner.theta), float(held @ outer.theta)
+        if abs(b - a) <= near:
+            break
+        fall = (inner.value - level) / (inner.value - outer.value)
+        point = profile(a + (b - a) * (fall if count % 2 == 0 else 0.5), inner, outer)
+        inner, outer = (point, outer) if point.value >= level else (inner, point)
+    return inner, outer
 
 
 def profile_root(like: Likelihood, null: Point, held: np.ndarray, level: float, side: float) -> End:

@@ -200,7 +200,8 @@ def _bracketed(
 
 def _along_tangent(point: Point, held: np.ndarray, t: float) -> np.ndarray:
     """Move a point until the form has a value, along the direction that its information says."""
-    along = np.linalg.solve(point.information, held)
+    along = solve_triangular(point.factor, held, lower=True, check_finite=False)
+    along = solve_triangular(point.factor.T, along, lower=False, check_finite=False)
     return np.asarray(point.theta + along * ((t - float(held @ point.theta)) / (held @ along)))
 
 

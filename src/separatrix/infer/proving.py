@@ -17,6 +17,7 @@ from separatrix.infer.tails import normal_quantile
 from separatrix.problem.canonical import named_rows
 from separatrix.solvers.running.threads import one_thread
 
+_ROUNDING = 1e-8
 _ROOM = 1.0  # a claim is wider than what was found by so many times its width, to either side
 
 
@@ -169,6 +170,15 @@ def _share(pair: Pair) -> Pair:
     return (max(pair[0], 0.0), min(pair[1], 1.0)) if pair else ()
 
 
+def _moved_inside(table: dict[str, np.ndarray], bounds: Any) -> None:
+    """Move numbers that rounding has put next to their enclosure to its nearer end."""
+    for name, (low, high) in bounds.items():
+        if name in table:
+            inside = np.clip(table[name], low, high)
+            close = abs(inside - table[name]) <= _ROUNDING * (1.0 + abs(table[name]))
+            table[name] = np.where(close, inside, table[name])
+
+
 def _keep(result: Any, found: Numbers, task: Task, listed: list[Coefficient]) -> None:
     """Put the bounds on the result, beside the numbers; Wald's follow from them."""
     width = len(result.names)
@@ -203,4 +213,5 @@ def _keep(result: Any, found: Numbers, task: Task, listed: list[Coefficient]) ->
     out["p_value"] = out["p_lr" if profile else "p_wald"]
     if not profile:
         out["lower"], out["upper"] = out["wald_lower"], out["wald_upper"]
+    _moved_inside(result.table, out)
     result.enclosures = out

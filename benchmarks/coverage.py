@@ -31,15 +31,19 @@ def drawn(n, seed):
 
 
 def simulated(n, draws):
-    """Return coverages, biases of both methods, and the share of data sets with finite estimates."""
+    """Return coverages, biases of both methods, and the share of finite estimates."""
     covered, errors = np.zeros(3), ([], [])
     for seed in range(draws):
         X, y = drawn(n, seed)
         mle, firth = (sx.inference(X, y, method, prove=False) for method in ("mle", "firth"))
         for k, (found, low, high) in enumerate(
-            ((mle, "lower", "upper"), (firth, "lower", "upper"), (firth, "wald_lower", "wald_upper"))
+            (
+                (mle, "lower", "upper"),
+                (firth, "lower", "upper"),
+                (firth, "wald_lower", "wald_upper"),
+            )
         ):
-            inside = (found.table[low] <= TRUE) & (TRUE <= found.table[high])
+            inside = (found.table[low] <= TRUE) & (found.table[high] >= TRUE)
             covered[k] += inside[1:].mean()
         if np.isfinite(mle.estimate).all():
             errors[0].append((mle.estimate - TRUE)[1:].mean())
@@ -92,7 +96,8 @@ def main():
         covered, bias, finite = simulated(n, chosen.draws)
         results.append((covered, bias, finite))
         shown = "  ".join(f"{100.0 * each:5.1f}" for each in covered)
-        print(f"{n:4d}   {shown}   {bias[0]:+.3f}  {bias[1]:+.3f}   {100.0 * finite:5.1f} %", flush=True)
+        ends = f"{bias[0]:+.3f}  {bias[1]:+.3f}   {100.0 * finite:5.1f} %"
+        print(f"{n:4d}   {shown}   {ends}", flush=True)
     if chosen.draw:
         draw(chosen.draw, chosen.draws, results)
 

@@ -138,7 +138,7 @@ def _counted(D: np.ndarray, y: np.ndarray, direction: Any) -> np.ndarray:
 
 
 def _recomputed_at_infinity(found: Any, D: np.ndarray, y: np.ndarray, kept: list[int]) -> Any:
-    """The same where estimates are infinite: on the rows that count, columns that the points use."""
+    """The same where estimates are infinite: the rows that count, the columns that points use."""
     proof = found.certificate
     rows = _counted(D, y, proof.direction)
     value = naive.flint.arb(0)
@@ -173,7 +173,9 @@ def _recomputed_at_infinity(found: Any, D: np.ndarray, y: np.ndarray, kept: list
 
 
 @naive.precise
-def _lr_at_zero(D: np.ndarray, y: np.ndarray, columns: np.ndarray, null: np.ndarray, top: Any) -> Any:
+def _lr_at_zero(
+    D: np.ndarray, y: np.ndarray, columns: np.ndarray, null: np.ndarray, top: Any
+) -> Any:
     if not len(columns):
         return 2 * (top + len(y) * naive.flint.arb(2).log())
     model = naive.Model(np.ascontiguousarray(D[:, columns]), y, "mle")

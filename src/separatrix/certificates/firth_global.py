@@ -1,11 +1,10 @@
-"""When Firth's penalised likelihood has no better maximum anywhere: far out it is lower, and the
-rest is concave.
+"""When Firth's maximum is the highest: far out the value is lower, and the rest is concave.
 
 In the coordinates of a metric at a point, rows s_i, let M >= |s_i|, gamma >= |plain score|, and
 eps >= |information - 1|.
 
-**Far out.** p (1 - p) is at most 1/4, so that the penalty is nowhere above 1/2 log |X'WX / 4|: above
-that of the point by some number c. At a distance t the plain log-likelihood is lower by
+**Far out.** p (1 - p) is at most 1/4, so that the penalty is nowhere above 1/2 log |X'WX / 4|: by
+some number c above that of the point. At a distance t the plain log-likelihood is lower by
 
     (1 - eps) t^2 phi(M t) - gamma t,   phi(x) = (e^-x + x - 1) / x^2
 
@@ -16,8 +15,6 @@ grows by e^(M t) at most. Where that is positive the value is concave, with one 
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from separatrix.certificates.enclosed_functions import exp
 from separatrix.certificates.enclosure import Enclosure

@@ -67,8 +67,12 @@ class Likelihood:
         d = self.Z.shape[1]
         ridge = np.zeros((d, d)) if self.ridge is None else self.ridge
         pull = np.zeros(d) if self.pull is None else self.pull
-        arrays = (self.Z.T, self.y, self.weights, self.offset, ridge, pull)
-        return Posed(*(np.ascontiguousarray(each, dtype=np.float64) for each in arrays), self.firth)
+        y, weights, offset = (
+            np.ascontiguousarray(each, dtype=np.float64)
+            for each in (self.y, self.weights, self.offset)
+        )
+        Z = np.ascontiguousarray(self.Z.T, dtype=np.float64)
+        return Posed(Z, y, weights, offset, np.ascontiguousarray(ridge), pull, self.firth)
 
     def new_look(self) -> Look:
         """Return room for the numbers of a point."""

@@ -7,12 +7,14 @@ The rows Z are in a good basis. At a point the information is L L', and in white
     T = sum w v (1 - 2 p) s s s,   q = |s|^2,
 
 which takes n d^3 / 6 products. Without the penalty A is the identity.
+
+The file is long because compiled loops have no matrix algebra: small steps stand here in full.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,7 +68,7 @@ class Look(NamedTuple):
 
 
 @compiled
-def new_look(n, d):
+def new_look(n: Any, d: Any) -> Any:
     """Return room for the numbers of a point."""
     square, m = (d, d), min(n, _BLOCK)
     return Look(
@@ -77,7 +79,7 @@ def new_look(n, d):
 
 
 @compiled
-def cholesky(matrix, damp, L):
+def cholesky(matrix: Any, damp: Any, L: Any) -> Any:
     """Factor a matrix with `damp` on its diagonal; return whether it is positive definite."""
     d = len(matrix)
     for a in range(d):
@@ -97,7 +99,7 @@ def cholesky(matrix, damp, L):
 
 
 @compiled
-def value_at(posed, theta, look, information):
+def value_at(posed: Any, theta: Any, look: Any, information: Any) -> Any:
     """Return the value, NaN where there is none; keep predictor, probabilities and factor."""
     d, n = posed.Z.shape
     information[:] = posed.ridge
@@ -140,7 +142,7 @@ def value_at(posed, theta, look, information):
 
 
 @compiled
-def _dot(one, other):
+def _dot(one: Any, other: Any) -> Any:
     total = 0.0
     for i in range(len(one)):
         total += one[i] * other[i]
@@ -148,7 +150,7 @@ def _dot(one, other):
 
 
 @compiled
-def _losses(posed, look, begin, end):
+def _losses(posed: Any, look: Any, begin: Any, end: Any) -> Any:
     """Return the losses of a stretch of rows; keep probabilities, and weights w v."""
     total = 0.0
     for i in range(begin, end):
@@ -169,7 +171,8 @@ def _losses(posed, look, begin, end):
 
 
 @compiled
-def invert_lower(L, turn):
+def invert_lower(L: Any, turn: Any) -> Any:
+    """Keep the inverse of a lower triangular matrix."""
     d = len(L)
     turn[:] = 0.0
     for c in range(d):
@@ -182,7 +185,7 @@ def invert_lower(L, turn):
 
 
 @compiled
-def slopes_at(posed, theta, look, exact):
+def slopes_at(posed: Any, theta: Any, look: Any, exact: Any) -> Any:
     """Keep the score and the negative Hessian in whitened coordinates, of a point looked at."""
     d, n = posed.Z.shape
     score, A, T = look.score, look.A, look.third
@@ -212,7 +215,7 @@ def slopes_at(posed, theta, look, exact):
 
 
 @compiled
-def _add_penalty(posed, look, begin, end, exact):
+def _add_penalty(posed: Any, look: Any, begin: Any, end: Any, exact: Any) -> Any:
     """Add the penalty of a stretch of rows to the residuals, and its bends to the Hessian."""
     d = len(look.turn)
     m = end - begin
@@ -242,7 +245,7 @@ def _add_penalty(posed, look, begin, end, exact):
 
 
 @compiled
-def _add_bends(look, m):
+def _add_bends(look: Any, m: Any) -> Any:
     d = len(look.turn)
     bend, skew, both = look.bend[:m], look.skew[:m], look.both[:m]
     for a in range(d):
@@ -259,7 +262,7 @@ def _add_bends(look, m):
 
 
 @compiled
-def _add_third(A, T):
+def _add_third(A: Any, T: Any) -> Any:
     """Add half the squares of the symmetric T to A."""
     d = len(A)
     for a in range(d):
@@ -278,7 +281,7 @@ def _add_third(A, T):
 
 
 @compiled
-def _whitened(turn, vector):
+def _whitened(turn: Any, vector: Any) -> Any:
     d = len(vector)
     out = np.zeros(d)
     for a in range(d):
@@ -288,7 +291,7 @@ def _whitened(turn, vector):
 
 
 @compiled
-def _unwhitened(turn, vector):
+def _unwhitened(turn: Any, vector: Any) -> Any:
     d = len(vector)
     out = np.zeros(d)
     for a in range(d):
@@ -298,7 +301,7 @@ def _unwhitened(turn, vector):
 
 
 @compiled
-def _damped_solve(A, g):
+def _damped_solve(A: Any, g: Any) -> Any:
     """Solve A s = g with as much of the identity added as makes A safely positive definite."""
     d = len(g)
     L, s = np.zeros((d, d)), g.copy()
@@ -322,7 +325,7 @@ def _damped_solve(A, g):
 
 
 @compiled
-def _free_step(A, g, c):
+def _free_step(A: Any, g: Any, c: Any) -> Any:
     """Solve in the directions normal to c, turned onto the first axis by a reflection."""
     d = len(g)
     u = c.copy()
@@ -347,7 +350,7 @@ def _free_step(A, g, c):
 
 
 @compiled
-def newton_step(look, held):
+def newton_step(look: Any, held: Any) -> Any:
     """Return the step from a point, and its length in standard errors; no held form: all zeros."""
     g = _whitened(look.turn, look.score)
     if held.any():
@@ -358,7 +361,7 @@ def newton_step(look, held):
 
 
 @compiled
-def largest_move(posed, step, look):
+def largest_move(posed: Any, step: Any, look: Any) -> Any:
     """Return how far a step moves the linear predictor of any row."""
     d, n = posed.Z.shape
     most = 0.0
@@ -376,7 +379,7 @@ def largest_move(posed, step, look):
 
 
 @compiled
-def _take_exact(posed, look, share):
+def _take_exact(posed: Any, look: Any, share: Any) -> Any:
     """Whether the exact Hessian pays: steps last shrank to this share."""
     d, n = posed.Z.shape
     if not posed.firth or look.facts[2] > 0.0 or n * d**3 < _LITTLE_WORK:
@@ -385,7 +388,7 @@ def _take_exact(posed, look, share):
 
 
 @compiled
-def climb(posed, start, held, target, close, look):
+def climb(posed: Any, start: Any, held: Any, target: Any, close: Any, look: Any) -> Any:
     """Climb to a maximum, the form `held` at its target; no form: all zeros.
 
     Return the point, its value, the length of the last step, and how many there were.
@@ -440,7 +443,7 @@ def climb(posed, start, held, target, close, look):
 
 
 @compiled
-def _solve_two(A, first, second):
+def _solve_two(A: Any, first: Any, second: Any) -> Any:
     """Solve A x = b for two right sides by elimination with pivots; return whether it went."""
     d = len(first)
     B = A.copy()
@@ -473,7 +476,7 @@ def _solve_two(A, first, second):
 
 
 @compiled
-def _joint_step(look, held, value, level, side):
+def _joint_step(look: Any, held: Any, value: Any, level: Any, side: Any) -> Any:
     """Return the step to the level and to a free score of zero, and its length; NaN for none."""
     g, c = _whitened(look.turn, look.score), _whitened(look.turn, held)
     s, along, fine = _solve_two(look.A, g, c)
@@ -495,9 +498,9 @@ def _joint_step(look, held, value, level, side):
 
 
 @compiled
-def joint_end(posed, start, held, level, side, look):
+def joint_end(posed: Any, start: Any, held: Any, level: Any, side: Any, look: Any) -> Any:
     """Close in on level and free score together; return point, value, and whether it settled."""
-    d, n = posed.Z.shape
+    d = len(start)
     information = np.zeros((d, d))
     theta, last, share = start.copy(), math.inf, 0.0
     look.facts[:] = 0.0

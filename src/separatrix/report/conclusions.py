@@ -354,7 +354,9 @@ def _regression(facts: Facts) -> str:
     apart = sum(each.low > 0.0 or each.high < 0.0 for each in own)
     if len(own) == 1:
         return f"The interval of the coefficient {'excludes' if apart else 'includes'} zero"
-    some = {0: "None of the intervals of"}.get(apart, f"{opened(spelled(apart))} of the intervals of")
+    some = {0: "None of the intervals of"}.get(
+        apart, f"{opened(spelled(apart))} of the intervals of"
+    )
     does = "excludes" if apart < 2 else "exclude"
     return f"{some} {spelled(len(own))} coefficients {does} zero"
 

@@ -49,7 +49,7 @@ class Root:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Near:
     """A point next to a root: of which kind, and which coefficient is held or profiled."""
 
     kind: str
@@ -62,12 +62,12 @@ class Roots:
 
     def __init__(self, rows: Rows, metric: Metric) -> None:
         self.rows, self.metric = rows, metric
-        self._systems: dict[Wanted, tuple[_Systems, int]] = {}
-        self._alone: dict[Wanted, _Systems] = {}
+        self._systems: dict[Near, tuple[_Systems, int]] = {}
+        self._alone: dict[Near, _Systems] = {}
 
-    def add(self, wanted: list[Wanted]) -> None:
+    def add(self, listed: list[Near]) -> None:
         """Look at the points that are not far from the metric's together."""
-        new = [each for each in dict.fromkeys(wanted) if each not in self._systems]
+        new = [each for each in dict.fromkeys(listed) if each not in self._systems]
         if not new:
             return
         points = np.array([each.point for each in new])
@@ -80,17 +80,17 @@ class Roots:
         if systems is not None:
             self._systems |= {each: (systems, k) for k, each in enumerate(near)}
 
-    def root(self, wanted: Wanted, level: Enclosure | None = None) -> Root:
+    def root(self, near: Near, level: Enclosure | None = None) -> Root:
         """Return what is proved of one of them; an end has its level."""
-        if wanted in self._systems:
-            systems, k = self._systems[wanted]
+        if near in self._systems:
+            systems, k = self._systems[near]
             found = systems.root(k, level, _BALLS[:2])
             if found is not None:
                 return found
-        if wanted not in self._alone:
-            metric = metric_at(self.rows, np.array(wanted.point))
-            self._alone[wanted] = _Systems(self.rows, metric, [wanted])
-        found = self._alone[wanted].root(0, level, _BALLS)
+        if near not in self._alone:
+            metric = metric_at(self.rows, np.array(near.point))
+            self._alone[near] = _Systems(self.rows, metric, [near])
+        found = self._alone[near].root(0, level, _BALLS)
         if found is None:
             raise NoProof("the point is too far from a root, or the root is not simple")
         return found
@@ -99,11 +99,11 @@ class Roots:
 class _Systems:
     """The systems of points that share a metric."""
 
-    def __init__(self, rows: Rows, metric: Metric, wanted: list[Wanted]) -> None:
-        points = FirthPoints(rows, metric, np.array([each.point for each in wanted]))
-        self.points, self.wanted = points, wanted
-        self.is_end = np.array([each.kind == END for each in wanted])
-        held = np.array([each.held for each in wanted])
+    def __init__(self, rows: Rows, metric: Metric, near: list[Near]) -> None:
+        points = FirthPoints(rows, metric, np.array([each.point for each in near]))
+        self.points, self.near = points, near
+        self.is_end = np.array([each.kind == END for each in near])
+        held = np.array([each.held for each in near])
         self.is_held = held >= 0
         forms = np.eye(points.points.shape[1])[held] * self.is_held[:, None]
         form = points.turned_form(forms)[:, 0, :]

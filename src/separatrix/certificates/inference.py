@@ -26,7 +26,7 @@ import numpy as np
 from separatrix.certificates.chi_squared import quantile, tails
 from separatrix.certificates.enclosed_functions import exp
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.firth_bounds import END, FREE, NULL, Roots, Wanted
+from separatrix.certificates.firth_bounds import END, FREE, NULL, Roots, Near
 from separatrix.certificates.firth_global import is_only_maximum
 from separatrix.certificates.likelihood_bounds import (
     At,
@@ -143,17 +143,17 @@ class Bounds:
         """Look at all points of Firth's fits together, which is faster than one by one."""
         if self.method != "firth":
             return
-        wanted = [Wanted(FREE, tuple(self.point.tolist()))]
+        near = [Near(FREE, tuple(self.point.tolist()))]
         for j, each in enumerate(listed):
             kinds = ((NULL, each.null), (END, each.lower_point), (END, each.upper_point))
-            wanted += [Wanted(kind, point, j) for kind, point in kinds if len(point) == self.width]
-        self._roots.add(wanted)
+            near += [Near(kind, point, j) for kind, point in kinds if len(point) == self.width]
+        self._roots.add(near)
 
     @cached_property
     def top(self) -> Top:
         """Bounds on the largest value."""
         if self.method == "firth":
-            root = self._roots.root(Wanted(FREE, tuple(self.point.tolist())))
+            root = self._roots.root(Near(FREE, tuple(self.point.tolist())))
             radius = up(Enclosure.exact(root.radius) / self.metric.shrunk)
             far = up(Enclosure.exact(self.metric.longest) * radius)
             return Top(root.low, root.high, radius, far)
@@ -204,7 +204,7 @@ class Bounds:
         if len(null) and null[j] != 0.0:
             raise NoProof("the coefficient must be zero")
         if self.method == "firth":
-            root = self._roots.root(Wanted(NULL, each.null, j))
+            root = self._roots.root(Near(NULL, each.null, j))
             return Top(root.low, root.high, root.radius, 0.0)
         if not any(self.direction):
             at = At(self.rows, null)
@@ -240,7 +240,7 @@ class Bounds:
 
     def firth_end(self, j: int, point: Sequence[float]) -> Pair:
         """Enclose an end of Firth's profile."""
-        root = self._roots.root(Wanted(END, tuple(point), j), self.threshold)
+        root = self._roots.root(Near(END, tuple(point), j), self.threshold)
         found = Enclosure.around(np.float64(point[j]), root.reach)
         return float(found.low), float(found.high)
 

@@ -26,7 +26,7 @@ import numpy as np
 from separatrix.certificates.chi_squared import quantile, tails
 from separatrix.certificates.enclosed_functions import exp
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.firth_bounds import END, FREE, NULL, Roots, Near
+from separatrix.certificates.firth_bounds import END, FREE, NULL, Near, Roots
 from separatrix.certificates.firth_global import is_only_maximum
 from separatrix.certificates.likelihood_bounds import (
     At,

@@ -175,7 +175,8 @@ def _moved_inside(table: dict[str, np.ndarray], bounds: Any) -> None:
     for name, (low, high) in bounds.items():
         if name in table:
             inside = np.clip(table[name], low, high)
-            close = abs(inside - table[name]) <= _ROUNDING * (1.0 + abs(table[name]))
+            with np.errstate(invalid="ignore"):  # what is infinite stays so
+                close = abs(inside - table[name]) <= _ROUNDING * (1.0 + abs(table[name]))
             table[name] = np.where(close, inside, table[name])
 
 

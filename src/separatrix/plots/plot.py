@@ -274,7 +274,7 @@ def replay(
     >>> model = sx.Perceptron(learning_rate=0.2, init=[0, 1, 0.5])
     >>> figure = sx.plot.replay(model, X, y)
     >>> [axes.get_title(loc="left") for axes in figure.axes]
-    ['0: 2 errors', '1, row 1: 1 error', '2, row 2: 1 error', '3, row 4: 0 errors']
+    ['0: 2 errors', '1, row 1: 1 error', '2, row 3: 1 error', '3, row 4: 0 errors']
     """
     from separatrix.estimators.replay import replay as frames_of
 

@@ -51,9 +51,13 @@ def test_bounds_that_are_a_little_false_are_noticed(monkeypatch, kind, name):
 
 
 def test_a_least_squared_error_that_is_a_little_false_is_noticed(monkeypatch):
-    real = least_squares.prove
-    wrong = lambda *given: (lambda told: (told[0], told[1] * (1.0 + 1e-6), *told[2:]))(real(*given))  # noqa: E731
-    monkeypatch.setattr(least_squares, "prove", wrong)
+    real = least_squares.SquaresBounds.prove
+
+    def wrong(_, *given):
+        objective, least, *rest = real(*given)
+        return objective, least * (1.0 + 1e-6), *rest
+
+    monkeypatch.setattr(least_squares.SquaresBounds, "prove", classmethod(wrong))
     assert adversary.climb("least-squares", 300, 1, say=quiet)["false"] > 0
 
 

@@ -238,11 +238,11 @@ def count_wrong(rows, w, squares):  # type: ignore[no-untyped-def]
     square = 0.0
     for j in range(w.shape[0]):
         square += w[j] * w[j]
-    doubt = square_of_doubt(square, w.shape[0])
+    doubt = math.sqrt(square_of_doubt(square, w.shape[0]))
     wrong = 0
     for row in range(row_count(rows)):
         product = margin(rows, row, w)
-        near = product * product <= doubt * squares[row]
+        near = abs(product) <= doubt * math.sqrt(squares[row])
         if not product > 0.0 or (near and is_rounding(rows, row, w, product)):
             wrong += 1
     return wrong

@@ -129,11 +129,11 @@ def main() -> None:
     for loss in (*given.loss, "all"):
         regrets = np.array([r for r, of, _ in found if loss in (of, "all")])
         if len(regrets):
-            told = np.quantile(regrets, [0.5, 0.9, 1.0])
+            median, most, worst = np.quantile(regrets, [0.5, 0.9, 1.0])
             mean = np.exp(np.log(regrets).mean())
             print(
-                f"{loss:14} {len(regrets):4} problems: median {told[0]:.2f}, nine tenths below "
-                f"{told[1]:.2f}, worst {told[2]:.2f}, geometric mean {mean:.2f}"
+                f"{loss:14} {len(regrets):4} problems: median {median:.2f}, nine tenths below "
+                f"{most:.2f}, worst {worst:.2f}, geometric mean {mean:.2f}"
             )
 
 

@@ -130,7 +130,7 @@ def perceptron(rng: Any, book: Book) -> None:
 
 
 def novikoff(book: Book, model: Any, facts: Facts, w: list[Any]) -> None:
-    told, K = model.novikoff_, len(model.classes_)
+    stated, K = model.novikoff_, len(model.classes_)
     width = len(facts.rows[0]) + 1
     if model.scale:
         largest = [max(abs(row[j]) for row in facts.rows) for j in range(width - 1)]
@@ -143,14 +143,14 @@ def novikoff(book: Book, model: Any, facts: Facts, w: list[Any]) -> None:
     radius = max(halfspaces.dot(row, row) for row in z)
     # A margin is there where some weights have it; those that the library looked for are one try.
     square = max(_square_margin(z, each) for each in (w, _looked_for(model, facts, w)))
-    book.at_least("radius", told.radius, lambda: arb(radius).sqrt())
-    book.at_most("margin of Novikoff", told.margin, lambda: arb(square).sqrt())
+    book.at_least("radius", stated.radius, lambda: arb(radius).sqrt())
+    book.at_most("margin of Novikoff", stated.margin, lambda: arb(square).sqrt())
     book.true(
-        f"mistakes {told.mistakes} beyond {told.bound}",
-        told.holds and told.mistakes == model.n_iter_,
+        f"mistakes {stated.mistakes} beyond {stated.bound}",
+        stated.holds and stated.mistakes == model.n_iter_,
     )
     if model.init == "zeros":
-        book.at_least("bound on mistakes", told.bound, lambda: radius / square)
+        book.at_least("bound on mistakes", stated.bound, lambda: radius / square)
 
 
 def _square_margin(z: list[Any], w: list[Any]) -> fmpq:

@@ -9,7 +9,7 @@ export MPLBACKEND := Agg
 # Bytecode is kept: the tests start hundreds of processes, and each would compile our sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all test-measured test-long test-interpreted test-peers browser torch peers check checker bench fuzz harden docs docs-test pictures wheel-test release-check tools lock clean
+.PHONY: run test test-all test-long test-interpreted test-peers browser torch peers check checker bench fuzz harden docs docs-test pictures wheel-test release-check tools lock clean
 
 # Two at a time on two cores, more where there are more; a file's tests stay in one process.
 WORKERS := -n auto --maxprocesses=8 --dist=loadfile
@@ -17,30 +17,23 @@ WORKERS := -n auto --maxprocesses=8 --dist=loadfile
 run: $(READY)  ## set up, then the main job on embedded data: two studies and their reports
 	$(BIN)/separatrix study -o out/study
 
+# A coverage file that is named is written.
 test: $(READY)  ## the suite in minutes: every test but the long ones
-	$(BIN)/python -m pytest -q $(WORKERS) -m "not long"
+	$(BIN)/python -m pytest -q $(WORKERS) -m "not long" $(if $(COVERAGE_FILE),--cov --cov-report=)
 
 test-all: $(READY)  ## every test, the long ones too; then the loops again, interpreted; then coverage
-	rm -f .coverage .coverage.*
-	$(MAKE) test-measured
+	rm -f .coverage .coverage.compiled .coverage.interpreted
+	COVERAGE_FILE=.coverage.compiled $(MAKE) test
 	$(MAKE) test-long
 	$(MAKE) test-interpreted
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=93
 	$(BIN)/coverage report --include="*/separatrix/storage/*,*/separatrix/checker/*" --fail-under=95
 
-# What `make test` runs, measured: measuring takes twice as long. Of the tests that generate their
-# problems only those of checker and model files are measured; all of them come below.
-test-measured: $(READY)
-	COVERAGE_FILE=.coverage.compiled $(BIN)/python -m pytest -q $(WORKERS) --cov --cov-report= \
-	  -m "not long and not many"
-	COVERAGE_FILE=.coverage.generated $(BIN)/python -m pytest -q $(WORKERS) --cov --cov-report= \
-	  -m "many and not long" tests/checker tests/storage
-
 # The long tests, and once more, with many cases, those that generate their problems. A file of
 # long tests would keep one process busy after the other has ended: tests are taken over one by one.
 test-long: $(READY)
-	SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --dist=worksteal -m "(long or many) and not apart"
+	TESTS_PASSED= SEPARATRIX_CASES=many $(BIN)/python -m pytest -q $(WORKERS) --dist=worksteal -m "(long or many) and not apart"
 
 # scikit-learn's own tests with our estimators, and its checks of every configuration.
 test-peers: $(READY)
@@ -48,7 +41,7 @@ test-peers: $(READY)
 
 # Coverage sees inside the loops only when they are not compiled. Only these folders hold loops.
 test-interpreted: $(READY)
-	COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(WORKERS) \
+	TESTS_PASSED= COVERAGE_FILE=.coverage.interpreted NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(WORKERS) \
 	  -p no:cacheprovider --cov --cov-report= -m "not long" \
 	  tests/solvers tests/problem tests/data tests/properties
 

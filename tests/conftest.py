@@ -1,6 +1,8 @@
 """Settings for every test: how many examples, which tests are long, and which skips are allowed."""
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -31,7 +33,40 @@ def refuse_silence(report):
         report.longrepr = f"{reason}\nA skip must name the command that brings what is missing."
 
 
-def pytest_collection_modifyitems(items):
+def passed_before():
+    """The file of the tests that need not run again, named by TESTS_PASSED, or None."""
+    name = os.environ.get("TESTS_PASSED")
+    return Path(name) if name else None
+
+
+def pytest_configure(config):
+    file = passed_before()
+    if file and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(NotePassed(file))
+
+
+class NotePassed:
+    """Write the names of the tests that pass to a file, at the end."""
+
+    def __init__(self, file):
+        self.file = file
+        self.names = []
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and report.passed:
+            self.names.append(report.nodeid)
+
+    def pytest_sessionfinish(self):
+        with self.file.open("a", encoding="utf-8") as stream:
+            stream.writelines(f"{name}\n" for name in self.names)
+
+
+def pytest_collection_modifyitems(config, items):
+    file = passed_before()
+    if file and file.exists():
+        names = set(file.read_text(encoding="utf-8").splitlines())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
+        items[:] = [item for item in items if item.nodeid not in names]
     for item in items:
         test = getattr(item, "obj", None)
         code = getattr(test, "__code__", None)

@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -382,12 +383,45 @@ def test_decimal_commas_seen_only_below_the_first_rows(write):
         sx.read(write("a;y\n" + "\n".join([*rows, "0,5;x"])))
 
 
-@pytest.mark.parametrize("cells", [("12.3%", "4%"), ("$4.50", "$ 3"), ("1,250", "3,000")])
-def test_numbers_with_a_sign_are_said_to_be_categories(write, cells):
+@pytest.mark.parametrize("cells", [("1,250", "3,000"), ("4%", "5"), ("$4", "£5"), ("1.250,5", "7")])
+def test_numbers_that_leave_a_doubt_are_said_to_be_categories(write, cells):
     table = sx.read(write(f'a,y\n"{cells[0]}",0\n"{cells[1]}",1\n'))
     assert len(table.feature_names) == 2
     assert f"a: looks like numbers, such as '{cells[0]}'" in " ".join(table.notes)
     assert "looks like" not in " ".join(sx.read(write("a,y\nb 1,0\nc 2,1\n")).notes)
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "left_out"),
+    [
+        (("12.3%", "4%"), [12.3, 4.0], "'%'"),
+        (("$4.50", "-$ 3"), [4.5, -3.0], "'$'"),
+        (("7 €", "1,250.75 €"), [7.0, 1250.75], "'€' and commas between thousands"),
+        (("1,234,567", "890"), [1234567.0, 890.0], "commas between thousands"),
+    ],
+)
+def test_numbers_of_a_spreadsheet(write, cells, values, left_out):
+    text = "a,y\n" + "".join(f'"{cell}",{k // 6}\n' for k, cell in enumerate((*cells, ""), 5))
+    table = sx.read(write(text))
+    assert dense(table)[:2, 0].tolist() == values
+    assert dense(table)[2].tolist() == [np.median(values), 1.0]
+    assert f"a: read as numbers, without {left_out}" in table.notes
+    again = encoding_from_dict(json.loads(json.dumps(table.encoding.to_dict())))
+    assert again == table.encoding
+    blocks = list(row_blocks(write(text, "new.csv"), again, size=1))
+    assert [value for block in blocks for value in block.X[:, 0].tolist()][:2] == values
+    frame = pd.DataFrame({"a": cells})
+    assert sx.Encoder().fit_transform(frame)[:, 0].tolist() == values
+    assert sx.Encoder().fit(frame.astype("category")).get_feature_names_out()[0].startswith("a=")
+
+
+@pytest.mark.parametrize(("later", "named"), [("26.5", "26.5"), ("$3", "$3"), ("1,000%", "1,000%")])
+def test_later_numbers_are_written_as_in_training(write, later, named):
+    encoding = sx.read(write("a,y\n5%,0\n7%,1\n")).encoding
+    with pytest.raises(
+        sx.DataError, match=f"with '%', in training, but here is '{re.escape(named)}'"
+    ):
+        encoding.transform(write(f'a\n"{later}"\n', "new.csv"))
 
 
 def test_comments_above_the_names_are_left_out_and_said(write):
@@ -555,6 +589,13 @@ def test_a_usual_name_of_few_values_is_the_target_wherever_it_stands(write):
     table = sx.read(write(lines_of(income, ages)))
     assert table.target == "income"
     assert "the target is 'income', by its name" in table.notes
+
+
+def test_a_usual_name_over_texts_that_all_differ_is_no_target(write):
+    income = ["income", *(f'"{k + 10},{100 + k}.50"' for k in range(40))]
+    bought = ["bought", *(["no", "yes"][k % 2] for k in range(40))]
+    assert sx.read(write(lines_of(income, bought))).target == "bought"
+    assert sx.read(write(lines_of(bought, income))).target == "bought"
 
 
 def test_where_no_column_names_classes_the_last_is_refused(write):

@@ -1,6 +1,7 @@
 """How one column becomes features: fitted on the training column, applied to any later one.
 
-- a number stays a number; a missing one becomes the median, with an indicator ``name=(missing)``;
+- a number stays a number, with the sign of a currency or without; a missing one becomes the median,
+  with an indicator ``name=(missing)``;
 - a text is one-hot encoded as ``name=value``; the rarest over the cap share ``name=(other)``,
   and a missing one has a category of its own, ``name=(missing)``;
 - sentences become words and pairs of words (`prose.py`).
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from separatrix.data.encodings.cells import is_comma_number
 from separatrix.data.encodings.columns import Column, Texts, is_number
 from separatrix.data.encodings.prose import ProseCode, fit_prose, is_prose
+from separatrix.data.encodings.signed_numbers import THOUSANDS, numbers_with, sign_of
 
 MISSING, OTHER = "(missing)", "(other)"
 _MOSTLY_NUMBERS = 0.9
@@ -37,7 +39,8 @@ Slots = list[tuple[int | NDArray[np.int32], NDArray[np.float64]]]  # feature, va
 class NumberCode:
     """A numeric feature and, where the training column had gaps, an indicator of a gap.
 
-    A gap becomes the median of training, whether there were gaps in training or not.
+    A gap becomes the median of training, whether there were gaps in training or not. `sign` is what
+    the numbers are written with, such as "%" or "$,", if anything (`signed_numbers.py`).
     """
 
     dense: ClassVar[bool] = True  # most of the features are expected to differ from zero
@@ -45,6 +48,7 @@ class NumberCode:
     name: str
     median: float
     indicator: bool
+    sign: str = ""
 
     @property
     def feature_names(self) -> list[str]:
@@ -64,14 +68,7 @@ class NumberCode:
 
     def apply(self, column: Column, missing: frozenset[str], notes: list[str]) -> Slots:
         """Return, for each slot, the feature and the value of every row."""
-        values = column.numbers(missing)
-        if values is None:
-            row, word = column.first_word(missing)
-            raise column.error(
-                f"column {self.name!r} held numbers in training, but here is {word!r}; "
-                "correct the cell or leave it empty",
-                row,
-            )
+        values = self._values(column, missing)
         gaps = int(np.isnan(values).sum())
         if gaps and not self.indicator:
             notes.append(
@@ -79,9 +76,30 @@ class NumberCode:
             )
         return self._slots(values)
 
+    def _values(self, column: Column, missing: frozenset[str]) -> NDArray[np.float64]:
+        if self.sign:
+            texts = column.texts(missing)
+            found = numbers_with(self.sign, texts)
+            if isinstance(found, np.ndarray):
+                return found
+            row, word = found, texts.values[texts.codes[found]]
+        else:
+            values = column.numbers(missing)
+            if values is not None:
+                return values
+            row, word = column.first_word(missing)
+        written = (
+            f", written with {self.sign[0]!r}," if self.sign[:1] not in ("", THOUSANDS) else ""
+        )
+        raise column.error(
+            f"column {self.name!r} held numbers{written} in training, but here is {word!r}; "
+            "correct the cell or leave it empty",
+            row,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that say the same."""
-        return {"kind": "number", **self.__dict__}
+        return {"kind": "number", **{key: each for key, each in vars(self).items() if each != ""}}
 
 
 @dataclass(frozen=True)
@@ -143,20 +161,26 @@ def _median(values: NDArray[np.float64]) -> float:
     return float(0.5 * ordered[low] + 0.5 * ordered[high])
 
 
-def _fit_number(column: Column, values: NDArray[np.float64], notes: list[str]) -> NumberCode:
+def _fit_number(
+    column: Column, values: NDArray[np.float64], sign: str, notes: list[str]
+) -> NumberCode:
     if column.decimal_commas:
         notes.append(f"{column.name}: decimal commas, read as numbers")
+    if sign:
+        parts = {THOUSANDS: "commas between thousands"}
+        what = " and ".join(parts.get(each, repr(each)) for each in sign)
+        notes.append(f"{column.name}: read as numbers, without {what}")
     say_numbering(column, values, notes)
     gaps = np.isnan(values)
     if not gaps.any():
         some = values[:: -(-len(values) // _MEDIAN_ROWS)]
-        return NumberCode(column.name, _median(some), False)
+        return NumberCode(column.name, _median(some), False, sign)
     median = _median(values[~gaps])
     notes.append(
         f"{column.name}: {int(gaps.sum())} missing, each replaced by the median {median:g} "
         f"and marked by {column.name}={MISSING}"
     )
-    return NumberCode(column.name, median, True)
+    return NumberCode(column.name, median, True, sign)
 
 
 def _refuse_dates(column: Column, values: list[str]) -> None:
@@ -216,16 +240,27 @@ def _fit_category(
     return CategoryCode(column.name, tuple(kept), len(order) > cap, gaps > 0)
 
 
+def _numbers_of(column: Column, missing: frozenset[str]) -> tuple[NDArray[np.float64] | None, str]:
+    """Return the numbers of a column, and the sign that they are written with, if there is one."""
+    values = column.numbers(missing)
+    if values is not None or column.is_declared_category:
+        return values, ""
+    texts = column.texts(missing)
+    sign = sign_of(texts.values)
+    found = numbers_with(sign, texts) if sign else None
+    return (found, sign or "") if isinstance(found, np.ndarray) else (None, "")
+
+
 def fit_code(
     column: Column, missing: frozenset[str], cap: int, categorical: bool, notes: list[str]
 ) -> Code | None:
     """Decide on the whole column how it becomes features; None when it holds nothing."""
-    values = None if categorical else column.numbers(missing)
+    values, sign = (None, "") if categorical else _numbers_of(column, missing)
     if values is not None and np.isnan(values).all():
         notes.append(f"{column.name}: no value in any row; left out")
         return None
     if values is not None:
-        return _fit_number(column, values, notes)
+        return _fit_number(column, values, sign, notes)
     if not categorical and is_prose(texts := column.texts(missing)):
         prose = fit_prose(column.name, texts, notes)
         if prose is not None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,7 @@ class CellColumn:
     error_at: Callable[[str, int, int], DataError] = field(repr=False)
     parsed: NDArray[np.float64] | None = field(default=None, repr=False)
     decimal: str | None = "."
+    is_declared_category: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return len(self._cells[0] if self.parsed is None else self.parsed)
@@ -176,6 +177,13 @@ class TypedColumn:
         import pyarrow as pa
 
         return bool(pa.types.is_float32(self.array.type))
+
+    @property
+    def is_declared_category(self) -> bool:
+        """Whether the type says that the values are categories."""
+        import pyarrow as pa
+
+        return bool(pa.types.is_dictionary(self.array.type))
 
     @property
     def _is_numeric(self) -> bool:

@@ -127,6 +127,7 @@ def _code_from(plain: dict[str, Any]) -> Code:
     if kind == "number":
         numbers([fields["median"]], "a median must be a number")
         required(type(fields["indicator"]) is bool, "indicator must be true or false")
+        required(type(fields.get("sign", "")) is str, "a sign must be a text")
         return NumberCode(**fields)
     if kind == "category":
         values = texts(fields["values"], "categories must be texts")

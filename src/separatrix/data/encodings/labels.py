@@ -109,14 +109,14 @@ def _few(names: Sequence[str]) -> str:
 
 
 def choose_target(columns: Sequence[Column], file: str) -> tuple[Column, str]:
-    """Guess the target, and say why: a column of a usual name, or the last; amounts are neither.
+    """Guess the target, and say why: a column of a usual name, or the last.
 
-    Where the last column holds amounts, or nothing that repeats, it is the last one of texts, or of
-    two values, that looks like classes.
+    Neither holds amounts, or texts of which none repeats. Where the last column does, the target is
+    the last column of texts, or of two values, that looks like classes.
     """
     for usual in _USUAL_NAMES:
         named = [column for column in columns if column.name.casefold() == usual]
-        if len(named) == 1 and not _are_amounts(named[0]):
+        if len(named) == 1 and _repeats(named[0]) and not _are_amounts(named[0]):
             return named[0], f"the target is {named[0].name!r}, by its name"
     last = columns[-1]
     if not _repeats(last) or _are_amounts(last):

@@ -122,3 +122,14 @@ def test_a_million_rows_from_standard_input_in_little_memory(tmp_path):
         assert b"0 errors" in done.stderr
         peaks.append(int(done.stderr.split()[-1]) / 1024)
     assert peaks[1] - peaks[0] < 100.0  # megabytes
+
+
+def test_a_model_may_stand_among_the_arguments(texts, tmp_path):
+    data, model = texts
+    plain = run("predict", "-m", model, data)
+    for order in ((model, data), (data, model)):
+        assert run("predict", *order).stdout == plain.stdout
+    for given in ((data,), (model,), (model, model, data)):
+        refused = run("predict", *given)
+        assert refused.returncode == 2
+        assert "name the model and the data" in " ".join(refused.stderr.split())

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,8 +28,13 @@ def predict(
     source: reading.Source,
     data: reading.Data,
     model: Annotated[
-        Path, typer.Option("--model", "-m", help="A model file: .sx, or of LIBLINEAR or LIBSVM.")
-    ],
+        Path | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="A model file: .sx, or of LIBLINEAR or LIBSVM; MODEL.sx before the data will do.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write a CSV here instead of printing it.")
     ] = None,
@@ -58,6 +64,7 @@ def predict(
     from separatrix.storage.leading_encoder import taken_apart
     from separatrix.storage.model_file import read_any as read
 
+    source, model = _with_model(source, model)
     whole = taken_apart(read(model, plain=True))
     if whole.encoding is None:
         raise DataError(
@@ -88,6 +95,17 @@ def predict(
         print_pieces(pieces)
     if not as_json:
         run.tell_errors()
+
+
+def _with_model(source: reading.Source, model: Path | None) -> tuple[reading.Source, Path]:
+    """Return the data and the model, which may be the one .sx file among the data."""
+    if model is not None:
+        return source, model
+    named = [each for each in source.data if each.endswith(".sx")]
+    if len(named) != 1 or len(source.data) == 1:
+        raise typer.BadParameter("name the model and the data: separatrix predict MODEL.sx DATA.")
+    rest = [each for each in source.data if each not in named]
+    return replace(source, data=rest), Path(named[0])
 
 
 def _require_probabilities(model: Any) -> None:

@@ -46,7 +46,7 @@ def _table(command: Callable[..., Any]) -> str:
 
 
 def _value(kind: str) -> str:
-    return f" {kind}".replace("|", r"\|") if kind else ""
+    return f" {kind}".replace("|", r" \| ") if kind else ""
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The page of the commands from the command line itself: what ``separatrix COMMAND --help`` says."""
+"""The page of commands from the command line itself: what ``separatrix COMMAND --help`` says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def page() -> str:
     """Return the page as Markdown."""
     parts = [
         "# Commands",
-        "What `separatrix COMMAND --help` says, command by command. `man separatrix` says the same.",
+        "What `separatrix COMMAND --help` says, for every command. `man separatrix` says the same.",
         "## Options of every command",
         _table(options),
     ]
@@ -53,7 +53,7 @@ def _paragraphs(text: str) -> list[str]:
     """Return paragraphs; lines that typer keeps as they are (after its mark) become a block."""
     found = []
     for block in inspect.cleandoc(text).split("\n\n"):
-        kept = block.startswith("\b\n") or block.startswith("    ")
+        kept = block.startswith(("\b\n", "    "))
         words = block.removeprefix("\b\n")
         found.append(f"```text\n{inspect.cleandoc(words)}\n```" if kept else _plain(words))
     return found

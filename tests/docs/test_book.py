@@ -60,7 +60,7 @@ def test_tutorials_and_how_to_pages_are_plain_english(page):
 
 
 def test_the_score_sees_running_text_alone():
-    page = "# Head\n\nA short line with `code_of(some, kind)`.\n\n| a | b |\n|---|---|\n\n```text\nno\n```\n- one\n"
+    page = "# Head\n\nA short line with `code_of(it)`.\n\n| a |\n|---|\n\n```text\nno\n```\n- one\n"
     assert readability.prose(page).split("\n") == ["A short line with code.", "one."]
 
 

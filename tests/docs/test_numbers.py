@@ -98,4 +98,8 @@ def test_figures_agree_to_the_digits_shown():
     assert rounds_to(0.253, "0.25")
     assert not rounds_to(0.26, "0.25")
     assert not rounds_to(517438.0, "516,000")
-    assert [shown for shown, _ in numbers("0.32 / > 22.4 s, 15.58 %, C10")] == ["0.32", "22.4", "15.58"]
+    assert [shown for shown, _ in numbers("0.32 / > 22.4 s, 15.58 %, C10")] == [
+        "0.32",
+        "22.4",
+        "15.58",
+    ]

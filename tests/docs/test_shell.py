@@ -97,7 +97,8 @@ def _write_more(place):
     rng = np.random.default_rng(1)
     failed = rng.random(400) < 0.15
     loans = np.column_stack([rng.normal(size=400) + failed, rng.normal(size=400) - failed])
-    lines = [f"{a:.3f},{b:.3f},{('no', 'yes')[bad]}" for (a, b), bad in zip(loans, failed.tolist())]
+    pairs = list(zip(loans, failed.tolist(), strict=True))
+    lines = [f"{a:.3f},{b:.3f},{('no', 'yes')[bad]}" for (a, b), bad in pairs]
     (place / "credit.csv").write_text("\n".join(["debt,income,default", *lines]) + "\n")
     words = {"good": ("fine", "warm", "short"), "bad": ("dull", "cold", "long")}
     reviews = [
@@ -106,7 +107,7 @@ def _write_more(place):
     ]  # fmt: skip
     (place / "reviews.tsv").write_text("\n".join(reviews) + "\n")
     (place / "new.txt").write_text("a fine film\na dull and cold film\n")
-    rows = [f"{(-1, 1)[bad]:+d} 1:{a:.3f} 2:{b:.3f}" for (a, b), bad in zip(loans, failed.tolist())]
+    rows = [f"{(-1, 1)[bad]:+d} 1:{a:.3f} 2:{b:.3f}" for (a, b), bad in pairs]
     for name in ("heart.libsvm", "clicks.libsvm"):
         (place / name).write_text("\n".join(rows) + "\n")
     (place / "parts").mkdir()

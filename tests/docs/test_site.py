@@ -11,7 +11,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The whole site, built with warnings as errors: a link or an anchor that leads nowhere is one."""
+    """The whole site, warnings as errors: a link or an anchor that leads nowhere is one."""
     installed("zensical", "make docs")
     folder = tmp_path_factory.mktemp("book")
     module(DOCS / "made" / "site.py").build(folder / "stage", folder / "site")
@@ -29,7 +29,9 @@ def test_every_page_of_the_navigation_is_there_and_can_be_searched(site):
 def test_no_page_loads_anything_from_outside(site):
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        loaded = re.findall(r'<(?:script|img|iframe|link)\b[^>]*(?:src|href)="(https?:[^"]*)"', text)
+        loaded = re.findall(
+            r'<(?:script|img|iframe|link)\b[^>]*(?:src|href)="(https?:[^"]*)"', text
+        )
         assert not loaded, page.relative_to(site)
 
 

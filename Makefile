@@ -104,7 +104,7 @@ harden: $(VENV)/.peers  ## every case of the suite, then the long hardening runs
 	$(BIN)/python -m benchmarks.mutants
 
 docs: $(READY)  ## the book, into site/: warnings are errors, no outside request
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python docs/made/site.py
 
 docs-test: $(READY)  ## every session, command, link and picture of the book
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/docs tests/cli/test_help.py

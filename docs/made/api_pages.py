@@ -31,8 +31,8 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
     "machines": (
-        "Machines",
-        "The regularised machines, stopped by a proved gap.",
+        "Regularised models",
+        "Support vector machines and logistic regression, stopped by a proved gap.",
         ("LinearSVM", "LogisticRegression", "KernelSVM", "OneVsRest", "OneVsOne"),
     ),
     "selection": (
@@ -60,7 +60,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "ZeroOne",
         ),
     ),
-    "lift": ("Lifting", "New columns from old ones.", ("lift",)),
+    "lift": ("Feature maps", "New columns from old ones.", ("lift",)),
     "data": ("Data", "Files and frames in.", ("read", "Table", "Encoder", "open_partitions")),
     "lectures": (
         "Lectures",
@@ -135,7 +135,7 @@ def _entry(name: str, value: Any, level: int) -> list[str]:
             for method, function in _methods(value)
         ]
         if rows:
-            parts.append("\n".join(["| method | |", "|---|---|", *rows]))
+            parts.append("\n".join(["| method | what |", "|---|---|", *rows]))
     home = inspect.getmodule(value)
     if home is not None and home.__name__.startswith("separatrix."):
         parts.append(f"Source: `src/{home.__name__.replace('.', '/')}.py`")

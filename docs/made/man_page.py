@@ -47,7 +47,7 @@ def page() -> str:
     for each in app.registered_commands:
         assert each.callback is not None
         name = each.name or each.callback.__name__
-        words = _arguments(each.callback)
+        words = arguments(each.callback)
         lines += [f".SS separatrix {_safe(name)} {_safe(words)}"]
         lines += _paragraphs(inspect.getdoc(each.callback) or "")
         lines += _options(each.callback)
@@ -65,24 +65,30 @@ def _declared(command: Callable[..., Any]) -> Iterator[tuple[str, Any, Any]]:
             yield name, kind, said[0]
 
 
-def _arguments(command: Callable[..., Any]) -> str:
+def arguments(command: Callable[..., Any]) -> str:
+    """Return what follows a command's name."""
     declared = _declared(command)
     named = [name.upper() for name, _, said in declared if isinstance(said, ArgumentInfo)]
     return " ".join([*named, "[OPTIONS]"])
 
 
+def options_of(command: Callable[..., Any]) -> Iterator[tuple[list[str], str, str]]:
+    """Give the names of every option, what is to be given (nothing for a switch), and its help."""
+    for name, kind, said in _declared(command):
+        if isinstance(said, OptionInfo) and not said.hidden:
+            # The first word given to typer.Option stands where a default would.
+            first = [said.default] if isinstance(said.default, str) else []
+            words = [*first, *(said.param_decls or ())] or [f"--{name.replace('_', '-')}"]
+            yield words, "" if kind is bool else _kind(kind), said.help or ""
+
+
 def _options(command: Callable[..., Any]) -> list[str]:
     lines = []
-    for name, kind, said in _declared(command):
-        if not isinstance(said, OptionInfo) or said.hidden:
-            continue
-        # The first word given to typer.Option stands where a default would.
-        first = [said.default] if isinstance(said.default, str) else []
-        words = [*first, *(said.param_decls or ())] or [f"--{name.replace('_', '-')}"]
+    for words, kind, said in options_of(command):
         names = ", ".join(rf"\fB{_safe(word)}\fR" for word in words)
-        if kind is not bool:
-            names += rf" \fI{_safe(_kind(kind))}\fR"
-        lines += [".TP", names, _safe(said.help or "")]
+        if kind:
+            names += rf" \fI{_safe(kind)}\fR"
+        lines += [".TP", names, _safe(said)]
     return lines
 
 

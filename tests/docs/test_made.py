@@ -1,5 +1,6 @@
 """What is made from the code is current: reference, manual page, the picture of the layers."""
 
+import functools
 import importlib.util
 import re
 from pathlib import Path
@@ -19,6 +20,12 @@ def module(path):
     return made
 
 
+@functools.cache
+def made_pages():
+    """Return the paths of the pages that are made while the site is built."""
+    return set(module(DOCS / "made" / "site.py").made())
+
+
 def test_the_reference_holds_every_public_name():
     pages = module(DOCS / "made" / "api_pages.py").pages()
     text = "\n".join(pages.values())
@@ -28,6 +35,17 @@ def test_the_reference_holds_every_public_name():
     assert pages["api/index.md"].count("| [`sx.") == len(sx.__all__) - 1
     fences = [line for line in text.split("\n") if line.startswith("```")]
     assert len(fences) % 2 == 0
+
+
+def test_the_page_of_commands_names_every_option():
+    page = module(DOCS / "made" / "commands_page.py").page()
+    manual = module(DOCS / "made" / "man_page.py")
+    for command in manual.app.registered_commands:
+        name = command.name or command.callback.__name__
+        part = page.split(f"\n## separatrix {name}\n")[1].split("\n## ")[0]
+        for words, _, said in manual.options_of(command.callback):
+            assert all(f"`{word}`" in part for word in words), f"{name} {words}"
+            assert said[:10].split("[")[0].split("|")[0] in part.replace("\\", "")
 
 
 def test_the_manual_page_is_current():
@@ -68,9 +86,7 @@ def test_every_page_stands_in_the_navigation():
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS.rglob("*.md")], ids=lambda p: p.name)
 def test_links_and_pictures_lead_somewhere(page):
-    made = {"gallery.md", "api/index.md"} | {
-        f"api/{name}.md" for name in module(DOCS / "made" / "api_pages.py").GROUPS
-    }
+    made = made_pages()
     text = re.sub(r"```[\s\S]*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"))
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[\w.-]*)?\)", text):
         if re.match(r"https?:", target):

@@ -1,5 +1,6 @@
 """Every ``separatrix`` command and every script that the pages show is run."""
 
+import asyncio
 import doctest
 import os
 import re
@@ -9,13 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
 from safetensors.numpy import save_file
 from tests.cli.command import separatrix
-from tests.optional import shared_file
+from tests.optional import module, shared_file
 
 from separatrix._compiled import is_interpreted
 from separatrix.checker.pack import pack
@@ -26,8 +28,11 @@ pytestmark = pytest.mark.skipif(is_interpreted(), reason="the pages show compile
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = (
     "README.md", "docs/start.md", "docs/reading.md", "docs/methods/separability.md",
-    "docs/diverged.md",
+    "docs/diverged.md", "docs/study.md", "docs/predict.md", "docs/exchange.md", "docs/streams.md",
+    "docs/out_of_core.md", "docs/howto/scale.md", "docs/howto/imbalance.md", "docs/howto/text.md",
+    "docs/howto/migrate.md", "docs/howto/deploy.md", "docs/howto/verify.md",
 )  # fmt: skip
+SCRIPTS = ("docs/reading.md", "docs/howto/deploy.md")
 # It would not end; tests/lab drives it.
 LEFT_OUT = ("lab",)
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -73,6 +78,7 @@ def folder(tmp_path_factory):
         for k in range(40)
     ]
     (place / "study.csv").write_text("\n".join(patients) + "\n")
+    _write_more(place)
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(60, 8)).astype(np.float32), np.arange(60) % 2
     rows[:, 0] += labels
@@ -86,12 +92,35 @@ def folder(tmp_path_factory):
     return place
 
 
+def _write_more(place):
+    """Loans of which few fail, reviews, and rows in LIBSVM's format, whole and in parts."""
+    rng = np.random.default_rng(1)
+    failed = rng.random(400) < 0.15
+    loans = np.column_stack([rng.normal(size=400) + failed, rng.normal(size=400) - failed])
+    pairs = list(zip(loans, failed.tolist(), strict=True))
+    lines = [f"{a:.3f},{b:.3f},{('no', 'yes')[bad]}" for (a, b), bad in pairs]
+    (place / "credit.csv").write_text("\n".join(["debt,income,default", *lines]) + "\n")
+    words = {"good": ("fine", "warm", "short"), "bad": ("dull", "cold", "long")}
+    reviews = [
+        f"{kind}\ta {words[kind][k % 3]} film and {words[kind][k // 3 % 3]} talk number {k}"
+        for k in range(30) for kind in words
+    ]  # fmt: skip
+    (place / "reviews.tsv").write_text("\n".join(reviews) + "\n")
+    (place / "new.txt").write_text("a fine film\na dull and cold film\n")
+    rows = [f"{(-1, 1)[bad]:+d} 1:{a:.3f} 2:{b:.3f}" for (a, b), bad in pairs]
+    for name in ("heart.libsvm", "clicks.libsvm"):
+        (place / name).write_text("\n".join(rows) + "\n")
+    (place / "parts").mkdir()
+    for part in range(2):
+        (place / "parts" / f"{part}.libsvm").write_text("\n".join(rows[part::2]) + "\n")
+
+
 @pytest.mark.parametrize("page", COMMANDS)
 def test_the_commands_of_a_page_run_from_top_to_bottom(page, folder):
     if "separability" in page:
         shutil.copy(shared_file("endometrial.csv"), folder)
     told = list(commands(page))
-    assert len(told) >= 2
+    assert told
     for words, printed in told:
         outcome = separatrix(*words, cwd=folder)
         assert outcome.returncode == 0, f"separatrix {shlex.join(words)}: {outcome.stderr}"
@@ -114,10 +143,36 @@ def test_the_scripts_of_the_page_on_reading_run(folder, monkeypatch):
 def test_no_script_of_another_page_goes_unrun():
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         name = page.relative_to(ROOT).as_posix()
-        if name != "docs/reading.md":
+        if name not in SCRIPTS:
             assert all(">>>" in block for block in blocks(name, "python")), name
         shown = "".join(blocks(name, "console"))
         assert "$ separatrix" not in shown or name in (*COMMANDS, "docs/lab.md"), name
+
+
+async def posted(app, rows):
+    """Send rows to a server that runs in this process."""
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        return await client.post("/predict", json=rows)
+
+
+def test_the_server_of_the_page_on_deployment_answers(folder, monkeypatch):
+    """The page's own session trains the model, its script serves it, and a client asks."""
+    module("fastapi", "make docs")
+    monkeypatch.chdir(folder)
+    session, script = blocks("docs/howto/deploy.md", "python")[:2]
+    names = {}
+    for line in doctest.DocTestParser().get_examples(session):
+        exec(compile(line.source, "docs/howto/deploy.md", "exec"), names)
+    shutil.copy(names["folder"] / "model.sx", folder / "model.sx")
+    exec(compile(script, "serve.py", "exec"), names)
+    (answer,) = asyncio.run(posted(names["app"], [{"age": 50, "job": "cook"}])).json()
+    assert answer["class"] == "yes"
+    assert sum(answer["probabilities"].values()) == pytest.approx(1)
+    assert answer["probabilities"]["yes"] > 0.5
+    refused = asyncio.run(posted(names["app"], [{"job": "cook"}]))
+    assert refused.status_code == 422
+    assert "age" in refused.json()["detail"]
 
 
 def test_the_checker_runs_alone_as_the_page_on_certificates_says(folder):

@@ -11,6 +11,7 @@ from mkdocs.structure.files import File
 sys.path.insert(0, str(Path(__file__).parent))
 import api_pages
 import gallery_page
+import mathematics
 
 
 def on_files(files: Any, config: Any, **_: Any) -> Any:
@@ -19,3 +20,8 @@ def on_files(files: Any, config: Any, **_: Any) -> Any:
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Turn the formulas of a page into MathML."""
+    return mathematics.with_mathml(markdown)

@@ -27,7 +27,8 @@ def _replacement(found: re.Match[str]) -> str:
     if found["block"] is not None:
         return f'<div class="formula">\n{mathml(found["block"], "block")}\n</div>'
     if found["inline"] is not None:
-        return mathml(found["inline"], "inline")
+        # Where a line begins with <math>, Markdown would end the paragraph.
+        return f'<span>{mathml(found["inline"], "inline")}</span>'
     return found[0]
 
 

@@ -32,6 +32,12 @@ def test_formulas_in_a_line_and_on_their_own(mathematics):
     assert "$ ls $HOME" in made
 
 
+def test_a_line_may_begin_with_a_formula(mathematics):
+    from markdown import markdown
+
+    assert markdown(mathematics.with_mathml("Here\n$x$ is\n$y$.")).count("<p>") == 1
+
+
 def test_an_unknown_command_is_an_error(mathematics):
     with pytest.raises(ValueError, match="not understood"):
         mathematics.with_mathml("Let $\\nosuchcommand x$ be.")

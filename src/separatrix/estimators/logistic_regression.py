@@ -46,7 +46,7 @@ class LogisticRegression(Machine, core.LogisticRegression):
     multi_class : {"auto", "multinomial", "ovr", "ovo"}, default="auto"
         More than two classes: all at once ("multinomial": probabilities by softmax,
         ``1/2 sum_k |w_k|^2`` as the penalty), each against the rest, or one model a pair, which
-        vote (no probabilities then). "auto" is multinomial, but each against the rest for C=inf,
+        vote (no probabilities then). "auto" is multinomial, but each against the rest for
         solver="gram" and rows in partitions. Two classes: auto, ovr and ovo are one hyperplane;
         multinomial is that one for twice the C.
     warm_start, n_jobs, device, verbose
@@ -69,7 +69,8 @@ class LogisticRegression(Machine, core.LogisticRegression):
     names_of_nonzero_ : list of str
         The names of the columns whose weight is not 0.
     verdict_ : Verdict or None
-        For ``C=inf``: whether the classes are separated, with proof (a list for several classes).
+        For ``C=inf``: whether the classes are separated, with proof; a `ClassVerdict` for all
+        classes at once, a list for each against the rest.
     status_, n_iter_, n_passes_, solver_
         Why the fit ended, iterations (an array: one number a model), passes over the rows, and by
         which solver.

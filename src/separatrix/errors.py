@@ -122,19 +122,15 @@ class SeparationWarning(UserWarning):
     @classmethod
     def about(cls, verdict: Any, feature_names: Any = None) -> SeparationWarning:
         """Say which coefficients run to infinity, and what to do."""
-        infinite = verdict.infinite
-        values = [] if infinite is None else infinite.tolist()
-        known = [j for j, v in enumerate(values) if isinstance(v, str) or abs(v) > 1e300]
-        labels = ["intercept"]
-        for j in range(len(values) - 1):
-            labels.append(str(feature_names[j]) if feature_names is not None else f"x{j}")
-        names = tuple(labels[j] for j in known)
-        fixed = [j for j in known if not isinstance(values[j], str)]
-        loose = [j for j in known if values[j] == "open"]
+        told = verdict.coefficients(feature_names)
+        known = [(label, v) for label, v in told if isinstance(v, str) or abs(v) > 1e300]
+        names = tuple(label for label, _ in known)
         parts = (
-            _some([f"{labels[j]} {values[j]:+}" for j in fixed]),
-            _some([labels[j] for j in loose], " in a direction the data leave open"),
-            _some([labels[j] for j in known if values[j] == "unknown"], " with an unknown sign"),
+            _some([f"{label} {v:+}" for label, v in known if not isinstance(v, str)]),
+            _some(
+                [label for label, v in known if v == "open"], " in a direction the data leave open"
+            ),
+            _some([label for label, v in known if v == "unknown"], " with an unknown sign"),
         )
         where = "; ".join(filter(None, parts)) or "along the direction in verdict.weights"
         return cls(

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import sys
 
@@ -255,3 +256,29 @@ def test_parquet_does_not_stay_in_memory(tmp_path):
         most = max(most, pa.total_allocated_bytes() - before)
         assert block.X.shape[0] <= 4096
     assert most < path.stat().st_size / 4
+
+
+@pytest.mark.parametrize("size", [1, 600, 2000, 1 << 20])
+@pytest.mark.parametrize("names", [["a", "b"], [0, 1]])
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_rows_that_have_a_label_have_it_wherever_a_file_is_cut(size, names, ending, tmp_path):
+    """Labels that first appear late, and some that are absent between."""
+    rows = [{"x": float(k), "y": names[k % 2]} for k in range(40)]
+    trained = tmp_path / "trained.jsonl"
+    trained.write_text("\n".join(map(json.dumps, rows)))
+    there = [k >= 23 and k % 5 > 0 for k in range(40)]
+    path = tmp_path / f"later.{ending}"
+    if ending == "jsonl":
+        kept = [row if label else {"x": row["x"]} for row, label in zip(rows, there, strict=True)]
+        path.write_text("\n".join(map(json.dumps, kept)))
+    else:
+        lines = [
+            f"{r['x']},{r['y'] if label else ''}" for r, label in zip(rows, there, strict=True)
+        ]
+        path.write_text("\n".join(["x,y", *lines]))
+    found = []
+    for block in row_blocks(path, sx.read(trained, target="y").encoding, size=size):
+        labels = block.y.astype(str).tolist() if len(block.y) else [""] * block.X.shape[0]
+        assert len(labels) == block.X.shape[0]
+        found += labels
+    assert found == [str(names[k % 2]) if label else "" for k, label in enumerate(there)]

@@ -1,5 +1,7 @@
 """scikit-learn's callbacks follow a fit: its progress bar, its monitor of scores, and one's own."""
 
+import threading
+
 import numpy as np
 import pytest
 from sklearn import callback
@@ -89,3 +91,17 @@ def test_a_search_passes_its_progress_bar_on(capsys):
     search = GridSearchCV(sx.LinearSVM(), {"C": [0.1, 1.0]}, cv=2)
     search.set_callbacks(callback.ProgressBar(max_propagation_depth=None)).fit(X, CODES)
     assert "GridSearchCV - fit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_a_fit_that_fails_ends_the_thread_of_the_progress_bar(multi_class, capsys):
+    """A process waits for its threads: one that is left hangs at its exit."""
+    rows, labels = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 2, 2])
+    model = sx.LinearSVM(C=np.inf, multi_class=multi_class)
+    model.set_callbacks(callback.ProgressBar())
+    before = {thread for thread in threading.enumerate() if not thread.daemon}
+    with pytest.raises(sx.NotSeparableError):
+        model.fit(rows, labels)
+    assert {thread for thread in threading.enumerate() if not thread.daemon} == before
+    assert not hasattr(model, "_callback_fit_ctx")
+    assert not hasattr(model, "classes_")

@@ -1,7 +1,7 @@
 """The multinomial machine, slow and obvious: sums written out, and a general minimiser."""
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
 
 def objective(W, b, X, codes, costs, penalty=0.0):
@@ -71,3 +71,43 @@ def optimum(X, codes, K, costs, penalty=0.0, intercept=True):
         value, start, jac=slope, hess=curvature, method="trust-exact", options={"gtol": 1e-10}
     )
     return float(found.fun)
+
+
+def likelihood(X, codes, K, costs, intercept=True):
+    """The K x (d + 1) weights of maximum likelihood, of sum 0, by plain Newton steps.
+
+    Written out over the classes but the first; where columns depend on others, the shortest step.
+    """
+    rows = np.column_stack([np.ones(len(X)) * intercept, X])
+    table = np.zeros((K, rows.shape[1]))
+    for _ in range(60):
+        q = probabilities(table, 0.0, rows)
+        slope = (costs[:, None] * (q - np.eye(K)[codes])).T @ rows
+        H = np.zeros((K, rows.shape[1], K, rows.shape[1]))
+        for row, p, cost in zip(rows, q, costs, strict=True):
+            H += cost * np.einsum("kl,i,j->kilj", np.diag(p) - np.outer(p, p), row, row)
+        size = (K - 1) * rows.shape[1]
+        step = np.linalg.lstsq(H[1:, :, 1:].reshape(size, size), slope[1:].ravel())[0]
+        table[1:] -= step.reshape(K - 1, -1)
+    return table - table.mean(axis=0)
+
+
+def separation(X, codes, K, intercept=True):
+    """ "separable", "quasi-separable" or "overlapping", by linear programs over all weights."""
+    rows = np.column_stack([np.ones(len(X)) * intercept, X])
+    signed = []
+    for row, own in zip(rows, codes, strict=True):
+        for k in range(K):
+            if k != own:
+                z = np.zeros((K, len(row)))
+                z[own], z[k] = row, -row
+                signed.append(z.ravel())
+    Z = np.array(signed)
+    least = np.column_stack([-Z, np.ones(len(Z))])
+    best = linprog(
+        np.r_[np.zeros(Z.shape[1]), -1.0], A_ub=least, b_ub=np.zeros(len(Z)), bounds=(-1.0, 1.0)
+    )
+    if -best.fun > 1e-7:
+        return "separable"
+    some = linprog(-Z.sum(axis=0), A_ub=-Z, b_ub=np.zeros(len(Z)), bounds=(-1.0, 1.0))
+    return "quasi-separable" if -some.fun > 1e-7 else "overlapping"

@@ -40,6 +40,7 @@ MODELS = {
     "logistic": (sx.LogisticRegression, False),
     "logistic, multinomial": (lambda: sx.LogisticRegression(multi_class="multinomial"), False),
     "logistic, free": (lambda: sx.LogisticRegression(C=np.inf), True),
+    "logistic, free, of three": (lambda: sx.LogisticRegression(C=np.inf), False),
     "perceptron": (sx.Perceptron, True),
     "fewest errors": (sx.ZeroOne, True),
     "one against the rest": (lambda: sx.OneVsRest(sx.LogisticRegression()), False),

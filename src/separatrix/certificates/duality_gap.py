@@ -46,6 +46,7 @@ from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.canonical import sha256_of_blocks
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.equilibrate import divided_exactly
+from separatrix.problem.machine import REACH
 from separatrix.problem.optimality import Violation, violations
 from separatrix.problem.signed import as_matrix
 
@@ -53,8 +54,6 @@ LOSSES = ("hinge", "squared_hinge", "logistic")
 # So few entries on a device are proved by the processor, as any others are.
 _FEW_THERE = 1 << 21
 _FEW_ROWS = 2048
-# Without a penalty nothing keeps w small: how many times larger than found it may be.
-_REACH = 1e3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -137,7 +136,7 @@ class DualityGap(TwoBounds):
         elif not on_device(X):
             ways = ways_for(X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1])
         model = self._model
-        box = None if self.ridge else box_around(X, model.w, self.multipliers, _REACH)
+        box = None if self.ridge else box_around(X, model.w, self.multipliers, REACH)
         for way in ways:
             joined: Terms | None = None
             for rows, block, own in self._blocks(X, signs):
@@ -176,7 +175,7 @@ class DualityGap(TwoBounds):
         return {"violations": missed, "margins": points[2]}
 
     def __str__(self) -> str:
-        reach = "" if self.ridge else f" up to {_REACH:.0f} times as steep"
+        reach = "" if self.ridge else f" up to {REACH:.0f} times as steep"
         return self._in_words(f"hyperplane{reach} lowers")
 
 

@@ -178,9 +178,9 @@ class WeightsByClass(TwoBounds):
         """What biases cost: None where there are none."""
         return self.bias_penalty if self.intercept else None
 
-    def _primal(self, losses: Enclosure) -> Enclosure:
+    def _primal(self, losses: Enclosure, ridge: float = 1.0) -> Enclosure:
         """Enclose the objective, given the loss of every row."""
-        spent = norm(self.weights[:, 1:], self._biases, self._penalty or 0.0)
+        spent = norm(self.weights[:, 1:], self._biases, self._penalty or 0.0, ridge)
         return spent + losses_of(losses, self.costs)
 
     def __str__(self) -> str:

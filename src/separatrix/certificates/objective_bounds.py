@@ -235,7 +235,8 @@ def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray) -> Enclosure:
 def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.ndarray:
     """Bound sizes of coefficients far beyond w from above, as docs/certificates.md states them.
 
-    B_j = reach (|w_j| + sum_i a_i / sum_i a_i |x_ij|), without a quotient by 0.
+    B_j = reach (|w_j| + sum_i a_i / sum_i a_i |x_ij|), without a quotient by 0; w may have a column
+    for each class.
     """
     sizes, met = Enclosure.exact(np.zeros(X.shape[1])), np.zeros(X.shape[1], dtype=bool)
     for rows, block in blocks(X, 1 << 20):
@@ -245,5 +246,6 @@ def box_around(X: Any, w: np.ndarray, alpha: np.ndarray, reach: float) -> np.nda
             used = (alpha[rows] > 0.0).astype(np.float64)
             met |= (block != 0.0).astype(np.float64).T @ used > 0.0
     typical = Enclosure.exact(alpha).sum() / sizes
-    beyond = Enclosure.exact(abs(w)) + np.where(met, typical.high, 0.0)
+    further = np.where(met, typical.high, 0.0).reshape(-1, *[1] * (w.ndim - 1))
+    beyond = Enclosure.exact(abs(w)) + further
     return np.asarray((beyond * reach).high)

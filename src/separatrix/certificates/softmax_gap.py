@@ -1,8 +1,10 @@
 """How far a multinomial model is from the optimum, proved from the data alone.
 
 `problem/softmax.py` states the objective and its dual, docs/methods/multinomial.md the dual point:
-softmax of the scores. Where the biases are free, a small share t of one distribution v mends sums
-r_k that are not 0, with t v_k sum_i c_i = t N_k + (1 - t) r_k >= 0, N_k the sum of c_i in class k.
+softmax of the scores. Without a ridge the pulls u take sum_jk |u_jk| B_jk in place of
+1/2 sum |u|^2, for weights of sizes up to B (`box_around`). Where the biases are free, a small share
+t of one distribution v mends sums r_k that are not 0, with t v_k sum_i c_i = t N_k + (1 - t) r_k
+>= 0, N_k the sum of c_i in class k.
 
 In one pass row i gives every class but its own the probability q_ik of softmax, as it is rounded,
 and its own class what is left of 1. Any such numbers are a dual point if they leave something of 1,
@@ -28,10 +30,17 @@ from separatrix.certificates.enclosed_functions import TRUSTED_UNITS, exp, requi
 from separatrix.certificates.enclosed_sums import dot_error
 from separatrix.certificates.enclosure import LEAST, LEAST_NORMAL, Enclosure, sum_of
 from separatrix.certificates.multiclass_gap import WeightsByClass
-from separatrix.certificates.objective_bounds import NOTHING, half_square, penalty_of_biases
+from separatrix.certificates.objective_bounds import (
+    NOTHING,
+    box_around,
+    half_square,
+    penalty_of_biases,
+)
 from separatrix.certificates.two_bounds import Found
+from separatrix.checker.codec import require
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.float_blocks import blocks
+from separatrix.problem.machine import REACH
 from separatrix.problem.signed import as_matrix
 
 _ENTRIES_AT_A_TIME = 1 << 18
@@ -53,9 +62,28 @@ class SoftmaxPass:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftmaxGap(WeightsByClass):
-    """Two bounds for the weights of the multinomial model."""
+    """Two bounds for the weights of the multinomial model.
+
+    `ridge` is 1, or 0 where no |w_k|^2 is charged for (maximum likelihood); then `dual` bounds all
+    weights up to 1000 times those found, or 1000 over the column's mean size.
+    """
 
     kind = "softmax-gap"
+
+    ridge: float = 1.0
+
+    def require_sound(self) -> None:
+        """Refuse by name what makes this no claim, whatever the data."""
+        super().require_sound()
+        require(self.ridge in (0.0, 1.0), "ridge must be 0 or 1")
+
+    def claim(self) -> dict[str, Any]:
+        """Return what is claimed, field by field; a ridge of 1 goes without saying."""
+        return {k: v for k, v in super().claim().items() if not (k == "ridge" and v == 1.0)}
+
+    def __str__(self) -> str:
+        reach = "" if self.ridge else f" up to {REACH:.0f} times as steep"
+        return self._in_words(f"{len(self.classes)} weight vectors{reach} lower")
 
     @staticmethod
     def _placed(X: Any) -> Any:
@@ -64,14 +92,16 @@ class SoftmaxGap(WeightsByClass):
     def _found(self, X: Any, codes: np.ndarray, wide: float) -> Iterator[Found]:
         """Bound errors for all classes at once, which is cheaper, and then class by class."""
         penalty, costs = self._penalty, self.costs
+        box = None if self.ridge else box_around(X, self._W, costs, REACH)
         for by_column in (False, True):
             with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
                 enclosed = self.one_pass(X, codes, by_column, wide)
-                primal = self._primal(Enclosure(np.zeros(len(codes)), enclosed.losses))
+                losses = Enclosure(np.zeros(len(codes)), enclosed.losses)
+                primal = self._primal(losses, self.ridge)
                 if penalty == 0.0:
-                    dual = _mended_dual(enclosed, codes, costs, wide)
+                    dual = _mended_dual(enclosed, codes, costs, wide, box)
                 else:  # that of softmax itself
-                    dual = _gain(enclosed, costs) - half_square(enclosed.pulls)
+                    dual = _gain(enclosed, costs) - _spent(enclosed.pulls, box)
                     if penalty:
                         dual = dual - penalty_of_biases(enclosed.excess, penalty)
             yield Found(primal, dual.at_least(0.0))  # no loss is below 0
@@ -124,7 +154,11 @@ def _gain(enclosed: SoftmaxPass, costs: np.ndarray) -> Enclosure:
 
 
 def _mended_dual(
-    enclosed: SoftmaxPass, codes: np.ndarray, costs: np.ndarray, wide: float
+    enclosed: SoftmaxPass,
+    codes: np.ndarray,
+    costs: np.ndarray,
+    wide: float,
+    box: np.ndarray | None = None,
 ) -> Enclosure:
     """Enclose the dual objective of softmax with its sums mended."""
     K, excess = len(enclosed.excess.low), enclosed.excess
@@ -141,11 +175,22 @@ def _mended_dual(
     rest = 1.0 - share
     mix = (masses * share + excess * rest) / masses.sum()  # t v_k
 
-    def squares(pulls: Enclosure, members: Enclosure, rows: Enclosure) -> Enclosure:
-        return (pulls * rest + members * share - rows[:, None] * mix).square()
+    def mended(pulls: Enclosure, members: Enclosure, rows: Enclosure) -> Enclosure:
+        return pulls * rest + members * share - rows[:, None] * mix
 
-    spent = sum_of(squares, enclosed.pulls, enclosed.members, enclosed.all_rows).halved()
+    sums = enclosed.pulls, enclosed.members, enclosed.all_rows
+    if box is None:
+        spent = sum_of(lambda *parts: mended(*parts).square(), *sums).halved()
+    else:
+        spent = _spent(mended(*sums), box)
     return _gain(enclosed, costs) * rest - spent
+
+
+def _spent(pulls: Enclosure, box: np.ndarray | None) -> Enclosure:
+    """Enclose what pulls on the weights take from the dual: with a ridge, or over a box."""
+    if box is None:
+        return half_square(pulls)
+    return (pulls.size() * box).sum() if np.isfinite(box).all() else Enclosure.exact(math.inf)
 
 
 def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[Any, Any, Any, Any]:

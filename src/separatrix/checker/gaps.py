@@ -204,6 +204,8 @@ class Model:
         penalty = getattr(claim, "bias_penalty", 0.0)  # where there is none, b is free
         require(penalty >= 0.0, "bias_penalty must be at least 0")
         self.penalty = Fraction(penalty) if intercept else None
+        ridge = getattr(claim, "ridge", None)
+        self.ridge = Fraction(1 if ridge is None else ridge)
         self.limits = all_costs(claim.costs, len(data.rows))
         self.is_hard = math.inf in self.limits
         costs = [float(c > 0.0) for c in self.limits] if self.is_hard else self.limits
@@ -223,8 +225,7 @@ class Model:
 
     def norm(self) -> Fraction:
         """Return what weights and biases cost."""
-        ridge = Fraction(getattr(self.claim, "ridge", 1.0))
-        found = ridge * ratio(sum(square(w[1:]) for w in self.weights), 2 * self.exponent)
+        found = self.ridge * ratio(sum(square(w[1:]) for w in self.weights), 2 * self.exponent)
         biases = ratio(square(w[0] for w in self.weights), 2 * self.exponent)
         return (found + (self.penalty or 0) * biases) / 2
 
@@ -279,6 +280,7 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     The dual point is the softmax of the weights, in fixed point; the own class gets the rest to 1.
     """
     model = Model(data, claim, claim.weights, intercept)
+    require(model.ridge in (0, 1), "ridge must be 0 or 1")
     rows = [
         (row, c, code, scores[code] - max(scores), _parts(scores, model.unit))
         for row, (c, code, scores) in enumerate(model.scores())
@@ -304,8 +306,31 @@ def check_softmax_gap(data: Data, claim: Claim, intercept: bool) -> str:
     if model.penalty == 0:
         dual = _mended(model, shares, entropy, bits)
     else:
-        dual = entropy - model.squares(shares, unit) - model.unbalanced(shares, unit)
-    return between(claim, primal, max(dual, Fraction(0)), model.what)
+        sums = [data.combination(each) for each in shares]
+        lost = _spent(model, sums, unit + data.exponent)
+        dual = entropy - lost - model.unbalanced(shares, unit)
+    reach = "" if model.ridge else f" up to {REACH} times as steep"
+    return between(claim, primal, max(dual, Fraction(0)), model.what + reach)
+
+
+def _spent(model: Model, sums: list[dict[int, int]], unit: int) -> Fraction:
+    """Return 1/2 sum_k |u_k|^2; without a ridge sum_jk |u_jk| B_jk.
+
+    B_jk = 1000 (|w_jk| + sum c / sum c |x_j|), and u is in such units.
+    """
+    if model.ridge:
+        return ratio(sum(square(u.values()) for u in sums), 2 * unit) / 2
+    data, sizes = model.data, Counter[int]()
+    for c, (columns, entries) in zip(model.costs, data.whole, strict=True):
+        for j, x in zip(columns, entries, strict=True):
+            sizes[j] += c * abs(x)
+    total, lost = sum(model.costs) << -data.exponent, 0
+    for w, u in zip(model.weights, sums, strict=True):
+        for j, value in u.items():
+            if value:  # then some c |x_j| is not zero
+                typical = -((-total << (_QUOTIENT - model.exponent)) // sizes[j])
+                lost += abs(value) * ((abs(w[1 + j]) << _QUOTIENT) + typical)
+    return REACH * ratio(lost, unit + model.exponent - _QUOTIENT)
 
 
 def _parts(scores: list[int], unit: int) -> list[tuple[int, int, int]]:
@@ -339,11 +364,12 @@ def _mended(model: Model, shares: list[Shares], entropy: Fraction, bits: int) ->
     mass = sum(masses)
     mixes = [t * n + (one - t) * r for r, n in zip(balances, masses, strict=True)]
     everything = data.combination([pair for each in members for pair in each])
-    total = 0
+    sums: list[dict[int, int]] = []
     for k in range(K):
         u, own = data.combination(shares[k]), data.combination(members[k])
+        sums.append({})
         for j, all_rows in everything.items():
             mine = (one - t) * u.get(j, 0) + t * own.get(j, 0)
-            total += (mass * mine - mixes[k] * all_rows) ** 2
-    unit = 2 * (model.cost_unit - 2 * bits + data.exponent)
-    return (1 - ratio(t, -bits)) * entropy - ratio(total, unit) / mass**2 / 2
+            sums[k][j] = mass * mine - mixes[k] * all_rows
+    lost = _spent(model, sums, model.cost_unit - 2 * bits + data.exponent)
+    return (1 - ratio(t, -bits)) * entropy - lost / mass ** (2 if model.ridge else 1)

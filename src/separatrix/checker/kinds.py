@@ -77,7 +77,7 @@ CLAIMS = {
     "multiclass-gap": _kind(
         gaps.check_multiclass_gap, "costs bias_penalty weights primal dual rows rivals multipliers"
     ),
-    "softmax-gap": _kind(gaps.check_softmax_gap, "costs bias_penalty weights primal dual"),
+    "softmax-gap": _kind(gaps.check_softmax_gap, "costs bias_penalty ridge? weights primal dual"),
     "kernel-gap": _kind(
         kernels.check_kernel_gap,
         "kernel positive negative costs bias rows multipliers curved smallest primal dual "

@@ -14,6 +14,7 @@ import numpy as np
 
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
+from separatrix.core.class_verdict import ClassVerdict, class_verdict_of
 from separatrix.core.keeping import (
     iterations,
     keep_direct,
@@ -21,6 +22,7 @@ from separatrix.core.keeping import (
     warn_of_gap,
     watching,
 )
+from separatrix.core.machine import NEARLY_FREE, SEPARATED
 from separatrix.core.proving import About, Effort, Fitted, solve_and_prove
 from separatrix.errors import DeviceError
 from separatrix.problem.crammer_singer import DirectProblem
@@ -132,7 +134,8 @@ class Multinomial(_AllClasses):
         self.posed, self.turned = _narrowed(problem)
         if first is not None and self.turned is not None:
             first = np.column_stack([first[:, 0], first[:, 1:] @ self.turned])
-        self.first, self.aim, self.precise = first, _AIM * effort.tol, effort.tol < _SINGLE_TOL
+        self.first, self.aim = first, _AIM * effort.tol
+        self.precise = effort.tol < _SINGLE_TOL or not problem.ridge
         self.updates, self.passes = 0, 0.0
 
     def solve(self) -> Status:
@@ -158,7 +161,8 @@ class Multinomial(_AllClasses):
         weights = self.state.weights
         if self.turned is not None:
             weights = np.column_stack([weights[:, 0], weights[:, 1:] @ self.turned.T])
-        self.proof = self._proved(SoftmaxGap, weights=self._centred(weights))
+        ridge = self.problem.ridge
+        self.proof = self._proved(SoftmaxGap, weights=self._centred(weights), ridge=ridge)
         return float(self.proof.gap)
 
     def _centred(self, weights: np.ndarray) -> np.ndarray:
@@ -218,11 +222,34 @@ def fit_multinomial(machine: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit `machine`, a `LogisticRegression`, with one weight vector a class."""
     _refuse_multinomial(machine)
     X, codes, weights = machine._prepared(X, y, sample_weight, "logistic")
-    problem = _posed(SoftmaxProblem, machine, X, codes, weights, "logistic")
+    if on_device(X) and np.isinf(machine.C):
+        raise DeviceError("C=inf is worked out on the processor: use device='cpu'.")
+    posed = _posed(SoftmaxProblem, machine, X, codes, weights, "logistic")
+    problem, verdict = _answerable(posed, machine)
     first = _first_weights(machine, problem)
     keep_multinomial(
         machine, _solved(machine, y, problem, Multinomial, first, workers=machine._cores())
     )
+    machine.verdict_ = verdict
+    if verdict is not None and verdict.kind in SEPARATED:
+        machine.status_ = Status.INFINITE
+
+
+def _answerable(
+    problem: SoftmaxProblem, machine: Any
+) -> tuple[SoftmaxProblem, ClassVerdict | None]:
+    """Return a problem that has an answer, and the verdict on one without a penalty.
+
+    Where maximum likelihood has no answer, that of a very large C is sought instead.
+    """
+    if not np.isinf(machine.C):
+        return problem, None
+    used, names = np.flatnonzero(problem.costs > 0.0), tuple(str(c) for c in machine.classes_)
+    X = problem.X if len(used) == problem.X.shape[0] else problem.X[used]
+    verdict = class_verdict_of(X, problem.codes[used], names, problem.fit_intercept)
+    if verdict.kind in SEPARATED:
+        return replace(problem, costs=NEARLY_FREE * problem.costs), verdict
+    return replace(problem, ridge=0.0), verdict
 
 
 def keep_multinomial(machine: Any, found: Fitted) -> None:
@@ -282,11 +309,6 @@ def _refuse_direct(machine: Any) -> None:
 
 def _refuse_multinomial(machine: Any) -> None:
     """Say in words what the multinomial machine does not do."""
-    if np.isinf(machine.C):
-        raise ValueError(
-            "multi_class='multinomial' needs a finite C. Got inf instead. Use a large C, or "
-            "multi_class='ovr', which says which coefficients are infinite."
-        )
     if machine.solver not in ("auto", "newton"):
         raise ValueError(
             f"multi_class='multinomial' has a solver of its own. Got solver={machine.solver!r} "

@@ -64,14 +64,21 @@ from separatrix.solvers.linear.choose import SOLVERS
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import cores, one_thread
 
-__all__ = ["LinearSVM", "LogisticRegression", "NEARLY_FREE", "fit_pairs", "machine_of_a_pair"]
+__all__ = [
+    "LinearSVM",
+    "LogisticRegression",
+    "NEARLY_FREE",
+    "SEPARATED",
+    "fit_pairs",
+    "machine_of_a_pair",
+]
 
 _SUITS = {
     "hinge": {"interior_point", "dual_coordinate", "gram"},
     "squared_hinge": {"newton", "dual_coordinate", "gram"},
     "logistic": {"newton", "gram"},
 }
-_SEPARATED = ("separable", "quasi-separable")
+SEPARATED = ("separable", "quasi-separable")
 # The C that stands in for inf where the likelihood has no maximum.
 NEARLY_FREE = 1e6
 
@@ -368,7 +375,7 @@ class LogisticRegression(Machine, models.LogisticRegression):
         del self._verdicts
         self._keep(fitted)
         self.verdict_ = verdicts[0] if len(verdicts) == 1 else verdicts or None
-        if any(verdict.kind in _SEPARATED for verdict in verdicts):
+        if any(verdict.kind in SEPARATED for verdict in verdicts):
             self.status_ = Status.INFINITE
 
     def _fits_all_at_once(self, y: Any) -> bool:
@@ -378,7 +385,7 @@ class LogisticRegression(Machine, models.LogisticRegression):
         if self.multi_class != "auto" or self.solver not in ("auto", "newton"):
             return bool(self.multi_class == "multinomial")
         try:
-            return not np.isinf(self.C) and _n_labels(y) > 2
+            return _n_labels(y) > 2
         except NotImplementedError:  # a tensor without numbers: what follows refuses it by name
             return False
 
@@ -388,7 +395,7 @@ class LogisticRegression(Machine, models.LogisticRegression):
             return
         verdicts = self.verdict_ if isinstance(self.verdict_, list) else [self.verdict_]
         for verdict in verdicts:
-            if verdict.kind in _SEPARATED:
+            if verdict.kind in SEPARATED:
                 names = getattr(self, "feature_names_in_", None)
                 warnings.warn(SeparationWarning.about(verdict, names), stacklevel=stacklevel + 1)
 
@@ -398,6 +405,6 @@ class LogisticRegression(Machine, models.LogisticRegression):
             return problem
         verdict = verdict_of(problem)
         self._verdicts.append(verdict)
-        if verdict.kind not in _SEPARATED:
+        if verdict.kind not in SEPARATED:
             return problem
         return replace(problem, costs=NEARLY_FREE * problem.costs, ridge=1.0)

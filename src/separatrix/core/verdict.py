@@ -17,7 +17,7 @@ from separatrix.problem.canonical import problem_from
 from separatrix.problem.exact import times_powers_of_ten
 from separatrix.problem.signed import SignedProblem, as_matrix
 
-__all__ = ["Verdict", "Witness", "separability_of", "verdict_on"]
+__all__ = ["Verdict", "Witness", "coefficient_names", "separability_of", "verdict_on"]
 
 FORMAT = "separatrix-verdict-1"
 KINDS = {"separation": "separable", "quasi": "quasi-separable", "overlap": "overlapping"}
@@ -156,6 +156,11 @@ class Verdict:
 
     # ---- telling
 
+    def coefficients(self, names: Any = None) -> list[tuple[str, Any]]:
+        """Return what `infinite` says of every coefficient, with its name."""
+        values = [] if self.infinite is None else self.infinite.tolist()
+        return list(zip(coefficient_names(len(values), names), values, strict=True))
+
     def __str__(self) -> str:
         """Say the verdict in words."""
         off = self.n_rows - len(self.boundary)
@@ -255,6 +260,16 @@ class Verdict:
         )
         verdict._sentence = str(whole["sentence"])
         return verdict
+
+
+def coefficient_names(count: int, names: Any = None) -> list[str]:
+    """Return the names of so many coefficients, the intercept first.
+
+    >>> coefficient_names(3)
+    ['intercept', 'x0', 'x1']
+    """
+    numbers = range(count - 1)
+    return ["intercept", *(f"x{j}" if names is None else str(names[j]) for j in numbers)][:count]
 
 
 def _written(widest: Widest) -> dict[str, Any]:

@@ -27,8 +27,9 @@ class ReadOptions:
     two), categorical (columns to one-hot encode though they are numbers), missing (further words
     that mean a missing value), max_categories (values of a column beyond it are pooled), text (the
     column of texts), aside (columns that are no features, kept in ``Table.aside``), allow_missing
-    (later data may lack columns of training, which are then taken as missing), sheet (of an Excel
-    file; the first that holds rows by default).
+    (later data may lack columns of training, which are then taken as missing), some_labels (rows of
+    later data that lack their label have an empty text; by default no labels are used then), sheet
+    (of an Excel file; the first that holds rows by default).
 
     Arrays and embeddings: labels (the file of labels, where they are not beside the rows).
 
@@ -53,6 +54,7 @@ class ReadOptions:
     text: str | None = None
     aside: Sequence[str] = ()
     allow_missing: bool = False
+    some_labels: bool = False
     sheet: str | None = None
     n_features: int | None = None
     zero_based: bool | None = None

@@ -47,7 +47,10 @@ _LINES_IN_PIECES = ("libsvm", "csv", "text")
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows, in the features of training; `y` is empty where there are no labels (yet)."""
+    """Some rows, in the features of training; `y` is empty where no row of the block has a label.
+
+    Where some have, the labels are texts, "" for a row without one.
+    """
 
     X: Any
     y: NDArray[Any]
@@ -75,7 +78,7 @@ def row_blocks(
         return
     options = ReadOptions(
         target=encoding.target, kind=kind, encoding=characters, header=header, labels=labels,
-        sheet=sheet, allow_missing=allow_missing,
+        sheet=sheet, allow_missing=allow_missing, some_labels=True,
     )  # fmt: skip
     if not isinstance(source, str | os.PathLike) or os.path.isdir(source):
         table = read_as(

@@ -56,6 +56,7 @@ _FLOATS = [np.float64, np.float32]
 # So many entries are given their name, a hash, while the machine is solved; more only when needed.
 _NAMED_AT_ONCE = 1 << 24
 _SCORED_ENTRIES = 1 << 24
+_OF_CALLBACKS = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 _FEW_ROWS = 2048
 
 
@@ -163,8 +164,10 @@ def worked_on(estimator: Any, X: Any) -> Iterator[None]:
         with nullcontext() if device is None else guarded(device):
             yield
     except BaseException:
+        # scikit-learn ends its callbacks by these, and removes them: a thread would wait for ever.
+        ending = {name: v for name, v in vars(estimator).items() if name in _OF_CALLBACKS}
         vars(estimator).clear()
-        vars(estimator).update(before)
+        vars(estimator).update(before | ending)
         raise
 
 

@@ -54,8 +54,8 @@ class LogisticRegression(Machine, core.LogisticRegression):
     multi_class : {"auto", "multinomial", "ovr", "ovo"}, default="auto"
         More than two classes: all at once ("multinomial": probabilities by softmax, the penalty
         ``1/2 sum_k |w_k|^2``), each against the rest, or one model for each pair, which vote
-        without probabilities. "auto" is "multinomial", but "ovr" for C=inf, solver="gram" and rows
-        in partitions. Two classes: "auto", "ovr" and "ovo" give one hyperplane; "multinomial" is
+        without probabilities. "auto" is "multinomial", but "ovr" for solver="gram" and rows in
+        partitions. Two classes: "auto", "ovr" and "ovo" give one hyperplane; "multinomial" is
         that hyperplane for 2 C.
     warm_start : bool, default=False
         Whether to start from the last fit.
@@ -84,7 +84,8 @@ class LogisticRegression(Machine, core.LogisticRegression):
     names_of_nonzero_ : list of str
         The names of the columns whose weight is not 0.
     verdict_ : Verdict or None
-        For ``C=inf``: whether the classes are separated, with proof (a list for several classes).
+        For ``C=inf``: whether the classes are separated, with proof; a `ClassVerdict` for all
+        classes at once, a list for each against the rest.
     status_, n_iter_, n_passes_, solver_
         Why the fit ended, iterations (an array: one number for each model), passes over the rows,
         and the solver used.

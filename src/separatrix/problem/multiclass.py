@@ -3,7 +3,8 @@
 K weight vectors classify a row by the largest of ``w_k.[1, x]``. "Class k beats class l on row i"
 is one linear inequality in the stacked weights ``w = [w_1 ... w_K]``: its signed row holds
 ``[1, x_i]`` in block k and ``-[1, x_i]`` in block l. So n samples of K classes are n (K - 1) signed
-rows, and what finds a separating w for two classes finds one for many. The rows are never built.
+rows, and what finds a separating w for two classes finds one for many. The rows are never built,
+but by `two_classes_of`, which exact arithmetic decides about.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from separatrix.problem.signed import FloatArray, Matrix, as_matrix
+from separatrix._sparse import sparse as sp
+from separatrix.problem.signed import FloatArray, Matrix, SignedProblem, as_matrix
+
+_MOST_DENSE = 1 << 25  # entries
 
 
 def row_and_rival(signed_row: int, codes: np.ndarray, n_classes: int) -> tuple[int, int]:
@@ -75,3 +79,34 @@ class KeslerProblem:
         others = np.arange(self.n_classes)[None, :] != self.codes[:, None]
         margins: FloatArray = (own[:, None] - scores)[others]
         return margins
+
+
+def two_classes_of(X: Matrix, codes: np.ndarray, n_classes: int, intercept: bool) -> SignedProblem:
+    """Return Kesler's rows as two classes, over the weights of all classes less those of the first.
+
+    Row i and class k give one row: [1, x_i] in the block of the later of k and i's own class, minus
+    that in the block of the earlier one. Its sign says whether the later one is i's own.
+
+    >>> problem = two_classes_of(np.array([[5.0], [7.0]]), np.array([0, 2]), 3, False)
+    >>> problem.X.tolist(), problem.signs.tolist()
+    ([[5.0, 0.0], [0.0, 5.0], [0.0, 7.0], [-7.0, 7.0]], [-1.0, -1.0, 1.0, 1.0])
+    """
+    n, K = len(codes), n_classes
+    samples, places = np.divmod(np.arange(n * (K - 1)), K - 1)
+    own = codes[samples]
+    rivals = places + (places >= own)
+    earlier, later = np.minimum(own, rivals), np.maximum(own, rivals)
+    X = X.astype(np.float64, copy=False)
+    sparse = sp.issparse(X) or n * (K - 1) ** 2 * (X.shape[1] + 1) > _MOST_DENSE
+    if intercept:
+        ones = np.ones((n, 1))
+        X = sp.hstack([ones, X], format="csr") if sp.issparse(X) else np.hstack([ones, X])
+    rows = sp.csr_array(X)[samples] if sparse else X[samples]
+    blocks = []
+    for k in range(1, K):
+        factors = (later == k).astype(np.float64) - (earlier == k)
+        blocks.append(sp.diags_array(factors) @ rows if sparse else factors[:, None] * rows)
+    stacked = sp.hstack(blocks, format="csr") if sparse else np.hstack(blocks)
+    if sparse:
+        stacked.eliminate_zeros()
+    return SignedProblem(stacked, np.where(later == own, 1.0, -1.0), False)

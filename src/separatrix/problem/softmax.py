@@ -1,6 +1,6 @@
 """Multinomial logistic regression: a weight vector a class, probabilities by softmax.
 
-    min over w_k, b_k   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
+    min over w_k, b_k   r/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
                         + sum_i c_i (log sum_k exp z_ik - z_iy),     z_ik = w_k.x_i + b_k
 
     max over q          sum_i c_i H(q_i) - 1/2 sum_k |u_k|^2 - 1/(2p) sum_k r_k^2
@@ -10,6 +10,9 @@
 H is the entropy. At the optimum q_i is the softmax of row i, w_k = u_k, and both objectives meet;
 elsewhere, with q the softmax and every r_k = 0, they differ by 1/2 sum_k |w_k - u_k|^2, half the
 squared length of the gradient.
+
+The ridge r is 1 above. Maximum likelihood has r = 0: the dual then asks for every u_k = 0, and w is
+determined up to one vector added to all w_k; those of sum zero are meant.
 
 Two classes: at the optimum w_0 = -w_1, and with v = w_1 - w_0 the objective is half that of
 two-class logistic regression at v with costs 2 c_i.
@@ -40,6 +43,7 @@ class SoftmaxProblem:
     costs: np.ndarray
     fit_intercept: bool = True
     bias_penalty: float = 0.0
+    ridge: float = 1.0  # 0: maximum likelihood
 
     @property
     def has_free_bias(self) -> bool:
@@ -53,4 +57,4 @@ class SoftmaxProblem:
         losses = top + np.log(np.exp(scores - top[:, None]).sum(axis=1))
         losses -= scores[np.arange(len(self.codes)), self.codes]
         penalty = self.bias_penalty * float(bias @ bias) if self.fit_intercept else 0.0
-        return 0.5 * (float(np.vdot(W, W)) + penalty) + float(self.costs @ losses)
+        return 0.5 * (self.ridge * float(np.vdot(W, W)) + penalty) + float(self.costs @ losses)

@@ -15,6 +15,7 @@ from separatrix.certificates.kernel_separation import KernelSeparation
 from separatrix.certificates.multiclass_gap import MulticlassGap
 from separatrix.certificates.softmax_gap import SoftmaxGap
 from separatrix.certificates.sparse_gap import SparseGap
+from separatrix.core.class_verdict import ClassVerdict
 from separatrix.core.keeping import (
     keep_direct,
     keep_gaps,
@@ -119,7 +120,7 @@ def _require_form(model: Any, proof: Any, n_classes: int) -> None:
     expected: Any = {
         "direct": MulticlassGap,
         "multinomial": SoftmaxGap,
-        # C=inf and rows in partitions are fitted with each class against the rest.
+        # Rows in partitions are fitted with each class against the rest.
         "auto": DualityGap if n_classes == 2 else (SoftmaxGap, DualityGaps),
         "ovr": DualityGap if n_classes == 2 else DualityGaps,
         "ovo": DualityGap if n_classes == 2 else PairGaps,
@@ -251,6 +252,8 @@ def _require_verdicts(values: Values, proof: Any, data: TrainingRows) -> list[bo
     verdict = model.verdict_
     free = math.isinf(getattr(model, "C_", None) or model.C)
     verdicts = [] if verdict is None else verdict if isinstance(verdict, list) else [verdict]
+    if isinstance(proof, SoftmaxGap) and free:
+        return _require_class_verdict(values, proof, data)
     problems = each_problem(proof, data)
     good = len(verdicts) == (len(problems) if free else 0)
     for each, (gap, rows) in zip(verdicts, problems, strict=False):
@@ -262,6 +265,16 @@ def _require_verdicts(values: Values, proof: Any, data: TrainingRows) -> list[bo
         good = good and each.certificate.intercept == bool(model.fit_intercept)
     values.require(good, "verdict_")
     return [each.kind in _SEPARATED for each in verdicts]
+
+
+def _require_class_verdict(values: Values, proof: SoftmaxGap, data: TrainingRows) -> list[bool]:
+    """Prove the verdict of a multinomial likelihood; return whether the classes are separated."""
+    model, used = values.model, np.flatnonzero(proof.costs > 0.0)
+    verdict = model.verdict_
+    good = isinstance(verdict, ClassVerdict) and verdict.certificate is not None
+    good = good and verdict.fit_intercept is bool(model.fit_intercept)
+    values.require(good and verdict.check(data.X[used], data.y[used]), "verdict_")
+    return [verdict.kind in _SEPARATED]
 
 
 def _chosen_C(values: Values) -> float:

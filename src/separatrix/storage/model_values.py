@@ -167,6 +167,9 @@ class Packer:
         ("Verdict", "separatrix.core.verdict"): lambda self, value, where: {
             "is": "verdict", "json": json.loads(value.to_json()),
         },
+        ("ClassVerdict", "separatrix.core.class_verdict"): lambda self, value, where: {
+            "is": "class-verdict", "json": json.loads(value.to_json()),
+        },
         ("PathTable", _PATHS): _pack_path,
     }  # fmt: skip
     _FORMS: tuple[tuple[Any, Callable[[Any, Any, str], Any]], ...] = (
@@ -262,6 +265,11 @@ class Unpacker:
 
         return Verdict.from_json(json.dumps(plain["json"]))
 
+    def _class_verdict(self, plain: Any) -> Any:
+        from separatrix.core.class_verdict import ClassVerdict
+
+        return ClassVerdict.from_json(json.dumps(plain["json"]))
+
     def _encoding(self, plain: Any) -> Any:
         from separatrix.data.table import encoding_from_dict
 
@@ -285,6 +293,7 @@ class Unpacker:
         "record": _record,
         "status": _status,
         "verdict": _verdict,
+        "class-verdict": _class_verdict,
         "dict": _dict,
         "path": _path,
         "encoding": _encoding,

@@ -182,7 +182,31 @@ def target_labels(
             "remove the rows or fill them in",
             int(absent[0]),
         )
-    spelled = texts.values
+    return _spelled(column, texts.values, notes, classes)[texts.codes]
+
+
+def labels_there(
+    column: Column, missing: frozenset[str], notes: list[str], classes: Sequence[Any] = ()
+) -> NDArray[Any]:
+    """Return the labels of later rows, as texts with "" for each that is absent; none if all are.
+
+    Whichever rows of a file come together, those that have a label have it.
+    """
+    texts = column.texts(missing)
+    absent = texts.codes < 0
+    if not absent.any():
+        return target_labels(column, missing, notes, classes)
+    if absent.all():
+        return np.empty(0, dtype=np.int64)
+    notes.append(f"{column.name}: rows without a label are not counted")
+    distinct = _spelled(column, texts.values, notes, classes).astype(str)
+    return np.append(distinct, "")[texts.codes]
+
+
+def _spelled(
+    column: Column, spelled: Sequence[str], notes: list[str], classes: Sequence[Any]
+) -> NDArray[Any]:
+    """Return the distinct labels, without the dots that end all of them."""
     dotted = [value for value in spelled if value.endswith(".")]
     if dotted and len(dotted) == len(spelled) and not any(_is_number(value) for value in spelled):
         notes.append(
@@ -194,7 +218,7 @@ def target_labels(
     if classes and not isinstance(classes[0], str) and distinct.dtype.kind == "U":
         unknown = next(value for value in distinct.tolist() if not _is_number(value))
         notes.append(f"{column.name}: the label {unknown!r} is none of the classes in training")
-    return distinct[texts.codes]
+    return distinct
 
 
 def _is_number(text: str) -> bool:

@@ -17,6 +17,7 @@ from separatrix.data.encodings.labels import (
     classes_of,
     known_column,
     known_columns,
+    labels_there,
     target_labels,
 )
 from separatrix.data.encodings.prose import is_prose
@@ -38,7 +39,7 @@ def encode_columns(
         raise DataError("the table has no rows", file=file, line=1, column=1)
     if encoding is None:
         return _fit(columns, file, options)
-    return _apply(columns, file, encoding, options.allow_missing)
+    return _apply(columns, file, encoding, options)
 
 
 def _fit(columns: Sequence[Column], file: str, options: ReadOptions) -> Fields:
@@ -146,9 +147,7 @@ def _texts_of(column: Column) -> list[str]:
     return [values[code] for code in texts.codes.tolist()]
 
 
-def _apply(
-    columns: Sequence[Column], file: str, encoding: Any, allow_missing: bool = False
-) -> Fields:
+def _apply(columns: Sequence[Column], file: str, encoding: Any, options: ReadOptions) -> Fields:
     expected = expected_columns(encoding)
     if not expected:
         raise DataError("the data are of another kind than those of training", file=file)
@@ -162,14 +161,15 @@ def _apply(
             column=1,
         )
     absent = [name for name in expected if name not in by_name]
-    if absent and not allow_missing:
+    if absent and not options.allow_missing:
         raise missing_columns(absent, list(by_name), file)
     notes: list[str] = []
     target = by_name.get(encoding.target)
     y = np.empty(0, dtype=np.int64)
     if target is not None:
         try:
-            y = target_labels(target, MISSING_WORDS, notes, encoding.classes)
+            read = labels_there if options.some_labels else target_labels
+            y = read(target, MISSING_WORDS, notes, encoding.classes)
         except DataError as error:
             notes.append(f"labels were not used: {error.message}")
     if isinstance(encoding, TableEncoding):

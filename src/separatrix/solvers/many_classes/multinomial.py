@@ -1,6 +1,6 @@
 """Newton's method for the multinomial model, by conjugate gradients, on a processor or a device.
 
-    min over w_k, b_k   1/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
+    min over w_k, b_k   r/2 sum_k |w_k|^2 + p/2 sum_k b_k^2
                         + sum_i c_i (log sum_k exp z_ik - z_iy),     z_ik = w_k.x_i + b_k
 
 A step solves (curvature) s = -gradient roughly, whitened by the scatter of the rows (`Whitening`).
@@ -9,7 +9,9 @@ of a tenth of them: a million rows are then read about ten times, not sixty. Whe
 of what it should bring, the sample grows until it is all of the rows.
 
 With the softmax q of a point whose pulls on the biases are zero, primal - dual = 1/2 |gradient|^2:
-the gap costs nothing. Before a run ends the biases are set right by Newton's method of their own.
+the gap costs nothing. Without a ridge (r = 0) it is sum |gradient| B over weights of sizes up to B
+(docs/certificates.md), and a small system is solved at once from the first step on. Before a run
+ends the biases are set right by Newton's method of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from separatrix.problem.machine import REACH
 from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers.many_classes.softmax_rows import SoftmaxRows
 from separatrix.solvers.many_classes.softmax_system import (
@@ -78,6 +82,8 @@ class MultinomialState:
     row: int = -1
     rows: Any = field(default=None, repr=False)
     bound: float = np.inf
+    typical: Any = 0.0  # without a ridge: 1 over the mean size of each column
+    moves: Any = None  # without a ridge, beside free biases: 1 for a column that varies, 0 if none
 
     @property
     def weights(self) -> np.ndarray:
@@ -150,8 +156,26 @@ def start(
     )
     if reader.n > _FEW_ROWS:
         state.sampled = max(_FIRST_SAMPLE, _LEAST_SAMPLE / reader.n)
+    if not problem.ridge:
+        state.whole = is_small(reader)
+        state.typical = _typical(problem)
+        state.moves = _moves(problem) if problem.has_free_bias else None
     _look(state, W, shifted, *_at(state, W, shifted))
     return state
+
+
+def _typical(problem: SoftmaxProblem) -> np.ndarray:
+    """Return sum_i c_i / sum_i c_i |x_ij| for every column; 0 for a column of zeros."""
+    sizes = np.asarray(abs(problem.X).T @ problem.costs, dtype=np.float64)
+    return np.where(sizes > 0.0, problem.costs.sum() / np.where(sizes > 0.0, sizes, 1.0), 0.0)
+
+
+def _moves(problem: SoftmaxProblem) -> np.ndarray:
+    """Return 1 for each column that varies, else 0: a bias does what a constant column would."""
+    most, least = problem.X.max(axis=0), problem.X.min(axis=0)
+    if sp.issparse(most):
+        most, least = most.toarray().ravel(), least.toarray().ravel()
+    return (np.asarray(most) > np.asarray(least)).astype(np.float64)
 
 
 @np.errstate(all="ignore")
@@ -177,13 +201,14 @@ def _at(state: MultinomialState, W: Any, shifted: Any) -> tuple[float, Any, Any]
     problem, reader = state.problem, state.reader
     state.passes += 1.0
     loss, slope, pull = reader.gradient(W, shifted)
-    primal = 0.5 * float((W * W).sum()) + loss
+    primal = 0.5 * problem.ridge * float((W * W).sum()) + loss
     if problem.fit_intercept and problem.bias_penalty > 0.0:
         primal += 0.5 * problem.bias_penalty * float((shifted * shifted).sum())
         pull = pull + problem.bias_penalty * shifted
     if not problem.fit_intercept:
         pull = 0.0 * pull
-    return primal, slope + W, pull
+    slope = slope if state.moves is None else slope * state.moves[:, None]
+    return primal, slope + problem.ridge * W, pull
 
 
 def _look(
@@ -192,6 +217,9 @@ def _look(
     """Move to a point whose gradient is known."""
     state.W, state.shifted, state.primal, state.slope, state.pull = W, shifted, primal, slope, pull
     away = 0.5 * float((slope * slope).sum())
+    if not state.problem.ridge:
+        sizes = abs(W - W.mean(axis=1)[:, None]) + state.typical[:, None]
+        away = REACH * float((abs(slope) * sizes).sum())
     if state.problem.bias_penalty > 0.0 and state.problem.fit_intercept:
         away += 0.5 * float((pull * pull).sum()) / state.problem.bias_penalty
     state.away = away
@@ -240,14 +268,23 @@ def _direction(state: MultinomialState) -> tuple[Any, Any, float]:
     if state.whole:
         state.passes += 1.0
         S, s = exact_step(
-            reader, state.slope, state.pull, problem.fit_intercept, problem.bias_penalty
+            reader,
+            state.slope,
+            state.pull,
+            problem.fit_intercept,
+            problem.bias_penalty,
+            problem.ridge,
+            state.moves,
         )
         falls = float((S * state.slope).sum() + (s * state.pull).sum())
         long = float(np.sqrt(max(-falls, 0.0)))
         share = min(1.0, state.radius / long) if long > 0.0 else 1.0
         return share * S, share * s, share * long
     scatter, classes = reader.spread(reader.d <= most_columns)
-    whiten = Whitening(reader.xp, scatter, classes, state.masses, problem.bias_penalty)
+    if state.moves is not None:
+        scatter = scatter * state.moves
+        scatter = scatter if scatter.ndim == 1 else scatter * state.moves[:, None]
+    whiten = Whitening(reader.xp, scatter, classes, state.masses, problem)
     before = state.passes
     found = _conjugate_gradients(state, whiten)
     state.whole = is_small(reader) and state.passes - before > _MANY_ROUNDS
@@ -282,7 +319,7 @@ def _conjugate_gradients(state: MultinomialState, whiten: Whitening) -> tuple[An
             break
         B, b = reader.curved(D, e)
         state.passes += cost
-        B, b = B + D, b + problem.bias_penalty * e
+        B, b = B + problem.ridge * D, b + problem.bias_penalty * e
         if not problem.fit_intercept:
             b = 0.0 * b
         bend = float((D * B).sum() + (e * b).sum())

@@ -4,7 +4,7 @@
 
 Rounds of conjugate gradients grow with the condition, which a large C makes bad; this does not.
 Adding one vector to all classes changes no probability: that direction the penalty alone holds, and
-for biases that cost nothing a share of the mean curvature does.
+for biases and weights that cost nothing a share of the mean curvature does.
 
 `Whitening` preconditions the rounds: the curvature of class k is nearly I + r_k S with S the
 scatter of the rows, weighted by how undecided they are, and r_k the class's own share. With
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.problem.softmax import SoftmaxProblem
 from separatrix.solvers.many_classes.softmax_rows import SoftmaxRows
 
 __all__ = ["Whitening", "exact_step", "is_small", "most_columns"]
@@ -31,6 +32,7 @@ _MOST_WORK = 2e10
 _MOST_ENTRIES = 1 << 24
 most_columns = 3000
 _LEAST_SHARE = 1e-3
+_SLIGHT = 1e-10  # of a column's scatter: what stands in for a ridge in the preconditioner
 _RIDGES = (1e-14, 1e-10, 1e-7)  # for each column, beside a diagonal of 1
 
 
@@ -43,20 +45,29 @@ def is_small(reader: SoftmaxRows) -> bool:
 
 
 def exact_step(
-    reader: SoftmaxRows, slope: Any, pull: Any, intercept: bool, penalty: float
+    reader: SoftmaxRows,
+    slope: Any,
+    pull: Any,
+    intercept: bool,
+    penalty: float,
+    ridge: float = 1.0,
+    moves: np.ndarray | None = None,
 ) -> tuple[Any, Any]:
-    """Return the Newton step in W and in the biases."""
+    """Return the Newton step in W and in the biases; columns that do not move have no curvature."""
     xp, d, K = reader.xp, reader.d, reader.K
     matrix = _assembled(reader)
+    if moves is not None:
+        kept = np.tile([1.0, *moves], K)
+        matrix = matrix * kept * kept[:, None]
     places = np.arange(K * (d + 1)).reshape(K, d + 1)
-    ridge = np.ones((K, d + 1))
-    ridge[:, 0] = penalty
+    charged = np.full((K, d + 1), ridge)
+    charged[:, 0] = penalty
     diagonal = reader.placed(places.ravel())
-    matrix[diagonal, diagonal] += reader.placed(ridge.ravel())
-    firsts = reader.placed(places[:, 0])
-    if intercept and penalty == 0.0:
-        share = xp.mean(xp.diagonal(matrix)[firsts]) / K
-        matrix[firsts[:, None], firsts[None, :]] += share
+    matrix[diagonal, diagonal] += reader.placed(charged.ravel())
+    for j in np.flatnonzero(charged[0] == 0.0).tolist():
+        alike = reader.placed(places[:, j])
+        share = xp.mean(xp.diagonal(matrix)[alike]) / K
+        matrix[alike[:, None], alike[None, :]] += share
     right = -xp.concatenate([pull[None, :], slope]).T.reshape(-1)
     kept = reader.placed(places.ravel() if intercept else places[:, 1:].ravel())
     step = xp.zeros_like(right)
@@ -92,8 +103,10 @@ def _assembled(reader: SoftmaxRows) -> Any:
 
 def _solved(xp: Any, matrix: Any, right: Any) -> Any:
     """Solve a positive system, scaled to a diagonal of ones; a little more of it if need be."""
-    scale = 1.0 / xp.sqrt(xp.diagonal(matrix))
+    sizes = xp.diagonal(matrix)
+    scale = 1.0 / xp.sqrt(xp.where(sizes > 0.0, sizes, xp.ones_like(sizes)))
     matrix = matrix * scale[:, None] * scale[None, :]
+    matrix[range(len(right)), range(len(right))] += 1.0 * (sizes <= 0.0)  # of a column of zeros
     more = 1e-15
     while more < 1.0:
         matrix[range(len(right)), range(len(right))] += more
@@ -121,28 +134,37 @@ class Whitening:
     """The preconditioner of one point."""
 
     def __init__(
-        self, xp: Any, scatter: Any, classes: Any, masses: Any, bias_penalty: float
+        self, xp: Any, scatter: Any, classes: Any, masses: Any, problem: SoftmaxProblem
     ) -> None:
         mean = xp.mean(classes)
         shares = classes / xp.where(mean > 0.0, mean, xp.ones_like(mean))
         shares = xp.where(shares > _LEAST_SHARE, shares, xp.full_like(shares, _LEAST_SHARE))
+        units = _units(xp, scatter, problem.ridge)
+        scatter = scatter / units**2 if scatter.ndim == 1 else scatter / xp.outer(units, units)
         found = _factored(xp, scatter) if scatter.ndim == 2 else None
         if found is None:
             self.T = None
             scatter = scatter if scatter.ndim == 1 else xp.diagonal(scatter)
             scatter = xp.where(scatter > 0.0, scatter, xp.zeros_like(scatter))
-            self.scale = 1.0 / (1.0 + scatter[:, None] * shares[None, :])
+            self.scale = 1.0 / (1.0 + scatter[:, None] * shares[None, :]) / units[:, None] ** 2
         else:
-            self.T, kept = found
+            self.T, kept = found[0] / units[:, None], found[1]
             self.scale = 1.0 / (kept[:, None] + (1.0 - kept)[:, None] * shares[None, :])
         # Where every row is decided nothing holds a bias: a share of the class's mass does.
-        self.of_bias = 1.0 / (bias_penalty + classes + _LEAST_SHARE * masses)
+        self.of_bias = 1.0 / (problem.bias_penalty + classes + _LEAST_SHARE * masses)
 
     def __call__(self, G: Any, g: Any) -> tuple[Any, Any]:
         """Return the preconditioned gradient."""
         if self.T is None:
             return self.scale * G, self.of_bias * g
         return self.T @ (self.scale * (self.T.T @ G)), self.of_bias * g
+
+
+def _units(xp: Any, scatter: Any, ridge: float) -> Any:
+    """Return what columns are multiplied by: without a ridge their scatter is far above 1 then."""
+    sizes = scatter if scatter.ndim == 1 else xp.diagonal(scatter)
+    ones = xp.ones_like(sizes)
+    return ones if ridge else xp.sqrt(_SLIGHT * xp.where(sizes > 0.0, sizes, ones / _SLIGHT))
 
 
 def _factored(xp: Any, scatter: Any) -> tuple[Any, Any] | None:

@@ -50,6 +50,23 @@ def replayed(estimator, X, y):
     return [frame.weights.ravel().tolist() for frame in sx.replay(estimator, X, y)]
 
 
+def test_a_bar_says_that_an_answer_is_being_computed(tab):
+    assert tab.js("document.getElementById('working').hidden")
+    hold = """() => {
+      const fetched = window.fetch;
+      window.fetch = async (...given) => {
+        await new Promise((done) => { window.letGo = done; });
+        window.fetch = fetched;
+        return fetched(...given);
+      };
+      lab.ask(0);
+    }"""
+    tab.page.evaluate(hold)
+    tab.page.wait_for_selector("#working", state="visible", timeout=10_000)
+    tab.page.evaluate("window.letGo()")
+    tab.page.wait_for_selector("#working", state="hidden", timeout=20_000)
+
+
 def test_what_is_on_screen_is_the_librarys_replay_to_the_last_bit(tab):
     tab.preset("separable")
     X, y = drawn("separable")

@@ -1,5 +1,14 @@
 // Questions to the server: at most one under way of a kind, and of those waiting only the newest.
 
+const PATIENCE = 1000; // milliseconds until the page says that an answer is being computed
+let working = 0;
+
+function sayWorking(change) {
+  working += change;
+  const bar = document.getElementById("working");
+  if (bar) bar.hidden = working === 0;
+}
+
 export class Latest {
   constructor(address) {
     this.address = address;
@@ -21,7 +30,11 @@ export class Latest {
     const { message, onAnswer } = this.waiting, number = this.number;
     this.waiting = null;
     this.isBusy = true;
+    let isShown = false;
+    const timer = setTimeout(() => { isShown = true; sayWorking(1); }, PATIENCE);
     const answer = await ask(this.address, message);
+    clearTimeout(timer);
+    if (isShown) sayWorking(-1);
     this.isBusy = false;
     if (number === this.number) onAnswer(answer);
     if (this.waiting) this.next();

@@ -1,7 +1,7 @@
 """The book as a site: ``python docs/made/site.py`` builds it into ``site/``, warnings as errors.
 
-The pages are copied to ``build/book``, those made from the code are added, and Zensical reads
-both there, so that no made file ever stands among the written ones.
+The pages are copied to ``build/book``, those made from the code are added, formulas become MathML,
+and Zensical reads all of it there, so that no made file ever stands among the written ones.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import api_pages
 import commands_page
 import gallery_page
+import mathematics
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGE = ROOT / "build" / "book"
@@ -48,6 +49,9 @@ def stage(folder: Path) -> None:
         target = folder / "docs" / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+    for page in (folder / "docs").rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(mathematics.with_mathml(text), encoding="utf-8")
 
 
 def build(folder: Path = STAGE, site: Path = ROOT / "site") -> None:

@@ -6,8 +6,15 @@ from typing import Any
 
 
 class DataError(ValueError):
-    """The data cannot be used; says where and what to do.
+    """The data cannot be used; the message says where, and what to do.
 
+    See Also
+    --------
+    read : raises it for files and frames.
+    Encoder : fills missing values.
+
+    Examples
+    --------
     >>> str(DataError("expected a number, got 'abc'", file="x.csv", line=3, column=2))
     "x.csv, line 3, column 2: expected a number, got 'abc'"
     """
@@ -45,8 +52,14 @@ def not_finite(value: float, row: int, where: str) -> DataError:
 
 
 class DeviceError(ValueError):
-    """An accelerator cannot do what was requested; says what to do.
+    """An accelerator cannot do what was requested; the message says what to do.
 
+    See Also
+    --------
+    LinearSVM : takes `device`, as other estimators do.
+
+    Examples
+    --------
     >>> import separatrix as sx
     >>> from scipy.sparse import csr_array
     >>> sx.LinearSVM(device="cuda").fit(csr_array([[0.0], [1.0]]), [0, 1])
@@ -58,6 +71,13 @@ class DeviceError(ValueError):
 class NotSeparableError(ValueError):
     """No hyperplane separates the classes; ``witness`` holds the proof.
 
+    See Also
+    --------
+    separability : the verdict without an error.
+    LinearSVM : raises it for C=inf on classes that overlap.
+
+    Examples
+    --------
     >>> import separatrix as sx
     >>> try:
     ...     sx.LinearSVM(C=float("inf")).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
@@ -77,8 +97,15 @@ class NotSeparableError(ValueError):
 class SeparationWarning(UserWarning):
     """Some coefficients have no finite estimate, since the classes are (quasi-)separated.
 
-    ``verdict`` holds the proof and the direction, ``names`` the coefficients that run to infinity.
+    ``verdict`` holds the proof and the direction, ``names`` the infinite coefficients.
 
+    See Also
+    --------
+    separability : the verdict that it carries.
+    inference : intervals where estimates are infinite.
+
+    Examples
+    --------
     >>> import warnings
     >>> import separatrix as sx
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -128,6 +155,13 @@ def _some(names: list[str], what: str = "") -> str:
 class ScaleWarning(UserWarning):
     """Columns differ in size by more than 1000, where the answer depends on their units.
 
+    See Also
+    --------
+    KernelSVM : one of the models whose answer depends on units.
+    Encoder : standardises columns, with features="standard".
+
+    Examples
+    --------
     >>> import warnings
     >>> import separatrix as sx
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -148,6 +182,12 @@ class UnfinishedWarning(UserWarning):
 class ContaminatedTestError(ValueError):
     """The sealed test set was opened before.
 
+    See Also
+    --------
+    SealedTest : raises it at a second opening.
+
+    Examples
+    --------
     >>> import separatrix as sx
     >>> test = sx.SealedTest([[0.0], [3.0]], [0, 1])
     >>> machine = sx.LinearSVM().fit([[0.5], [2.0]], [0, 1])
@@ -164,6 +204,13 @@ class ContaminatedTestError(ValueError):
 class ModelFileError(ValueError):
     """The file is not a model file, or was altered.
 
+    See Also
+    --------
+    load : raises it.
+    save : writes model files.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> import separatrix as sx
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.sx"

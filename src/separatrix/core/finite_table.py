@@ -25,7 +25,7 @@ _ZERO = Fraction(0)
 
 
 class FiniteTable:
-    """A table of probabilities p(x, k) with a loss; its strategies are proved to be the best.
+    """A table of probabilities p(x, k) with a loss; its strategies are proved optimal, exactly.
 
     Numbers are taken exactly: integers, fractions ("1/3" too), and floats for the binary fractions
     that they are.
@@ -35,15 +35,16 @@ class FiniteTable:
     p : sequence of rows
         A row for each observation, a column for each class: p(x, k), or counts. They are divided by
         their sum.
-    loss : sequence of rows, default None
+    loss : sequence of rows or None, default=None
         W(d, k): a row for each decision, a column for each class. Without it the decisions are the
         classes, and every error costs 1.
-    observations, classes, decisions : sequences of str, default None
+    observations, classes, decisions : sequences of str or None, default=None
         Names; numbers from 0 without them.
 
     Attributes
     ----------
     p, loss : tuples of rows of Fraction
+        The probabilities and the losses.
     priors : tuple of Fraction
         p(k).
 

@@ -3,6 +3,13 @@
 Each takes numbers or arrays. `slope` is the derivative, with which a gradient step moves: the step
 of lecture 004, (7) to (10), is ``w - rate * slope("perceptron", m) * y * x``.
 
+See Also
+--------
+SGD : takes steps along these slopes.
+plot.losses : draws them.
+
+Examples
+--------
 >>> import separatrix as sx
 >>> sx.losses.hinge([2.0, 1.0, 0.0, -1.0]).tolist()
 [0.0, 0.0, 1.0, 2.0]

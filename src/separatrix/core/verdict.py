@@ -29,7 +29,8 @@ class Verdict:
 
     Attributes
     ----------
-    kind : "separable", "quasi-separable", "overlapping" or "undecided"
+    kind : {"separable", "quasi-separable", "overlapping", "undecided"}
+        The answer.
     weights, intercept : array and float, or None
         The hyperplane of a separable or quasi-separable set; positive for ``classes[1]``.
     margin : float or None
@@ -42,17 +43,23 @@ class Verdict:
     boundary : array of row numbers
         The rows on the boundary of every halfspace that holds all rows.
     infinite : array over [intercept, features]
-        Where logistic regression without penalty runs: -inf, 0 (finite), +inf; "open" where it
-        runs away with a sign that the data leave open (`weights` has that of the largest margin),
-        "unknown" where the sign would take too long. An array with such words holds objects. NaN
-        where the coefficient is not identifiable (its column depends on those before), or past
-        1200 columns.
+        The logistic coefficients without a penalty: -inf, +inf, or 0 where they are finite; "open"
+        where a coefficient is infinite but its sign is not determined (`weights` has the sign of
+        the largest margin); "unknown" where the sign would take too long to compute. An array with
+        such words holds objects. NaN where a coefficient is not identifiable (its column depends
+        on those before), or beyond 1200 columns.
     bound : float or None
         When undecided: how far from zero the best multipliers were.
     certificate : Partition or Separation, or None
         The proof, with the fingerprint of the data; ``certificate.check(X, y)`` is exact.
     note : str
         A remark, such as that the stored floats and the written decimals differ.
+
+    See Also
+    --------
+    separability : makes it.
+    NotSeparableError : carries its witness.
+    shatter : a verdict for every labeling.
 
     Examples
     --------

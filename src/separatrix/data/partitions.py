@@ -138,15 +138,27 @@ def open_partitions(
     source : path or list of paths
         LIBSVM text (plain, .gz, .bz2, .xz), Parquet, or npz with ``X`` and ``y``, or ``data``,
         ``indices``, ``indptr``, ``shape`` and ``y``. Of a folder every file is taken, by name.
-    target : str or None
+    target : str or None, default=None
         The column of labels in Parquet.
-    memory : str or number
+    memory : str or number, default="1GB"
         What conversion and training may use beyond the program itself.
-    cache : path or None
-        Where converted blocks are kept; by default ``.separatrix`` beside the data.
-    checkpoint : path or None
-        A file from which an interrupted fit goes on.
+    cache : path or None, default=None
+        Where converted blocks are kept; None is ``.separatrix`` beside the data.
+    checkpoint : path or None, default=None
+        A file from which an interrupted fit resumes.
 
+    Returns
+    -------
+    Partitions
+        Rows on disk, in blocks: an argument of `fit` in place of X and y.
+
+    See Also
+    --------
+    read : rows that fit in memory.
+    LinearSVM : fits partitions; `LogisticRegression` does too.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "one.libsvm").write_text("+1 1:2\\n-1 2:1\\n")

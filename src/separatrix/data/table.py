@@ -56,12 +56,40 @@ AS_READ = "raw"  # features: columns, or counts of words, as they were read
 class Table:
     """Rows of features with labels, and where they came from.
 
-    ``X`` is dense or CSR; ``classes`` are the distinct labels of ``y`` in order; ``encoding`` turns
-    later raw data into the same features; ``notes`` say what was decided or repaired on the way.
-    ``texts`` are the texts themselves, where words are the features; ``aside`` holds columns that
-    are no features; ``raw`` holds the columns as they were read, from which features can be learned
-    anew (`separatrix.data.raw_rows`).
+    Attributes
+    ----------
+    X : array or CSR matrix
+        The features, a row for each row read.
+    y : array
+        The labels.
+    feature_names : list of str
+        The names of the columns of X.
+    classes : array
+        The distinct labels, sorted.
+    kind, source, sha256 : str
+        The format read, where from, and the SHA-256 of the file ("" for a frame).
+    target : str or None
+        The column of labels.
+    encoding : object or None
+        What turns later raw data into the same features.
+    notes : list of str
+        What was decided or repaired while reading.
+    query_ids : array or None
+        The query numbers of a LIBSVM file that has them.
+    texts : list of str or None
+        The texts themselves, where words are the features.
+    aside : dict of arrays
+        Columns that are no features.
+    raw : object or None
+        The columns as read, from which features can be learned again.
 
+    See Also
+    --------
+    read : makes it.
+    Encoder : the same encoding, as a transformer for pipelines.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> import separatrix as sx
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
@@ -106,9 +134,30 @@ class Table:
 def read(source: Any, target: str | int | None = None, **options: Any) -> Table:
     r"""Read a file, a folder, several files (one per class) or a frame.
 
-    ``target`` names the column of labels, or gives its number from 1; it is guessed where it can
-    be. The other options are those of ``separatrix.data.options.ReadOptions``.
+    Parameters
+    ----------
+    source : path, list of paths or frame
+        A file of any format the library knows (the suffix may name a compression), a folder or
+        several files with the texts of one class each, or a pandas, polars or pyarrow frame.
+    target : str, int or None, default=None
+        The column of labels: its name, or its number from 1. None guesses it where it can.
+    **options
+        Further options, such as drop, categorical, missing, max_categories, text, kind and
+        sheet: the fields of ``separatrix.data.options.ReadOptions``.
 
+    Returns
+    -------
+    Table
+        Features, labels, their names, and what was decided while reading.
+
+    See Also
+    --------
+    Table : the answer, field by field.
+    open_partitions : rows that do not fit in memory.
+    Encoder : the same encoding, as a transformer for pipelines.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.csv"
     >>> _ = path.write_text("age,job,class\n39,clerk,+1\n?,none,-1\n50,clerk,-1\n")

@@ -26,15 +26,15 @@ _AS_COSTS = "LeastSquares takes any weights, as costs of rows."
 class DeltaRule(LinearClassifier):
     """Gradient descent on the squared error of a linear unit (Widrow and Hoff).
 
-    Unthresholded, it tends to the least-squares weights and always answers, separable or not, but
-    rows far on their own side pull too. Thresholded, it moves for misclassified rows alone.
+    The unthresholded rule converges to the least-squares weights, separable or not. It also charges
+    rows far on their own side. The thresholded rule moves for misclassified rows only.
 
     Parameters
     ----------
     thresholded : bool, default=False
         Whether the error compares signs, ``t - sign(w.x)``, or values, ``t - w.x``.
     update : {"batch", "minibatch", "single"}, default="batch"
-        All rows, `batch_size` rows, or one row (incremental) for each move.
+        All rows, `batch_size` rows, or one row (incremental) for each update.
     order : {"cyclic", "random"}, default="cyclic"
         How rows are visited in the smaller blocks.
     batch_size : int, default=32
@@ -46,8 +46,8 @@ class DeltaRule(LinearClassifier):
     tol : float or None, default=1e-6
         Stop when the loss has changed by less than this share over each of five passes.
     max_updates, max_passes, max_seconds : number or None, default=None
-        Whichever is spent first ends the fit, with a warning. ``max_updates=None`` means 1,000,000
-        (10,000 batches).
+        Budgets. The first one that is spent ends the fit, with a warning. ``max_updates=None``
+        means 1,000,000 (10,000 batches).
     fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
     random_state : int, RandomState or None, default=0
@@ -65,6 +65,12 @@ class DeltaRule(LinearClassifier):
         Whether the weights separate the rows, proved either way.
     status_, n_iter_, n_passes_
         Why the run ended, its updates, and its passes over the rows.
+
+    See Also
+    --------
+    LeastSquares : the limit of the unthresholded rule, computed directly.
+    Perceptron : the thresholded rule with half the rate.
+    replay : every update, one by one.
 
     Examples
     --------

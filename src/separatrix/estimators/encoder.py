@@ -34,26 +34,26 @@ _NEED_LABELS = ("ratios", "joined")
 class Encoder(TransformerMixin, BaseEstimator):
     """Columns of numbers and texts become features, as `sx.read` makes them.
 
-    A number stays a number; a missing one becomes the median, with a column that marks it. A text
-    becomes one column for each value, missing ones too; sentences become words. All of it is
-    learned in `fit` alone, so that a pipeline learns it anew in each fold.
+    A number stays a number; a missing one becomes the median, and a further column marks it. A
+    column of categories becomes one column for each value, missing values included. Sentences
+    become counts of words. Everything is learned in `fit`: a pipeline learns it in each fold.
 
     Parameters
     ----------
     features : str, default="raw"
-        What the columns become then: "raw" (as they are), "standard" (standardised), "ranks"
-        (joined with ranks), "products" (joined with products of pairs), "cosines" or
-        "fine-cosines" (joined with random cosines). Of one column of
-        sentences alone: "raw" (counts of words), "words" (tf-idf of words and pairs), "characters"
-        (these with characters), "ratios" (log-count ratios) or "joined"; the last two need y.
+        Further features of numeric columns: "raw" (none), "standard" (standardised), "ranks" (ranks
+        added), "products" (products of pairs added), "cosines" or "fine-cosines" (random cosines
+        added). For a single column of sentences: "raw" (counts of words), "words" (tf-idf of words
+        and pairs), "characters" (tf-idf of characters added), "ratios" (log-count ratios) or
+        "joined"; the last two need y.
     max_categories : int, default=100
-        Values of a column beyond these, the rarest, share one feature.
+        The most features of one column; the rarest values share one.
     categorical : tuple of str, default=()
         Columns to take as categories though they are numbers.
     missing : tuple of str, default=()
         Further words that mean a missing value.
     text : str or None, default=None
-        The column of sentences to read as words; the only column, where it is one, by default.
+        The column of sentences. None takes the only column, where it holds sentences.
     sparse_output : bool, default=True
         Whether categories and words give a sparse matrix; numbers alone are dense always.
 
@@ -62,9 +62,14 @@ class Encoder(TransformerMixin, BaseEstimator):
     encoding_
         What was learned; ``encoding_.to_dict()`` is plain data.
     notes_ : list of str
-        What had to be decided on the way.
+        What was decided during the fit.
     n_features_in_, feature_names_in_
         The columns of training.
+
+    See Also
+    --------
+    read : reads a file and encodes it in the same way.
+    lift : feature maps of numeric columns.
 
     Examples
     --------

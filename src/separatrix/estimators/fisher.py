@@ -41,10 +41,10 @@ def _laid_out(place: Any, X: Any, codes: Any, weights: Any, n_classes: int) -> A
 
 
 class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier):
-    """Project onto the directions that part the classes best for their width, and decide there.
+    """Fisher's discriminant: project on the directions of largest scatter ratio, then decide.
 
     For two classes ``w = S_W^-1 (m_2 - m_1)``. `transform` gives the projections: at most one
-    fewer than there are classes.
+    fewer than the number of classes.
 
     Parameters
     ----------
@@ -56,16 +56,16 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
     direction : {"fisher", "means"}, default="fisher"
         "means" is the naive ``m_2 - m_1``, for comparison.
     shrinkage : {"auto", "ledoit-wolf", "pseudo-inverse"} or float from 0 to 1, default="auto"
-        What to do about S_W, measured in columns of unit variance. "auto" uses it as it is unless
-        it is singular, and then shrinks it towards its diagonal by Ledoit and Wolf's share; a
-        number is that share.
+        How S_W is regularised, in columns of unit variance. "auto" leaves it unchanged unless it is
+        singular; then it is shrunk towards its diagonal by Ledoit and Wolf's estimate. A number is
+        the share of the diagonal.
     priors : array or None, default=None
         Probabilities of the classes for the Gaussian thresholds; None takes their frequencies.
     device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
         Where the scatter of dense rows is computed, if they outnumber the columns (extra gpu).
     n_components : int or None, default=None
-        The most directions that `transform` gives; None gives all. Class means that lie on a line
-        or in a plane have fewer directions than classes less one.
+        The most directions that `transform` gives; None gives all. There are fewer than classes
+        minus one where class means lie on a line or in a plane.
     store_covariance : bool, default=False
         Whether `fit` leaves `covariance_`.
 
@@ -80,17 +80,22 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
     means_, xbar_ : arrays
         The mean of each class, and of all rows.
     shrinkage_ : float or None
-        The share shrunk by: 0 for S_W as it is, None for the pseudo-inverse or the naive direction.
+        The shrinkage used: 0 for S_W itself, None for the pseudo-inverse or the naive direction.
     covariance_ : array (features, features)
         With ``store_covariance=True``: that within the classes, shrunk by `shrinkage_`.
     method_ : str
-        How S_W was divided by.
+        How the system with S_W was solved.
     certificate_ : FisherDirection, FisherDirections or None
-        For S_W as it is: no direction has a larger ratio, proved to within the rounding stated;
-        for several classes the ratio of every direction is enclosed (up to 400 columns). None
-        elsewhere: there what is maximised is not the ratio of these data.
+        For S_W without shrinkage: no direction has a larger ratio, enclosed by the bounds stated.
+        For several classes the ratio of every direction is enclosed (up to 400 columns). None
+        otherwise: the ratio of these data is then not what is maximised.
     status_, n_iter_, n_passes_
         How it ended, the iterations of conjugate gradients (1 where there were none), and passes.
+
+    See Also
+    --------
+    GaussianPlugIn : Gaussian classes whose covariances may differ.
+    LeastSquares : the same direction for two classes.
 
     Examples
     --------

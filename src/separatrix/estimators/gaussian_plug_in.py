@@ -37,11 +37,11 @@ _TASKS = ("bayes", "minimax", "neyman-pearson")
 
 
 class GaussianPlugIn(LinearClassifier):
-    """Estimate a Gaussian for each class, then decide as if the estimates were the truth.
+    """Plug-in Bayes rule: estimate a Gaussian for each class, then decide by the estimates.
 
     ``task="bayes"`` minimises the expected loss W(decision, class). With a shared covariance the
-    rule is linear; else it is quadratic. There is no direct link between how good the estimates
-    are and how good the rule is: where classes are not Gaussian it may be arbitrarily bad.
+    rule is linear; else it is quadratic. Good estimates do not guarantee a good rule: where
+    classes are not Gaussian, it may be arbitrarily bad.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ class GaussianPlugIn(LinearClassifier):
         What it costs not to decide. Rows whose least expected loss is larger are rejected:
         `predict` gives `reject_label` for them. For ``task="bayes"``.
     reject_label : str, default="reject"
-        What `predict` says of rejected rows; where the labels are no text, it returns objects.
+        What `predict` returns for rejected rows. Where labels are not text, it returns objects.
     task : {"bayes", "minimax", "neyman-pearson"}, default="bayes"
-        Of two classes with unknown priors, "minimax" makes the larger of the two conditional risks
-        least. "neyman-pearson" keeps the error on `bounded_class` at `bound` and makes the other
-        least.
+        For two classes with unknown priors, "minimax" minimises the larger of the two conditional
+        risks. "neyman-pearson" keeps the error on `bounded_class` at `bound` and minimises the
+        other.
     bound : float, default=0.05
         For Neyman-Pearson: the largest error allowed on the bounded class.
     bounded_class : label or None, default=None
@@ -101,14 +101,19 @@ class GaussianPlugIn(LinearClassifier):
         With ``components`` above 1: the mean of every component, its share in its class, and the
         number of that class.
     method_ : str
-        How covariances were dealt with.
+        How covariances were estimated.
     certificate_ : GaussianEstimates or None
         Means and covariances are those of the data, to within the errors stated, and the threshold
-        between two classes is the best for priors and losses (``task="bayes"``): proved, up to 400
-        columns. Thresholds of the other tasks rest on the normal distribution and are not proved;
-        nor is a pseudo-inverse, which is the inverse of no covariance (None).
+        between two classes is optimal for priors and losses (``task="bayes"``): enclosed, up to 400
+        columns. Thresholds of the other tasks rest on the normal distribution and are not proved.
+        None for a pseudo-inverse, which is the inverse of no covariance.
     status_, n_iter_, n_passes_
-        As on every machine.
+        As on every estimator.
+
+    See Also
+    --------
+    Fisher : the linear rule of a shared covariance, with projections.
+    FiniteTable : the same tasks for a table of probabilities, exact.
 
     Examples
     --------

@@ -73,15 +73,22 @@ class _KernelRule(KernelClassifier):
 
 
 class KernelPerceptron(_KernelRule):
-    """Count the rows it stumbles on until it stumbles no more, in the space of a kernel.
+    """The perceptron in the feature space of a kernel.
 
-    ``sum_i a_i y_i (K(x_i, x) + 1)``, where a counts mistakes. Ends when every row is strictly on
-    its own side, which some kernels (rbf on different rows) always allow.
+    The score is ``sum_i a_i y_i (K(x_i, x) + 1)``, where a_i counts the mistakes on row i. The run
+    ends when every row is strictly on its own side. Some kernels, such as rbf on distinct rows,
+    always allow that.
 
     Parameters
     ----------
-    kernel, degree, gamma, coef0
-        As for `KernelSVM`.
+    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or function, default="rbf"
+        The kernel, as in `KernelSVM`.
+    degree : int, default=3
+        The degree of "poly".
+    gamma : "scale", "auto" or float, default="scale"
+        The factor of "rbf", "poly" and "sigmoid", as in `KernelSVM`.
+    coef0 : float, default=0.0
+        The constant of "poly" and "sigmoid".
     max_updates : int, default=100000
         How many mistakes to make at most.
     max_seconds : float or None, default=None
@@ -98,6 +105,12 @@ class KernelPerceptron(_KernelRule):
         hyperplane in the kernel's space (in homogeneous coordinates): proved.
     status_, n_iter_, n_passes_
         Why the run ended, its mistakes, and its passes over the rows.
+
+    See Also
+    --------
+    Perceptron : the same rule on the features themselves.
+    KernelKozinec : a margin within epsilon of the largest.
+    KernelSVM : the largest margin, or a soft one.
 
     Examples
     --------
@@ -138,19 +151,27 @@ class KernelPerceptron(_KernelRule):
 
 
 class KernelKozinec(_KernelRule):
-    """Find a separating hyperplane in the space of a kernel, or one of nearly the largest margin.
+    """Kozinec's algorithm in the feature space of a kernel.
 
     Parameters
     ----------
     epsilon : float or None, default=None
-        None stops at the first hyperplane that separates. A number goes on until the margin is
-        within epsilon of the largest there is (in homogeneous coordinates of the kernel's space).
-    kernel, degree, gamma, coef0, cache_size
-        As for `KernelSVM`.
+        None stops at the first hyperplane that separates. A number continues until the margin is
+        within epsilon of the largest (in homogeneous coordinates of the kernel's space).
+    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or function, default="rbf"
+        The kernel, as in `KernelSVM`.
+    degree : int, default=3
+        The degree of "poly".
+    gamma : "scale", "auto" or float, default="scale"
+        The factor of "rbf", "poly" and "sigmoid", as in `KernelSVM`.
+    coef0 : float, default=0.0
+        The constant of "poly" and "sigmoid".
     max_updates : int, default=100000
         How many updates to make at most.
     max_seconds : float or None, default=None
         A further budget.
+    cache_size : float, default=500.0
+        Megabytes for rows of the kernel matrix.
 
     Attributes
     ----------
@@ -163,6 +184,12 @@ class KernelKozinec(_KernelRule):
         How many rows are strictly on their own side, and the bounds on the margin.
     status_, n_iter_, n_passes_
         Why the run ended, and its updates, each of which looks at all rows.
+
+    See Also
+    --------
+    Kozinec : the same algorithm on the features themselves.
+    KernelPerceptron : separation alone, without bounds while it runs.
+    KernelSVM : the largest margin, or a soft one.
 
     Examples
     --------

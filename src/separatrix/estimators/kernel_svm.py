@@ -43,7 +43,7 @@ __all__ = ["KernelSVM"]
 
 
 class KernelSVM(CalibratedProbabilities, KernelClassifier):
-    """The model of largest margin in the space of a kernel; proved to within `tol`.
+    """Support vector machine with a kernel; its objective is proved within `tol` of the optimum.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i (w.phi(x_i) + b))`` over w and b, where
     ``phi(x).phi(z) = K(x, z)`` and s are the sample weights: the objective of scikit-learn's SVC.
@@ -56,15 +56,19 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
     kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or function, default="rbf"
         ``exp(-gamma |x - z|^2)``, ``(gamma x.z + coef0)^degree``, ``tanh(gamma x.z + coef0)``,
         ``x.z``, a square matrix in place of X, or ``function(A, B)`` that returns a matrix.
-    degree, gamma, coef0
-        The kernel's parameters; gamma may be "scale", 1 / (columns * variance), or "auto",
-        1 / columns.
+    degree : int, default=3
+        The degree of "poly".
+    gamma : "scale", "auto" or float, default="scale"
+        The factor of "rbf", "poly" and "sigmoid". "scale" is 1 / (columns * variance of X),
+        "auto" is 1 / columns.
+    coef0 : float, default=0.0
+        The constant of "poly" and "sigmoid".
     solver : {"auto", "smo", "chunking"}, default="auto"
         "smo" moves the two dual variables that violate optimality most, then looks again at all
         rows. "chunking" solves the problem of a quarter of the rows, at most 1024, with the others
-        held, then takes the next. "auto" takes chunks of 1024, and where pairs get nowhere and
-        rows are few it factors the kernel matrix. All end with the same proof. Those chosen by
-        name stop at `tol`, so that `n_iter_` and `kernel_rows_` can be compared.
+        fixed, then takes the next chunk. "auto" takes chunks of 1024; where pairs make no progress
+        and rows are few, it factors the kernel matrix. All end with the same proof. "smo" and
+        "chunking" stop at `tol`, so that `n_iter_` and `kernel_rows_` can be compared.
     tol : float, default=0.001
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     cache_size : float, default=500.0
@@ -72,11 +76,11 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
     class_weight : None, "balanced" or dict, default=None
         Factors on the sample weights, by class.
     max_seconds : float or None, default=None
-        A budget. Where it ends the fit, the best point so far, its gap, and a warning remain.
+        A budget. A fit that it ends gives the best point so far, its gap, and a warning.
     multi_class : {"ovo", "ovr", "direct"}, default="ovo"
-        Several classes: each against each, with votes; each against the rest; or all at once, one
-        weight vector a class (Crammer and Singer), for positive kernels and finite C only. Two
-        classes: ovo and ovr are the same machine, direct is that one for twice the C.
+        Several classes: one model for each pair, with votes; one for each class against the rest;
+        or all at once ("direct": Crammer-Singer), for positive semidefinite kernels and finite C
+        only. Two classes: "ovo" and "ovr" are the same model, "direct" is that model for 2 C.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         What `decision_function` returns for more than two classes: a score a class, or with
         multi_class="ovo" the scores of the models, a column a pair. `predict` is the same.
@@ -91,12 +95,12 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
     Attributes
     ----------
     support_, support_vectors_, dual_coef_, n_support_
-        The rows with a multiplier, themselves, their multipliers with the sign of their class (one
-        row a machine), and how many of each class there are.
+        The numbers of the support vectors, the rows themselves, their dual variables with the sign
+        of their class (one row for each model), and the number of support vectors of each class.
     intercept_, classes_
-        One intercept a machine; ``classes_[1]`` is the positive side of two classes. One-vs-one
-        machines stand in the order (0, 1), (0, 2), ... (1, 2), ..., the later class positive. For
-        direct, one intercept and one row of `dual_coef_` a class.
+        One intercept for each model; ``classes_[1]`` is the positive side of two classes. The
+        models of pairs are in the order (0, 1), (0, 2), ... (1, 2), ..., the later class positive.
+        "direct" has one intercept and one row of `dual_coef_` for each class.
     coef_ : array
         Weights of the features, a row a model; for kernel="linear" only.
     objective_, dual_objective_, gap_
@@ -109,6 +113,12 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
     kernel_rows_ : float
         Kernel values that the steps needed, in rows of the kernel matrix; 0 for a matrix that was
         given. The proof computes its own and is not counted. Not for direct.
+
+    See Also
+    --------
+    KernelSVMCV : C and gamma chosen by cross-validation.
+    LinearSVM : the same objective without a kernel, for many rows.
+    lift.Nystrom : a feature map that approximates a kernel.
 
     Examples
     --------

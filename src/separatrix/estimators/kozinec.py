@@ -20,7 +20,7 @@ from separatrix.solvers.updates import kozinec
 
 
 class Kozinec(LinearClassifier):
-    """Find a separating hyperplane, or with `epsilon` one of nearly the largest margin.
+    """Kozinec's algorithm: a separating hyperplane; with `epsilon`, one of nearly largest margin.
 
     Moves w to the point nearest the origin on the segment between w and a row on the wrong side.
     Every w is a convex combination of the signed rows, so the margin of any hyperplane is at most
@@ -29,8 +29,8 @@ class Kozinec(LinearClassifier):
     Parameters
     ----------
     epsilon : float or None, default=None
-        None stops at the first separating w. A number goes on until the margin found is within
-        epsilon of the largest there is (in homogeneous coordinates).
+        None stops at the first separating w. A number continues until the margin found is
+        within epsilon of the largest (in homogeneous coordinates).
     order : {"cyclic", "random", "worst"}, default="cyclic"
         How rows are visited: as stored, shuffled for each pass, or the worst of all each time.
     max_updates : int or None, default=None
@@ -54,6 +54,13 @@ class Kozinec(LinearClassifier):
         The proof; ``certificate_.check(X, y)`` proves it again.
     status_, n_iter_, n_passes_
         Why the run ended, its updates, and its passes over the rows.
+
+    See Also
+    --------
+    Perceptron : a simpler rule, without bounds on the margin.
+    LinearSVM : the largest margin in the space of the features, with C=inf.
+    KernelKozinec : the same algorithm with a kernel.
+    replay : every update, one by one.
 
     Examples
     --------

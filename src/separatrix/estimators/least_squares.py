@@ -56,15 +56,15 @@ class LeastSquares(LinearClassifier):
     Targets are 1-of-K codes for more than two classes. For two classes one function is fitted to
     the signs -1 and +1: the difference of the two outputs that 1-of-K codes would give, so the
     decision is the same. A y of several columns of 0 and 1 holds several labels a row, each decided
-    by the sign of a function of its own. Rows far on their own side pull too: a few outliers can
-    move the hyperplane into a class (logistic regression and the SVM stay).
+    by the sign of a function of its own. Rows far on their own side are charged too: a few
+    outliers can move the hyperplane into a class. Logistic regression and the SVM are not moved.
 
     Parameters
     ----------
     ridge : float or list of floats, default=0.0
-        The weight of ``|W|^2`` beside the squared error; the intercept is never penalised. Of a
-        list the ridge of least leave-one-out error is taken, at the price of one decomposition, or
-        what `cv` and `scoring` say.
+        The weight of ``|W|^2`` beside the squared error; the intercept is not penalised. From
+        a list, the ridge of least leave-one-out error is taken (one decomposition serves all), or
+        the one that `cv` and `scoring` choose.
     positive : bool, default=False
         Whether no weight may be below 0; the intercept may. Proved too, up to 400 columns.
     cv : int, splitter or None, default=None
@@ -110,6 +110,12 @@ class LeastSquares(LinearClassifier):
         the rows times those of their classes.
     status_, n_iter_, n_passes_
         How it ended, refinements or iterations made, and passes over the rows.
+
+    See Also
+    --------
+    DeltaRule : gradient descent to the same weights.
+    LogisticRegression : a loss that outliers on their own side do not move.
+    Fisher : the same direction for two classes.
 
     Examples
     --------

@@ -52,6 +52,12 @@ class LinearProgramHalfspace(LinearClassifier):
     status_, n_iter_
         How it ended, and the iterations of HiGHS.
 
+    See Also
+    --------
+    separability : the exact answer alone, with its proof.
+    ZeroOne : the fewest training errors.
+    LinearSVM : the largest margin instead of any.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -33,11 +33,12 @@ _FOLDS = 5
 
 
 class LinearSVM(Machine, core.LinearSVM):
-    """The hyperplane of largest margin, rows inside it being charged for; proved to within `tol`.
+    """Support vector machine; its objective is proved within `tol` of the optimum.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i loss(y_i (w.x_i + b))`` over w and b, with s the sample
-    weights and b never penalised. ``C=inf`` is the hard margin: every row at a margin of 1 or more,
-    or `NotSeparableError` with rows that prove it impossible. Columns need no scaling.
+    weights and b free (unless `intercept_penalty` is set). ``C=inf`` is the hard margin: every row
+    has a margin of 1 or more, or `NotSeparableError` carries the proof that this is impossible.
+    Columns need no scaling.
 
     Parameters
     ----------
@@ -68,48 +69,57 @@ class LinearSVM(Machine, core.LinearSVM):
     probability : bool, default=False
         Whether to calibrate probabilities on five held-out folds (five more fits).
     multi_class : {"ovr", "ovo", "direct"}, default="ovr"
-        More than two classes: each against the rest; one machine a pair, which vote, ties going to
-        the larger sum of margins; or all at once (Crammer and Singer): least
-        ``1/2 sum_k |w_k|^2 + C sum_i s_i max_k (1[k != y_i] + f_k(x_i) - f_y(x_i))``, f_k(x) =
-        w_k.x + b_k, hinge and finite C only. Two classes: ovr and ovo are the same machine, direct
-        is that machine for twice the C.
+        More than two classes: one model for each class against the rest; one for each pair, which
+        vote (ties go to the larger sum of margins); or all classes at once (Crammer-Singer), which
+        minimises ``1/2 sum_k |w_k|^2 + C sum_i s_i max_k (1[k != y_i] + f_k(x_i) - f_y(x_i))`` with
+        f_k(x) = w_k.x + b_k, for the hinge and finite C only. Two classes: "ovr" and "ovo" are the
+        same model, "direct" is that model for 2 C.
     n_jobs : int or None, default=None
         Threads over classes; None uses every core. The answer does not depend on it.
     device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
-        Where the work is done for dense X; "auto" takes a GPU where torch sees one. A torch tensor
-        is worked on where it is. See the page on accelerators.
+        Where dense X is processed; "auto" takes a GPU where torch sees one. A torch tensor is
+        processed where it is. See the page on accelerators.
     verbose : bool, default=False
-        Whether to show the gap falling.
+        Whether to print the gap during the fit.
 
     Attributes
     ----------
     coef_, intercept_, classes_
-        The hyperplane; ``classes_[1]`` is its positive side. If there are several classes, one row
-        a class; for ovo one row a pair, (0, 1), (0, 2) and so on, the second one positive.
+        The hyperplane; ``classes_[1]`` is its positive side. Several classes
+        have one row each; "ovo" has one row for each pair, (0, 1), (0, 2) and so on, the second
+        class positive.
     threshold_ : float
         Of two classes, the score above which ``classes_[1]`` is predicted: 0 after a fit.
     costs_ : array or None
-        Of several classes, what mistakes cost, a row a true class: then that of least expected cost
-        is predicted. None after a fit: the largest score decides.
+        Of several classes, the cost of each mistake, one row for each true class: the class of
+        least expected cost is predicted. None after a fit: the largest score decides.
     support_, dual_coef_, n_support_
-        The rows with a multiplier, their multipliers with the sign of their class, and how many of
-        each class there are.
+        The numbers of the support vectors, their dual variables with the sign of their class, and
+        the number of support vectors of each class.
     margin_ : float
-        ``1 / |w|``: the distance from the hyperplane at which the margin ends. An array if there
-        are several machines; for direct, the least of ``1 / |w_k - w_l|``.
+        ``1 / |w|``: the distance of the margin's edge from the hyperplane. An array if there are
+        several models; for "direct" the least of ``1 / |w_k - w_l|``.
     slack_ : array
         By how much each row falls short of the margin.
     objective_, dual_objective_, gap_
         The objective, a lower bound on any, and their relative difference: proved.
     intercept_interval_ : (float, float)
-        All b between these are best for w; the middle, or the free support vectors' mean, is taken.
+        All b between these are optimal for w. The middle is taken, or the mean over the free
+        support vectors.
     certificate_ : DualityGap
         The proof; ``certificate_.check(X, y)`` proves it again. `DualityGaps` for several classes,
         `PairGaps` for ovo, `MulticlassGap` for direct, `SparseGap` with `l1_ratio`.
     names_of_nonzero_ : list of str
         The names of the columns whose weight is not 0.
     status_, n_iter_, n_passes_, solver_
-        Why the fit ended, iterations, passes over the rows, and by which solver.
+        Why the fit ended, iterations, passes over the rows, and the solver used.
+
+    See Also
+    --------
+    LinearSVMCV : C chosen by cross-validation.
+    LogisticRegression : the logistic loss, with probabilities.
+    KernelSVM : the same objective with a kernel.
+    SGD : rows that arrive one after another.
 
     Examples
     --------

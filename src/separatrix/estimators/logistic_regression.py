@@ -18,13 +18,13 @@ __all__ = ["LogisticRegression"]
 
 
 class LogisticRegression(Machine, core.LogisticRegression):
-    """Class probabilities from a hyperplane, with proof of how close to the best they are.
+    """Logistic regression; its objective is proved within `tol` of the optimum.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i log(1 + exp(-y_i (w.x_i + b)))`` over w and b, with s the
-    sample weights and b never penalised; with `l1_ratio` above 0, sparse weights.
-    ``C=inf`` is maximum likelihood; where the classes are
-    (quasi-)separated it has no finite answer: a `SeparationWarning` says which coefficients run to
-    infinity, and what is fitted is ``C=1e6``. Columns need no scaling.
+    sample weights and b free (unless `intercept_penalty` is set). `l1_ratio` above 0 gives sparse
+    weights. ``C=inf`` is maximum likelihood. Where the classes are separable or quasi-separable it
+    has no finite estimate: a `SeparationWarning` names the infinite coefficients, and ``C=1e6`` is
+    fitted instead. Columns need no scaling.
 
     Parameters
     ----------
@@ -41,26 +41,41 @@ class LogisticRegression(Machine, core.LogisticRegression):
         Stop when (objective - lower bound) <= tol * objective, and that is proved.
     solver : {"auto", "newton", "gram"}, default="auto"
         The method of solving; auto chooses by the shape of X.
-    fit_intercept, intercept_penalty, class_weight, max_seconds, max_passes, random_state
-        As in `LinearSVM`.
+    fit_intercept : bool, default=True
+        Whether the hyperplane may miss the origin.
+    intercept_penalty : float, default=0.0
+        0 leaves b free. 1 adds ``1/2 b^2``, the objective of LIBLINEAR.
+    class_weight : None, "balanced" or dict, default=None
+        Factors on the sample weights, by class.
+    max_seconds, max_passes : float or None, default=None
+        Budgets. One that ends the fit leaves the best point so far, its gap, and a warning.
+    random_state : int, RandomState or None, default=0
+        For the order of rows, where a solver draws one.
     multi_class : {"auto", "multinomial", "ovr", "ovo"}, default="auto"
-        More than two classes: all at once ("multinomial": probabilities by softmax,
-        ``1/2 sum_k |w_k|^2`` as the penalty), each against the rest, or one model a pair, which
-        vote (no probabilities then). "auto" is multinomial, but each against the rest for C=inf,
-        solver="gram" and rows in partitions. Two classes: auto, ovr and ovo are one hyperplane;
-        multinomial is that one for twice the C.
-    warm_start, n_jobs, device, verbose
-        As in `LinearSVM`.
+        More than two classes: all at once ("multinomial": probabilities by softmax, the penalty
+        ``1/2 sum_k |w_k|^2``), each against the rest, or one model for each pair, which vote
+        without probabilities. "auto" is "multinomial", but "ovr" for C=inf, solver="gram" and rows
+        in partitions. Two classes: "auto", "ovr" and "ovo" give one hyperplane; "multinomial" is
+        that hyperplane for 2 C.
+    warm_start : bool, default=False
+        Whether to start from the last fit.
+    n_jobs : int or None, default=None
+        Threads over classes; None uses every core. The answer does not depend on it.
+    device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
+        Where dense X is processed; "auto" takes a GPU where torch sees one.
+    verbose : bool, default=False
+        Whether to print the gap during the fit.
 
     Attributes
     ----------
     coef_, intercept_, classes_
-        The hyperplane; ``classes_[1]`` is its positive side. One row a class if there are several.
+        The hyperplane; ``classes_[1]`` is its positive side. Several classes
+        have one row each.
     threshold_ : float
         Of two classes, the score above which ``classes_[1]`` is predicted: 0 after a fit.
     costs_ : array or None
-        Of several classes, what mistakes cost, a row a true class: then that of least expected cost
-        is predicted. None after a fit: the largest score decides.
+        Of several classes, the cost of each mistake, one row for each true class: the class of
+        least expected cost is predicted. None after a fit: the largest score decides.
     objective_, dual_objective_, gap_
         The objective, a lower bound on any, and their relative difference: proved.
     certificate_ : DualityGap
@@ -71,8 +86,15 @@ class LogisticRegression(Machine, core.LogisticRegression):
     verdict_ : Verdict or None
         For ``C=inf``: whether the classes are separated, with proof (a list for several classes).
     status_, n_iter_, n_passes_, solver_
-        Why the fit ended, iterations (an array: one number a model), passes over the rows, and by
-        which solver.
+        Why the fit ended, iterations (an array: one number for each model), passes over the rows,
+        and the solver used.
+
+    See Also
+    --------
+    LogisticRegressionCV : C chosen by cross-validation.
+    LogisticRegressionPath : sparse weights for many values of C.
+    inference : standard errors, intervals and tests.
+    separability : whether a finite maximum likelihood estimate exists.
 
     Examples
     --------

@@ -200,23 +200,28 @@ def _margin(one: Any, X: Any) -> np.ndarray:
 
 
 class OneVsRest(ManyClasses):
-    """One machine a class, set against all other classes; the largest score wins.
+    """One model for each class against all others; the largest score wins.
 
     Parameters
     ----------
-    estimator
+    estimator : classifier
         Any two-class classifier, of this library or of scikit-learn, with ``decision_function`` or
         ``predict_proba``.
     n_jobs : int or None, default=None
-        Threads over the machines; None uses every core. The answer does not depend on it.
+        Threads over the models; None uses every core. The answer does not depend on it.
 
     Attributes
     ----------
     estimators_, classes_
-        The machines, one a class (one alone for two classes), and the classes.
+        The models, one for each class (a single one for two classes), and the classes.
     certificate_, certificates_
-        The certificates of all machines as one, and in a list: None for a machine that has none.
-        ``check(X, y)`` proves all again.
+        The certificates of all models as one, and in a list (None for a model without one).
+        ``check(X, y)`` proves all of them again.
+
+    See Also
+    --------
+    OneVsOne : one model for each pair of classes.
+    LinearSVM : with multi_class="direct", all classes at once.
 
     Examples
     --------
@@ -239,25 +244,30 @@ class OneVsRest(ManyClasses):
 
 
 class OneVsOne(ManyClasses):
-    """One machine a pair of classes, fitted on their rows alone; the class of most votes wins.
+    """One model for each pair of classes, fitted on their rows; the class with most votes wins.
 
     Among classes of equal votes the one with the larger sum of margins wins.
 
     Parameters
     ----------
-    estimator
+    estimator : classifier
         Any two-class classifier, of this library or of scikit-learn, with ``decision_function`` or
         ``predict_proba``.
     n_jobs : int or None, default=None
-        Threads over the machines; None uses every core. The answer does not depend on it.
+        Threads over the models; None uses every core. The answer does not depend on it.
 
     Attributes
     ----------
     estimators_, pairs_, classes_
-        The machines, the two class numbers of each, and the classes.
+        The models, the two class numbers of each, and the classes.
     certificate_, certificates_
-        The certificates of all machines as one, and in a list: None for a machine that has none.
-        ``check(X, y)`` proves all again.
+        The certificates of all models as one, and in a list (None for a model without one).
+        ``check(X, y)`` proves all of them again.
+
+    See Also
+    --------
+    OneVsRest : one model for each class against the others.
+    LinearSVM : with multi_class="direct", all classes at once.
 
     Examples
     --------

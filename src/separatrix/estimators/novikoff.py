@@ -18,12 +18,18 @@ def novikoff(model: Perceptron, X: Any, y: Any) -> NovikoffProof:
     ----------
     model : Perceptron
         With single updates and a fixed rate. It is run again; it need not be fitted.
-    X, y : rows and labels of two classes
+    X, y : arrays
+        Rows, and labels of two classes.
 
     Returns
     -------
     NovikoffProof
         R, B, the bound, and the sequences `least` <= `along` <= `length` <= `most`.
+
+    See Also
+    --------
+    Perceptron : the rule whose mistakes are bounded.
+    replay : every update, one by one.
 
     Examples
     --------

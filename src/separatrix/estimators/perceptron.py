@@ -41,7 +41,7 @@ def _without_a_stream(estimator: Any) -> str | None:
 
 
 class Perceptron(LinearClassifier):
-    """Add misclassified rows to the weights until there are none.
+    """The perceptron: add misclassified rows to the weights until there are none.
 
     Separable data are separated after at most (R / margin)^2 single updates. On other data the run
     ends by a budget or by `patience`, and the pocket gives the best weights it tested. More than
@@ -102,6 +102,13 @@ class Perceptron(LinearClassifier):
         were taken for mistakes.
     status_, n_iter_, n_passes_
         Why the run ended, its updates, and its passes over the rows.
+
+    See Also
+    --------
+    Kozinec : also bounds the largest margin.
+    novikoff : the bound on the mistakes and its proof.
+    KernelPerceptron : the same rule with a kernel.
+    replay : every update, one by one.
 
     Examples
     --------

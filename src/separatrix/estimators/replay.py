@@ -49,6 +49,12 @@ def replay(estimator: Any, X: Any, y: Any, *, exact: bool = False) -> Iterator[F
     0, everywhere; where one perceptron takes several classes at once, an update makes the row's
     class beat another, and ``frame.rival`` is the number of that one.
 
+    See Also
+    --------
+    Perceptron : one of the rules to replay.
+    novikoff : the sequences of Novikoff's proof.
+    plot.replay : the same as pictures.
+
     Examples
     --------
     >>> import separatrix as sx

@@ -25,8 +25,11 @@ def separability(
 
     Parameters
     ----------
-    X : array or sparse matrix, n rows x d features; or what `sx.open_partitions` returns
-    y : n labels of two classes; the second in sorted order is the positive one
+    X : array, sparse matrix or partitions
+        n rows of d features, or the answer of `sx.open_partitions`.
+    y : array or None, default=None
+        n labels of two classes; the second in sorted order is the positive one. None for
+        partitions, which hold their labels.
     fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
     decimal : bool, default=False
@@ -36,6 +39,13 @@ def separability(
     -------
     Verdict
         `kind` says which; hyperplane, witness and certificate prove it.
+
+    See Also
+    --------
+    Verdict : the answer.
+    shatter : every labeling of a few points.
+    LinearProgramHalfspace : a separating hyperplane by linear programming.
+    inference : logistic regression where some estimates are infinite.
 
     Examples
     --------

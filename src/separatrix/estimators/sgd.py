@@ -75,54 +75,55 @@ class _CentredRun(Run):
 
 
 class SGD(LinearClassifier, LogisticProbabilities):
-    """Learn from one row at a time, from a stream or in passes; no step size need be set.
+    """Stochastic gradient steps, from a stream or in passes; no step size need be set.
 
-    Steps towards the least ``1/2 sum_j (p_j w_j)^2 + C sum_i s_i loss(y_i (w.x_i + b))``, with s
-    the sample weights, b never penalised, and p_j the least power of two that no entry of column j
-    exceeds (of a dense column in `fit`: less its median): columns need no scaling. After `fit` the
-    distance from the optimum is proved. In memory, `LinearSVM` and `LogisticRegression` get there;
-    this model is for rows that come one after another, or too many to be visited often.
+    Minimises ``1/2 sum_j (p_j w_j)^2 + C sum_i s_i loss(y_i (w.x_i + b))``, with s the sample
+    weights and b free. p_j is the least power of two that no entry of column j exceeds (in `fit`,
+    after the median of a dense column is subtracted), so columns need no scaling. After `fit` the
+    gap to the optimum is proved. Where rows fit in memory, `LinearSVM` and `LogisticRegression`
+    reach smaller gaps; this model is for streams, and for rows too many to visit often.
 
     With a `learning_rate` the rule is the plain ``w <- w - eta gradient`` of the lectures, on the
     columns as they are (every p_j is 1). With the perceptron's loss it is then the perceptron.
 
     Parameters
     ----------
-    loss : {"hinge", "squared_hinge", "logistic", "perceptron", "squared", "modified_huber"}, \
-            default="hinge"
-        What a row costs that falls short of a margin of 1 (of 0, the perceptron). The last two go
-        with a `learning_rate`, and nothing is proved of them: "squared" costs rows beyond the
-        margin too, and "modified_huber" is the squared hinge, straight below a margin of -1.
+    loss : str, default="hinge"
+        "hinge", "squared_hinge", "logistic", "perceptron", "squared" or "modified_huber". The last
+        two need a `learning_rate`, and nothing is proved of them. "squared" also charges rows
+        beyond the margin. "modified_huber" is the squared hinge, linear below a margin of -1.
     C : float, default=1.0
-        What a row costs against the penalty; inf for no penalty, and then nothing is proved. The
-        perceptron has no penalty: with one, its optimum would be w = 0.
+        The cost of a row against the penalty. With inf there is no penalty, and nothing is proved.
+        The perceptron's loss has no penalty: with one, its optimum would be w = 0.
     learning_rate : {"free", "constant", "invscaling", "optimal"}, default="free"
-        How long step number t is: "free" lets every feature find its own, with nothing to set;
-        "constant" takes `eta0`, "invscaling" ``eta0 / t**power_t``, and "optimal" 1 over
-        (the penalty of a row times t), from a first step chosen by Bottou's rule.
+        The size of step t. "free" adapts it for every feature, with nothing to set. "constant" is
+        `eta0`, "invscaling" is ``eta0 / t**power_t``. "optimal" is 1 over (the penalty of a row
+        times t), with a first step chosen by Bottou's rule.
     eta0 : float, default=0.01
         The step size of "constant", and the first one of "invscaling".
     power_t : float, default=0.5
         The power of "invscaling".
     average : bool, default=True
-        Hand over the mean of the weights over time, each moment counting by its time, and not the
-        last weights. In a stream whose law changes the last are better.
+        Whether to return a mean of the weights over time, later ones weighted more, instead of the
+        last. Where the distribution of a stream changes, the last weights are better.
     scale : bool or "auto", default="auto"
-        False takes every p_j as 1: the objective of `LinearSVM` to the letter. "auto" is True
-        where `learning_rate` is "free", and else False: a step size is for the columns as they are.
+        False sets every p_j to 1: exactly the objective of `LinearSVM`. "auto" is True where
+        `learning_rate` is "free", and False otherwise: a step size refers to the columns as given.
     order : {"random", "cyclic"}, default="random"
-        How `fit` visits rows: in an order drawn for each pass from what the rows hold, so that the
-        answer does not depend on how they stand; or as they stand.
-    max_passes, max_seconds : float or None
-        Budgets of `fit`.
+        How `fit` visits rows: in an order drawn for each pass from the contents of the rows, so
+        that the answer does not depend on their order; or in the order given.
+    max_passes : float or None, default=16
+        A budget of `fit`: passes over the rows.
+    max_seconds : float or None, default=None
+        A budget of `fit`: seconds.
     tol : float, default=0.01
         Stop `fit` when (objective - lower bound) <= tol * objective.
     early_stopping : bool, default=False
-        Whether `fit` keeps `validation_fraction` of every class's rows back, ends after
-        `n_iter_no_change` passes without fewer errors on them, and hands over the weights of
-        fewest. The proof is of all rows, those kept back too.
+        Whether `fit` holds out `validation_fraction` of the rows of each class, stops after
+        `n_iter_no_change` passes without fewer errors on them, and returns the weights of fewest
+        errors. The proof is about all rows, held-out ones included.
     validation_fraction : float, default=0.1
-        The share of rows kept back.
+        The share of rows held out.
     n_iter_no_change : int, default=5
         How many passes to wait.
     fit_intercept : bool, default=True
@@ -135,18 +136,24 @@ class SGD(LinearClassifier, LogisticProbabilities):
     Attributes
     ----------
     coef_, intercept_, classes_
-        The hyperplane; ``classes_[1]`` is its positive side. One row a class if there are several,
-        each against the rest.
+        The hyperplane; ``classes_[1]`` is its positive side. Several classes
+        have one row each, against the rest.
     objective_, dual_objective_, gap_
         After `fit`: the objective, a lower bound on any, and their relative difference, proved;
         None where nothing is (streams, the perceptron, C=inf).
     validation_errors_ : array or None
-        With early stopping: the share of errors on the rows kept back, after every pass.
+        With early stopping: the share of errors on the held-out rows, after every pass.
     certificate_ : DualityGap, DualityGaps, ScaledGap, Separation or None
         The proof; ``certificate_.check(X, y)`` proves it again. For the perceptron, whether the
         weights separate the rows. None after `partial_fit`.
     status_, n_iter_, n_passes_
         Why the run ended, the rows visited, and the passes over them.
+
+    See Also
+    --------
+    LinearSVM : the same hinge objectives, solved to a small gap in memory.
+    LogisticRegression : the same for the logistic loss.
+    Perceptron : the perceptron with a pocket and Novikoff's bound.
 
     Examples
     --------

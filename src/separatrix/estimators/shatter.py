@@ -41,15 +41,22 @@ def shatter(points: Any, fit_intercept: bool = True, *, names: Any = None) -> Sh
 
     Parameters
     ----------
-    points : array, n points x d coordinates, 12 points at most
+    points : array
+        n points of d coordinates, 12 points at most.
     fit_intercept : bool, default=True
         Whether the hyperplanes may miss the origin.
-    names : n texts, or None for A, B, C, ...
+    names : list of str or None, default=None
+        A name for each point; None is A, B, C and so on.
 
     Returns
     -------
     Shattering
         Every labeling, in the order of counting, each with its verdict and proof.
+
+    See Also
+    --------
+    separability : the verdict of one labeling.
+    bounds.vc : what the VC dimension says about new rows.
 
     Examples
     --------

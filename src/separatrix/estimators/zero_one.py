@@ -44,16 +44,16 @@ _MOST_ENTRIES = 20_000_000
 class ZeroOne(LinearClassifier):
     """Find a hyperplane with the fewest training errors, and prove that there is none with fewer.
 
-    Empirical risk minimisation itself, which is hard in general. In one to three dimensions all
-    cells are looked at. Otherwise a local search gives errors that are attained, and Gordan
-    witnesses, each of which holds a row that is wrong for every hyperplane, give errors that cannot
-    be avoided. When the two meet, the fewest errors are proved; when the time ends first, both are
-    reported.
+    Empirical risk minimisation with the 0-1 loss is NP-hard in general. In one to three dimensions
+    all cells are enumerated. Otherwise a local search finds an attained number of errors, and
+    infeasibility certificates (witnesses) give a lower bound: every hyperplane misclassifies at
+    least one row of each. Where the two numbers are equal, the minimum is proved. Where the time
+    ends first, both are reported.
 
     Parameters
     ----------
     max_seconds : float, default=60.0
-        When to stop closing in. The answer is then the best hyperplane found, and the bound proved.
+        The time budget. A fit that it ends gives the best hyperplane found and the bound proved.
     random_state : int, RandomState or None, default=0
         For the local search.
 
@@ -66,7 +66,7 @@ class ZeroOne(LinearClassifier):
     lower_bound_ : int or float
         No hyperplane makes fewer errors; proved exactly.
     solver_bound_ : int or float
-        What the solver believes to be a lower bound, in floating point; at least as large.
+        The solver's lower bound in floating point, not proved; at least as large.
     misclassified_ : array of row numbers
         The rows on the wrong side, in exact arithmetic.
     certificate_ : FewestErrors
@@ -76,7 +76,13 @@ class ZeroOne(LinearClassifier):
         but ``predict``, in floating point, makes more errors: the certificate then proves them of
         weights in exact arithmetic, which `coef_` cannot hold.
     n_iter_ : int
-        Rounds of closing in.
+        Rounds of the search.
+
+    See Also
+    --------
+    separability : whether zero errors are possible.
+    LinearProgramHalfspace : a convex surrogate, for many rows.
+    LinearSVM : the hinge loss instead of the error count.
 
     Examples
     --------

@@ -45,31 +45,53 @@ def inference(
     ----------
     X : array, sparse matrix, frame or `sx.Table`
         A frame may hold categories: each gives a column for every level but the reference.
-    y : labels of two classes, or the name of a column of the frame
-        The second in sorted order is the one whose probability is modelled.
-    method : "mle", "firth" or "ridge"
+    y : array, str or None, default=None
+        Labels of two classes, or the name of a column of the frame. The probability of
+        the second label in sorted order is modelled.
+    method : {"mle", "firth", "ridge"}, default="mle"
         Maximum likelihood; Firth's penalised likelihood, whose estimates are always finite; or the
         ridge ``1/(2 C) |w|^2``, the intercept not penalised.
-    sample_weight : counts of rows; weight k equals k copies
-    terms : names of columns, or a formula (with the package formulaic)
+    sample_weight : array or None, default=None
+        Counts of rows; weight k equals k copies.
+    terms : list of str, str or None, default=None
+        Names of columns, or a formula (with the package formulaic). None takes all columns.
     level : float, default=0.95
-    intervals : "profile" or "wald"
+        The confidence level of the intervals.
+    intervals : {"profile", "wald"} or None, default=None
         What `lower`, `upper` and `p_value` are: ends of the profile likelihood with the
         likelihood-ratio test, or Wald's. With groups only Wald's.
-    reference : dict, the reference level of categories, such as ``{"smoker": "no"}``
-    feature_names : names of the columns of an array
-    offset : known part of the linear predictor, one number a row
-    groups : names of clusters, for cluster-robust (sandwich) errors
-    errors : "information" or "augmented"
+    reference : dict or None, default=None
+        The reference level of categories, such as ``{"smoker": "no"}``.
+    feature_names : list of str or None, default=None
+        The names of the columns of an array.
+    offset : array or None, default=None
+        A known part of the linear predictor, one number for each row.
+    groups : array or None, default=None
+        Names of clusters, for cluster-robust (sandwich) errors.
+    errors : {"information", "augmented"}, default="information"
         Firth's errors from the inverse information, as brglm2 has them, or with the weights of the
         augmented rows, as some other programs have them.
-    C : float, of the ridge
+    C : float, default=1.0
+        The C of the ridge.
     fit_intercept : bool, default=True
-    each : columns to be tested one at a time
+        Whether there is an intercept.
+    each : array or None, default=None
+        Columns to be tested one at a time.
         A matrix with a column for each test; X holds the covariates that all share. The answer is
         a `Scan`.
     prove : bool, default=True
-        Enclose what is reported.
+        Whether to enclose what is reported.
+
+    Returns
+    -------
+    Inference or Scan
+        A table by name: ``found["dose"]["estimate"]``, `to_frame()`, `certificate`. A `Scan` with
+        `each`.
+
+    See Also
+    --------
+    LogisticRegression : predictions, without standard errors.
+    separability : which estimates are infinite, and why.
 
     Examples
     --------

@@ -9,6 +9,13 @@ the docstring says so. The lectures are numbered:
     003   Luca Iocchi, "Linear models for classification"
     004   lecture notes, "Module 6: Linear Classification"
 
+See Also
+--------
+plot : the lectures' pictures.
+FiniteTable : the strategies of lecture 002.
+
+Examples
+--------
 >>> import separatrix as sx
 >>> X, y = sx.lectures.five_points()
 >>> sx.separability(X, y).kind

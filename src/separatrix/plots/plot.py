@@ -3,6 +3,13 @@
 Every function returns a matplotlib figure: a notebook shows it, ``figure.savefig("name.svg")``
 writes it to a file. Planes need two features; names of columns are taken from a frame.
 
+See Also
+--------
+lectures : the data of the lectures.
+replay : the updates as data.
+
+Examples
+--------
 >>> import separatrix as sx
 >>> X, y = sx.lectures.iris_pair()
 >>> figure = sx.plot.margins(sx.LinearSVM(C=float("inf")).fit(X, y), X, y)

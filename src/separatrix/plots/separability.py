@@ -83,7 +83,7 @@ def _draw_hyperplane(axes: Any, verdict: Any, limits: Any) -> None:
 
 
 def _draw_witness(axes: Any, witness: Any, X: np.ndarray, codes: np.ndarray) -> None:
-    """Draw the hull of the witness rows of each class and the point both share."""
+    """Draw the hull of the witness rows of each class, the point both share, and the integers."""
     rows = np.array(witness.rows)
     total = sum(witness.multipliers)
     share = np.array([m / total for m in witness.multipliers])
@@ -96,8 +96,19 @@ def _draw_witness(axes: Any, witness: Any, X: np.ndarray, codes: np.ndarray) -> 
     if share[own].sum() > 0.0:
         common = share[own] @ X[rows[own]] / share[own].sum()
         axes.scatter(*common, s=70, marker="X", color=ACCENT, zorder=6, label="in both hulls")
-    for row in rows.tolist():
-        _name_point(axes, f"row {row}", X[row], (7, 6), 3, color=INK, fontsize=9, zorder=7)
+    for row, multiplier in zip(rows.tolist(), witness.multipliers, strict=True):
+        name = f"{_in_short(multiplier)} × row {row}"
+        _name_point(axes, name, X[row], (7, 6), 3, color=INK, fontsize=9, zorder=7)
+
+
+def _in_short(multiplier: int) -> str:
+    """Write a multiplier of the witness; one of many digits by its size.
+
+    >>> _in_short(12), _in_short(3 * 10**40)
+    ('12', '3e40')
+    """
+    text = str(multiplier)
+    return text if len(text) <= 9 else f"{text[0]}e{len(text) - 1}"
 
 
 def _name_point(

@@ -39,7 +39,7 @@ _READING = tuple(part.name for part in dataclasses.fields(ReadOptions))
 
 
 class Study:
-    """A whole study of some data: choose features, loss and C, fit, prove, test once, report.
+    """A whole study: choose features, loss and C, fit, prove, test once, report.
 
     Parameters
     ----------
@@ -66,6 +66,12 @@ class Study:
         The model, fitted and proved. It predicts rows of the form that X has.
     folder_ : Path
         Where ``report.html``, ``model.sx`` and the certificate are.
+
+    See Also
+    --------
+    LinearSVMCV : the choice of C alone.
+    read : the reader of files and frames.
+    SealedTest : the test set that a study opens once.
 
     Examples
     --------

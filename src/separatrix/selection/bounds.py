@@ -8,6 +8,13 @@ for every rule of a class with VC dimension h at once. Every answer is an object
 assumptions it stands on in words, and whether it says anything at all (a bound of 1 or more does
 not). Only the standard library is imported here; a binomial interval imports SciPy.
 
+See Also
+--------
+SealedTest : an error with an exact interval, from rows that chose nothing.
+shatter : every labeling of a few points.
+
+Examples
+--------
 >>> bound = vc(errors=3, n=1000, capacity=halfspace_dimension(2))
 >>> round(bound.value, 3), bound.is_vacuous
 (0.167, False)

@@ -45,7 +45,7 @@ _LAST_SECONDS = 1.0  # for the last fit, however late it is
 
 
 class KernelSVMCV(KernelSVM):
-    """`KernelSVM` with C and gamma chosen by cross-validation; the fit on all rows is proved.
+    """`KernelSVM` with C and gamma chosen by cross-validation.
 
     Parameters
     ----------
@@ -56,9 +56,30 @@ class KernelSVMCV(KernelSVM):
     cv : int or splitter, default=5
         Folds; the number of stratified ones, in the order of the rows, or anything scikit-learn
         takes. A class with fewer rows than folds is folded as in `LinearSVMCV`.
-    kernel, degree, coef0, tol, cache_size, class_weight, max_seconds, multi_class, n_jobs, device
-    decision_function_shape, probability
-        As for `KernelSVM`; `max_seconds` is for all of it, and the last fit gets a second at least.
+    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or function, default="rbf"
+        The kernel, as in `KernelSVM`.
+    degree : int, default=3
+        The degree of "poly".
+    coef0 : float, default=0.0
+        The constant of "poly" and "sigmoid".
+    tol : float, default=0.001
+        The relative gap at which each fit stops.
+    cache_size : float, default=500.0
+        Megabytes for rows of the kernel matrix.
+    class_weight : None, "balanced" or dict, default=None
+        Factors on the sample weights, by class.
+    max_seconds : float or None, default=None
+        A budget for the whole fit. The last fit, on all rows, has at least one second.
+    multi_class : {"ovo", "ovr", "direct"}, default="ovo"
+        Several classes, as in `KernelSVM`.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        The columns of `decision_function`, as in `KernelSVM`.
+    probability : bool, default=False
+        Whether to calibrate probabilities on five held-out folds.
+    n_jobs : int or None, default=None
+        Threads; None uses every core. The answer does not depend on it.
+    device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
+        Where kernel values of dense rows are computed, as in `KernelSVM`.
 
     Attributes
     ----------
@@ -66,8 +87,15 @@ class KernelSVMCV(KernelSVM):
         The pair of least mean validation error; of equals the smallest C, then the first gamma.
     path_ : dict of arrays
         One entry for each gamma and C: ``gamma``, ``C``, ``mean_error`` and ``spread`` of the
-        validation error over folds, mean ``support`` vectors, and the largest ``gap`` (in floating
-        point; the last fit's is proved).
+        validation error over folds, the mean number of ``support`` vectors, and the largest
+        ``gap`` (in floating point; the gap of the last fit is proved).
+    coef_, dual_coef_, support_, intercept_, certificate_, gap_, status_, ...
+        Of the model fitted on all rows, as in `KernelSVM`.
+
+    See Also
+    --------
+    KernelSVM : the model for given C and gamma.
+    LinearSVMCV : the same choice without a kernel.
 
     Examples
     --------

@@ -54,37 +54,51 @@ class PathEstimator(PathMachine, Machine):
 
 
 class LinearSVMCV(PathEstimator, plain_path.LinearSVMCV):
-    """The hyperplane of largest margin with the C that misjudges fewest held-out rows.
+    """`LinearSVM` with C chosen by cross-validation.
 
-    Every C is tried on every fold, each machine started where its neighbour ended and proved as
-    close to its optimum as `tol` asks; then the machine of the C chosen is fitted on all the rows.
+    Every C is tried on every fold. Each fit starts at the solution for the neighbouring C, and its
+    gap is proved to be at most `tol`. The model of the C chosen is then fitted on all rows.
 
     Parameters
     ----------
     Cs : None, int or array of floats, default=None
-        None tries 0.01 to 1000 by factors of ten, an int as many values over that range; the
-        neighbourhood of the best is then refined, and an end of the range may be left out where
-        the error has become hopeless. Values given one by one are all tried, and no others.
-    cv : int, splitter or iterable of (rows to train on, rows to judge by), default=5
-        A number asks for stratified folds, shuffled by `random_state`. A class with fewer rows
+        None tries 0.01 to 1000 by factors of ten; an int tries as many values over that range.
+        Values near the C of least error are then added. An end of the range is skipped where the
+        error has become much larger than the least. A list is tried as given, without additions.
+    cv : int, splitter or iterable of (training rows, validation rows), default=5
+        A number gives stratified folds, shuffled by `random_state`. A class with fewer rows
         than folds is in as many folds as it has rows; its only row is always trained on and never
         validated. One warning names such classes.
     scoring : None, str or callable, default=None
-        None counts errors; otherwise any scorer of scikit-learn, whose mean is to be large.
-        `score` returns it too.
+        None counts errors. Any scorer of scikit-learn works; the largest mean is then chosen, and
+        `score` returns this measure.
     rule : {"best", "one_standard_error"}, default="best"
-        The C of the best mean; or the smallest C within one standard error of it.
+        The C of the best mean, or the smallest C within one standard error of it.
     refine : bool or int, default=True
-        Whether to try the geometric means of the best C and its neighbours, and how often.
+        Whether to try the geometric means of the best C and its neighbours, or how many times.
     l1_ratios : None or list of floats, default=None
         Values of `l1_ratio` to try, for the squared hinge. Above 0 the values of C begin at the
         largest that leaves all weights zero, and None tries 50 of them.
-    loss, tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
-        As in `LinearSVM`.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        ``max(0, 1 - m)`` or its square.
+    tol : float, default=0.0001
+        The relative gap at which every fit stops; it is proved.
+    solver : {"auto", "newton", "interior_point", "dual_coordinate", "gram"}, default="auto"
+        The solver, as in `LinearSVM`.
+    fit_intercept : bool, default=True
+        Whether the hyperplane may miss the origin.
+    intercept_penalty : float, default=0.0
+        0 leaves b free. 1 adds ``1/2 b^2``, the objective of LIBLINEAR.
+    class_weight : None, "balanced" or dict, default=None
+        Factors on the sample weights, by class.
+    random_state : int, RandomState or None, default=0
+        For the shuffled folds and the order of rows.
+    verbose : bool, default=False
+        Whether to print progress.
     device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"
         As in `LinearSVM`; the data are moved there once, for all folds and values of C.
     max_seconds : float or None, default=None
-        A budget for all of it. What is unfinished at its end is left out, or has a larger gap.
+        A budget for the whole fit. Unfinished values of C are left out, or have a larger gap.
     n_jobs : int or None, default=None
         Threads over folds and values of C; None uses every core. The answer does not depend on it.
 
@@ -95,10 +109,16 @@ class LinearSVMCV(PathEstimator, plain_path.LinearSVMCV):
     l1_ratio_ : float
         The ratio chosen, where `l1_ratios` is given.
     path_ : PathTable
-        One row a C: errors, their spread, support vectors, margin, proved gap, seconds; of sparse
-        weights also how many are not zero.
+        One row for each C: errors, their spread, support vectors, margin, proved gap, seconds, and
+        for sparse weights how many are not zero.
     coef_, intercept_, classes_, support_, certificate_, gap_, status_, ...
-        Of the machine on all the rows, as in `LinearSVM`.
+        Of the model fitted on all rows, as in `LinearSVM`.
+
+    See Also
+    --------
+    LinearSVM : the model for one given C.
+    LogisticRegressionCV : the same choice for the logistic loss.
+    SealedTest : an unbiased error of the model chosen.
 
     Examples
     --------

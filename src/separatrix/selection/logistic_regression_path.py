@@ -38,8 +38,12 @@ class LogisticRegressionPath:
         times that, or 100 times where columns outnumber rows; or the values themselves.
     l1_ratio : float, default=1.0
         1 is the lasso; below it the elastic net. It must be above 0.
-    tol, fit_intercept, class_weight
-        As in `LogisticRegression`.
+    tol : float, default=0.0001
+        The relative gap at which every fit stops; it is proved.
+    fit_intercept : bool, default=True
+        Whether the hyperplane may miss the origin.
+    class_weight : None, "balanced" or dict, default=None
+        Factors on the sample weights, by class.
 
     Attributes
     ----------
@@ -50,9 +54,14 @@ class LogisticRegressionPath:
     certificates_ : list of SparseGap
         The proof of every C: its gap, and the columns that are zero in every optimum.
     path_ : dict of arrays
-        ``C, n_nonzero, n_proved_zero, objective, gap, passes, seconds``, an entry a C.
+        ``C, n_nonzero, n_proved_zero, objective, gap, passes, seconds``, one entry for each C.
     classes_, names_
         The two classes, and the names of the columns.
+
+    See Also
+    --------
+    LogisticRegressionCV : with `l1_ratios`, a C chosen by cross-validation.
+    LogisticRegression : with `l1_ratio`, the weights for one C.
 
     Examples
     --------

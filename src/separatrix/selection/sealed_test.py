@@ -50,10 +50,25 @@ class SealedTest:
 
     Parameters
     ----------
-    X, y : rows and labels
+    X, y : arrays
+        Rows and labels.
     state : path or None, default=None
-        A file that appears with the opening and keeps it: while it is there, no process opens
-        these rows again.
+        A file that records the opening. While it exists, no process opens these rows again.
+
+    Attributes
+    ----------
+    n : int
+        The number of rows.
+    is_open : bool
+        Whether a model has predicted these rows.
+    result : TestResult or None
+        The result of the opening; None while the set is sealed.
+
+    See Also
+    --------
+    split : row numbers for training, validation and test.
+    bounds : bounds on the error without a test set.
+    ContaminatedTestError : the refusal of a second opening.
 
     Examples
     --------

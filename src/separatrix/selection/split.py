@@ -48,12 +48,15 @@ def split(
 
     Parameters
     ----------
-    y : n labels
-    test, validation : float below 1 or whole number
-        The share of the rows, or how many.
-    groups : n values or None, default=None
+    y : array
+        The n labels.
+    test : float or int, default=0.2
+        The share of the rows (below 1), or their number.
+    validation : float or int, default=0.0
+        The same for validation.
+    groups : array or None, default=None
         Rows of the same group go to the same part.
-    times : n values, "order" or None, default=None
+    times : array, "order" or None, default=None
         The latest rows are the test, those before them the validation; rows of one moment stay
         together. "order": the rows stand in the order of time.
     stratify : bool, default=True
@@ -65,6 +68,11 @@ def split(
     -------
     Parts
         Row numbers in `train`, `validation` and `test`, and in `how` the way they were chosen.
+
+    See Also
+    --------
+    SealedTest : seals the test rows until one model is chosen.
+    LinearSVMCV : folds over the training rows.
 
     Examples
     --------

@@ -4,6 +4,13 @@ read(path)                 a model file of ours, of LIBLINEAR or of LIBSVM
 write(whole, path, to)     sx, liblinear, libsvm, onnx or csv
 to_sklearn, to_onnx, write_liblinear, read_liblinear, write_libsvm_model, ...   each by itself
 
+See Also
+--------
+save : the model file of this library, with its proof.
+to_sklearn : an estimator of scikit-learn.
+
+Examples
+--------
 >>> import pathlib, tempfile
 >>> import separatrix as sx
 >>> model = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1])

@@ -51,8 +51,32 @@ def save(
     rows: Any = None,
     about: dict[str, Any] | None = None,
 ) -> None:
-    """Write a fitted model; with the `table` it was trained on, also how raw data become features.
+    """Write a fitted model to a file; with `table`, also how raw data become features.
 
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of this library.
+    path : path
+        Where to write. The file appears under this name when it is complete.
+    table : Table or None, default=None
+        The table the model was trained on: its encoding is kept, so that raw files are predicted.
+    rows : array or None, default=None
+        The numbers of the table's rows that the model was trained on, where it was not all.
+    about : dict or None, default=None
+        Facts to keep beside the model.
+
+    Returns
+    -------
+    None
+
+    See Also
+    --------
+    load : reads the file.
+    exchange : model files of other programs.
+
+    Examples
+    --------
     >>> import pathlib, tempfile, separatrix as sx
     >>> model = sx.LinearSVM().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.sx"
@@ -71,8 +95,25 @@ def save_whole(whole: ModelFile, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the model of a file; an altered file is refused with `ModelFileError`.
 
-    Loading runs no code. The proof is loaded too, and holds for the data it was made from:
+    Loading runs no code. The certificate is loaded too, and can be checked on the training data.
 
+    Parameters
+    ----------
+    path : path
+        A file that `sx.save` wrote.
+
+    Returns
+    -------
+    estimator
+        The fitted model.
+
+    See Also
+    --------
+    save : writes the file.
+    exchange : model files of other programs.
+
+    Examples
+    --------
     >>> import pathlib, tempfile, separatrix as sx
     >>> X, y = [[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1]
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.sx"

@@ -20,8 +20,25 @@ from separatrix.storage.libsvm_model import in_libsvm_order
 def to_sklearn(model: Any, encoding: Any = None) -> Any:
     """Return a scikit-learn estimator that predicts the same.
 
-    With the `encoding` of texts (`Table.encoding`) the pipeline takes texts.
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of this library, or a pipeline that ends in one.
+    encoding : object or None, default=None
+        The encoding of texts (`Table.encoding`): the answer is then a pipeline that takes texts.
 
+    Returns
+    -------
+    estimator
+        A fitted estimator of scikit-learn alone: this library is not needed to use it.
+
+    See Also
+    --------
+    exchange : LIBLINEAR, LIBSVM, ONNX and CSV.
+    save : the model file of this library, with its proof.
+
+    Examples
+    --------
     >>> import separatrix as sx
     >>> plain = to_sklearn(sx.LinearSVM().fit([[0.0], [1.0], [3.0]], ["low", "low", "high"]))
     >>> type(plain).__name__, plain.predict([[0.5], [2.9]]).tolist()

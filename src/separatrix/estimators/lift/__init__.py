@@ -1,8 +1,14 @@
-"""Lifting: transformers that add basis functions, so that a hyperplane can bend.
+"""Feature maps as transformers: new columns, in which a hyperplane is a curved surface.
 
-After a lift a hyperplane of the new columns is a curved surface of the old ones; `sx.separability`
-and every machine work on it as on any data.
+`sx.separability` and every model take the mapped rows as they take any data.
 
+See Also
+--------
+KernelSVM : feature maps that are never computed.
+Encoder : columns of texts and categories.
+
+Examples
+--------
 >>> import separatrix as sx
 >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
 >>> lifted = Polynomial(degree=2, interaction_only=True).fit_transform(X)

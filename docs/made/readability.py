@@ -34,7 +34,7 @@ def _pages(entry: Any) -> list[str]:
 def prose(text: str) -> str:
     """Return the running text of a page in Markdown."""
     text = re.sub(r"\A---\n[\s\S]*?\n---\n", "", text)
-    text = re.sub(r"^```[\s\S]*?^```", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^(```|\$\$)[\s\S]*?^\1", "", text, flags=re.MULTILINE)
     text = re.sub(r"^(?: {4}|\||#|!\[|\[!\[|\?\?\?|!!!).*$", "\n", text, flags=re.MULTILINE)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"`[^`]+`|\$[^$\n]+\$", "code", text)

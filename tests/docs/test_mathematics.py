@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tests.optional import module
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

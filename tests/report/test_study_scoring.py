@@ -297,7 +297,9 @@ def test_the_command_with_costs(rare_file, tmp_path):
     done = run("study", rare_file, "--target", "class", *quick, *costs, "-o", out)
     assert done.returncode == 0, done.stderr
     assert "threshold: bad is predicted where the score is at or below" in done.stdout
-    assert "no guarantee: The threshold was chosen on the scores of the folds' models" in done.stdout
+    assert (
+        "no guarantee: The threshold was chosen on the scores of the folds' models" in done.stdout
+    )
     assert "cost a row: " in done.stdout
     said = run("info", out / "model.sx").stdout
     assert "good where the score is above" in said

@@ -113,7 +113,7 @@ def facts_of(
         curves=curves_of(test_scores, work.codes_test, names),
         calibration=calibration_of(
             chances, work.codes_test, names,
-            "They are fitted to the scores of held-out folds." if hasattr(machine, "probability") else
+            "They are fitted on held-out folds." if hasattr(machine, "probability") else
             "The model's own probabilities.",
         ),
         margins=margins_of(

@@ -200,7 +200,7 @@ def test_a_curve_is_tried_where_it_is_allowed(tmp_path):
     assert chosen.features == "products"
     assert facts.test.rate < 0.1
     products, cosines = facts.curve_gains
-    assert products.startswith("Products of columns have the error")
+    assert products.startswith("Products of columns have an error of")
     assert cosines.startswith("Random cosines have the error")
     assert "the gain of this curve is" in products
     for name in ("model.sx", "certificate.json"):

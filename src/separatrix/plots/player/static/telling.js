@@ -18,7 +18,7 @@ export function stepWords(run, at) {
   if (replay.isAnswer(step)) {
     const { facts } = replay.result;
     if (replay.sides) return `${parts[0]}: ${replay.count === 0 ? "not shown, the run is too long" : "what it hands over"}`;
-    if (replay.count === 0) return `${replay.isTogether ? "All machines together" : "Found in one go"} \u00b7 ${facts.errors} of ${facts.points} on the wrong side`;
+    if (replay.count === 0) return `${replay.isTogether ? "All models together" : "Found in one go"} \u00b7 ${facts.errors} of ${facts.points} on the wrong side`;
     return "The answer that fit hands over: not the last weights, but the best or their average.";
   }
   const update = replay.at("update", step);

@@ -28,7 +28,7 @@ def _replacement(found: re.Match[str]) -> str:
         return f'<div class="formula">\n{mathml(found["block"], "block")}\n</div>'
     if found["inline"] is not None:
         # Where a line begins with <math>, Markdown would end the paragraph.
-        return f'<span>{mathml(found["inline"], "inline")}</span>'
+        return f"<span>{mathml(found['inline'], 'inline')}</span>"
     return found[0]
 
 

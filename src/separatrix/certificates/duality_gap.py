@@ -46,9 +46,9 @@ from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.canonical import sha256_of_blocks
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.equilibrate import divided_exactly
-from separatrix.problem.machine import REACH
 from separatrix.problem.optimality import Violation, violations
 from separatrix.problem.signed import as_matrix
+from separatrix.problem.softmax import REACH
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 # So few entries on a device are proved by the processor, as any others are.

@@ -25,9 +25,6 @@ import numpy as np
 from separatrix.problem.losses import HINGE, LOGISTIC, SQUARED_HINGE
 from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
 
-# Without a ridge nothing keeps w small: a gap is that over w up to so many times as large as found.
-REACH = 1e3
-
 
 @dataclass(frozen=True, eq=False)
 class MachineProblem:

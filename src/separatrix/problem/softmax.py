@@ -25,6 +25,9 @@ from typing import Any
 
 import numpy as np
 
+# Without a ridge nothing keeps w small: a gap is that over w up to so many times as large as found.
+REACH = 1e3
+
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxProblem:

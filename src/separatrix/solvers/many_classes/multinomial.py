@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.problem.machine import REACH
-from separatrix.problem.softmax import SoftmaxProblem
+from separatrix.problem.softmax import REACH, SoftmaxProblem
 from separatrix.solvers.many_classes.softmax_rows import SoftmaxRows
 from separatrix.solvers.many_classes.softmax_system import (
     Whitening,

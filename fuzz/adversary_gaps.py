@@ -241,6 +241,7 @@ class ManyClasses:
             "costs": costs, "alpha": alpha, "intercept": bool(rng.random() < 0.6),
             "weights": numbers(rng, (K, X.shape[1] + 1)) / max(abs(X).max(), 1e-300),
             "bias_penalty": 0.0 if free else scale(rng, 100),
+            "ridge": 0.0 if self.is_softmax and rng.random() < 0.3 else 1.0,
         }  # fmt: skip
 
     def claim(self, p: Point) -> Presented:
@@ -254,7 +255,8 @@ class ManyClasses:
             "data_sha256": fingerprint(X, codes, K, p["intercept"]),
         }  # fmt: skip
         if self.is_softmax:
-            return Presented(SoftmaxGap.proved(**settings), given, ())
+            ridge = float(p["ridge"] != 0.0)
+            return Presented(SoftmaxGap.proved(**settings, ridge=ridge), given, ())
         named = {"rows": np.arange(len(codes)), "rivals": (codes + 1) % K}
         proof = MulticlassGap.proved(**settings, **named, multipliers=p["alpha"])
         return Presented(proof, given, ())

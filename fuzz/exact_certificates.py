@@ -169,12 +169,13 @@ def softmax_gap(book: Book, proof: Any, facts: Facts) -> None:
     W, penalty = [vector(w[1:]) for w in proof.weights], exact(proof.bias_penalty)
     b = [exact(w[0]) if proof.intercept else fmpq(0) for w in proof.weights]
     bias = penalty if proof.intercept else None
+    ridge = int(proof.ridge)
 
     @judge.kept
     def primal() -> Any:
-        return judge.multinomial(rows, codes, costs, W, b, penalty)
+        return judge.multinomial(rows, codes, costs, W, b, penalty, ridge)
 
-    told = rows, codes, costs, W, b, bias
+    told = rows, codes, costs, W, b, bias, ridge
     book.at_least("primal", proof.primal, primal)
     book.at_most("dual beside the objective", proof.dual, primal)
     # The dual point is softmax as some computer rounds it, mended in one of many ways: where the

@@ -15,6 +15,7 @@ from flint import arb, ctx, fmpq
 __all__ = [
     "Claim",
     "box_dual",
+    "class_box",
     "crammer_singer",
     "crammer_singer_dual",
     "exact",
@@ -313,8 +314,17 @@ def scores(rows: Sequence[Row], W: Sequence[Row], b: Row) -> list[list[fmpq]]:
     return [[dot(row, w) + bias for w, bias in zip(W, b, strict=True)] for row in rows]
 
 
-def lengths(W: Sequence[Row], b: Row, penalty: fmpq) -> fmpq:
-    return (sum((dot(w, w) for w in W), start=fmpq(0)) + penalty * dot(b, b)) / 2
+def lengths(W: Sequence[Row], b: Row, penalty: fmpq, ridge: int = 1) -> fmpq:
+    return (ridge * sum((dot(w, w) for w in W), start=fmpq(0)) + penalty * dot(b, b)) / 2
+
+
+def class_box(rows: Sequence[Row], costs: Row, W: Sequence[Row]) -> list[list[fmpq]]:
+    """Return how large the weights of each class may be where no |w|^2 is charged for."""
+    mass, typical = sum(costs, start=fmpq(0)), []
+    for j in range(len(rows[0])):
+        size = sum((c * abs(row[j]) for row, c in zip(rows, costs, strict=True)), start=fmpq(0))
+        typical.append(mass / size if size else fmpq(0))
+    return [[1000 * (abs(v) + t) for v, t in zip(w, typical, strict=True)] for w in W]
 
 
 def crammer_singer(
@@ -362,9 +372,15 @@ def probabilities(z: Row) -> tuple[list[arb], arb]:
 
 
 def multinomial(
-    rows: Sequence[Row], codes: Sequence[int], costs: Row, W: Sequence[Row], b: Row, penalty: fmpq
+    rows: Sequence[Row],
+    codes: Sequence[int],
+    costs: Row,
+    W: Sequence[Row],
+    b: Row,
+    penalty: fmpq,
+    ridge: int = 1,
 ) -> arb:
-    total = ball(lengths(W, b, penalty))
+    total = ball(lengths(W, b, penalty, ridge))
     for z, y, c in zip(scores(rows, W, b), codes, costs, strict=True):
         if c:
             top = max(z)

@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import arb, arb_mat, ctx, fmpq
 
-from fuzz.exact_judge import Row, ball, entropy, probabilities, scores
+from fuzz.exact_judge import Row, ball, class_box, entropy, probabilities, scores
 
 __all__ = ["dual_of_softmax", "least_found"]
 
@@ -27,6 +27,7 @@ def dual_of_softmax(
     W: Sequence[Row],
     b: Row,
     penalty: fmpq | None,
+    ridge: int = 1,
 ) -> arb:
     """Return the dual objective at softmax of the scores; mended where the biases are free."""
     K, d = len(W), len(rows[0])
@@ -53,7 +54,14 @@ def dual_of_softmax(
                 (1 - t) * u + t * x - mix * z
                 for u, x, z in zip(pulls[k], own, everything, strict=True)
             ]
-    value = gain - sum((_dot(u, u) for u in pulls), start=arb(0)) / 2
+    if ridge:
+        value = gain - sum((_dot(u, u) for u in pulls), start=arb(0)) / 2
+    else:
+        box = class_box(rows, costs, W)
+        pairs = (
+            (u, v) for us, vs in zip(pulls, box, strict=True) for u, v in zip(us, vs, strict=True)
+        )
+        value = gain - sum((abs(u) * ball(v) for u, v in pairs), start=arb(0))
     return value - _dot(excess, excess) / (2 * ball(penalty)) if penalty else value
 
 
@@ -81,11 +89,16 @@ def least_found(
     W: Sequence[Row],
     b: Row,
     penalty: fmpq | None,
+    ridge: int = 1,
 ) -> arb:
-    """Return the objective at the best point that Newton's steps come to; no bias if None."""
+    """Return the objective at the best point that Newton's steps come to; no bias if None.
+
+    Without a ridge the steps end where they would leave the weights that the bound speaks of.
+    """
+    box = None if ridge else class_box(rows, costs, W)
     with_bias = penalty is not None
     points = [[ball(v) for v in row] + [arb(1)] * with_bias for row in rows]
-    held = [arb(1)] * len(rows[0]) + [ball(penalty)] * with_bias  # what a square of each costs
+    held = [arb(ridge)] * len(rows[0]) + [ball(penalty)] * with_bias  # what a square of each costs
     problem = points, codes, [ball(c) for c in costs], held
     theta = [
         [ball(v) for v in w] + ([ball(v)] if with_bias else []) for w, v in zip(W, b, strict=True)
@@ -101,7 +114,7 @@ def least_found(
                 for pair in zip(theta, step, strict=True)
             ]
             value = _value(problem, tried)
-            if value < best:
+            if value < best and _is_within(tried, box):
                 break
         else:
             break
@@ -111,6 +124,16 @@ def least_found(
             break
         step = _step(problem, theta)
     return best
+
+
+def _is_within(theta: Any, box: Any) -> bool:
+    """Whether weights are no larger than a box allows, if there is one."""
+    if box is None:
+        return True
+    pairs = (
+        pair for w, most in zip(theta, box, strict=True) for pair in zip(w, most, strict=False)
+    )
+    return all(bool(abs(v) <= ball(most)) for v, most in pairs)
 
 
 def _shares(problem: Any, theta: Any) -> list[tuple[list[arb], arb]]:

@@ -236,6 +236,7 @@ class LogisticRegressionCV(_StandIn, sx.LogisticRegressionCV):
         return {
             "solver": "auto",
             "tol": _GAP,
+            "n_jobs": self.n_jobs or 1,  # None is one there: scorers are called one at a time
             "Cs": Cs,
             "cv": StratifiedKFold(folds) if isinstance(folds, int) else folds,
             "scoring": scoring,

@@ -32,9 +32,10 @@ def test_formulas_in_a_line_and_on_their_own(mathematics):
 
 
 def test_a_line_may_begin_with_a_formula(mathematics):
-    from markdown import markdown
-
-    assert markdown(mathematics.with_mathml("Here\n$x$ is\n$y$.")).count("<p>") == 1
+    markdown = module("markdown", "make docs")
+    made = markdown.markdown(mathematics.with_mathml("Let\n$w$ be long,\n$|w|$ at most 1."))
+    assert made.count("<p>") == 1
+    assert made.count('lspace="0"') == 2, "bars stand close to what they enclose"
 
 
 def test_an_unknown_command_is_an_error(mathematics):

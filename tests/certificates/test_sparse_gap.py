@@ -1,30 +1,15 @@
 """The proof of sparse weights: bounds that hold, zeros that are zeros, and no forgery."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.amounts import cases
 from tests.naive import sparse as naive
-from tests.sparse_problems import drawn
+from tests.sparse_problems import by_checker, drawn, model_of
 
-import separatrix as sx
-from separatrix import checker
 from separatrix.certificates.reading import from_json
 from separatrix.certificates.sparse_gap import SparseGap
-from separatrix.checker import Refused
-from separatrix.problem.canonical import as_checker_data, problem_from
-
-
-def model_of(case, tol=1e-8):
-    X, y, costs, loss, ratio, intercept = case
-    settings = {"l1_ratio": ratio, "fit_intercept": intercept, "tol": tol}
-    if loss == "logistic":
-        model = sx.LogisticRegression(1.0, **settings)
-    else:
-        model = sx.LinearSVM(1.0, loss=loss, **settings)
-    return model.fit(X, y, costs)
 
 
 def forged(proof, **changed):
@@ -37,14 +22,6 @@ def rough(proof, X, y):
     kept = {name: getattr(proof, name) for name in fields}
     points = {"weights": 0.8 * proof.weights, "multipliers": 0.5 * proof.multipliers}
     return SparseGap.proved(X, y, **points, **kept)
-
-
-def by_checker(proof, X, y):
-    try:
-        checker.check(json.loads(proof.to_json()), as_checker_data(problem_from(X, y, True)))
-    except Refused:
-        return False
-    return True
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -214,9 +214,7 @@ def _factor(loss: str, largest: float) -> float:
     return 4.0 if loss == "squared_hinge" else 2.0 * largest
 
 
-def _proved_zero(
-    claim: SparseGap, X: Any, u: Enclosure, wide: float, clearly: float
-) -> np.ndarray:
+def _proved_zero(claim: SparseGap, X: Any, u: Enclosure, wide: float, clearly: float) -> np.ndarray:
     """Return for which columns no dual point as good as the best has |u_j| = l."""
     gap = (Enclosure.exact(claim.primal) - claim.dual).at_least(0.0)
     weights = _row_weights(claim, gap, _ROUNDS_TO_FIND if clearly else _ROUNDS_TO_CHECK)

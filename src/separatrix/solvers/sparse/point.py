@@ -79,9 +79,7 @@ def centre_bias(state: SparseState) -> None:
     if not problem.has_free_bias or abs(point.plus - point.minus) <= enough:
         return
     margins = problem.signs * (point.scores + bias)
-    step, _ = best_step(
-        problem.loss, margins, problem.signs, problem.costs, 0.0, 0.0, 0.0, enough
-    )
+    step, _ = best_step(problem.loss, margins, problem.signs, problem.costs, 0.0, 0.0, 0.0, enough)
     state.w[0] += step
     differentiate(problem, point, float(state.w[0]))
 

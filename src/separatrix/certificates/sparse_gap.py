@@ -44,7 +44,7 @@ from separatrix.certificates.two_bounds import SLACK, WIDE, Found, require
 # A check goes as far as docs/certificates.md says. To find what is claimed, half the rounds do.
 _ROUNDS_TO_CHECK, _ROUNDS_TO_FIND = 4, 2
 _CLEARLY = 1e-9  # of l: what is claimed is found again by other sums
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -128,7 +128,9 @@ class SparseGap(DualityGap):
 
     def _sizes(self, values: Enclosure) -> Enclosure:
         """Enclose |v_j| of every column, or the root mean square over its group."""
-        return _means(values.square(), self.groups).root() if self.groups else values.size()
+        if not self.groups:
+            return values.size()
+        return root_means(values.square(), np.array(self.groups))
 
     def _is_found_again(self, X: Any, codes: np.ndarray | None) -> bool:
         if codes is None or math.isnan(self.share) or not super()._is_found_again(X, codes):
@@ -198,9 +200,13 @@ def _made(shown: dict[str, Any]) -> Any:
     return lambda: {name: value() if callable(value) else value for name, value in shown.items()}
 
 
-def _means(values: Enclosure, groups: tuple[int, ...]) -> Enclosure:
+def root_means(values: Enclosure, groups: np.ndarray) -> Enclosure:
+    """Enclose the roots of the means over the group of every column."""
+    return _means(values, groups).root()
+
+
+def _means(values: Enclosure, numbers: np.ndarray) -> Enclosure:
     """Enclose the mean over the group of every column, of numbers that are not below zero."""
-    numbers = np.array(groups, dtype=np.int64)
     counts = np.bincount(numbers)
     starts = np.append(0, np.cumsum(counts))
     members = np.argsort(numbers, kind="stable")
@@ -220,7 +226,7 @@ def _proved_zero(claim: SparseGap, X: Any, u: Enclosure, wide: float, clearly: f
     weights = _row_weights(claim, gap, _ROUNDS_TO_FIND if clearly else _ROUNDS_TO_CHECK)
     lengths = _lengths(X, weights, bool(claim.intercept), wide)
     if claim.groups:
-        lengths = _means(lengths, claim.groups)
+        lengths = _means(lengths, np.array(claim.groups))
     reach = (lengths * gap * _factor(claim.loss, 1.0)).root().high
     with np.errstate(invalid="ignore"):
         room = (claim.l1 * (1.0 - clearly) - claim._sizes(u) * claim.share).low

@@ -79,6 +79,9 @@ class LinearSVMCV(PathEstimator, plain_path.LinearSVMCV):
     l1_ratios : None or list of floats, default=None
         Values of `l1_ratio` to try, for the squared hinge. Above 0 the values of C begin at the
         largest that leaves all weights zero, and None tries 50 of them.
+    groups : None, a label for every column, or lists of column numbers, default=None
+        Columns that are zero together, as in `LinearSVM`; for `l1_ratios` above 0. (The `groups`
+        of `fit` are of rows: rows of one group stay in one fold.)
     loss, tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
         As in `LinearSVM`.
     device : {"cpu", "cuda", "cuda:N", "auto"}, default="cpu"

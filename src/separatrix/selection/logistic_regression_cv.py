@@ -19,7 +19,7 @@ class LogisticRegressionCV(PathEstimator, plain_path.LogisticRegressionCV):
 
     Parameters
     ----------
-    Cs, cv, scoring, rule, refine, l1_ratios, max_seconds, n_jobs, device
+    Cs, cv, scoring, rule, refine, l1_ratios, groups, max_seconds, n_jobs, device
         As in `LinearSVMCV`.
     tol, solver, fit_intercept, intercept_penalty, class_weight, random_state, verbose
         As in `LogisticRegression`.

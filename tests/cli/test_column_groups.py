@@ -80,3 +80,16 @@ def test_a_table_without_categories_has_no_encoded_groups(tmp_path):
     done = run("path", path, "--target", "y", "--l1", "1", "--column-groups", "encoded")
     assert done.returncode == 2
     assert "every feature is a column" in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_blocks_of_rows_and_streams_have_no_sparse_weights(shop, tmp_path):
+    rows = tmp_path / "rows.libsvm"
+    rows.write_text("".join(f"{k % 2} 1:{k} 2:{k % 3}\n" for k in range(12)))
+    done = run("fit", rows, "--l1", "1", "--memory", "1GB")
+    assert done.returncode == 2
+    assert "needs whole columns" in " ".join(done.stderr.replace("│", " ").split())
+    done = run("stream", shop, "--target", "bought", "--l1", "1")
+    assert done.returncode == 2
+    assert "--l1" in done.stderr
+    with pytest.raises(TypeError, match="l1_ratio"):
+        sx.SGD(l1_ratio=1.0)

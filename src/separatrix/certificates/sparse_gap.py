@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -144,9 +145,9 @@ class SparseGap(DualityGap):
         assert signs is not None, "partitions are refused"
         entries = X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1]
         for way in ways_for(entries):
-            rows = X, signs, self.costs, self.multipliers
-            terms, margins = terms_of(self._model, *rows, way, wide, share_of=self._share_of)
-            share = self._share_of(terms.total)
+            rows, share_of = (X, signs, self.costs, self.multipliers), cache(self._share_of)
+            terms, margins = terms_of(self._model, *rows, way, wide, share_of=share_of)
+            share = share_of(terms.total)
             shown = {"share": share, "margins": margins, "u": terms.total}
             yield Found(self._primal(terms), self._dual(terms, share), _made(shown))
 
@@ -166,8 +167,10 @@ class SparseGap(DualityGap):
 
     def _primal(self, terms: Terms) -> Enclosure:
         w = self._model.w
-        lasso = self._sizes(Enclosure.exact(w)).sum() * self.l1
-        return lasso + norm(w, 0.0, 0.0) * self.ridge + terms.loss
+        used = w if self.groups else w[w != 0.0]
+        lasso = self._sizes(Enclosure.exact(used)).sum() * self.l1
+        spent = norm(used, 0.0, 0.0) * self.ridge if self.ridge else Enclosure.exact(0.0)
+        return lasso + spent + terms.loss
 
     def _dual(self, terms: Terms, share: float) -> Enclosure:
         balanced = not self.intercept or math.fsum(terms.balance) == 0.0

@@ -95,8 +95,8 @@ class LogisticRegressionPath:
         intercept = bool(self.fit_intercept)
         rows = SignedProblem(X, np.where(codes == 1, 1.0, -1.0), intercept, Known())
         groups = checked_groups(self.groups, X.shape[1])
-        asked = (weights, "logistic", ratio, intercept, groups)
-        least = largest_cost_of_zero(rows.X, rows.signs, *asked)
+        given = (weights, "logistic", ratio, intercept, groups)
+        least = largest_cost_of_zero(rows.X, rows.signs, *given)
         self.Cs_, _ = sparse_grid(self.Cs, least, X)
         effort, classes = model._effort(), tuple(str(name) for name in model.classes_)
         found, taken, first = [], [], None

@@ -45,7 +45,7 @@ from separatrix.certificates.two_bounds import SLACK, WIDE, Found, require
 # A check goes as far as docs/certificates.md says. To find what is claimed, half the rounds do.
 _ROUNDS_TO_CHECK, _ROUNDS_TO_FIND = 4, 2
 _CLEARLY = 1e-9  # of l: what is claimed is found again by other sums
-_BLOCK = 1 << 17
+_DENSE_BLOCK, _SPARSE_BLOCK = 1 << 17, 1 << 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -257,7 +257,7 @@ def _lengths(X: Any, weights: np.ndarray, has_bias: bool, wide: float) -> Enclos
     """Enclose from above sum_i s_i x_ij^2, about the weighted mean where b is free."""
     squares, sums = (Enclosure.exact(np.zeros(X.shape[1])) for _ in range(2))
     with np.errstate(over="ignore", invalid="ignore"):
-        for rows, block in blocks(X, _BLOCK):
+        for rows, block in blocks(X, _SPARSE_BLOCK if sp.issparse(X) else _DENSE_BLOCK):
             squared = _squares(block)
             added = row_sums(squared, weights[rows], wide=wide)
             squares = squares + added

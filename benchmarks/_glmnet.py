@@ -25,10 +25,9 @@ if (file.exists(file.path(a[1], "X.mtx"))) {
 lambda <- scan(file.path(a[1], "lambda"), quiet = TRUE)
 t <- system.time(fit <- glmnet(X, factor(y), family = "binomial", alpha = 1, lambda = lambda,
   standardize = FALSE, intercept = a[2] == "1", thresh = as.numeric(a[3]), maxit = 1e6))
-k <- length(fit$lambda)
 cat(format(t[1] + t[2], digits = 15), file = file.path(a[1], "seconds"))
-writeBin(as.numeric(fit$beta[, k]), file.path(a[1], "w"))
-writeBin(as.numeric(fit$a0[k]), file.path(a[1], "b"))
+writeBin(as.numeric(as.matrix(fit$beta)), file.path(a[1], "w"))
+writeBin(as.numeric(fit$a0), file.path(a[1], "b"))
 """
 
 
@@ -41,7 +40,7 @@ def is_here():
 
 
 def glmnet(X, y, lambdas, bias, tol):
-    """Return the weights and the bias of the last lambda, and the CPU seconds of the whole path."""
+    """Return weights, a row a lambda, biases, and the CPU seconds of the whole path."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         np.savetxt(folder / "y", np.asarray(y, dtype=float))
@@ -55,5 +54,6 @@ def glmnet(X, y, lambdas, bias, tol):
         script.write_text(_SCRIPT)
         command = ["Rscript", str(script), name, str(int(bias)), repr(tol)]
         subprocess.run(command, check=True, capture_output=True, timeout=300)
-        w, b = np.fromfile(folder / "w"), float(np.fromfile(folder / "b")[0])
-        return w, b, float((folder / "seconds").read_text())
+        b = np.fromfile(folder / "b")
+        W = np.fromfile(folder / "w").reshape(len(b), X.shape[1])
+        return W, b, float((folder / "seconds").read_text())

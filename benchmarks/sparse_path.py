@@ -8,7 +8,9 @@ is within the gap of our proved lower bound counts, alone. Peers that penalise t
 (LIBLINEAR) or have none (celer) are compared without one (`--no-bias`). CPU seconds, compile time
 left out.
 
-    python -m benchmarks.sparse_path [--no-bias] [--sets alon,a9a] [--tol 1e-6] [--path]
+    python -m benchmarks.sparse_path [--no-bias] [--sets alon,a9a] [--tol 1e-6]
+
+`benchmarks.sparse_folds` has the whole path.
 
 celer, skglm, LIBLINEAR and glmnet in R are not in the lock: those that are not there are left out.
 glmnet walks a path of 20 values to its C, as its authors advise for a single one.
@@ -116,7 +118,8 @@ def glmnet(X, y, C, bias, tol):
     signs = np.where(y == np.unique(y)[1], 1.0, -1.0)
     start = largest_cost_of_zero(X, signs, np.ones(len(signs)), "logistic", 1.0, bias)
     values = np.geomspace(min(start, C), C, 20)
-    return _glmnet.glmnet(X, signs, 1.0 / (values * len(signs)), bias, tol * 1e-3)
+    W, b, seconds = _glmnet.glmnet(X, signs, 1.0 / (values * len(signs)), bias, tol * 1e-3)
+    return W[-1], float(b[-1]), seconds
 
 
 def liblinear_itself(X, y, C, bias, tol):
@@ -207,47 +210,11 @@ def _fitted(C, X, y, settings):
     return sx.LogisticRegression(C, max_seconds=60.0, **settings).fit(X, y)
 
 
-def paths(names, bias, tol, count=100):
-    """Print the time of a whole path to 100 times C_max, each C from where the last one ended."""
-    print(f"| set | ours, {count} values, every gap proved | skglm, warm starts, tol 1e-4 |")
-    print("|---|---|---|")
-    for name in names:
-        X, y = SETS[name]()
-        signs = np.where(y == np.unique(y)[1], 1.0, -1.0)
-        start = largest_cost_of_zero(X, signs, np.ones(len(signs)), "logistic", 1.0, bias)
-        Cs = start * np.geomspace(1.0, 100.0, count)
-        path = sx.LogisticRegressionPath(Cs, tol=tol, fit_intercept=bias)
-        found, seconds = timed(partial(path.fit, X, y))
-        cells = "absent"
-        if find_spec("skglm"):
-            model = import_module("skglm").SparseLogisticRegression(
-                tol=1e-4, fit_intercept=bias, warm_start=True
-            )
-            (worst, other) = timed(partial(_walked, model, X, y, signs, Cs, found))
-            cells = f"{other:.2f}, largest gap {worst:.0e}"
-        print(
-            f"| {name} | {seconds:.2f}, largest gap {found.path_['gap'].max():.0e} | {cells} |",
-            flush=True,
-        )
-
-
-def _walked(model, X, y, signs, Cs, found):
-    worst = 0.0
-    for C, proof in zip(Cs, found.certificates_, strict=True):
-        model.alpha = 1.0 / (C * X.shape[0])
-        model.fit(X, y)
-        b = float(np.ravel(model.intercept_)[0]) if model.fit_intercept else 0.0
-        value = objective(X, signs, C, model.coef_[0], b)
-        worst = max(worst, (value - proof.dual) / value)
-    return worst
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--no-bias", action="store_true")
-    parser.add_argument("--path", action="store_true")
     parser.add_argument("--peers", default="", help="these peers alone, by their names")
     options = parser.parse_args()
     named = ["numpy", "scikit-learn", "numba", *filter(find_spec, ("celer", "skglm"))]
@@ -262,10 +229,7 @@ def main():
         for work in (ours, *others.values()):
             timed(lambda work=work, rows=rows: work(rows, y, 1.0, not options.no_bias, 1e-3), 1)
     names = options.sets.split(",")
-    if options.path:
-        paths(names, not options.no_bias, options.tol)
-    else:
-        single(names, not options.no_bias, options.tol, others)
+    single(names, not options.no_bias, options.tol, others)
 
 
 if __name__ == "__main__":

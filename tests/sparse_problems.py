@@ -1,7 +1,13 @@
 """Generated problems for sparse weights: copied and raw columns, rows with weights."""
 
+import json
+
 import numpy as np
 
+import separatrix as sx
+from separatrix import checker
+from separatrix.checker import Refused
+from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.problem.losses import CODES
 from separatrix.problem.signed import SignedProblem
 from separatrix.problem.sparse_penalty import SparseProblem
@@ -40,3 +46,31 @@ def drawn(seed, most_rows=25, most_columns=12):
 def posed(X, y, costs, loss, ratio, intercept, sparse=False):
     rows = SignedProblem(as_sparse(X) if sparse else X, y, intercept)
     return SparseProblem(rows, costs, CODES[loss], ridge=1.0 - ratio, l1=ratio)
+
+
+def grouped(seed):
+    """Return such a problem, and a group for every column."""
+    case = drawn(seed)
+    rng = np.random.default_rng(seed + 1)
+    d = case[0].shape[1]
+    return case, rng.integers(0, max(1, d // 2), size=d)
+
+
+def model_of(case, groups=None, tol=1e-8):
+    """Fit the model of a problem that was drawn."""
+    X, y, costs, loss, ratio, intercept = case
+    settings = {"l1_ratio": ratio, "fit_intercept": intercept, "tol": tol, "groups": groups}
+    if loss == "logistic":
+        model = sx.LogisticRegression(1.0, **settings)
+    else:
+        model = sx.LinearSVM(1.0, loss=loss, **settings)
+    return model.fit(X, y, costs)
+
+
+def by_checker(proof, X, y):
+    """Whether the stand-alone checker accepts a proof."""
+    try:
+        checker.check(json.loads(proof.to_json()), as_checker_data(problem_from(X, y, True)))
+    except Refused:
+        return False
+    return True

@@ -1,50 +1,29 @@
 """The proof of sparse weights: bounds that hold, zeros that are zeros, and no forgery."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tests.amounts import cases
 from tests.naive import sparse as naive
-from tests.sparse_problems import drawn
+from tests.sparse_problems import by_checker, drawn, model_of
 
 import separatrix as sx
-from separatrix import checker
 from separatrix.certificates.reading import from_json
 from separatrix.certificates.sparse_gap import SparseGap
-from separatrix.checker import Refused
-from separatrix.problem.canonical import as_checker_data, problem_from
-
-
-def model_of(case, tol=1e-8):
-    X, y, costs, loss, ratio, intercept = case
-    settings = {"l1_ratio": ratio, "fit_intercept": intercept, "tol": tol}
-    if loss == "logistic":
-        model = sx.LogisticRegression(1.0, **settings)
-    else:
-        model = sx.LinearSVM(1.0, loss=loss, **settings)
-    return model.fit(X, y, costs)
 
 
 def forged(proof, **changed):
     return replace(proof, **changed)
 
 
-def rough(proof, X, y):
+def rough(proof, X, y, shorter=0.8, share=0.5):
     """Return what is proved of weights that are too small and a dual point that is too low."""
     fields = ("costs", "loss", "intercept", "ridge", "l1", "data_sha256", "classes")
     kept = {name: getattr(proof, name) for name in fields}
-    points = {"weights": 0.8 * proof.weights, "multipliers": 0.5 * proof.multipliers}
+    points = {"weights": shorter * proof.weights, "multipliers": share * proof.multipliers}
     return SparseGap.proved(X, y, **points, **kept)
-
-
-def by_checker(proof, X, y):
-    try:
-        checker.check(json.loads(proof.to_json()), as_checker_data(problem_from(X, y, True)))
-    except Refused:
-        return False
-    return True
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -74,6 +53,26 @@ def test_both_checks_accept_what_is_proved():
         assert isinstance(again, SparseGap)
         assert again.check(X, y), seed
         assert by_checker(proof, X, y), seed
+
+
+@pytest.mark.parametrize("entry", [1.0, 4.0])  # the squares of ones are the entries themselves
+def test_sparse_rows_prove_the_same_zeros_as_dense_ones(entry):
+    proved, left = 0, 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = entry * (rng.random((40, 12)) < 0.4)
+        y = np.where(X[:, 0] / entry + 0.5 * rng.normal(size=40) > 0.5, 1.0, -1.0)
+        model = sx.LogisticRegression(0.3 / entry, l1_ratio=1.0)
+        fit = rough(model.fit(X, y).certificate_, X, y, 0.4, 1.0)
+        fields = ("costs", "loss", "intercept", "ridge", "l1", "weights", "multipliers")
+        kept = {name: getattr(fit, name) for name in fields}
+        rows = SparseGap.proved(sp.csr_array(X), y, **kept)
+        assert rows.zeros.tolist() == fit.zeros.tolist()
+        assert rows.check(sp.csr_array(X), y)
+        proved += len(rows.zeros)
+        left += np.count_nonzero(rows.weights[1:] == 0.0) - len(rows.zeros)
+    assert proved > 10
+    assert left > 5  # whose length decides
 
 
 def test_forged_zeros_are_refused():

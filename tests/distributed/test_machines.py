@@ -65,6 +65,18 @@ def test_the_optimum_is_the_local_one_and_proved(client, there, here, settings):
     assert (pickle.loads(pickle.dumps(machine)).coef_ == machine.coef_).all()
 
 
+@pytest.mark.parametrize(
+    ("there", "settings"),
+    [
+        (distributed.LogisticRegression, {"l1_ratio": 1.0}),
+        (distributed.LogisticRegressionCV, {"l1_ratios": [1.0], "cv": 2}),
+    ],
+)
+def test_sparse_weights_are_refused_in_words(client, tmp_path, there, settings):
+    with pytest.raises(ValueError, match="on a cluster, because its working set needs whole"):
+        there(client=client, **settings).fit(folder_of(tmp_path / "data", *problem()))
+
+
 def test_files_and_frames_and_the_current_client(client, tmp_path):
     import dask.dataframe as dd
     import pandas as pd

@@ -1,6 +1,5 @@
 """`groups=`: columns that come in as a whole, proved, and refused in words where they cannot be."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,40 +7,12 @@ import pytest
 import scipy.sparse as sp
 from tests.amounts import cases
 from tests.naive import sparse as naive
-from tests.sparse_problems import drawn
+from tests.sparse_problems import by_checker, drawn, grouped, model_of
 
 import separatrix as sx
-from separatrix import checker
 from separatrix.certificates.reading import from_json
-from separatrix.checker import Refused
 from separatrix.core.sparse import checked_groups
-from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.storage.model_proof import prove_model
-
-
-def model_of(case, groups, tol=1e-8):
-    X, y, costs, loss, ratio, intercept = case
-    settings = {"l1_ratio": ratio, "fit_intercept": intercept, "tol": tol, "groups": groups}
-    if loss == "logistic":
-        model = sx.LogisticRegression(1.0, **settings)
-    else:
-        model = sx.LinearSVM(1.0, loss=loss, **settings)
-    return model.fit(X, y, costs)
-
-
-def grouped(seed):
-    case = drawn(seed)
-    rng = np.random.default_rng(seed + 1)
-    groups = rng.integers(0, max(1, case[0].shape[1] // 2), size=case[0].shape[1])
-    return case, groups
-
-
-def by_checker(proof, X, y):
-    try:
-        checker.check(json.loads(proof.to_json()), as_checker_data(problem_from(X, y, True)))
-    except Refused:
-        return False
-    return True
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

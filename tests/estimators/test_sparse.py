@@ -1,5 +1,7 @@
 """`l1_ratio` on the linear models: what they are, what they keep, what they refuse."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -177,6 +179,29 @@ def test_the_largest_cost_of_zero_is_exact(loss, intercept):
         settings = {"l1_ratio": 0.5, "fit_intercept": intercept, "tol": 1e-9}
         assert not model(C=C, **settings).fit(X, y).coef_.any()
         assert model(C=C * 1.001, **settings).fit(X, y).coef_.any()
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_largest_cost_of_zero_groups_is_exact(intercept):
+    groups = np.array([0, 0, 1, 1, 1])
+    for seed in range(4):
+        X, y = data(30, 5, seed)
+        X = np.rint(X * 4.0) if seed % 2 else X
+        signs, weights = np.where(y == 1, 1.0, -1.0), np.ones(30)
+        more = "logistic", 0.5, intercept
+        C = largest_cost_of_zero(X, signs, weights, *more, groups)
+        settings = {"l1_ratio": 0.5, "fit_intercept": intercept, "tol": 1e-9, "groups": groups}
+        assert not sx.LogisticRegression(C, **settings).fit(X, y).coef_.any()
+        assert sx.LogisticRegression(C * 1.001, **settings).fit(X, y).coef_.any()
+        alone = largest_cost_of_zero(X, signs, weights, *more, np.arange(5))
+        assert alone == largest_cost_of_zero(X, signs, weights, *more)
+
+
+@pytest.mark.parametrize("square", [Fraction(2), Fraction(1, 9), Fraction(7, 10**300)])
+def test_a_quotient_by_a_root_is_rounded_down(square):
+    found = Fraction(largest_cost._over_the_root(Fraction(1), square))
+    higher = Fraction(np.nextafter(float(found), np.inf))
+    assert found**2 * square <= 1 < higher**2 * square
 
 
 def test_few_weights_and_many_are_added_alike(monkeypatch):

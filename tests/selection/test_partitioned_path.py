@@ -55,3 +55,13 @@ def test_the_neighbourhood_of_the_best_is_refined(tmp_path):
     assert machine.gap_ <= 1e-4
     with pytest.raises(ValueError, match="number of folds"):
         fit_path_on_rows(sx.LogisticRegressionCV(3, cv=[1]), rows, "logistic")
+
+
+def test_sparse_weights_are_refused_in_words(tmp_path):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    rows = local_rows(handle_of(tmp_path / "data", X, np.arange(40) % 2))
+    model = sx.LogisticRegressionCV([1.0], cv=2, l1_ratios=[0.0, 1.0])
+    with pytest.raises(ValueError, match="needs whole columns"):
+        fit_path_on_rows(model, rows, "logistic")
+    plain = fit_path_on_rows(model.set_params(l1_ratios=[0.0]), rows, "logistic")
+    assert plain.certificate_.kind == "duality-gap"

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 import separatrix as sx
 from separatrix.plots.coefficient_paths import save_coefficient_paths
 from separatrix.selection.refinement import sparse_grid
+from separatrix.storage.model_proof import prove_model
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,40 @@ def test_folds_choose_ratio_and_cost(cancer):
     ).fit(X, y)
     assert simpler.C_ <= one.C_
     assert len(simpler.names_of_nonzero_) <= len(one.names_of_nonzero_)
+
+
+def test_groups_of_columns_come_in_together_on_the_path_and_in_folds(cancer, tmp_path):
+    X, y = cancer
+    labels = [f"measure {j % 10}" for j in range(30)]
+    path = sx.LogisticRegressionPath(Cs=6, groups=labels).fit(X, y)
+    assert path.path_["n_nonzero"][0] == 0
+    for w, proof in zip(path.coefs_, path.certificates_, strict=True):
+        inside = (w != 0.0).reshape(3, 10)
+        assert (inside.all(axis=0) == inside.any(axis=0)).all()
+        assert proof.groups == tuple(range(10)) * 3
+        assert proof.check(X, y)
+    model = sx.LogisticRegressionCV(path.Cs_[1:4], l1_ratios=[1.0], groups=labels, cv=3).fit(X, y)
+    at = int(np.flatnonzero(path.Cs_ == model.C_)[0])
+    assert abs(model.objective_ - path.path_["objective"][at]) <= 2e-4 * model.objective_
+    assert model.certificate_.groups == tuple(range(10)) * 3
+    sx.save(model, tmp_path / "m.sx")
+    again = sx.load(tmp_path / "m.sx")
+    holds, said = prove_model(again, X, y)
+    assert holds, said
+    again.groups = None
+    assert not prove_model(again, X, y)[0]
+
+
+def test_groups_of_columns_need_ratios_and_leave_the_ridge_alone(cancer):
+    X, y = cancer
+    with pytest.raises(ValueError, match="l1_ratio must be above 0"):
+        sx.LogisticRegressionCV([0.1], groups=[[0, 1]]).fit(X, y)
+    with pytest.raises(ValueError, match="a label for each"):
+        sx.LogisticRegressionCV([0.1], l1_ratios=[1.0], groups=["a"]).fit(X, y)
+    settings = {"cv": 2, "l1_ratios": [0.0, 1.0]}
+    plots = np.arange(len(y)) % 7  # of rows
+    model = sx.LogisticRegressionCV([0.1], groups=[[0, 1]], **settings).fit(X, y, groups=plots)
+    assert model.l1_ratio_ in (0.0, 1.0)
 
 
 def test_a_store_keeps_the_ratios_apart(cancer):

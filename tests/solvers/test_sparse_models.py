@@ -1,10 +1,14 @@
 """Newton's models of the sparse solvers: with a matrix, by columns, and in groups."""
 
 import numpy as np
+import scipy.sparse as sp
 from tests.amounts import cases
 from tests.naive import sparse as naive
 
+from separatrix.problem.signed import SignedProblem
 from separatrix.solvers.sparse import by_columns, group_quadratic, quadratic
+from separatrix.solvers.sparse.columns import Columns
+from separatrix.solvers.sparse.threshold import shrunk
 
 
 def drawn_model(seed, n=30):
@@ -71,6 +75,35 @@ def test_sums_over_a_working_set():
     columns = as_columns(X)
     np.testing.assert_allclose(by_columns.combined(*columns, bends), bends @ X)
     np.testing.assert_allclose(by_columns.scored(*columns, w, len(bends)), X @ w, atol=1e-12)
+
+
+def test_the_matrix_of_a_working_set_is_that_of_its_columns():
+    ways = set()
+    for seed in range(8):
+        X, bends, *_, has_bias = drawn_model(seed, 40)
+        rng = np.random.default_rng(seed)
+        wide = np.column_stack([X, rng.normal(size=(40, 9 * X.shape[1]))])  # many other columns
+        for data in (X, wide):
+            columns = Columns(SignedProblem(sp.csr_array(data), np.ones(40)))
+            kept = np.arange(0, data.shape[1], 2)
+            columns.keep(kept)  # as screening does
+            places = np.flatnonzero(kept < X.shape[1])
+            chosen = data[:, kept[places]]
+            part = columns.working_set(places)
+            ways.add(part.all_rows is None)
+            H, _ = part.curvature(bends, has_bias)
+            np.testing.assert_allclose(H, curvature(chosen, bends, has_bias), atol=1e-10)
+            np.testing.assert_allclose(columns.combination(bends), bends @ data[:, kept])
+            np.testing.assert_allclose(part.combination(bends), bends @ chosen)
+            assert columns.entries_now == np.count_nonzero(data[:, kept])
+    assert ways == {True, False}  # from the rows as they are, and from a copy
+
+
+def test_the_soft_threshold_is_the_least_point():
+    for target in (-2.0, -0.5, 0.0, 0.4, 3.0):
+        points = np.linspace(-4.0, 4.0, 8001)
+        values = 0.5 * (points - target) ** 2 + 0.7 * abs(points)
+        assert abs(shrunk(target, 0.7) - points[values.argmin()]) < 1e-3
 
 
 def test_groups_are_minimised_together():

@@ -24,6 +24,10 @@ MORE = {
     "one class against the rest": lambda: sx.KernelSVM(multi_class="ovr"),
     "no mean": lambda: make_pipeline(StandardScaler(with_mean=False), sx.LinearSVM()),
     "no deviation": lambda: make_pipeline(StandardScaler(with_std=False), sx.LinearSVM()),
+    "sparse weights": lambda: sx.LogisticRegression(0.1, l1_ratio=1.0),
+    "groups": lambda: sx.LinearSVM(
+        0.1, loss="squared_hinge", l1_ratio=1.0, groups=[[0, 1], [2, 3]]
+    ),
     "numbers for classes": lambda: sx.LinearSVM(probability=True),
 }
 

@@ -84,11 +84,11 @@ class _Plain:
     def __init__(self, block: Any, wide: float, room: np.ndarray, rounded: int, each: bool) -> None:
         self.block, self.wide, self.rounded, self.each = block, wide, rounded, each
         if sp.issparse(block):
-            negative = block.data.min(initial=0.0) < 0.0
-            self.sizes = with_data(block, abs(block.data)) if negative else block
+            positive = block.data.min(initial=0.0) >= 0.0
+            self.sizes = block if positive else with_data(block, abs(block.data))
             self.terms = np.diff(block.indptr).astype(np.float64)[:, None]
         else:
-            self.sizes = block.abs() if is_tensor(block) else np.abs(block, out=room)
+            self.sizes = block.abs() if is_tensor(block) else _sizes(block, room)
             self.terms = float(block.shape[1])
 
     def products(self, W: np.ndarray, starts: tuple[np.ndarray, ...]) -> Enclosure:
@@ -117,6 +117,11 @@ class _Plain:
 def _product(block: Any, factors: np.ndarray) -> Any:
     """Return a product in this computer's memory, wherever the block is."""
     return on_host(block @ block.new_tensor(factors)) if is_tensor(block) else block @ factors
+
+
+def _sizes(block: np.ndarray, room: np.ndarray) -> np.ndarray:
+    """Return the sizes of entries, in this room; the block itself where none is below zero."""
+    return block if block.min(initial=0.0) >= 0.0 else np.abs(block, out=room)
 
 
 def _is_one_not_below_zero(factors: np.ndarray) -> bool:

@@ -48,18 +48,29 @@ require_denormals()
 
 def below(values: Any) -> Any:
     """Return numbers below the given ones; NaN becomes -inf."""
-    away = abs(values)
-    away *= _NEXT
-    away += LEAST
-    return np.fmax(values - away, -math.inf)
+    moved = _away(values)
+    # In place: a large array costs more to lay out than to compute.
+    if isinstance(moved, np.ndarray):
+        np.subtract(values, moved, out=moved)
+        return np.fmax(moved, -math.inf, out=moved)
+    return np.fmax(values - moved, -math.inf)
 
 
 def above(values: Any) -> Any:
     """Return numbers above the given ones; NaN becomes inf."""
+    moved = _away(values)
+    if isinstance(moved, np.ndarray):
+        moved += values
+        return np.fmin(moved, math.inf, out=moved)
+    return np.fmin(values + moved, math.inf)
+
+
+def _away(values: Any) -> Any:
+    """Return how far the numbers next to these may be."""
     away = abs(values)
     away *= _NEXT
     away += LEAST
-    return np.fmin(values + away, math.inf)
+    return away
 
 
 def _times(a: Any, b: Any) -> Any:

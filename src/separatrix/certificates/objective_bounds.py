@@ -75,11 +75,18 @@ class Terms:
 
 
 def terms_of(
-    model: Model, X: Any, signs: np.ndarray, costs: np.ndarray, alpha: np.ndarray, *how: Any
+    model: Model,
+    X: Any,
+    signs: np.ndarray,
+    costs: np.ndarray,
+    alpha: np.ndarray,
+    *how: Any,
+    share_of: Callable[[Enclosure], float] | None = None,
 ) -> tuple[Terms, Callable[[], np.ndarray]]:
     """Enclose what these rows add; `how` to sum: the way, and how wide.
 
-    Return about their margins too, for those who look at them: no claim rests on these.
+    The gain is that of alpha, or of the share of it that `share_of` makes of u. Return about the
+    margins too, for those who look at them: no claim rests on these.
     """
     loss, w, bias = model
     start = start_of(loss, costs)
@@ -90,7 +97,7 @@ def terms_of(
     lost = most(short[costs > 0.0]) if is_hard else losses(loss, short, costs)
     gain, balance = NOTHING, tuple[float, ...]()
     if is_feasible(loss, costs, alpha):
-        gain = _gain(loss, costs, alpha)
+        gain = _gain(loss, costs, alpha, 1.0 if share_of is None else share_of(total))
         balance = () if bias is None else exact_parts(signs * alpha)
     terms = Terms(lost, is_hard, gain, balance, total)
     return terms, lambda: np.asarray(start - short.middle)
@@ -215,13 +222,14 @@ def rounded_sum(values: np.ndarray) -> float:
         return math.inf
 
 
-def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray) -> Enclosure:
-    """Enclose the first sum of the dual."""
+def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray, share: float) -> Enclosure:
+    """Enclose the first sum of the dual at a share of alpha."""
     used = alpha > 0.0
-    if loss == "logistic":
+    if loss == "logistic" and share == 1.0:
         used &= alpha < costs  # at either end the entropy is zero
 
-    def terms(a: Enclosure, c: Enclosure) -> Enclosure:
+    def terms(alpha: Enclosure, c: Enclosure) -> Enclosure:
+        a = alpha if share == 1.0 else alpha * share
         if loss == "hinge":
             return a
         if loss == "squared_hinge":

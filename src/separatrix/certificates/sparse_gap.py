@@ -25,13 +25,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from separatrix._sparse import sparse as sp
 from separatrix.certificates.duality_gap import DualityGap
-from separatrix.certificates.enclosed_functions import entropy
 from separatrix.certificates.enclosed_sums import blocks, products, row_sums, ways_for, with_data
 from separatrix.certificates.enclosure import Enclosure, above, below, sum_of
 from separatrix.certificates.objective_bounds import (
@@ -45,7 +45,7 @@ from separatrix.certificates.two_bounds import SLACK, WIDE, Found, require
 # A check goes as far as docs/certificates.md says. To find what is claimed, half the rounds do.
 _ROUNDS_TO_CHECK, _ROUNDS_TO_FIND = 4, 2
 _CLEARLY = 1e-9  # of l: what is claimed is found again by other sums
-_BLOCK = 1 << 20
+_DENSE_BLOCK, _SPARSE_BLOCK = 1 << 17, 1 << 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,10 +74,13 @@ class SparseGap(DualityGap):
         `find_zeros=False` leaves the columns out: they cost as much as both bounds.
         """
         find_zeros = points.pop("find_zeros", True)
-        claim = super().proved(X, sides, slack=slack, tol=tol, **points)
+        points_only, bounds = cls._proving(X, sides, slack, tol, points)
+        shown = bounds.shown()
+        u = shown.pop("u")
+        claim = points_only.stating(bounds.primal, bounds.dual, slack, **shown)
         if not (claim.holds and find_zeros):
             return claim
-        found = _proved_zero(claim, X, sides, WIDE if slack else 1.0, _CLEARLY if slack else 0.0)
+        found = _proved_zero(claim, X, u, WIDE if slack else 1.0, _CLEARLY if slack else 0.0)
         if (found & (claim.weights[1:] != 0.0)).any():  # what rounding left of them
             points["weights"] = np.where(np.append(False, found), 0.0, claim.weights)
             return cls.proved(X, sides, slack=slack, tol=tol, **points)
@@ -126,22 +129,26 @@ class SparseGap(DualityGap):
 
     def _sizes(self, values: Enclosure) -> Enclosure:
         """Enclose |v_j| of every column, or the root mean square over its group."""
-        return _means(values.square(), self.groups).root() if self.groups else values.size()
+        if not self.groups:
+            return values.size()
+        return root_means(values.square(), np.array(self.groups))
 
     def _is_found_again(self, X: Any, codes: np.ndarray | None) -> bool:
         if codes is None or math.isnan(self.share) or not super()._is_found_again(X, codes):
             return False
-        signs = np.where(codes == self.positive, 1.0, -1.0)
-        return not len(self.zeros) or bool(_proved_zero(self, X, signs, 1.0, 0.0)[self.zeros].all())
+        if not len(self.zeros):
+            return True
+        u = row_sums(X, np.where(codes == self.positive, 1.0, -1.0) * self.multipliers)
+        return bool(_proved_zero(self, X, u, 1.0, 0.0)[self.zeros].all())
 
     def _found(self, X: Any, signs: np.ndarray | None, wide: float) -> Iterator[Found]:
         assert signs is not None, "partitions are refused"
         entries = X.nnz if hasattr(X, "nnz") else X.shape[0] * X.shape[1]
         for way in ways_for(entries):
-            rows = X, signs, self.costs, self.multipliers
-            terms, margins = terms_of(self._model, *rows, way, wide)
-            share = self._share_of(terms.total)
-            shown = {"share": share, "margins": margins}
+            rows, share_of = (X, signs, self.costs, self.multipliers), cache(self._share_of)
+            terms, margins = terms_of(self._model, *rows, way, wide, share_of=share_of)
+            share = share_of(terms.total)
+            shown = {"share": share, "margins": margins, "u": terms.total}
             yield Found(self._primal(terms), self._dual(terms, share), _made(shown))
 
     def _share_of(self, u: Enclosure) -> float:
@@ -160,21 +167,22 @@ class SparseGap(DualityGap):
 
     def _primal(self, terms: Terms) -> Enclosure:
         w = self._model.w
-        lasso = self._sizes(Enclosure.exact(w)).sum() * self.l1
-        return lasso + norm(w, 0.0, 0.0) * self.ridge + terms.loss
+        used = w if self.groups else w[w != 0.0]
+        lasso = self._sizes(Enclosure.exact(used)).sum() * self.l1
+        spent = norm(used, 0.0, 0.0) * self.ridge if self.ridge else Enclosure.exact(0.0)
+        return lasso + spent + terms.loss
 
     def _dual(self, terms: Terms, share: float) -> Enclosure:
         balanced = not self.intercept or math.fsum(terms.balance) == 0.0
         if terms.gain.high == -math.inf or not balanced:
             return NOTHING
-        gain = terms.gain if share == 1.0 else _gain(self.loss, self.costs, self.multipliers, share)
         sizes = self._sizes(terms.total)
         if self._is_feasible(sizes, share):
-            return gain
+            return terms.gain
         if self.ridge:
             u = sizes * share
             excess = sum_of(Enclosure.square, (u - self.l1).at_least(0.0))
-            return gain - (excess / self.ridge).halved()
+            return terms.gain - (excess / self.ridge).halved()
         return NOTHING
 
     def _is_feasible(self, sizes: Enclosure, share: float) -> bool:
@@ -195,9 +203,13 @@ def _made(shown: dict[str, Any]) -> Any:
     return lambda: {name: value() if callable(value) else value for name, value in shown.items()}
 
 
-def _means(values: Enclosure, groups: tuple[int, ...]) -> Enclosure:
+def root_means(values: Enclosure, groups: np.ndarray) -> Enclosure:
+    """Enclose the roots of the means over the group of every column."""
+    return _means(values, groups).root()
+
+
+def _means(values: Enclosure, numbers: np.ndarray) -> Enclosure:
     """Enclose the mean over the group of every column, of numbers that are not below zero."""
-    numbers = np.array(groups, dtype=np.int64)
     counts = np.bincount(numbers)
     starts = np.append(0, np.cumsum(counts))
     members = np.argsort(numbers, kind="stable")
@@ -206,34 +218,18 @@ def _means(values: Enclosure, groups: tuple[int, ...]) -> Enclosure:
     return (Enclosure(low, high).at_least(0.0) / counts.astype(np.float64))[numbers]
 
 
-def _gain(loss: str, costs: np.ndarray, alpha: np.ndarray, share: float) -> Enclosure:
-    """Enclose the first sum of the dual at a share of the multipliers."""
-    used = alpha > 0.0
-
-    def terms(alpha: Enclosure, c: Enclosure) -> Enclosure:
-        a = alpha * share
-        if loss == "squared_hinge":
-            return a - a * (a / c) * 0.25
-        return c * entropy((c - a).at_most(a) / c)
-
-    return sum_of(terms, Enclosure.exact(alpha[used]), Enclosure.exact(costs[used]))
-
-
 def _factor(loss: str, largest: float) -> float:
     """Return by what the gap is multiplied, rows weighted by c and p (1 - p) at most so large."""
     return 4.0 if loss == "squared_hinge" else 2.0 * largest
 
 
-def _proved_zero(
-    claim: SparseGap, X: Any, signs: np.ndarray, wide: float, clearly: float
-) -> np.ndarray:
+def _proved_zero(claim: SparseGap, X: Any, u: Enclosure, wide: float, clearly: float) -> np.ndarray:
     """Return for which columns no dual point as good as the best has |u_j| = l."""
     gap = (Enclosure.exact(claim.primal) - claim.dual).at_least(0.0)
     weights = _row_weights(claim, gap, _ROUNDS_TO_FIND if clearly else _ROUNDS_TO_CHECK)
-    u = row_sums(X, signs * claim.multipliers, wide=wide)
     lengths = _lengths(X, weights, bool(claim.intercept), wide)
     if claim.groups:
-        lengths = _means(lengths, claim.groups)
+        lengths = _means(lengths, np.array(claim.groups))
     reach = (lengths * gap * _factor(claim.loss, 1.0)).root().high
     with np.errstate(invalid="ignore"):
         room = (claim.l1 * (1.0 - clearly) - claim._sizes(u) * claim.share).low
@@ -247,13 +243,12 @@ def _row_weights(claim: SparseGap, gap: Enclosure, rounds: int) -> np.ndarray:
         return costs
     used = costs > 0.0
     c = Enclosure.exact(costs[used])
-    p, double = Enclosure.exact(claim.multipliers[used]) * claim.share / c, gap * 2.0 / c
-    largest = np.full(len(c.low), 0.25)
+    p, double = Enclosure.exact(claim.multipliers[used]) * claim.share / c, (gap * 2.0 / c).high
+    largest = np.full(len(double), 0.25)
     for _ in range(rounds):
-        away = (double * largest).root().high
+        away = above(np.sqrt(above(double * largest)))
         near = np.clip(0.5, below(p.low - away), above(p.high + away))
-        middle = Enclosure.exact(near)
-        largest = np.minimum(largest, (middle * (1.0 - middle)).high)
+        largest = np.minimum(largest, above(near * above(1.0 - near)))
     costs[used] = above(costs[used] * np.maximum(largest, 0.0))
     return costs
 
@@ -262,14 +257,13 @@ def _lengths(X: Any, weights: np.ndarray, has_bias: bool, wide: float) -> Enclos
     """Enclose from above sum_i s_i x_ij^2, about the weighted mean where b is free."""
     squares, sums = (Enclosure.exact(np.zeros(X.shape[1])) for _ in range(2))
     with np.errstate(over="ignore", invalid="ignore"):
-        for rows, block in blocks(X, _BLOCK):
-            if sp.issparse(block):
-                squared = with_data(block, above(block.data * block.data))
-            else:
-                squared = above(block * block)
-            squares = squares + row_sums(squared, weights[rows], wide=wide)
+        for rows, block in blocks(X, _SPARSE_BLOCK if sp.issparse(X) else _DENSE_BLOCK):
+            squared = _squares(block)
+            added = row_sums(squared, weights[rows], wide=wide)
+            squares = squares + added
             if has_bias:
-                sums = sums + row_sums(block, weights[rows], wide=wide)
+                same = squared is block
+                sums = sums + (added if same else row_sums(block, weights[rows], wide=wide))
     most = Enclosure(np.zeros(X.shape[1]), squares.high)
     if not has_bias:
         return most
@@ -277,3 +271,11 @@ def _lengths(X: Any, weights: np.ndarray, has_bias: bool, wide: float) -> Enclos
     centred = (squares - sums.square() / total).high
     high = np.where(centred < most.high, np.maximum(centred, 0.0), most.high)
     return Enclosure(most.low, high)
+
+
+def _squares(block: Any) -> Any:
+    """Return the squares of all entries, rounded up; the block itself where all are 1."""
+    if not sp.issparse(block):
+        return above(block * block)
+    ones = block.data.min(initial=1.0) == block.data.max(initial=1.0) == 1.0
+    return block if ones else with_data(block, above(block.data * block.data))

@@ -83,13 +83,21 @@ class TwoBounds(Written, AboutData):
         `sides` are the signs of rows, or their class numbers where there are many. The ways to sum
         are tried from the cheapest on, until the gap is at most `tol`.
         """
+        claim, found = cls._proving(X, sides, slack, tol, points)
+        return claim.stating(found.primal, found.dual, slack, **found.shown())
+
+    @classmethod
+    def _proving(
+        cls, X: Any, sides: np.ndarray, slack: float, tol: float, points: dict[str, Any]
+    ) -> tuple[Self, Found]:
+        """Return these points as a claim without bounds, and what the data prove of it."""
         if "n_features" not in points:
             points["n_features"] = X.shape[1]
         claim = cls(n_rows=len(sides), **points)
         for found in claim._found(X, sides, cls._wide if slack else 1.0):
             if _is_enough(found, tol, slack):
                 break
-        return claim.stating(found.primal, found.dual, slack, **found.shown())
+        return claim, found
 
     def stating(self, primal: Enclosure, dual: Enclosure, slack: float, /, **shown: Any) -> Self:
         """Return the claim with these bounds, wider by a share of the objective."""

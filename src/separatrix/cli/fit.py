@@ -12,6 +12,7 @@ import typer
 
 from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
+from separatrix.cli._column_groups import ColumnGroups, column_groups_of, require_l1
 from separatrix.cli._fitting import KernelName, Loss
 from separatrix.cli._output import say, tell_warnings, tell_written
 
@@ -59,6 +60,7 @@ def fit(
         typer.Option("-s", help="The loss by LIBLINEAR's number: 0 to 3, 5, 6 or 7."),
     ] = None,
     l1: fitting.L1Ratio = None,
+    column_groups: ColumnGroups = None,
     penalise_bias: Annotated[
         bool, typer.Option("--penalise-bias", help="LIBLINEAR's objective: b costs as a weight.")
     ] = False,
@@ -98,6 +100,9 @@ def fit(
     )
     if kernel is not None and (in_blocks or (out is not None and out.suffix != ".sx")):
         raise typer.BadParameter("--kernel is for data in memory and a model file, -o model.sx.")
+    require_l1(column_groups, ratio)
+    if column_groups is not None and (in_blocks or lift is not None or is_learned):
+        raise typer.BadParameter("--column-groups is for the columns as they are read, in memory.")
     rows: fitting.Rows
     if in_blocks:
         rows = fitting.InPartitions(fitting.opened(source, memory, checkpoint), cluster)
@@ -116,6 +121,9 @@ def fit(
         model = _kernel_model(kernel, curve, settings)
     else:
         settings |= {"intercept_penalty": float(penalise_bias), "l1_ratio": ratio}
+        if column_groups is not None:
+            assert isinstance(rows, fitting.InMemory)
+            settings["groups"] = column_groups_of(column_groups, rows.table)
         model = _machine(loss, settings, is_plain=not (in_blocks or rows.steps or device != "cpu"))
         model.verbose = sys.stderr.isatty() and not quiet
     with warnings.catch_warnings(record=True) as caught:

@@ -11,6 +11,7 @@ import typer
 
 from separatrix.cli import _fitting as fitting
 from separatrix.cli import _reading as reading
+from separatrix.cli._column_groups import ColumnGroups, column_groups_of, require_l1
 from separatrix.cli._fitting import FixedFeatures, Loss, Rule
 from separatrix.cli._output import progress_bar, say, tell_warnings
 
@@ -36,6 +37,7 @@ def path(
     scale: fitting.StandardOption = None,
     loss: fitting.ChosenLoss = None,
     l1: fitting.L1Ratio = None,
+    column_groups: ColumnGroups = None,
     coefficients: Annotated[
         Path | None, typer.Option(help="Draw the weights against C: .svg, .png or .pdf.")
     ] = None,
@@ -64,6 +66,7 @@ def path(
     reading.check_ending(coefficients, *reading.PICTURES)
     if coefficients is not None and not l1:
         raise typer.BadParameter("--coefficients needs --l1: other weights are never zero.")
+    require_l1(column_groups, l1)
     if scoring is not None:
         _check_scoring(scoring)
     if fitting.standard_only(scale) is not None:
@@ -72,7 +75,7 @@ def path(
         features = FixedFeatures.STANDARD
     in_folds = features is not FixedFeatures.RAW
     if in_folds:
-        _refuse_with_features(scoring, max_seconds, device, l1)
+        _refuse_with_features(scoring, max_seconds, device, l1, column_groups)
     if l1:
         loss = fitting.loss_of_sparse(loss)
     table, grouped = _read(source, groups)
@@ -90,6 +93,8 @@ def path(
     }
     if l1:
         settings["l1_ratios"] = [l1]
+    if column_groups is not None:
+        settings["groups"] = column_groups_of(column_groups, table)
     with warnings.catch_warnings(record=True) as caught, progress_bar("path") as tick:
         warnings.simplefilter("always")
         if in_folds:
@@ -156,7 +161,8 @@ def _draw_coefficients(machine: Any, table: Table, loss: Loss, out: Path) -> Non
 
     if loss is not Loss.LOGISTIC or len(machine.classes_) != 2:
         raise typer.BadParameter("--coefficients is for two classes and the logistic loss.")
-    settings = {"tol": machine.tol, "class_weight": machine.class_weight}
+    kept = ("tol", "class_weight", "groups")
+    settings = {name: getattr(machine, name) for name in kept}
     found = LogisticRegressionPath(machine.path_["C"], machine.l1_ratio_, **settings)
     found.fit(table.X, table.y)
     if len(table.feature_names) == len(found.names_):
@@ -165,7 +171,11 @@ def _draw_coefficients(machine: Any, table: Table, loss: Loss, out: Path) -> Non
 
 
 def _refuse_with_features(
-    scoring: str | None, max_seconds: float | None, device: str, l1: float | None
+    scoring: str | None,
+    max_seconds: float | None,
+    device: str,
+    l1: float | None,
+    column_groups: str | None,
 ) -> None:
     """Refuse what a path in features of each fold does not have."""
     given = {
@@ -173,6 +183,7 @@ def _refuse_with_features(
         "--max-seconds": max_seconds is not None,
         "--device": device != "cpu",
         "--l1": bool(l1),
+        "--column-groups": column_groups is not None,
     }
     if names := [name for name, is_given in given.items() if is_given]:
         raise typer.BadParameter(f"{', '.join(names)} cannot be given with --features.")

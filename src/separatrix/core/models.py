@@ -175,6 +175,7 @@ class LinearSVMCV(VotingModel):
         rule: str = "best",
         refine: bool | int = True,
         l1_ratios: Any = None,
+        groups: Any = None,
         loss: str = "hinge",
         tol: float = 1e-4,
         solver: str = "auto",
@@ -193,6 +194,7 @@ class LinearSVMCV(VotingModel):
         self.rule = rule
         self.refine = refine
         self.l1_ratios = l1_ratios
+        self.groups = groups
         self.loss = loss
         self.tol = tol
         self.solver = solver
@@ -220,6 +222,7 @@ class LogisticRegressionCV(LogisticProbabilities, VotingModel):
         rule: str = "best",
         refine: bool | int = True,
         l1_ratios: Any = None,
+        groups: Any = None,
         tol: float = 1e-4,
         solver: str = "auto",
         fit_intercept: bool = True,
@@ -240,6 +243,7 @@ class LogisticRegressionCV(LogisticProbabilities, VotingModel):
         self.rule = rule
         self.refine = refine
         self.l1_ratios = l1_ratios
+        self.groups = groups
         self.tol = tol
         self.solver = solver
         self.fit_intercept = fit_intercept

@@ -35,7 +35,7 @@ from separatrix.solvers.linear.blocks.passes import LocalEngine
 from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["Rows", "fit_partitions", "fit_rows", "local_rows"]
+__all__ = ["Rows", "fit_partitions", "fit_rows", "local_rows", "refuse_sparse"]
 
 _TIGHTENINGS = 4
 _FEW_ROWS = 2_000
@@ -171,14 +171,19 @@ def _fit_together(machine: Any, rows: Rows) -> Any:
         machine.multi_class = way
 
 
-def _refuse(machine: Any, loss: str, rows: Rows) -> None:
-    machine._check_parameters(loss)
-    name = type(machine).__name__
-    if ratio_of(machine):
+def refuse_sparse(name: str, ratio: float) -> None:
+    """Refuse sparse weights: rows that come in blocks have no whole columns."""
+    if ratio:
         raise ValueError(
             f"{name}: l1_ratio above 0 is not fitted to partitions or on a cluster, because its "
             "working set needs whole columns. Use l1_ratio=0, or give X as one array."
         )
+
+
+def _refuse(machine: Any, loss: str, rows: Rows) -> None:
+    machine._check_parameters(loss)
+    name = type(machine).__name__
+    refuse_sparse(name, ratio_of(machine))
     if np.isinf(machine.C):
         raise ValueError(
             f"{name}: C=inf is for data in memory. Use a large finite C, or ask sx.separability."

@@ -47,7 +47,8 @@ def checked_ratio(ratio: Any) -> float:
 def refuse_with_l1(model: Any, loss: str, ratio: float) -> None:
     """Say in words what cannot be had together with sparse weights."""
     if not ratio:
-        if getattr(model, "groups", None) is not None:
+        ratios = getattr(model, "l1_ratios", None)  # of which this is one
+        if getattr(model, "groups", None) is not None and ratios is None:
             raise ValueError("groups are for sparse weights: l1_ratio must be above 0 with them.")
         return
     if loss == "hinge":
@@ -80,10 +81,10 @@ def checked_groups(groups: Any, width: int) -> np.ndarray | None:
     >>> checked_groups(["red", "red", "size"], 3), checked_groups([[2, 0]], 3)
     (array([0, 0, 1]), array([0, 1, 0]))
     """
-    if groups is None:
+    listed = [] if groups is None else list(groups)
+    if not listed:
         return None
-    listed = list(groups)
-    if listed and all(isinstance(one, list | tuple | np.ndarray) for one in listed):
+    if all(isinstance(one, list | tuple | np.ndarray) for one in listed):
         labels: list[Any] = [("alone", j) for j in range(width)]
         taken: set[int] = set()
         for number, one in enumerate(listed):

@@ -123,6 +123,11 @@ class Table:
         column = getattr(self.encoding, "column", None)
         return [str(column)] if column is not None else None
 
+    @property
+    def column_groups(self) -> list[list[int]]:
+        """The columns of X that one column of the file became: `groups` of sparse weights."""
+        return [] if self.encoding is None else list(self.encoding.column_groups)
+
     def __repr__(self) -> str:
         rows, columns = self.X.shape
         return (

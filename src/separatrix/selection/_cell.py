@@ -63,6 +63,7 @@ class Setting:
     effort: Effort
     bias_penalty: float = 0.0
     l1_ratio: float = 0.0
+    column_groups: np.ndarray | None = None  # of sparse weights
     class_weight: Any = None
     measure: Measure | None = None  # of the scores of all folds; None counts errors
     judge: Judge | None = None  # from [b, w] of every machine, on the fold's validation rows
@@ -80,7 +81,7 @@ class Setting:
         """Pose one problem a model for rows that cost so much."""
         loss, penalty = CODES[self.loss], self.bias_penalty
         posed = [MachineProblem(rows, costs, loss, penalty) for rows in self.rows]
-        return [as_sparse(problem, self.l1_ratio) for problem in posed]
+        return [as_sparse(problem, self.l1_ratio, self.column_groups) for problem in posed]
 
     def go_on(self, _: Any) -> None:
         """End a run that nobody waits for."""

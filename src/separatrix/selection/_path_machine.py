@@ -21,7 +21,7 @@ from separatrix.core.keeping import keep_support, watching
 from separatrix.core.largest_cost import largest_cost_of_zero
 from separatrix.core.machine import Machine
 from separatrix.core.proving import About, Effort, Fitted, Hyperplane, solve_and_prove
-from separatrix.core.sparse import checked_ratio, refuse_with_l1
+from separatrix.core.sparse import checked_groups, checked_ratio, refuse_with_l1
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
@@ -107,6 +107,7 @@ class PathMachine(Machine):
     warm_start = False
 
     l1_ratios: Any = None
+    groups: Any = None
 
     C_: float
     l1_ratio_: float
@@ -205,7 +206,8 @@ class PathMachine(Machine):
         walks = []
         with path_bar(bool(self.verbose) and progress is None) as bar:
             for ratio in ratios:
-                tried = replace(setting, l1_ratio=ratio)
+                columns = checked_groups(self.groups, X.shape[1]) if ratio else None
+                tried = replace(setting, l1_ratio=ratio, column_groups=columns)
                 Cs, given = self._grid(tried, all_weights)
                 kept = _of_a_ratio(request.store, ratio)
                 kept = _KeptWeights(kept) if self.store_cv_results else kept
@@ -254,7 +256,9 @@ class PathMachine(Machine):
             return grid(self.Cs)
         loss, ratio, intercept = setting.loss, setting.l1_ratio, bool(self.fit_intercept)
         least = min(
-            largest_cost_of_zero(rows.X, rows.signs, weights, loss, ratio, intercept)
+            largest_cost_of_zero(
+                rows.X, rows.signs, weights, loss, ratio, intercept, setting.column_groups
+            )
             for rows in setting.rows
         )
         return sparse_grid(self.Cs, least, setting.rows[0].X)

@@ -79,6 +79,9 @@ class LinearSVMCV(PathEstimator, plain_path.LinearSVMCV):
     l1_ratios : None or list of floats, default=None
         Values of `l1_ratio` to try, for the squared hinge. Above 0 the values of C begin at the
         largest that leaves all weights zero, and None tries 50 of them.
+    groups : None, a label for every column, or lists of column numbers, default=None
+        Columns that are zero together, as in `LinearSVM`; for `l1_ratios` above 0. (The `groups`
+        of `fit` are of rows: rows of one group stay in one fold.)
     loss : {"hinge", "squared_hinge"}, default="hinge"
         ``max(0, 1 - m)`` or its square.
     tol : float, default=0.0001

@@ -33,6 +33,9 @@ class LogisticRegressionCV(PathEstimator, plain_path.LogisticRegressionCV):
     l1_ratios : None or list of floats, default=None
         Values of `l1_ratio` to try. Above 0 the values of C begin at the largest that leaves all
         weights zero, and None tries 50 of them.
+    groups : None, a label for every column, or lists of column numbers, default=None
+        Columns that are zero together, as in `LogisticRegression`; for `l1_ratios` above 0. (The
+        `groups` of `fit` are of rows: rows of one group stay in one fold.)
     max_seconds : float or None, default=None
         A budget for the whole fit. Unfinished values of C are left out, or have a larger gap.
     n_jobs : int or None, default=None

@@ -13,7 +13,7 @@ from separatrix.certificates.sparse_gap import SparseGap
 from separatrix.core.checks import costs_of
 from separatrix.core.largest_cost import largest_cost_of_zero
 from separatrix.core.proving import About, solve_and_prove
-from separatrix.core.sparse import as_sparse, checked_ratio, method_of
+from separatrix.core.sparse import as_sparse, checked_groups, checked_ratio, method_of
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.problem.losses import LOGISTIC
 from separatrix.problem.machine import MachineProblem
@@ -38,6 +38,8 @@ class LogisticRegressionPath:
         times that, or 100 times where columns outnumber rows; or the values themselves.
     l1_ratio : float, default=1.0
         1 is the lasso; below it the elastic net. It must be above 0.
+    groups : None, a label for every column, or lists of column numbers, default=None
+        Columns that are zero together, as in `LogisticRegression`.
     tol : float, default=0.0001
         The relative gap at which every fit stops; it is proved.
     fit_intercept : bool, default=True
@@ -78,6 +80,7 @@ class LogisticRegressionPath:
     tol: float = 1e-4
     fit_intercept: bool = True
     class_weight: Any = None
+    groups: Any = None
     path_: dict[str, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -90,6 +93,7 @@ class LogisticRegressionPath:
             tol=self.tol,
             fit_intercept=self.fit_intercept,
             class_weight=self.class_weight,
+            groups=self.groups,
         )
         X, codes, weights = model._prepared(X, y, sample_weight, "logistic")
         if len(model.classes_) != 2:
@@ -101,7 +105,9 @@ class LogisticRegressionPath:
         self.names_ = _names(model, X.shape[1])
         intercept = bool(self.fit_intercept)
         rows = SignedProblem(X, np.where(codes == 1, 1.0, -1.0), intercept, Known())
-        least = largest_cost_of_zero(rows.X, rows.signs, weights, "logistic", ratio, intercept)
+        groups = checked_groups(self.groups, X.shape[1])
+        given = (weights, "logistic", ratio, intercept, groups)
+        least = largest_cost_of_zero(rows.X, rows.signs, *given)
         self.Cs_, _ = sparse_grid(self.Cs, least, X)
         effort, classes = model._effort(), tuple(str(name) for name in model.classes_)
         found, taken, first = [], [], None
@@ -110,7 +116,7 @@ class LogisticRegressionPath:
             for C in self.Cs_.tolist():
                 begun = time.thread_time()
                 posed = MachineProblem(rows, costs_of(C, weights), LOGISTIC)
-                problem = as_sparse(posed, ratio)
+                problem = as_sparse(posed, ratio, groups)
                 one = solve_and_prove(method_of(problem), problem, effort, about, first)
                 found.append(one)
                 taken.append(time.thread_time() - begun)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.core.checks import class_factors
-from separatrix.core.partitioned import Rows, fit_rows
+from separatrix.core.partitioned import Rows, fit_rows, refuse_sparse
 from separatrix.errors import DataError
 from separatrix.problem.blocks import Block, Posed, Sums
 from separatrix.problem.losses import CODES, HINGE
@@ -64,6 +64,7 @@ def fold_counts(block: Block, posed: Posed, n_classes: int) -> Sums:
 def fit_path_on_rows(machine: Any, rows: Rows, loss: str) -> Any:
     """Choose C by the errors of the folds, then fit on all rows and prove that."""
     machine._check_parameters(loss)
+    refuse_sparse(type(machine).__name__, max(machine._ratios()))
     folds = machine.cv
     if not isinstance(folds, int | np.integer) or isinstance(folds, bool) or folds < 2:
         raise ValueError(f"with partitions cv is a number of folds, 2 or more. Got {folds!r}.")

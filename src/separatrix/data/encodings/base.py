@@ -16,6 +16,11 @@ class Encoding:
     kind_of_data: ClassVar[str]  # what it takes, in words
     read_as: ClassVar[Any]  # set by `data.table`, whose readers make encodings
 
+    @property
+    def column_groups(self) -> list[list[int]]:
+        """The features that one column became, where there are several: none here."""
+        return []
+
     def transform(self, source: Any, **options: Any) -> Any:
         """Read raw data, a path or a frame, and encode them as the data of training were."""
         return type(self).read_as(source, self, **options)

@@ -45,6 +45,22 @@ class TableEncoding(Encoding):
         """The names of the features, in the order of the columns of X."""
         return [name for code in self.codes for name in code.feature_names]
 
+    @property
+    def column_groups(self) -> list[list[int]]:
+        """The features that one column became, where there are several; words are apart.
+
+        >>> codes = CategoryCode("job", ("clerk", "cook"), False, True), NumberCode("age", 30.0)
+        >>> TableEncoding(codes).feature_names, TableEncoding(codes).column_groups
+        (['job=clerk', 'job=cook', 'job (missing)', 'age'], [[0, 1, 2]])
+        """
+        groups, first = [], 0
+        for code in self.codes:
+            count = len(code.feature_names)
+            if count > 1 and not isinstance(code, ProseCode):
+                groups.append(list(range(first, first + count)))
+            first += count
+        return groups
+
     def apply(self, columns: Sequence[Column], n_rows: int) -> tuple[Any, list[str]]:
         """Turn columns, in any order, into X; also return what had to be said."""
         notes: list[str] = []

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix._compiled import compiled
+from separatrix.solvers.sparse.threshold import shrunk
 
 __all__ = ["combined", "minimised", "scored"]
 
@@ -87,12 +88,7 @@ def _round(columns, model, active, v, curved, level):  # type: ignore[no-untyped
         if total > 0.0:
             slope -= heights[a] * level[0] / total
         target = old - (slope + ridge * old) / bend
-        shrink = l1 / bend
-        new = 0.0
-        if target > shrink:
-            new = target - shrink
-        elif target < -shrink:
-            new = target + shrink
+        new = shrunk(target, l1 / bend)
         step = new - old
         if step != 0.0:
             for k in range(begin, end):

@@ -18,6 +18,7 @@ from separatrix.solvers.sparse.by_columns import combined, scored
 __all__ = ["Columns", "WorkingSet"]
 
 _NEAR = 256  # columns whose matrix fits a near cache
+_MUCH = 8.0  # a working set of so large a part of all entries is found in the rows as they are
 
 
 class Columns:
@@ -26,13 +27,18 @@ class Columns:
     def __init__(self, rows: SignedProblem) -> None:
         X = rows.X
         self._X: Any = rows.once("columns", lambda: _by_columns(X))
+        self._rows: Any = X if sp.issparse(X) and X.dtype == np.float64 else None
         self.numbers = np.arange(X.shape[1])
         self.entries = float(X.nnz) if sp.issparse(X) else float(X.size)
         self.entries_now = self.entries
 
     def combination(self, shares: np.ndarray) -> np.ndarray:
         """Return sum_i s_i x_i, of these columns."""
-        return np.asarray(self._X.T @ shares)
+        X = self._X
+        if not sp.issparse(X) or len(self.numbers) == X.shape[1]:
+            return np.asarray(X.T @ shares)
+        found: np.ndarray = combined(X.indptr, X.indices, X.data, self.numbers, shares)
+        return found
 
     def spreads(self, costs: np.ndarray, has_bias: bool) -> np.ndarray:
         """Return the length of every column, weighted by the costs; about its mean, with a bias."""
@@ -47,15 +53,22 @@ class Columns:
 
     def keep(self, places: np.ndarray) -> None:
         """Leave out all columns but those at these places."""
-        self._X, self.numbers = self._X[:, places], self.numbers[places]
-        self.entries_now = float(self._X.nnz if sp.issparse(self._X) else self._X.size)
+        self.numbers, X = self.numbers[places], self._X
+        if sp.issparse(X):  # which stay where they are: a copy costs as much as a few looks
+            self.entries_now = float((X.indptr[self.numbers + 1] - X.indptr[self.numbers]).sum())
+        else:
+            self._X = X[:, places]
+            self.entries_now = float(self._X.size)
 
     def working_set(self, places: np.ndarray) -> WorkingSet:
         """Return the columns at these places."""
         if not sp.issparse(self._X):
             return WorkingSet(np.ascontiguousarray(self._X[:, places]))
-        X = self._X
-        return WorkingSet(None, (X.indptr, X.indices, X.data, places), X.shape[0])
+        X, numbers = self._X, self.numbers[places]
+        found = WorkingSet(None, (X.indptr, X.indices, X.data, numbers), X.shape[0])
+        if self._rows is not None and _MUCH * found.entries >= self.entries:
+            found.all_rows = self._rows
+        return found
 
 
 class WorkingSet:
@@ -63,6 +76,7 @@ class WorkingSet:
 
     def __init__(self, block: Any, columns: Any = None, n_rows: int = 0) -> None:
         self._block, self._columns, self._n_rows = block, columns, n_rows
+        self.all_rows: Any = None  # where these columns are found without a copy, if they are many
         if columns is None:
             self.shape = block.shape
             self.entries = float(block.size)
@@ -123,9 +137,14 @@ class WorkingSet:
             # Centred before it is squared: raw columns far from zero keep their digits.
             half = (self._block - mean) * np.sqrt(bends)[:, None]
             return half.T @ half, mean
-        rows = self.by_rows
         matrix = np.zeros((len(mean), len(mean)))
-        _add_pairs(rows.indptr, rows.indices, rows.data, bends, matrix)
+        if self.all_rows is not None:
+            rows, place = self.all_rows, np.full(self.all_rows.shape[1], -1, dtype=np.int32)
+            place[self._columns[3]] = np.arange(len(mean))
+            _add_pairs_at(rows.indptr, rows.indices, rows.data, place, bends, matrix)
+        else:
+            rows = self.by_rows
+            _add_pairs(rows.indptr, rows.indices, rows.data, bends, matrix)
         matrix += np.triu(matrix, 1).T
         return matrix - total * np.outer(mean, mean), mean
 
@@ -158,3 +177,23 @@ def _add_pairs(starts, indices, values, bends, matrix):  # type: ignore[no-untyp
                 row = matrix[indices[k]]
                 for other in range(k, starts[i + 1]):
                     row[indices[other]] += part * values[other]
+
+
+@compiled
+def _add_pairs_at(starts, indices, values, place, bends, matrix):  # type: ignore[no-untyped-def]
+    """Add such products of the columns that have a place in the matrix, -1 for none."""
+    here, parts = np.empty(matrix.shape[0], dtype=np.int32), np.empty(matrix.shape[0])
+    for i in range(bends.shape[0]):
+        bend = bends[i]
+        if bend > 0.0:
+            m = 0
+            for k in range(starts[i], starts[i + 1]):
+                at = place[indices[k]]
+                if at >= 0:
+                    here[m], parts[m] = at, values[k]
+                    m += 1
+            for a in range(m):
+                part = bend * parts[a]
+                row = matrix[here[a]]
+                for b in range(a, m):
+                    row[here[b]] += part * parts[b]

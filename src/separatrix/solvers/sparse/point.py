@@ -19,7 +19,7 @@ __all__ = [
 
 FIRST_SET = 20
 LEAST_FLOOR = 1e-6  # of the curvature of a row, as a share of its largest
-_ENOUGH_BIAS = 1e-13  # of all dual variables together
+_ENOUGH_BIAS, _OF_THE_TOLERANCE = 1e-13, 1e-4  # of all dual variables together
 
 
 @dataclass
@@ -29,6 +29,7 @@ class Point:
     scores: np.ndarray  # w.x_i, without b
     shares: np.ndarray  # y_i alpha_i
     bends: np.ndarray  # c_i loss''
+    bias: float = np.nan  # at which the three below, and the two above, were found
     loss: float = np.inf
     plus: float = 0.0  # the sum of alpha over the positive rows, and over the negative ones
     minus: float = 0.0
@@ -61,6 +62,7 @@ class SparseState(MachineState):
 def differentiate(problem: SparseProblem, point: Point, bias: float) -> None:
     """Find the loss, the dual variables and the curvatures at the point's scores and this b."""
     margins = problem.signs * (point.scores + bias)
+    point.bias = bias
     point.loss, point.plus, point.minus = derivatives(
         problem.loss, margins, problem.signs, problem.costs, point.shares, point.bends
     )
@@ -69,17 +71,15 @@ def differentiate(problem: SparseProblem, point: Point, bias: float) -> None:
 def centre_bias(state: SparseState) -> None:
     """Take the best b for these weights."""
     problem, point = state.problem, state.memory.point
-    if not problem.has_free_bias:
-        differentiate(problem, point, 0.0)
-        return
-    differentiate(problem, point, float(state.w[0]))
+    bias = float(state.w[0]) if problem.has_free_bias else 0.0
+    if point.bias != bias:
+        differentiate(problem, point, bias)
     total = point.plus + point.minus
-    if abs(point.plus - point.minus) <= _ENOUGH_BIAS * total:
+    enough = total * max(_ENOUGH_BIAS, _OF_THE_TOLERANCE * state.tol)
+    if not problem.has_free_bias or abs(point.plus - point.minus) <= enough:
         return
-    margins = problem.signs * (point.scores + state.w[0])
-    step, _ = best_step(
-        problem.loss, margins, problem.signs, problem.costs, 0.0, 0.0, 0.0, _ENOUGH_BIAS * total
-    )
+    margins = problem.signs * (point.scores + bias)
+    step, _ = best_step(problem.loss, margins, problem.signs, problem.costs, 0.0, 0.0, 0.0, enough)
     state.w[0] += step
     differentiate(problem, point, float(state.w[0]))
 

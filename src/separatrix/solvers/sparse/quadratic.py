@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from separatrix._compiled import compiled
+from separatrix.solvers.sparse.threshold import shrunk
 
 __all__ = ["by_matrix"]
 
@@ -94,12 +95,7 @@ def _descend(H, slopes, v, diagonal, l1, ridge, epochs, enough, share):  # type:
             if not is_full and old == 0.0:
                 continue
             target = old - (slopes[j] + ridge * old) / bend
-            shrink = l1 / bend
-            new = 0.0
-            if target > shrink:
-                new = target - shrink
-            elif target < -shrink:
-                new = target + shrink
+            new = shrunk(target, l1 / bend)
             step = new - old
             if step != 0.0:
                 row = H[j]

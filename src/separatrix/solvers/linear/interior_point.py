@@ -32,8 +32,15 @@ from separatrix.solvers.linear.claims import best_bias, evened, hard_claim, with
 from separatrix.solvers.linear.complementarity import Pairs
 from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.linear.dual_polish import fitted_alphas
-from separatrix.solvers.linear.predictor_corrector import Run, centred_run, hard_run, step
+from separatrix.solvers.linear.predictor_corrector import (
+    REFRESH,
+    Run,
+    centred_run,
+    hard_run,
+    iteration,
+)
 from separatrix.solvers.linear.scaled_rows import plain_rows, scaled_rows
+from separatrix.solvers.linear.small_steps import SmallSteps, suits
 from separatrix.solvers.running.drive import Status, advanced
 from separatrix.solvers.running.threads import one_thread
 
@@ -43,8 +50,6 @@ __all__ = ["advance", "iterate", "start"]
 WIDEST = 16_384
 # So many iterations without a gap a tenth smaller: rounding is all that is left.
 _PATIENCE = 20
-_REFRESH = 8
-_DRIFTS = 1e-4
 _ROUGH = 1e-8
 
 
@@ -55,6 +60,7 @@ class Memory:
     claims: Any
     max_passes: float
     run: Run | None = None
+    small: SmallSteps | None = None
     best_gap: float = np.inf
     since_best: int = 0
     failed: bool = False
@@ -82,7 +88,10 @@ def start(
             return state  # no steps are made there: nothing is claimed, and nothing proved
         rows, pairs, quadratic = claims.laid_out()
         begin = hard_run if problem.is_hard else centred_run
-        state.memory.run = begin(rows, pairs, quadratic, problem.rows.fit_intercept)
+        run = begin(rows, pairs, quadratic, problem.rows.fit_intercept)
+        state.memory.run = run
+        if not on_device(problem.X) and suits(len(claims.used), d):
+            state.memory.small = SmallSteps(run)
     return state
 
 
@@ -121,18 +130,14 @@ def _iterate(state: MachineState) -> None:
     assert run is not None
     share = len(claims.used) / max(1, state.problem.rows.n_rows)
     before = run.passes
-    memory.failed = not step(run)
-    primal, dual = run.objectives()
-    # Near the optimum the rounding of long steps is what the next step has to mend.
-    if run.steps % _REFRESH == 0 or primal - dual <= _DRIFTS * abs(primal):
-        run.refresh()
-        primal, dual = run.objectives()
-    run.last_gap = (primal - dual) / abs(primal) if primal else 0.0
+    small = memory.small
+    has_moved, primal, dual = iteration(run) if small is None else small.iteration()
+    memory.failed = not has_moved
     state.passes += share * (run.passes - before)
     state.updates += 1
     # What the run keeps up to date says when it is worth looking at the data again.
     near = primal - dual <= max(2.0 * state.tol, _ROUGH) * abs(primal)
-    if state.problem.is_hard or near or memory.failed or state.updates % _REFRESH == 0:
+    if state.problem.is_hard or near or memory.failed or state.updates % REFRESH == 0:
         claims.take(run)
     # Before the hard margin has a feasible w, a growing dual is progress.
     gap = primal - dual

@@ -76,8 +76,10 @@ def choose(problem: MachineProblem) -> str:
         return "newton"
     by_matrix_alone = "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
     if problem.loss == HINGE and not problem.is_hard and d <= _MODEST:
+        if n * d <= _FEW_ENTRIES:
+            return by_matrix_alone
         is_slow = any(d <= columns and _reach(problem) > far for columns, far in _FAR)
-        return by_matrix_alone if is_slow or n * d <= _FEW_ENTRIES else "dual_coordinate"
+        return by_matrix_alone if is_slow else "dual_coordinate"
     if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
         # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
         return by_matrix_alone

@@ -33,15 +33,15 @@ from separatrix.solvers.linear.complementarity import Pairs
 from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.linear.dual_polish import fitted_alphas
 from separatrix.solvers.linear.predictor_corrector import (
-    REFRESH,
+    LESS,
     Run,
     centred_run,
     hard_run,
     iteration,
 )
 from separatrix.solvers.linear.scaled_rows import plain_rows, scaled_rows
-from separatrix.solvers.linear.small_steps import SmallSteps, suits
-from separatrix.solvers.running.drive import Status, advanced
+from separatrix.solvers.linear.small_steps import Progress, SmallSteps, Until, suits
+from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["advance", "iterate", "start"]
@@ -50,6 +50,9 @@ __all__ = ["advance", "iterate", "start"]
 WIDEST = 16_384
 # So many iterations without a gap a tenth smaller: rounding is all that is left.
 _PATIENCE = 20
+# The data are looked at after so many iterations: few rows make them in no time.
+_LOOK, _LOOK_SELDOM = 8, 32
+_EQUAL = 1e-12  # costs of two classes, sums rounded
 _ROUGH = 1e-8
 
 
@@ -61,9 +64,13 @@ class Memory:
     max_passes: float
     run: Run | None = None
     small: SmallSteps | None = None
-    best_gap: float = np.inf
-    since_best: int = 0
+    progress: Progress = (np.inf, 0)
     failed: bool = False
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether steps no longer help: rounding is all that is left."""
+        return self.progress[1] >= _PATIENCE
 
 
 def start(
@@ -111,44 +118,63 @@ def _claims_of(state: MachineState) -> Any:
 
 def advance(state: MachineState, budget: int) -> Status | None:
     """Make at most `budget` iterations."""
+    last = state.updates + budget
     with np.errstate(all="ignore"), one_thread():
-        return advanced(state, budget, _verdict, _iterate)
+        while True:
+            status = _verdict(state)
+            if status is not None or state.updates >= last:
+                return status
+            _iterate(state, last - state.updates)
 
 
 def _verdict(state: MachineState) -> Status | None:
     memory: Memory = state.memory
     if state.gap <= state.tol:
         return Status.OPTIMAL
-    if memory.run is None or memory.failed or memory.since_best >= _PATIENCE:
-        return Status.UNPROVED  # steps no longer help: rounding is all that is left
+    if memory.run is None or memory.failed or memory.has_given_up:
+        return Status.UNPROVED
     return Status.BUDGET if state.passes >= memory.max_passes else None
 
 
-def _iterate(state: MachineState) -> None:
+def _iterate(state: MachineState, most: int) -> None:
+    """Make an iteration, and look at it; of few rows several, and look at the last."""
     memory: Memory = state.memory
     run, claims = memory.run, memory.claims
     assert run is not None
     share = len(claims.used) / max(1, state.problem.rows.n_rows)
-    before = run.passes
-    small = memory.small
-    has_moved, primal, dual = iteration(run) if small is None else small.iteration()
+    before, near = run.passes, max(2.0 * state.tol, _ROUGH)
+    look = _LOOK
+    if memory.small is None:
+        last = iteration(run)
+    else:
+        look = 1 if state.problem.is_hard else _LOOK_SELDOM
+        passes = (memory.max_passes - state.passes) / share
+        count = min(most, look - state.updates % look)
+        until = Until(count, passes, near, _PATIENCE, memory.progress)
+        made, memory.progress, last = memory.small.iterations(until)
+        state.updates += made
+    has_moved, primal, dual = last
     memory.failed = not has_moved
     state.passes += share * (run.passes - before)
     state.updates += 1
     # What the run keeps up to date says when it is worth looking at the data again.
-    near = primal - dual <= max(2.0 * state.tol, _ROUGH) * abs(primal)
-    if state.problem.is_hard or near or memory.failed or state.updates % REFRESH == 0:
+    is_near = primal - dual <= near * abs(primal)
+    if state.problem.is_hard or is_near or memory.failed or state.updates % look == 0:
         claims.take(run)
+    _note_progress(state, primal - dual)
+    if (memory.failed or memory.has_given_up) and state.gap > state.tol:
+        claims.polish()
+
+
+def _note_progress(state: MachineState, gap: float) -> None:
+    """Keep the best gap, or count the iterations without one."""
+    memory: Memory = state.memory
+    best, since = memory.progress
     # Before the hard margin has a feasible w, a growing dual is progress.
-    gap = primal - dual
     if state.problem.is_hard:
         gap = state.gap if np.isfinite(state.primal) else 1.0 + 1.0 / (1e-300 + state.dual)
-    if gap < 0.9 * memory.best_gap or (np.isinf(state.primal) and gap < memory.best_gap):
-        memory.best_gap, memory.since_best = gap, 0
-    else:
-        memory.since_best += 1
-    if (memory.failed or memory.since_best >= _PATIENCE) and state.gap > state.tol:
-        claims.polish()
+    is_better = gap < LESS * best or (np.isinf(state.primal) and gap < best)
+    memory.progress = (gap, 0) if is_better else (best, since + 1)
 
 
 def iterate(state: MachineState) -> tuple[np.ndarray, np.ndarray]:
@@ -167,12 +193,23 @@ class HostClaims:
 
     def begin(self, w: FloatArray | None, alpha: FloatArray | None) -> None:
         """Begin with w = 0 and its best bias, and with the claim handed over where it is better."""
-        self._primal(np.zeros_like(self.state.w))
+        self._begin_at_zero()
         if w is not None:
             self._primal(np.array(w, dtype=np.float64))
         if alpha is not None:
             costs = self.state.problem.costs
             self._dual(np.clip(np.array(alpha, dtype=np.float64), 0.0, costs))
+
+    def _begin_at_zero(self) -> None:
+        """Every row of a class has the same margin, y b: so the heavier class decides."""
+        state, problem = self.state, self.state.problem
+        if problem.is_hard or not problem.has_free_bias:
+            self._primal(np.zeros_like(state.w))
+            return
+        mass, lead = float(problem.costs.sum()), float(problem.costs @ problem.signs)
+        lead = lead if abs(lead) > _EQUAL * mass else 0.0
+        state.w = np.zeros_like(state.w)
+        state.w[0], state.primal = np.sign(lead), mass - abs(lead)
 
     def laid_out(self) -> tuple[Any, Pairs, FloatArray]:
         """Return the rows that count, scaled; their pairs; and what v_j^2 / 2 costs."""

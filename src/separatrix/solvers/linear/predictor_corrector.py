@@ -26,8 +26,8 @@ import numpy as np
 from separatrix.solvers.linear.complementarity import Aim, Pairs, falling_root
 
 __all__ = [
-    "CORRECTIONS", "DRIFTS", "FURTHER", "NEARLY_ALL", "REFRESH", "STRETCH", "WORTH_IT", "Run",
-    "centred_run", "hard_run", "iteration",
+    "CORRECTIONS", "DRIFTS", "FURTHER", "LESS", "NEARLY_ALL", "REFRESH", "STRETCH", "WORTH_IT",
+    "Run", "centred_run", "hard_run", "iteration",
 ]  # fmt: skip
 
 NEARLY_ALL = 0.9995
@@ -37,6 +37,7 @@ STRETCH, FURTHER, WORTH_IT = 1.5, 0.3, 0.99
 # Margins and residual are computed afresh every so many steps, and near the optimum: there the
 # rounding of long steps is what the next step has to mend.
 REFRESH, DRIFTS = 8, 1e-4
+LESS = 0.9  # of the best gap so far: that is progress
 
 
 @dataclass

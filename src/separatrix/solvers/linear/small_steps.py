@@ -11,6 +11,8 @@ iteration is made there.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from separatrix._compiled import compiled
@@ -28,6 +30,7 @@ from separatrix.solvers.linear.predictor_corrector import (
     CORRECTIONS,
     DRIFTS,
     FURTHER,
+    LESS,
     NEARLY_ALL,
     REFRESH,
     STRETCH,
@@ -36,7 +39,7 @@ from separatrix.solvers.linear.predictor_corrector import (
 )
 from separatrix.solvers.linear.scaled_rows import ADDED, LOST
 
-__all__ = ["SmallSteps", "suits"]
+__all__ = ["Progress", "SmallSteps", "Until", "suits"]
 
 # From here on the products of the library of linear algebra are faster.
 _MOST_COLUMNS, _MOST_ENTRIES = 64, 1 << 17
@@ -47,6 +50,19 @@ _LEAST_STEP = 1e-10
 def suits(n_rows: int, n_columns: int) -> bool:
     """Whether rows are so few that calls cost more than arithmetic."""
     return n_columns <= _MOST_COLUMNS and n_rows * (n_columns + 1) <= _MOST_ENTRIES
+
+
+Progress = tuple[float, int]  # the best gap so far, and how many iterations ago
+
+
+class Until(NamedTuple):
+    """When an iteration is to be looked at."""
+
+    iterations: int
+    passes: float
+    near: float  # a gap, as a share of the primal objective
+    patience: int
+    progress: Progress
 
 
 class SmallSteps:
@@ -61,22 +77,52 @@ class SmallSteps:
         self.of_rows, self.of_columns = np.empty((7, n)), np.empty((5, d + 1))
         self.matrices = np.empty((2, d + 1, d + 1))
 
-    def iteration(self) -> tuple[bool, float, float]:
-        """Do what `predictor_corrector.iteration` does."""
+    def iterations(self, until: Until) -> tuple[int, Progress, tuple[bool, float, float]]:
+        """Make iterations until one that is to be looked at.
+
+        Return how many there were before it, their progress, and what
+        `predictor_corrector.iteration` returns of it.
+        """
         run = self.run
         scratch = self.of_rows, self.of_columns, self.matrices
         point = run.quadratic, run.v, run.residual
-        code, primal, dual, length, passes = _iterate(
-            self.columns, run.pairs.at, point, scratch, run.steps, run.last_step, run.pairs.count
+        counts = run.steps, run.last_step, run.pairs.count
+        made, progress, code, primal, dual, counts, passes = _iterations(
+            self.columns, run.pairs.at, point, scratch, counts, until
         )
+        run.steps, run.last_step, _ = counts
         run.passes += passes
         if code == _BY_ROWS:
-            return predictor_corrector.iteration(run)
-        if length > 0.0:
-            run.steps += 1
-            run.last_step = length
+            return made, progress, predictor_corrector.iteration(run)
         run.last_gap = (primal - dual) / abs(primal) if primal else 0.0
-        return code == _MOVED, primal, dual
+        return made, progress, (code == _MOVED, primal, dual)
+
+
+@compiled
+def _iterations(columns, at, point, scratch, counts, until):  # type: ignore[no-untyped-def]
+    steps, last_step, count = counts
+    best, since = until.progress
+    made, passes = 0, 0.0
+    while True:
+        code, primal, dual, length, more = _iterate(
+            columns, at, point, scratch, steps, last_step, count
+        )
+        passes += more
+        if length > 0.0:
+            steps += 1
+            last_step = length
+        gap = primal - dual
+        is_better = gap < LESS * best
+        if (
+            code != _MOVED
+            or made + 1 >= until.iterations
+            or passes >= until.passes
+            or gap <= until.near * abs(primal)
+            or not (is_better or since + 1 < until.patience)
+        ):
+            return made, (best, since), code, primal, dual, (steps, last_step, count), passes
+        made += 1
+        best, since = (gap, 0) if is_better else (best, since + 1)
 
 
 @compiled

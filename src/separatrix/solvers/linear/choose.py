@@ -233,6 +233,10 @@ class MachineRun:
 
             return Claims(*claimed(state))
         w, alpha = self._back(state.w), state.alpha
+        if self.solver == "interior_point" and state.memory.has_crossed:
+            bias = float(w[0])
+            claims = Claims(w, alpha, _interval_for(problem, w, (bias, bias)))
+            return _clear_of_rounding(problem, claims, state.tol, state.primal)
         if problem.has_free_bias:
             alpha = balanced(alpha, problem.signs, problem.upper)
         if problem.ridge > 0.0 and not (state.dual > 0.0 or problem.dual(alpha) >= 0.0):

@@ -33,10 +33,10 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
 from separatrix.solvers.linear.balance import balanced
 
-__all__ = ["fitted_alphas", "on_the_faces", "on_this_face"]
+__all__ = ["fitted_alphas", "near_face", "on_the_faces", "on_this_face"]
 
 _BANDS = (1e-9, 1e-7, 1e-5, 1e-3)
-_MOST_FREE = 1_000
+_MOST_FREE, _CROWD = 1_000, 2
 _MOST_PRODUCTS = 20_000_000  # some milliseconds
 _STEPS, _MOST_STEP_PRODUCTS = 200, 2_000_000_000  # of all steps together: about a second
 _BOLDNESS = (1.0, 0.1, 0.01)
@@ -98,6 +98,21 @@ def _fitted(
 
 
 # ---- the exact optimum on a face of the box: what a solver leaves of the last digits
+
+
+def near_face(
+    problem: MachineProblem, alpha: np.ndarray, margins: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return (w, alpha) of the optimum on the face that a point inside the box is near."""
+    most = float(alpha.max(initial=0.0))
+    near = _put_to_bounds(alpha, problem.upper, margins, most, 1.0)
+    # As many rows lie on a margin as there are unknowns: more are not told apart yet.
+    if np.count_nonzero((near > 0.0) & (near < problem.upper)) > _CROWD * (problem.X.shape[1] + 1):
+        return None
+    found = on_this_face(problem, near)
+    if found is None or not problem.has_free_bias:
+        return found
+    return found[0], balanced(found[1], problem.signs, problem.upper)
 
 
 def on_this_face(

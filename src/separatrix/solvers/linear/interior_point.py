@@ -31,7 +31,7 @@ from separatrix.problem.signed import FloatArray
 from separatrix.solvers.linear.claims import best_bias, evened, hard_claim, with_bias
 from separatrix.solvers.linear.complementarity import Pairs
 from separatrix.solvers.linear.contract import MachineState
-from separatrix.solvers.linear.dual_polish import fitted_alphas
+from separatrix.solvers.linear.dual_polish import fitted_alphas, near_face
 from separatrix.solvers.linear.predictor_corrector import (
     LESS,
     Run,
@@ -52,6 +52,9 @@ WIDEST = 16_384
 _PATIENCE = 20
 # The data are looked at after so many iterations: few rows make them in no time.
 _LOOK, _LOOK_SELDOM = 8, 32
+# From the first gap on the optimum is looked for on the face of the box that the point is near;
+# where it is not there, again at a gap so much smaller.
+_CROSS, _CROSS_LATER = 1e-4, 1e-2
 _EQUAL = 1e-12  # costs of two classes, sums rounded
 _ROUGH = 1e-8
 
@@ -66,6 +69,8 @@ class Memory:
     small: SmallSteps | None = None
     progress: Progress = (np.inf, 0)
     failed: bool = False
+    cross_at: float = 0.0
+    has_crossed: bool = False  # the claims are the optimum of a face of the box
 
     @property
     def has_given_up(self) -> bool:
@@ -97,8 +102,12 @@ def start(
         begin = hard_run if problem.is_hard else centred_run
         run = begin(rows, pairs, quadratic, problem.rows.fit_intercept)
         state.memory.run = run
-        if not on_device(problem.X) and suits(len(claims.used), d):
+        if on_device(problem.X):
+            return state
+        if suits(len(claims.used), d):
             state.memory.small = SmallSteps(run)
+        if not problem.is_hard:
+            state.memory.cross_at = _CROSS
     return state
 
 
@@ -150,7 +159,7 @@ def _iterate(state: MachineState, most: int) -> None:
         look = 1 if state.problem.is_hard else _LOOK_SELDOM
         passes = (memory.max_passes - state.passes) / share
         count = min(most, look - state.updates % look)
-        until = Until(count, passes, near, _PATIENCE, memory.progress)
+        until = Until(count, passes, max(near, memory.cross_at), _PATIENCE, memory.progress)
         made, memory.progress, last = memory.small.iterations(until)
         state.updates += made
     has_moved, primal, dual = last
@@ -158,8 +167,12 @@ def _iterate(state: MachineState, most: int) -> None:
     state.passes += share * (run.passes - before)
     state.updates += 1
     # What the run keeps up to date says when it is worth looking at the data again.
-    is_near = primal - dual <= near * abs(primal)
-    if state.problem.is_hard or is_near or memory.failed or state.updates % look == 0:
+    is_near = primal - dual <= near * abs(primal) or state.problem.is_hard
+    memory.has_crossed = False
+    if primal - dual <= memory.cross_at * abs(primal):
+        memory.cross_at = _CROSS_LATER * (primal - dual) / abs(primal)
+        memory.has_crossed = claims.cross_over(run)
+    if not memory.has_crossed and (is_near or memory.failed or state.updates % look == 0):
         claims.take(run)
     _note_progress(state, primal - dual)
     if (memory.failed or memory.has_given_up) and state.gap > state.tol:
@@ -206,10 +219,11 @@ class HostClaims:
         if problem.is_hard or not problem.has_free_bias:
             self._primal(np.zeros_like(state.w))
             return
-        mass, lead = float(problem.costs.sum()), float(problem.costs @ problem.signs)
-        lead = lead if abs(lead) > _EQUAL * mass else 0.0
+        plus, minus = (float(problem.costs @ (problem.signs == side)) for side in (1.0, -1.0))
+        is_even = abs(plus - minus) <= _EQUAL * (plus + minus)
         state.w = np.zeros_like(state.w)
-        state.w[0], state.primal = np.sign(lead), mass - abs(lead)
+        state.w[0] = 0.0 if is_even else np.sign(plus - minus)
+        state.primal = plus + minus if is_even else 2.0 * min(plus, minus)
 
     def laid_out(self) -> tuple[Any, Pairs, FloatArray]:
         """Return the rows that count, scaled; their pairs; and what v_j^2 / 2 costs."""
@@ -245,6 +259,21 @@ class HostClaims:
             self._dual(alpha)
         if np.isfinite(w).all():
             self._primal(w)
+
+    def cross_over(self, run: Run) -> bool:
+        """Take the optimum of the face of the box that the run is near, if it is that of all."""
+        state, problem = self.state, self.state.problem
+        w, alpha = self.of(run)
+        found = None
+        if np.isfinite(w).all() and np.isfinite(alpha).all():
+            found = near_face(problem, alpha, problem.rows.margins(w))
+        state.passes += 1.0 if found is None else 3.0
+        if found is not None:
+            primal, dual = problem.primal(found[0]), problem.dual(found[1])
+            if primal - dual <= state.tol * primal:
+                (state.w, state.alpha), state.primal, state.dual = found, primal, dual
+                return True
+        return False
 
     def polish(self) -> None:
         """The steps have come to nothing: fit alpha to the best w, on the rows of its margin."""

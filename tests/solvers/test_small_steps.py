@@ -66,7 +66,7 @@ def test_rows_that_drown_the_others_are_factored_by_rows(monkeypatch):
     X = rng.normal(size=(80, 12)) @ np.diag(10.0 ** np.linspace(-3, 3, 12))
     signs = np.where(X[:, 11] + X[:, 0] > 0.0, 1.0, -1.0)
     posed = MachineProblem(SignedProblem(X, signs), np.full(80, 1e6), HINGE)
-    state, status = solve(interior_point, posed, tol=1e-11)
+    _, status = solve(interior_point, posed, tol=1e-11)
     assert status is Status.OPTIMAL
     assert calls
 

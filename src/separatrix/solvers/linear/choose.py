@@ -194,17 +194,19 @@ class MachineRun:
         self._back: Callable[[np.ndarray], np.ndarray] = np.copy
         inner = problem
         self.status = Status.BUDGET
+        self.method: Any = None
+        self.state: MachineState
         left = deadline - time.perf_counter() + OVERRUN
         self.is_too_long = left < np.inf and _least_seconds(problem, solver) > left
         if self.is_too_long:
             n, d = problem.X.shape
-            self.method, self.state = None, MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
+            self.state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
             return
         if solver == "gram":
             inner, self._back = gram.reduced(problem)
             first = None if first is None else (None, first[1])
         self.method = _method(inner, solver)
-        self.state: MachineState = self.method.start(
+        self.state = self.method.start(
             inner, tol=tol, first=first, seed=seed, max_passes=max_passes
         )
 

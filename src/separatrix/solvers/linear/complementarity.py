@@ -142,6 +142,7 @@ def _centre(at, scores, bias, mu):  # type: ignore[no-untyped-def]
 
 @compiled
 def weighed(at, weights, shares):  # type: ignore[no-untyped-def]
+    """Write D and y D (1 - margin); return the sum of all products."""
     total = 0.0
     for i in range(weights.shape[0]):
         a, s, x, room = at.alpha[i], at.below[i], at.above[i], at.costs[i] - at.alpha[i]
@@ -174,6 +175,7 @@ def _aimed(at, aim, i):  # type: ignore[no-untyped-def]
 
 @compiled
 def predicted(at, weights, moved, db, for_below, for_above):  # type: ignore[no-untyped-def]
+    """Write the second-order terms; return the greatest fall, and how the products sum up."""
     fastest, linear, square = 0.0, 0.0, 0.0
     for i in range(weights.shape[0]):
         a, s, x, room = at.alpha[i], at.below[i], at.above[i], at.costs[i] - at.alpha[i]
@@ -208,6 +210,7 @@ def _faster(fastest, at, i, da, ds, dx):  # type: ignore[no-untyped-def]
 
 @compiled
 def shares_for(at, weights, target, for_below, for_above, shares):  # type: ignore[no-untyped-def]
+    """Write y D rhs where the products are sent to the target and their own part."""
     for i in range(weights.shape[0]):
         a = at.alpha[i]
         rhs = 1.0 - at.margins[i] + (target + for_below[i]) / a
@@ -217,6 +220,7 @@ def shares_for(at, weights, target, for_below, for_above, shares):  # type: igno
 
 @compiled
 def fall_of(at, aim):  # type: ignore[no-untyped-def]
+    """Return the greatest relative fall of anything in this direction."""
     fastest = 0.0
     for i in range(aim.weights.shape[0]):
         _, da, ds, dx = _aimed(at, aim, i)
@@ -226,6 +230,7 @@ def fall_of(at, aim):  # type: ignore[no-untyped-def]
 
 @compiled
 def recentred(at, aim, length, new_below, new_above, shares):  # type: ignore[no-untyped-def]
+    """Write the new parts of both products, and y D rhs."""
     target = aim.target
     low, high = target / SPREAD, target * SPREAD
     for i in range(aim.weights.shape[0]):
@@ -245,6 +250,7 @@ def recentred(at, aim, length, new_below, new_above, shares):  # type: ignore[no
 
 @compiled
 def stepped(at, aim, length):  # type: ignore[no-untyped-def]
+    """Move alpha, slacks and margins by `length` of this direction."""
     for i in range(aim.weights.shape[0]):
         dm, da, ds, dx = _aimed(at, aim, i)
         at.alpha[i] = min(max(at.alpha[i] + length * da, TINY), at.costs[i])

@@ -150,7 +150,7 @@ def _iterate(columns, at, point, scratch, steps, last_step, count):  # type: ign
 @compiled
 def _moved_by(columns, at, point, scratch, mu, last_step, count):  # type: ignore[no-untyped-def]
     """Go along Mehrotra's direction, corrected for centrality; return how far, and the solves."""
-    quadratic, v, residual = point
+    _, v, residual = point
     of_rows, of_columns, _ = scratch
     weights, shares, below, above = of_rows[0], of_rows[1], of_rows[2], of_rows[3]
     dv, other = of_columns[1], of_columns[2]

@@ -268,6 +268,8 @@ def sums_both_ways(
     """
     require_denormals()
     n, d = X.shape
+    if way == "plain" and not rounded and _is_one_piece(X, W, A):
+        return _sums_of_one_piece(X, W, starts, A, wide)
     starts = tuple(np.broadcast_to(np.asarray(start, dtype=np.float64), n) for start in starts)
     (W, W_radius), (A, A_radius) = _apart(W), _apart(A)
     low, high = (np.empty((n, 0 if W is None else _tall(W).shape[1])) for _ in range(2))
@@ -299,6 +301,24 @@ def sums_both_ways(
     if total is None:
         total = Enclosure.exact(np.zeros((d, 1 if A is None or one_a else A.shape[1])))
     return scores, total[:, 0] if one_a else total
+
+
+def _is_one_piece(X: Any, W: Any, A: Any) -> bool:
+    """Whether the entries are few, and one exact column of factors is given for either sum."""
+    few = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.size <= _ENTRIES_AT_A_TIME
+    return few and all(isinstance(given, np.ndarray) and given.ndim == 1 for given in (W, A))
+
+
+def _sums_of_one_piece(
+    X: np.ndarray, w: np.ndarray, starts: Any, a: np.ndarray, wide: float
+) -> tuple[Enclosure, Enclosure]:
+    """Enclose both sums as in a block, with nothing put together afterwards."""
+    starts = tuple(np.asarray(start, dtype=np.float64) for start in starts)
+    starts = tuple(start if start.ndim else np.full(len(X), start) for start in starts)
+    with np.errstate(all="ignore"):
+        sums = _Plain(X, wide, np.empty(X.shape), 0, False)
+        scores, total = sums.products(w[:, None], starts), sums.row_sums(a[:, None])
+    return scores[:, 0], total[:, 0]
 
 
 def _apart(factors: Any) -> tuple[Any, Any]:

@@ -31,12 +31,17 @@ LEAST_NORMAL = LEAST / UNIT  # twice the least float64 of full precision
 _NEXT = UNIT * (1.0 + 2.0 * UNIT)
 _SUMMANDS = 256
 AT_A_TIME = 1 << 13
+_FLOAT64 = np.dtype(np.float64)
+
+
+# In a list, so that the product is made when it is asked for.
+_TINY = [2.0**-1022]
 
 
 def require_denormals() -> None:
     """Refuse to go on where denormals are flushed to zero, as some compiled libraries make them."""
-    tiny = np.full(4, 2.0**-1022)
-    if not (tiny * 0.5 > 0.0).all() or not (tiny * 0.5 + tiny * 0.5 == tiny).all():
+    half = _TINY[0] * 0.5
+    if not half > 0.0 or half + half != _TINY[0]:
         raise ArithmeticError(
             "This process flushes denormal numbers to zero, and no bound can be proved without "
             "them. A library compiled with -ffast-math does that: do not load it here."
@@ -49,6 +54,9 @@ require_denormals()
 def below(values: Any) -> Any:
     """Return numbers below the given ones; NaN becomes -inf."""
     moved = _away(values)
+    if isinstance(values, float):
+        lower = values - moved
+        return lower if lower == lower else np.float64(-math.inf)
     # In place: a large array costs more to lay out than to compute.
     if isinstance(moved, np.ndarray):
         np.subtract(values, moved, out=moved)
@@ -59,6 +67,9 @@ def below(values: Any) -> Any:
 def above(values: Any) -> Any:
     """Return numbers above the given ones; NaN becomes inf."""
     moved = _away(values)
+    if isinstance(values, float):
+        upper = values + moved
+        return upper if upper == upper else np.float64(math.inf)
     if isinstance(moved, np.ndarray):
         moved += values
         return np.fmin(moved, math.inf, out=moved)
@@ -112,6 +123,8 @@ class Enclosure:
     def exact(cls, values: Any) -> Enclosure:
         """Enclose numbers that are known without error; refuse those that float64 does not hold."""
         given = np.asarray(values)
+        if given.dtype is _FLOAT64 and not np.isnan(given).any():
+            return cls(given, given)
         floats = np.asarray(given, dtype=np.float64)
         if given.dtype.kind in "iu":
             if ((given > 2**53) | (given < -(2**53))).any():
@@ -246,6 +259,12 @@ class Enclosure:
 
     def halved(self) -> Enclosure:
         """Divide by two."""
+        if isinstance(self.low, float) and isinstance(self.high, float):
+            low, high = 0.5 * self.low, 0.5 * self.high
+            return Enclosure(
+                low if 2.0 * low == self.low else below(low),
+                high if 2.0 * high == self.high else above(high),
+            )
         return self.scaled(-1)
 
     def size(self) -> Enclosure:
@@ -327,6 +346,8 @@ def sum_of(terms: Callable[..., Enclosure], *rows: Any) -> Enclosure:
     """
     first, found = rows[0].low if isinstance(rows[0], Enclosure) else rows[0], []
     step = max(1, 8 * AT_A_TIME * len(first) // max(1, first.size))
+    if 0 < len(first) <= step:
+        return terms(*rows).sum()
     for begin in range(0, len(first), step):
         found.append(terms(*(each[begin : begin + step] for each in rows)).sum())
     return Enclosure.stacked(found).sum()

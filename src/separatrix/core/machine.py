@@ -59,10 +59,10 @@ from separatrix.problem.canonical import LaterName, data_of, sha256
 from separatrix.problem.device_rows import on_device
 from separatrix.problem.losses import CODES
 from separatrix.problem.machine import MachineProblem
-from separatrix.problem.signed import SignedProblem, as_matrix
+from separatrix.problem.signed import SignedProblem, as_matrix, entries_of
 from separatrix.solvers.linear.choose import SOLVERS
 from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.threads import cores, one_thread
+from separatrix.solvers.running.threads import begun, cores, one_thread
 
 __all__ = [
     "LinearSVM",
@@ -207,7 +207,9 @@ class Machine(VotingModel):
             firsts = side_by_side(problems, tol, firsts, effort.deadline)
         names = tuple(str(name) for name in self.classes_)
         # A device is busy with one machine; threads would only share its memory.
-        workers = 1 if on_device(X) else min(len(problems), self._cores())
+        self._refuse_no_jobs()
+        alone = on_device(X) or len(problems) == 1
+        workers = 1 if alone else min(len(problems), self._cores())
         with (
             one_thread(),  # so that the number of threads changes no bit
             watching(self, len(problems), X, y) as watch,
@@ -228,14 +230,18 @@ class Machine(VotingModel):
     def _name(self, X: Any, codes: np.ndarray, pool: Executor) -> Future[str] | LaterName:
         """Begin to make the fingerprint of the data."""
         count = len(self.classes_)
-        return pool.submit(sha256, data_of(X, codes, count, bool(self.fit_intercept)))
+        data = data_of(X, codes, count, bool(self.fit_intercept))
+        return begun(pool, entries_of(X), sha256, data)
 
     def _cores(self) -> int:
         """Return how many threads may work."""
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0. Use None for every core.")
+        self._refuse_no_jobs()
         jobs = self.n_jobs or -1
         return jobs if jobs > 0 else max(1, cores() + 1 + jobs)
+
+    def _refuse_no_jobs(self) -> None:
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0. Use None for every core.")
 
     def _effort(self) -> Effort:
         """Return how far to go, the clock running from now."""

@@ -185,6 +185,7 @@ class Hyperplane:
             seed=self.effort.seed,
             max_passes=min(self.effort.max_passes, patience),
             first=first,
+            deadline=self.effort.deadline,
         )
 
     def solve(self) -> Status:

@@ -34,10 +34,11 @@ from separatrix.estimators.linear_svm import held_out_calibration
 from separatrix.estimators.replay import numbered
 from separatrix.problem.canonical import data_of, sha256, signs_of
 from separatrix.problem.crammer_singer import KernelDirect
+from separatrix.problem.signed import entries_of
 from separatrix.solvers.kernels import chunking
 from separatrix.solvers.kernels.kernel_rows import kernel_rows
 from separatrix.solvers.running.drive import Status
-from separatrix.solvers.running.threads import one_thread
+from separatrix.solvers.running.threads import begun, one_thread
 
 __all__ = ["KernelSVM"]
 
@@ -195,7 +196,8 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
         names = self._class_names()
         with one_thread(), ThreadPoolExecutor(effort.workers + 1) as pool:
             # The fingerprint is made meanwhile; it needs the data and nothing else.
-            about = About(pool.submit(sha256, data_of(X, codes, len(names), True)), names)
+            name = begun(pool, entries_of(X), sha256, data_of(X, codes, len(names), True))
+            about = About(name, names)
             effort = dataclasses.replace(effort, pool=pool)
             sorted_X = X if order is None else _taken(X, order, self.kernel_.name)
             if direct:

@@ -67,6 +67,12 @@ class MachineProblem:
         """Whether every row that counts must have a margin of 1."""
         return bool(np.isinf(self.costs).any())
 
+    @cached_property
+    def used(self) -> np.ndarray | slice:
+        """The rows that count, as an index: a slice where that is all of them."""
+        used = self.costs > 0.0
+        return slice(None) if bool(used.all()) else used
+
     @property
     def upper(self) -> FloatArray:
         """The largest value of each multiplier."""
@@ -77,7 +83,7 @@ class MachineProblem:
     def primal(self, w: FloatArray, margins: FloatArray | None = None) -> float:
         """Return the objective at w = [b, w_1 ... w_d]; inf where a hard margin is missed."""
         margins = self.rows.margins(w) if margins is None else margins
-        used = self.costs > 0.0
+        used = self.used
         if self.is_hard:
             loss = 0.0 if (margins[used] >= 1.0).all() else np.inf
         else:
@@ -103,8 +109,7 @@ class MachineProblem:
         """Return the first sum of the dual."""
         if self.loss == HINGE or self.is_hard:
             return float(alpha.sum())
-        used = self.costs > 0.0
-        a, c = alpha[used], self.costs[used]
+        a, c = alpha[self.used], self.costs[self.used]
         if self.loss == SQUARED_HINGE:
             return float((a - a * (a / (4.0 * c))).sum())
         p = np.minimum(a / c, 1.0)

@@ -64,6 +64,15 @@ def as_matrix(X: Any) -> Matrix:
     return np.ascontiguousarray(X, dtype=dtype)
 
 
+def entries_of(X: Matrix) -> int:
+    """Return how many entries are stored.
+
+    >>> entries_of(np.eye(3))
+    9
+    """
+    return int(X.nnz if sp.issparse(X) else X.shape[0] * X.shape[1])
+
+
 def _refuse_long_integers(values: np.ndarray) -> None:
     """Refuse whole numbers that float64 would round: what is proved would be other data."""
     is_long = values.dtype.kind in "iu" and values.dtype.itemsize == 8

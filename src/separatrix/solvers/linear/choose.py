@@ -37,7 +37,7 @@ from separatrix.solvers.linear.balance import balanced
 from separatrix.solvers.linear.claims import hard_claim, hinge_bias_interval
 from separatrix.solvers.linear.contract import MachineState
 from separatrix.solvers.linear.dual_polish import on_the_faces, on_this_face
-from separatrix.solvers.running.drive import NO_LIMIT, Status, go_on
+from separatrix.solvers.running.drive import NO_LIMIT, OVERRUN, Status, go_on
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["SOLVERS", "MachineRun", "Plan", "choose", "plan"]
@@ -53,6 +53,7 @@ _ITERATIONS, _PASSES = 25, 60
 # entry, a row, the rest. Fitted to 150 generated problems; only their ratio matters.
 _OF_PASS = 3.7e-9, 1.2e-7, 9e-5
 _OF_ITERATION = 1.4e-10, 8e-9, 2.5e-7, 9e-4
+_OF_DENSE = 6e-11  # seconds for one multiplication where large matrices are factored
 _FEW_ENTRIES = 20_000  # so few are solved at once to all digits
 # Few columns and a far reach: passes over the rows are slow.
 _FAR = ((30, 10.0), (100, 300.0))
@@ -76,8 +77,10 @@ def choose(problem: MachineProblem) -> str:
         return "newton"
     by_matrix_alone = "interior_point" if problem.loss == HINGE or problem.is_hard else "newton"
     if problem.loss == HINGE and not problem.is_hard and d <= _MODEST:
+        if n * d <= _FEW_ENTRIES:
+            return by_matrix_alone
         is_slow = any(d <= columns and _reach(problem) > far for columns, far in _FAR)
-        return by_matrix_alone if is_slow or n * d <= _FEW_ENTRIES else "dual_coordinate"
+        return by_matrix_alone if is_slow else "dual_coordinate"
     if d <= _NARROW or (d <= _MODEST and not sp.issparse(problem.X)):
         # Dense columns are seldom scaled, and passes over rows do not converge on raw ones.
         return by_matrix_alone
@@ -185,18 +188,27 @@ class MachineRun:
         seed: int = 0,
         max_passes: float = np.inf,
         first: tuple[np.ndarray | None, np.ndarray | None] | None = None,
+        deadline: float = np.inf,
     ) -> None:
         self.problem, self.solver = problem, solver
         self._back: Callable[[np.ndarray], np.ndarray] = np.copy
         inner = problem
+        self.status = Status.BUDGET
+        self.method: Any = None
+        self.state: MachineState
+        left = deadline - time.perf_counter() + OVERRUN
+        self.is_too_long = left < np.inf and _least_seconds(problem, solver) > left
+        if self.is_too_long:
+            n, d = problem.X.shape
+            self.state = MachineState(problem, tol, np.zeros(d + 1), np.zeros(n))
+            return
         if solver == "gram":
             inner, self._back = gram.reduced(problem)
             first = None if first is None else (None, first[1])
         self.method = _method(inner, solver)
-        self.state: MachineState = self.method.start(
+        self.state = self.method.start(
             inner, tol=tol, first=first, seed=seed, max_passes=max_passes
         )
-        self.status = Status.BUDGET
 
     def go_on(
         self,
@@ -206,6 +218,8 @@ class MachineRun:
     ) -> Status:
         """Solve to a relative gap, or to the deadline (of `time.perf_counter`)."""
         self.state.tol = tol
+        if self.is_too_long:
+            return Status.BUDGET
         left = max(0.0, deadline - time.perf_counter())
         with one_thread():
             self.status = go_on(self.method, self.state, NO_LIMIT, left, progress, slice_size=1)
@@ -231,6 +245,10 @@ class MachineRun:
 
             return Claims(*claimed(state))
         w, alpha = self._back(state.w), state.alpha
+        if self.method is interior_point and self.solver != "gram" and state.memory.has_crossed:
+            bias = float(w[0])
+            claims = Claims(w, alpha, _interval_for(problem, w, (bias, bias)))
+            return _clear_of_rounding(problem, claims, state.tol, state.primal)
         if problem.has_free_bias:
             alpha = balanced(alpha, problem.signs, problem.upper)
         if problem.ridge > 0.0 and not (state.dual > 0.0 or problem.dual(alpha) >= 0.0):
@@ -254,6 +272,17 @@ class MachineRun:
         if problem.loss == HINGE and not problem.is_hard:
             claims = _clear_of_rounding(problem, claims, state.tol, state.primal)
         return claims
+
+
+def _least_seconds(problem: MachineProblem, solver: str) -> float:
+    """Return about how long one step takes at the least, all that comes before it included."""
+    n, d = problem.X.shape
+    if on_device(problem.X) or solver not in ("gram", "interior_point"):
+        return 0.0
+    if solver == "gram":
+        by_eigenvectors = sp.issparse(problem.X) and n * d > gram.SMALL
+        return _OF_DENSE * (10.0 * float(n) ** 3 if by_eigenvectors else 2.0 * n * d * min(n, d))
+    return _OF_DENSE * (_products(problem) + float(d) ** 3 / 3.0)
 
 
 def _method(problem: MachineProblem, solver: str) -> Any:

@@ -21,7 +21,10 @@ import numpy as np
 
 from separatrix._compiled import compiled, inlined
 
-__all__ = ["SPREAD", "TINY", "Aim", "Pairs", "falling_root"]
+__all__ = [
+    "SPREAD", "TINY", "Aim", "Pairs", "fall_of", "falling_root", "predicted", "recentred",
+    "shares_for", "stepped", "weighed",
+]  # fmt: skip
 
 # Products are brought to within this factor of the target, from both sides.
 SPREAD = 10.0
@@ -69,18 +72,19 @@ class Pairs:
         self.count = n if bool(np.isinf(costs).any()) else 2 * n
 
     @property
-    def _at(self) -> _At:
+    def at(self) -> _At:
+        """What the loops read and write."""
         return _At(self.signs, self.costs, self.alpha, self.below, self.above, self.margins)
 
     def centre(self, scores: Any, bias: float, mu: float) -> tuple[float, float]:
         """Go to the point exactly centred at mu; return the sum of y alpha and its slope in b."""
-        total, slope = _centre(self._at, scores, bias, mu)
+        total, slope = _centre(self.at, scores, bias, mu)
         return float(total), float(slope)
 
     def weigh(self) -> tuple[Any, Any, float]:
         """Return D, y D (1 - margin) for the predictor, and the sum of all products."""
         weights, shares = np.empty_like(self.alpha), np.empty_like(self.alpha)
-        return weights, shares, _weigh(self._at, weights, shares)
+        return weights, shares, weighed(self.at, weights, shares)
 
     def predict(self, weights: Any, moved: Any, db: Any) -> tuple[Any, float, float, float]:
         """Go for products of 0.
@@ -89,17 +93,17 @@ class Pairs:
         the sum of products after a step t as the coefficients of t and t^2.
         """
         terms = np.empty_like(self.alpha), np.empty_like(self.alpha)
-        return terms, *_predict(self._at, weights, moved, db, *terms)
+        return terms, *predicted(self.at, weights, moved, db, *terms)
 
     def shares_for(self, weights: Any, target: float, for_below: Any, for_above: Any) -> Any:
         """Return y D rhs where the products are sent to the target and their own part."""
         shares = np.empty_like(self.alpha)
-        _shares_for(self._at, weights, target, for_below, for_above, shares)
+        shares_for(self.at, weights, target, for_below, for_above, shares)
         return shares
 
     def fall(self, aim: Aim) -> float:
         """Return the greatest relative fall of anything in this direction."""
-        return float(_fall(self._at, aim))
+        return float(fall_of(self.at, aim))
 
     def recentred(self, aim: Aim, length: float) -> tuple[Any, Any]:
         """Aim again: products that a step of this length leaves far from the target are corrected.
@@ -108,12 +112,12 @@ class Pairs:
         are lowered, but by no more than that. Returns the new parts of both products, and y D rhs.
         """
         below, above, shares = (np.empty_like(self.alpha) for _ in range(3))
-        _recentre(self._at, aim, length, below, above, shares)
+        recentred(self.at, aim, length, below, above, shares)
         return (below, above), shares
 
     def step(self, aim: Aim, length: float) -> None:
         """Move alpha, slacks and margins by `length` of this direction."""
-        _step(self._at, aim, length)
+        stepped(self.at, aim, length)
 
 
 @compiled
@@ -137,7 +141,8 @@ def _centre(at, scores, bias, mu):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _weigh(at, weights, shares):  # type: ignore[no-untyped-def]
+def weighed(at, weights, shares):  # type: ignore[no-untyped-def]
+    """Write D and y D (1 - margin); return the sum of all products."""
     total = 0.0
     for i in range(weights.shape[0]):
         a, s, x, room = at.alpha[i], at.below[i], at.above[i], at.costs[i] - at.alpha[i]
@@ -169,7 +174,8 @@ def _aimed(at, aim, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _predict(at, weights, moved, db, for_below, for_above):  # type: ignore[no-untyped-def]
+def predicted(at, weights, moved, db, for_below, for_above):  # type: ignore[no-untyped-def]
+    """Write the second-order terms; return the greatest fall, and how the products sum up."""
     fastest, linear, square = 0.0, 0.0, 0.0
     for i in range(weights.shape[0]):
         a, s, x, room = at.alpha[i], at.below[i], at.above[i], at.costs[i] - at.alpha[i]
@@ -203,7 +209,8 @@ def _faster(fastest, at, i, da, ds, dx):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _shares_for(at, weights, target, for_below, for_above, shares):  # type: ignore[no-untyped-def]
+def shares_for(at, weights, target, for_below, for_above, shares):  # type: ignore[no-untyped-def]
+    """Write y D rhs where the products are sent to the target and their own part."""
     for i in range(weights.shape[0]):
         a = at.alpha[i]
         rhs = 1.0 - at.margins[i] + (target + for_below[i]) / a
@@ -212,7 +219,8 @@ def _shares_for(at, weights, target, for_below, for_above, shares):  # type: ign
 
 
 @compiled
-def _fall(at, aim):  # type: ignore[no-untyped-def]
+def fall_of(at, aim):  # type: ignore[no-untyped-def]
+    """Return the greatest relative fall of anything in this direction."""
     fastest = 0.0
     for i in range(aim.weights.shape[0]):
         _, da, ds, dx = _aimed(at, aim, i)
@@ -221,7 +229,8 @@ def _fall(at, aim):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _recentre(at, aim, length, new_below, new_above, shares):  # type: ignore[no-untyped-def]
+def recentred(at, aim, length, new_below, new_above, shares):  # type: ignore[no-untyped-def]
+    """Write the new parts of both products, and y D rhs."""
     target = aim.target
     low, high = target / SPREAD, target * SPREAD
     for i in range(aim.weights.shape[0]):
@@ -240,7 +249,8 @@ def _recentre(at, aim, length, new_below, new_above, shares):  # type: ignore[no
 
 
 @compiled
-def _step(at, aim, length):  # type: ignore[no-untyped-def]
+def stepped(at, aim, length):  # type: ignore[no-untyped-def]
+    """Move alpha, slacks and margins by `length` of this direction."""
     for i in range(aim.weights.shape[0]):
         dm, da, ds, dx = _aimed(at, aim, i)
         at.alpha[i] = min(max(at.alpha[i] + length * da, TINY), at.costs[i])

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from scipy.linalg.lapack import dgetrf, dgetrs
 
 from separatrix._compiled import compiled
 from separatrix.problem.losses import SQUARED_HINGE
@@ -32,13 +33,15 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray
 from separatrix.solvers.linear.balance import balanced
 
-__all__ = ["fitted_alphas", "on_the_faces", "on_this_face"]
+__all__ = ["fitted_alphas", "near_face", "on_the_faces", "on_this_face"]
 
 _BANDS = (1e-9, 1e-7, 1e-5, 1e-3)
-_MOST_FREE = 1_000
+_MOST_FREE, _CROWD = 1_000, 2
 _MOST_PRODUCTS = 20_000_000  # some milliseconds
 _STEPS, _MOST_STEP_PRODUCTS = 200, 2_000_000_000  # of all steps together: about a second
 _BOLDNESS = (1.0, 0.1, 0.01)
+# Of a matrix scaled to entries of 1: a smaller pivot may be rounding, a larger residual is none.
+_DEPENDENT, _SOLVED = 1e-8, 1e-14
 
 
 def fitted_alphas(problem: MachineProblem, w: FloatArray) -> list[FloatArray]:
@@ -97,6 +100,21 @@ def _fitted(
 # ---- the exact optimum on a face of the box: what a solver leaves of the last digits
 
 
+def near_face(
+    problem: MachineProblem, alpha: np.ndarray, margins: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return (w, alpha) of the optimum on the face that a point inside the box is near."""
+    most = float(alpha.max(initial=0.0))
+    near = _put_to_bounds(alpha, problem.upper, margins, most, 1.0)
+    # As many rows lie on a margin as there are unknowns: more are not told apart yet.
+    if np.count_nonzero((near > 0.0) & (near < problem.upper)) > _CROWD * (problem.X.shape[1] + 1):
+        return None
+    found = on_this_face(problem, near)
+    if found is None or not problem.has_free_bias:
+        return found
+    return found[0], balanced(found[1], problem.signs, problem.upper)
+
+
 def on_this_face(
     problem: MachineProblem, alpha: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -135,19 +153,34 @@ def _solved(
     if problem.has_free_bias:
         # The bias is one more unknown, of the size of the others, and the balance one more row.
         size = float(np.sqrt(np.trace(matrix) / n)) or 1.0
-        border = size * signs[:, None]
-        matrix = np.block([[matrix, border], [border.T, np.zeros((1, 1))]])
+        bordered = np.zeros((n + 1, n + 1))
+        bordered[:n, :n], bordered[:n, n], bordered[n, :n] = matrix, size * signs, size * signs
+        matrix = bordered
         right = np.append(right, -size * balance)
     scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1), np.finfo(float).tiny))
-    try:
-        solution = scale * scipy.linalg.lstsq(matrix * np.outer(scale, scale), scale * right)[0]
-    except (np.linalg.LinAlgError, ValueError):
+    solution = _least(matrix * np.outer(scale, scale), scale * right)
+    if solution is None:
         return None
+    solution *= scale
     inside = solution[:n]
     if problem.has_free_bias:
         return inside, size * float(solution[n])
     bias = (balance + float(signs @ inside)) / penalty if intercept else 0.0
     return inside, bias
+
+
+def _least(matrix: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    """Return the solution; where copies of rows leave several, the shortest."""
+    factors, pivots, singular = dgetrf(matrix)
+    size = float(abs(right).max(initial=0.0))
+    if not singular and abs(factors.diagonal()).min() > _DEPENDENT:
+        solution = dgetrs(factors, pivots, right)[0]
+        if abs(matrix @ solution - right).max() <= _SOLVED * size:
+            return np.asarray(solution)
+    try:
+        return np.asarray(scipy.linalg.lstsq(matrix, right)[0])
+    except (np.linalg.LinAlgError, ValueError):
+        return None
 
 
 # ---- from the interior of the box to its faces: which rows are support vectors, and which are not

@@ -24,10 +24,10 @@ from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import FloatArray, Known, Matrix, SignedProblem
 from separatrix.solvers.running.threads import one_thread
 
-__all__ = ["reduced"]
+__all__ = ["SMALL", "reduced"]
 
 # Sparse rows of no more entries than this, zeros included, are treated as dense.
-_SMALL = 2**23
+SMALL = 2**23
 # Columns that LAPACK reflects at a time, given the room: twice as fast as with the least room.
 _BLOCKED = 64
 _ROUNDING = float(np.finfo(np.float64).eps)
@@ -72,7 +72,7 @@ def reduced(problem: MachineProblem) -> tuple[MachineProblem, Span]:
     True
     """
     X, centre = problem.X, problem.has_free_bias
-    is_large = sp.issparse(X) and X.shape[0] * X.shape[1] > _SMALL
+    is_large = sp.issparse(X) and X.shape[0] * X.shape[1] > SMALL
     make = _by_gram_matrix if is_large else _by_qr
     with one_thread():
         rows, span = problem.rows.once(("gram", centre), lambda: make(X, centre))

@@ -31,10 +31,17 @@ from separatrix.problem.signed import FloatArray
 from separatrix.solvers.linear.claims import best_bias, evened, hard_claim, with_bias
 from separatrix.solvers.linear.complementarity import Pairs
 from separatrix.solvers.linear.contract import MachineState
-from separatrix.solvers.linear.dual_polish import fitted_alphas
-from separatrix.solvers.linear.predictor_corrector import Run, centred_run, hard_run, step
+from separatrix.solvers.linear.dual_polish import fitted_alphas, near_face
+from separatrix.solvers.linear.predictor_corrector import (
+    LESS,
+    Run,
+    centred_run,
+    hard_run,
+    iteration,
+)
 from separatrix.solvers.linear.scaled_rows import plain_rows, scaled_rows
-from separatrix.solvers.running.drive import Status, advanced
+from separatrix.solvers.linear.small_steps import Progress, SmallSteps, Until, suits
+from separatrix.solvers.running.drive import Status
 from separatrix.solvers.running.threads import one_thread
 
 __all__ = ["advance", "iterate", "start"]
@@ -43,8 +50,12 @@ __all__ = ["advance", "iterate", "start"]
 WIDEST = 16_384
 # So many iterations without a gap a tenth smaller: rounding is all that is left.
 _PATIENCE = 20
-_REFRESH = 8
-_DRIFTS = 1e-4
+# The data are looked at after so many iterations: few rows make them in no time.
+_LOOK, _LOOK_SELDOM = 8, 32
+# From the first gap on the optimum is looked for on the face of the box that the point is near;
+# where it is not there, again at a gap so much smaller.
+_CROSS, _CROSS_LATER = 1e-4, 1e-2
+_EQUAL = 1e-12  # costs of two classes, sums rounded
 _ROUGH = 1e-8
 
 
@@ -55,9 +66,16 @@ class Memory:
     claims: Any
     max_passes: float
     run: Run | None = None
-    best_gap: float = np.inf
-    since_best: int = 0
+    small: SmallSteps | None = None
+    progress: Progress = (np.inf, 0)
     failed: bool = False
+    cross_at: float = 0.0
+    has_crossed: bool = False  # the claims are the optimum of a face of the box
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether steps no longer help: rounding is all that is left."""
+        return self.progress[1] >= _PATIENCE
 
 
 def start(
@@ -82,7 +100,14 @@ def start(
             return state  # no steps are made there: nothing is claimed, and nothing proved
         rows, pairs, quadratic = claims.laid_out()
         begin = hard_run if problem.is_hard else centred_run
-        state.memory.run = begin(rows, pairs, quadratic, problem.rows.fit_intercept)
+        run = begin(rows, pairs, quadratic, problem.rows.fit_intercept)
+        state.memory.run = run
+        if on_device(problem.X):
+            return state
+        if suits(len(claims.used), d):
+            state.memory.small = SmallSteps(run)
+        if not problem.is_hard:
+            state.memory.cross_at = _CROSS
     return state
 
 
@@ -102,48 +127,67 @@ def _claims_of(state: MachineState) -> Any:
 
 def advance(state: MachineState, budget: int) -> Status | None:
     """Make at most `budget` iterations."""
+    last = state.updates + budget
     with np.errstate(all="ignore"), one_thread():
-        return advanced(state, budget, _verdict, _iterate)
+        while True:
+            status = _verdict(state)
+            if status is not None or state.updates >= last:
+                return status
+            _iterate(state, last - state.updates)
 
 
 def _verdict(state: MachineState) -> Status | None:
     memory: Memory = state.memory
     if state.gap <= state.tol:
         return Status.OPTIMAL
-    if memory.run is None or memory.failed or memory.since_best >= _PATIENCE:
-        return Status.UNPROVED  # steps no longer help: rounding is all that is left
+    if memory.run is None or memory.failed or memory.has_given_up:
+        return Status.UNPROVED
     return Status.BUDGET if state.passes >= memory.max_passes else None
 
 
-def _iterate(state: MachineState) -> None:
+def _iterate(state: MachineState, most: int) -> None:
+    """Make an iteration, and look at it; of few rows several, and look at the last."""
     memory: Memory = state.memory
     run, claims = memory.run, memory.claims
     assert run is not None
     share = len(claims.used) / max(1, state.problem.rows.n_rows)
-    before = run.passes
-    memory.failed = not step(run)
-    primal, dual = run.objectives()
-    # Near the optimum the rounding of long steps is what the next step has to mend.
-    if run.steps % _REFRESH == 0 or primal - dual <= _DRIFTS * abs(primal):
-        run.refresh()
-        primal, dual = run.objectives()
-    run.last_gap = (primal - dual) / abs(primal) if primal else 0.0
+    before, near = run.passes, max(2.0 * state.tol, _ROUGH)
+    look = _LOOK
+    if memory.small is None:
+        last = iteration(run)
+    else:
+        look = 1 if state.problem.is_hard else _LOOK_SELDOM
+        passes = (memory.max_passes - state.passes) / share
+        count = min(most, look - state.updates % look)
+        until = Until(count, passes, max(near, memory.cross_at), _PATIENCE, memory.progress)
+        made, memory.progress, last = memory.small.iterations(until)
+        state.updates += made
+    has_moved, primal, dual = last
+    memory.failed = not has_moved
     state.passes += share * (run.passes - before)
     state.updates += 1
     # What the run keeps up to date says when it is worth looking at the data again.
-    near = primal - dual <= max(2.0 * state.tol, _ROUGH) * abs(primal)
-    if state.problem.is_hard or near or memory.failed or state.updates % _REFRESH == 0:
+    is_near = primal - dual <= near * abs(primal) or state.problem.is_hard
+    memory.has_crossed = False
+    if primal - dual <= memory.cross_at * abs(primal):
+        memory.cross_at = _CROSS_LATER * (primal - dual) / abs(primal)
+        memory.has_crossed = claims.cross_over(run)
+    if not memory.has_crossed and (is_near or memory.failed or state.updates % look == 0):
         claims.take(run)
+    _note_progress(state, primal - dual)
+    if (memory.failed or memory.has_given_up) and state.gap > state.tol:
+        claims.polish()
+
+
+def _note_progress(state: MachineState, gap: float) -> None:
+    """Keep the best gap, or count the iterations without one."""
+    memory: Memory = state.memory
+    best, since = memory.progress
     # Before the hard margin has a feasible w, a growing dual is progress.
-    gap = primal - dual
     if state.problem.is_hard:
         gap = state.gap if np.isfinite(state.primal) else 1.0 + 1.0 / (1e-300 + state.dual)
-    if gap < 0.9 * memory.best_gap or (np.isinf(state.primal) and gap < memory.best_gap):
-        memory.best_gap, memory.since_best = gap, 0
-    else:
-        memory.since_best += 1
-    if (memory.failed or memory.since_best >= _PATIENCE) and state.gap > state.tol:
-        claims.polish()
+    is_better = gap < LESS * best or (np.isinf(state.primal) and gap < best)
+    memory.progress = (gap, 0) if is_better else (best, since + 1)
 
 
 def iterate(state: MachineState) -> tuple[np.ndarray, np.ndarray]:
@@ -162,12 +206,24 @@ class HostClaims:
 
     def begin(self, w: FloatArray | None, alpha: FloatArray | None) -> None:
         """Begin with w = 0 and its best bias, and with the claim handed over where it is better."""
-        self._primal(np.zeros_like(self.state.w))
+        self._begin_at_zero()
         if w is not None:
             self._primal(np.array(w, dtype=np.float64))
         if alpha is not None:
             costs = self.state.problem.costs
             self._dual(np.clip(np.array(alpha, dtype=np.float64), 0.0, costs))
+
+    def _begin_at_zero(self) -> None:
+        """Every row of a class has the same margin, y b: so the heavier class decides."""
+        state, problem = self.state, self.state.problem
+        if problem.is_hard or not problem.has_free_bias:
+            self._primal(np.zeros_like(state.w))
+            return
+        plus, minus = (float(problem.costs @ (problem.signs == side)) for side in (1.0, -1.0))
+        is_even = abs(plus - minus) <= _EQUAL * (plus + minus)
+        state.w = np.zeros_like(state.w)
+        state.w[0] = 0.0 if is_even else np.sign(plus - minus)
+        state.primal = plus + minus if is_even else 2.0 * min(plus, minus)
 
     def laid_out(self) -> tuple[Any, Pairs, FloatArray]:
         """Return the rows that count, scaled; their pairs; and what v_j^2 / 2 costs."""
@@ -203,6 +259,21 @@ class HostClaims:
             self._dual(alpha)
         if np.isfinite(w).all():
             self._primal(w)
+
+    def cross_over(self, run: Run) -> bool:
+        """Take the optimum of the face of the box that the run is near, if it is that of all."""
+        state, problem = self.state, self.state.problem
+        w, alpha = self.of(run)
+        found = None
+        if np.isfinite(w).all() and np.isfinite(alpha).all():
+            found = near_face(problem, alpha, problem.rows.margins(w))
+        state.passes += 1.0 if found is None else 3.0
+        if found is not None:
+            primal, dual = problem.primal(found[0]), problem.dual(found[1])
+            if primal - dual <= state.tol * primal:
+                (state.w, state.alpha), state.primal, state.dual = found, primal, dual
+                return True
+        return False
 
     def polish(self) -> None:
         """The steps have come to nothing: fit alpha to the best w, on the rows of its margin."""

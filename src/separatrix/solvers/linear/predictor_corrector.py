@@ -25,12 +25,19 @@ import numpy as np
 
 from separatrix.solvers.linear.complementarity import Aim, Pairs, falling_root
 
-__all__ = ["Run", "centred_run", "hard_run", "step"]
+__all__ = [
+    "CORRECTIONS", "DRIFTS", "FURTHER", "LESS", "NEARLY_ALL", "REFRESH", "STRETCH", "WORTH_IT",
+    "Run", "centred_run", "hard_run", "iteration",
+]  # fmt: skip
 
-_NEARLY_ALL = 0.9995
+NEARLY_ALL = 0.9995
 # Steps for centrality in each iteration, how much further they aim, and what makes one worth it.
-_CORRECTIONS = 2
-_STRETCH, _FURTHER, _WORTH_IT = 1.5, 0.3, 0.99
+CORRECTIONS = 2
+STRETCH, FURTHER, WORTH_IT = 1.5, 0.3, 0.99
+# Margins and residual are computed afresh every so many steps, and near the optimum: there the
+# rounding of long steps is what the next step has to mend.
+REFRESH, DRIFTS = 8, 1e-4
+LESS = 0.9  # of the best gap so far: that is progress
 
 
 @dataclass
@@ -118,7 +125,18 @@ def hard_run(rows: Any, pairs: Pairs, quadratic: np.ndarray, has_bias: bool) -> 
 # ---- one step
 
 
-def step(run: Run) -> bool:
+def iteration(run: Run) -> tuple[bool, float, float]:
+    """Make one step; return whether it came to something, and the two objectives."""
+    has_moved = _step(run)
+    primal, dual = run.objectives()
+    if run.steps % REFRESH == 0 or primal - dual <= DRIFTS * abs(primal):
+        run.refresh()
+        primal, dual = run.objectives()
+    run.last_gap = (primal - dual) / abs(primal) if primal else 0.0
+    return has_moved, primal, dual
+
+
+def _step(run: Run) -> bool:
     """Make one step; False where the matrix could not be factored or the step came to nothing."""
     pairs = run.pairs
     weights, shares, total = pairs.weigh()
@@ -136,7 +154,7 @@ def step(run: Run) -> bool:
     dv, moved = _direction(run, factor, shares)
     aim = Aim(weights, moved, dv[-1], target, *corrections)
     dv, aim, fall = _nearer_the_centre(run, factor, dv, aim)
-    keep_off = _NEARLY_ALL if run.last_step > 0.9 else 0.99
+    keep_off = NEARLY_ALL if run.last_step > 0.9 else 0.99
     length = min(1.0, keep_off / fall) if fall > 0.0 else 1.0
     if not (bool(run.rows.xp.isfinite(dv).all()) and np.isfinite(length)):
         return False
@@ -151,15 +169,15 @@ def step(run: Run) -> bool:
 def _nearer_the_centre(run: Run, factor: Any, dv: Any, aim: Aim) -> tuple[Any, Aim, float]:
     """Correct the direction while that allows a longer step; return it with its greatest fall."""
     fall = run.pairs.fall(aim)
-    for _ in range(_CORRECTIONS):
+    for _ in range(CORRECTIONS):
         if fall <= 1.0:
             break
-        hoped = min(1.0, _STRETCH / fall + _FURTHER)
+        hoped = min(1.0, STRETCH / fall + FURTHER)
         corrections, shares = run.pairs.recentred(aim, hoped)
         new_dv, moved = _direction(run, factor, shares)
         new_aim = Aim(aim.weights, moved, new_dv[-1], aim.target, *corrections)
         new_fall = run.pairs.fall(new_aim)
-        if not max(1.0, new_fall) < _WORTH_IT * fall:
+        if not max(1.0, new_fall) < WORTH_IT * fall:
             break
         dv, aim, fall = new_dv, new_aim, new_fall
     return dv, aim, fall

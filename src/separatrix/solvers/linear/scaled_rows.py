@@ -30,15 +30,15 @@ from separatrix._compiled import compiled
 from separatrix.problem.rows import rows_of
 from separatrix.problem.signed import FloatArray, Matrix, SignedProblem
 
-__all__ = ["ScaledRows", "plain_rows", "powers_of_two", "scaled_rows"]
+__all__ = ["ADDED", "LOST", "ScaledRows", "plain_rows", "powers_of_two", "scaled_rows"]
 
 _BLOCK = 1024
 # Sparse columns are centred where their mean is so many times their spread.
 _FAR_FROM_ZERO = 100.0
 # Tried in turn where the matrix is not positive in floating point.
-_ADDED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
+ADDED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
 # A pivot below this has lost a third of its digits and more.
-_LOST = 1e-5
+LOST = 1e-5
 _SMALL = 2**20
 
 
@@ -138,13 +138,13 @@ class ScaledRows:
         matrix *= scale
         matrix *= scale[:, None]
         rest = (self, weights, quadratic, has_bias)
-        for added in _ADDED:
+        for added in ADDED:
             matrix[places, places] = 1.0 + added
             upper, failed = dpotrf(matrix, lower=0, clean=0)
             if not failed:
                 break
         matrix[places, places] = 1.0
-        if failed or np.diagonal(upper).min() < _LOST:
+        if failed or np.diagonal(upper).min() < LOST:
             if len(weights) * len(scale) <= _SMALL:
                 return _by_rows(scale, *rest)
             if failed:

@@ -31,6 +31,7 @@ CURSOR, CLEAN, UPDATES, VISITS, ROW, OWN = range(6)
 
 _FIRST_SLICE = 64
 _SLICE_SECONDS = 0.05
+OVERRUN = 0.5  # seconds that the last update may run past the end of the time
 
 
 class Status(StrEnum):
@@ -263,9 +264,10 @@ def go_on(
 ) -> Status:
     """Continue a run for `budget` more updates, in slices that begin with `slice_size` of them."""
     deadline = time.perf_counter() + seconds
+    longest = 0.0
     last = state.updates + min(budget, NO_LIMIT - state.updates)
     while True:
-        begun = time.perf_counter()
+        begun, before = time.perf_counter(), state.updates
         status: Status | None = method.advance(state, min(slice_size, last - state.updates))
         if not np.isfinite(state.w).all():
             return Status.OVERFLOW
@@ -275,7 +277,8 @@ def go_on(
             # The last update may have finished the work: looking costs no update.
             return method.advance(state, 0) or Status.BUDGET
         now = time.perf_counter()
-        if now >= deadline:
+        longest = max(0.9 * longest, (now - begun) / max(1, state.updates - before))
+        if now >= deadline or now + longest > deadline + OVERRUN:
             return Status.BUDGET
         if now - begun < _SLICE_SECONDS:
             slice_size *= 2

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
-__all__ = ["cores", "one_thread"]
+__all__ = ["begun", "cores", "one_thread"]
+
+_LITTLE = 1 << 16  # entries: a thread takes longer to start than they take
 
 
 def cores() -> int:
@@ -17,24 +20,34 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 
-def _controller() -> Any:
+def begun(pool: Executor, entries: int, work: Callable[..., Any], *given: Any) -> Future[Any]:
+    """Begin work on so many entries in the pool; where they are few, do it at once."""
+    if entries > _LITTLE:
+        return pool.submit(work, *given)
+    done: Future[Any] = Future()
+    done.set_result(work(*given))
+    return done
+
+
+def _libraries() -> list[Any]:
     """Return what limits the libraries loaded by now; a module imported since may have more."""
     import scipy.linalg  # noqa: F401 - loads the library of all SciPy, which must be found
     from threadpoolctl import ThreadpoolController
 
     if _Limit.modules != len(sys.modules):
-        _Limit.modules, _Limit.controller = len(sys.modules), ThreadpoolController()
-    return _Limit.controller
+        found = ThreadpoolController().select(user_api="blas").lib_controllers
+        _Limit.modules, _Limit.libraries = len(sys.modules), found
+    return _Limit.libraries
 
 
 class _Limit:
-    """How many blocks, in any thread, keep linear algebra to one thread, and what ends that."""
+    """How many blocks, in any thread, keep linear algebra to one thread, and what it had before."""
 
     lock = threading.Lock()
     blocks = 0
-    limiter: Any = None
-    controller: Any = None
-    modules = 0  # imported when the controller was made
+    before: ClassVar[list[tuple[Any, int]]] = []
+    libraries: ClassVar[list[Any]] = []
+    modules = 0  # imported when the libraries were looked for
 
 
 @contextmanager
@@ -47,7 +60,9 @@ def one_thread() -> Iterator[None]:
     """
     with _Limit.lock:
         if _Limit.blocks == 0:
-            _Limit.limiter = _controller().limit(limits=1, user_api="blas")
+            _Limit.before = [(library, library.num_threads) for library in _libraries()]
+            for library, _ in _Limit.before:
+                library.set_num_threads(1)
         _Limit.blocks += 1
     try:
         yield
@@ -55,4 +70,5 @@ def one_thread() -> Iterator[None]:
         with _Limit.lock:
             _Limit.blocks -= 1
             if _Limit.blocks == 0:
-                _Limit.limiter.restore_original_limits()
+                for library, count in _Limit.before:
+                    library.set_num_threads(count)

@@ -116,10 +116,12 @@ docs: $(READY)  ## the book, into site/: warnings are errors, no outside request
 docs-test: $(READY)  ## every session, command, link and picture of the book
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/docs tests/cli/test_help.py
 
-pictures: $(READY)  ## draw again what is made from the code: gallery, decision tree, layers, lecture figures, manual page, notebooks
+pictures: $(READY)  ## draw again what is made from the code: gallery, decision tree, layers, lecture figures, methods, dark mode, manual page, notebooks
 	$(BIN)/python docs/gallery/redraw.py
 	$(BIN)/python docs/pictures/decision_tree.py
 	$(BIN)/python docs/pictures/lecture_figures.py
+	$(BIN)/python docs/pictures/method_pictures.py
+	$(BIN)/python docs/pictures/dark_mode.py
 	$(BIN)/python docs/pictures/layers.py
 	$(BIN)/python docs/made/man_page.py
 	$(BIN)/python docs/made/notebooks.py

@@ -12,6 +12,9 @@ RETIRED = {
     "road": "solver, method, way",
     "roads": "solvers, methods, ways",
     "house": "architecture, package, library",
+    "loudest": "of the largest weight",
+    "foretells": "predicts",
+    "misjudged": "misclassified",
 }
 
 

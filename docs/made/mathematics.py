@@ -16,6 +16,7 @@ _FORMULA = re.compile(
     r"|(?<![\\\w$])\$(?P<inline>[^\s$](?:[^$\n]*[^\s$])?)\$(?![\w$])",
     re.MULTILINE,
 )
+_BAR = re.compile(r"<mo((?: [^>]*)?>(?:&#x0007C;|&#x02016;)</mo>)")  # no room beside |w|
 
 
 def with_mathml(page: str) -> str:
@@ -27,7 +28,8 @@ def _replacement(found: re.Match[str]) -> str:
     if found["block"] is not None:
         return f'<div class="formula">\n{mathml(found["block"], "block")}\n</div>'
     if found["inline"] is not None:
-        return mathml(found["inline"], "inline")
+        # A line that begins with <math> would be a paragraph of its own.
+        return f'<span class="math">{mathml(found["inline"], "inline")}</span>'
     return found[0]
 
 
@@ -36,4 +38,5 @@ def mathml(latex: str, display: str) -> str:
     made = convert(" ".join(latex.split()), display=display)
     if "\\" in made or re.search(r"&(?!#)", made):
         raise ValueError(f"not understood: {latex.strip()}")
-    return made.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    made = made.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    return _BAR.sub(r'<mo lspace="0" rspace="0"\1', made)

@@ -34,7 +34,9 @@ def delta_rule(path: Path) -> None:
     loss = 0.5 * ((rows @ weights - targets[:, None]) ** 2).sum(axis=0)
     rates = {"half of the limit": 0.5, "0.95 of the limit": 0.95, "1.02 of the limit": 1.02}
     with style.picture(str(path), 2, 3.9) as (plane, curve):
-        plane.contour(across, up, loss.reshape(across.shape), 14, colors=style.FAINT, linewidths=0.8)
+        plane.contour(
+            across, up, loss.reshape(across.shape), 14, colors=style.FAINT, linewidths=0.8
+        )
         for (name, share), colour in zip(rates.items(), style.CLASS_COLOURS, strict=False):
             at, seen = np.zeros(2), []
             for _ in range(31):
@@ -107,8 +109,8 @@ def kernel_perceptron(path: Path) -> None:
     y = np.where(number, "inner", "outer")
     panels = []
     for title, model in (
-        ("Kernel perceptron", sx.KernelPerceptron()),
-        ("Kernel Kozinec, epsilon 0.01", sx.KernelKozinec(epsilon=0.01)),
+        ("Perceptron", sx.KernelPerceptron()),
+        ("Kozinec, epsilon 0.01", sx.KernelKozinec(epsilon=0.01)),
     ):
         panels.append((title, X, y, model.fit(X, y)))
     save_kernel_regions(panels, path, ("x0", "x1"))
@@ -130,7 +132,9 @@ def interior_point(path: Path) -> None:
                     ("dual objective", style.CLASS_COLOURS[1], [f.dual for f in frames]),
                 ):
                     drawn = np.array(values) / best
-                    objectives.plot(drawn, "o-", color=shade, markersize=3, linewidth=1.2, label=name)
+                    objectives.plot(
+                        drawn, "o-", color=shade, markersize=3, linewidth=1.2, label=name
+                    )
         objectives.set(ylim=(0, 3), xlabel="iteration", ylabel="objective / optimum")
         objectives.set_title("Both close in on the optimum, C = 1")
         gaps.set(yscale="log", xlabel="iteration", ylabel="relative gap", title="For any C")

@@ -94,7 +94,7 @@ def lifted(path: Path) -> None:
             sx.lift.Polynomial(interaction_only=True),
         ),
         ("Degree 2", circles, inner, sx.lift.Polynomial(2)),
-        ("Twelve bumps", moons, upper, sx.lift.RadialBasis(12)),
+        ("12 radial basis functions", moons, upper, sx.lift.RadialBasis(12)),
     ):
         y = names[number.astype(int)]
         panels.append((title, X, y, make_pipeline(lift, sx.LinearSVM(C=100.0)).fit(X, y)))
@@ -108,9 +108,9 @@ def three_kinds(path: Path) -> None:
     X, y = iris.data[names].to_numpy(), iris.target_names[iris.target]
     panels = []
     for title, kind in (
-        ("Each against the rest", "ovr"),
+        ("One against the rest", "ovr"),
         ("Pairs that vote", "ovo"),
-        ("Direct", "direct"),
+        ("All classes at once", "direct"),
     ):
         panels.append((title, X, y, sx.LinearSVM(multi_class=kind).fit(X, y)))
     save_regions(panels, path, names)

@@ -4,7 +4,7 @@
 >>> X, y = [[0, 2], [1, 3], [2, 0], [3, 1]], ["up", "up", "down", "down"]
 >>> sx.separability(X, y).kind                      # can a hyperplane separate them? with proof
 'separable'
->>> machine = sx.LinearSVM(C=1.0).fit(X, y)         # the best one, and how far from the best it is
+>>> machine = sx.LinearSVM(C=1.0).fit(X, y)         # within tol of the optimum, proved
 >>> machine.predict([[0, 5]]).tolist(), machine.certificate_.check(X, y)
 (['up'], True)
 

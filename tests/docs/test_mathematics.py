@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tests.optional import module
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -30,6 +29,13 @@ def test_formulas_in_a_line_and_on_their_own(mathematics):
     assert '<div class="formula">' in made
     assert "`$5`" in made, "code is left alone"
     assert "$ ls $HOME" in made
+
+
+def test_a_line_may_begin_with_a_formula(mathematics):
+    markdown = module("markdown", "make docs")
+    made = markdown.markdown(mathematics.with_mathml("Let\n$w$ be long,\n$|w|$ at most 1."))
+    assert made.count("<p>") == 1
+    assert made.count('lspace="0"') == 2, "bars stand close to what they enclose"
 
 
 def test_an_unknown_command_is_an_error(mathematics):

@@ -139,7 +139,7 @@ def test_machines_are_chosen_and_points_that_play_no_part_step_back(tab):
     assert page.locator("#pane-a .chart").count() >= 2
     page.keyboard.press("]")
     assert page.locator("#pane-a .point.aside").count() == 0
-    assert page.locator("#pane-a .words").text_content().startswith("All machines together")
+    assert page.locator("#pane-a .words").text_content().startswith("All models together")
 
 
 def test_losses_and_rejection_are_drawn(tab):

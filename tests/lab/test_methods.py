@@ -196,7 +196,7 @@ def test_losses_are_read_with_care():
     preset = PRESETS["three"]
     message = {"points": preset["points"], "classes": preset["classes"], "method": "gaussian"}
     for losses in ([[1.0]], "none", [[0.0] * 6] * 5, [[-1.0] * 6] * 6, [[float("nan")] * 6] * 6):
-        with pytest.raises(BadRequest, match="errors cost"):
+        with pytest.raises(BadRequest, match="Cost of errors"):
             run({**message, "parameters": {"loss_matrix": losses}})
     plain = (1.0 - np.eye(6)).tolist()
     with pytest.raises(BadRequest, match="all classes at once"):

@@ -262,7 +262,7 @@ def test_another_C_is_dismissed_only_where_it_was_tried():
         steps = _advice(dataclasses.replace(facts, path=path), Settings(features="auto"))
         return next(sentence for kind, sentence, _ in steps if kind == "lift")
 
-    claim = "another C can do little"
+    claim = "another C would help little"
     middle, last = rows[1].C, rows[-1].C
     assert claim in said(chosen=middle, best=middle)
     assert claim not in said(chosen=last, best=last)

@@ -190,7 +190,7 @@ def test_a_proof_that_does_not_hold_is_not_claimed():
     broken = check(render_report(replace(whole, machine=machine, verdict=verdict))).text
     assert "No hyperplane does better by more than" not in broken
     assert "certificate of the model did not hold" in broken
-    assert "Take this verdict for a guess" in broken
+    assert "Treat this verdict as a guess" in broken
     assert "prove it exactly" not in broken
     assert "certificate.json holds them" not in held
     row = replace(whole.verdict.witness[0], multiplier="")
@@ -225,7 +225,7 @@ def test_a_next_step_says_whether_its_test_rows_are_new():
     assert "It takes new test rows (another seed)" in render_report(facts)
     latest = render_report(replace(facts, split=replace(facts.split, seed=None)))
     assert "new test rows" not in latest
-    assert "The same latest rows are tested again" in latest
+    assert "It tests the same latest rows again" in latest
 
 
 def test_an_absent_part_has_neither_section_nor_place_in_the_contents():

@@ -186,7 +186,7 @@ def test_where_test_rows_stand_in_training_new_rows_are_the_headline(table, tmp_
     assert f"On the other {new.n} rows" in page
     none = dataclasses.replace(facts.test, new_rows=type(new)(0, 0))
     said = answer(dataclasses.replace(facts, answer="", test=none))
-    assert said.startswith("The test says nothing of new rows")
+    assert said.startswith("The test says nothing about new rows")
     assert render_report(dataclasses.replace(facts, test=none))
     clean = study(table, tmp_path / "clean", dataclasses.replace(QUICK, dedupe=True))
     opposed = int(clean.data.notes[1].split()[0])  # the same features, another label

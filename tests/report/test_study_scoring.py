@@ -297,7 +297,9 @@ def test_the_command_with_costs(rare_file, tmp_path):
     done = run("study", rare_file, "--target", "class", *quick, *costs, "-o", out)
     assert done.returncode == 0, done.stderr
     assert "threshold: bad is predicted where the score is at or below" in done.stdout
-    assert "no guarantee: The scores are of the models of the folds" in done.stdout
+    assert (
+        "no guarantee: The threshold was chosen on the scores of the folds' models" in done.stdout
+    )
     assert "cost a row: " in done.stdout
     said = run("info", out / "model.sx").stdout
     assert "good where the score is above" in said
@@ -311,7 +313,7 @@ def test_the_page_tells_the_promise(bounded):
     page = render_report(facts)
     said = " ".join(headings(facts)["threshold"].split())
     assert said == "At most 5 % false alarms, with 95 % confidence"
-    assert "With 95 % confidence at most 5 % of new rows of good are called bad" in page
+    assert "With 95 % confidence at most 5 % of new rows of good are predicted as bad" in page
     assert "Held-out folds" not in page
 
 
@@ -324,4 +326,4 @@ def test_copies_among_the_rows_set_apart_are_named(tmp_path):
     file.write_text("\n".join(["a,b,class", *rows]) + "\n")
     settings = Settings(at_most_false_alarms=0.2, features="standard", folds=3)
     facts = study(sx.read(file), tmp_path / "out", settings)
-    assert "also stand in training" in facts.threshold.guarantee
+    assert "are also training rows" in facts.threshold.guarantee

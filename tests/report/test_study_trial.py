@@ -110,7 +110,9 @@ def test_the_label_is_no_guarantee(rare_file, tmp_path):
     line = ["study", rare_file, "-t", "class", "--drop", "id,extra", "--features", "standard"]
     line += ["--loss", "logistic", "--Cs", "1,10", "--folds", "3", "--minimax", "-o", tmp_path]
     done = run(*line)
-    assert "no guarantee: The scores are of the models of the folds" in done.stdout
+    assert (
+        "no guarantee: The threshold was chosen on the scores of the folds' models" in done.stdout
+    )
     assert "\nguarantee:" not in done.stdout
     assert "the target is" not in done.stdout
 

@@ -208,7 +208,7 @@ class _Flat:
 
         for k in np.flatnonzero(turns == 0).tolist():
             turns[k] = turn(int(order[k]), int(order[k + 1]))
-        if turns.min(initial=0) < 0:  # floats misjudged two angles: integers order all
+        if turns.min(initial=0) < 0:  # floats put two angles in the wrong order: integers order all
             listed = sorted(order.tolist(), key=cmp_to_key(turn), reverse=True)
             order, turns = np.array(listed), np.array([turn(i, j) for i, j in pairwise(listed)])
         return order, np.flatnonzero(np.append(turns > 0, True))

@@ -155,16 +155,16 @@ def _figures(machine: Any) -> list[list[str]]:
         low, high = machine.margin_bounds_
         found.append(["largest margin", f"between {low:.5g} and {high:.5g}"])
     elif np.ndim(getattr(machine, "margin_", [])) == 0:
-        found.append(["half the street, 1/|w|", f"{machine.margin_:.5g}"])
+        found.append(["margin, 1/|w|", f"{machine.margin_:.5g}"])
     if hasattr(machine, "support_"):
         found.append(["support vectors", f"{len(machine.support_)}"])
     if getattr(machine, "objective_", None) is not None and np.ndim(machine.objective_) == 0:
         found.append(["objective", f"{machine.objective_:.7g}"])
-        found.append(["no lower than", f"{machine.dual_objective_:.7g}"])
+        found.append(["lower bound", f"{machine.dual_objective_:.7g}"])
     if getattr(machine, "gap_", None) is not None and np.ndim(machine.gap_) == 0:
         found.append(["proved gap", f"{machine.gap_:.2g}"])
     if hasattr(machine, "lower_bound_"):
-        found.append(["fewest errors, proved at least", f"{machine.lower_bound_}"])
+        found.append(["lower bound on the errors, proved", f"{machine.lower_bound_}"])
     if hasattr(machine, "rank_"):
         found.append(["rank", f"{machine.rank_}"])
     return found

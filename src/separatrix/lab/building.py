@@ -103,19 +103,19 @@ def _bounded_class(word: str, request: Request) -> Any:
 
 def _losses(table: list[list[float]], request: Request) -> list[list[float]]:
     """Return the part of the table that is about the classes drawn."""
-    _refuse_machines(request, "What errors cost")
+    _refuse_machines(request, "The cost of errors")
     codes = np.unique(request.codes).tolist()
     return [[table[decision][code] for code in codes] for decision in codes]
 
 
 def _reject_cost(cost: float, request: Request) -> float:
-    _refuse_machines(request, "Not to decide")
+    _refuse_machines(request, "The cost of rejection")
     return cost
 
 
 def _refuse_machines(request: Request, what: str) -> None:
     if request.n_classes > 2 and request.many != "direct":
-        raise BadRequest(f"{what} is weighed over all classes at once: choose that way.")
+        raise BadRequest(f"{what} needs all classes at once: choose that way.")
 
 
 # What words of the form mean to the library.

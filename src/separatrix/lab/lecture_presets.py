@@ -46,7 +46,7 @@ def lecture_presets() -> list[dict[str, Any]]:
         _preset(
             "line", "002: 20 points on a line, lifted", lectures.twenty_points(),
             "Lecture 002, Dimension lifting", method="perceptron", lift=lifted,
-            note="No threshold separates them. With x squared beside x a line does.",
+            note="No threshold separates them. With x squared as a second feature a line does.",
         ),
         _preset(
             "parabola", "002: a line lifted to a parabola", lectures.parabola(),
@@ -63,7 +63,7 @@ def lecture_presets() -> list[dict[str, Any]]:
         _preset(
             "irises", "004: two irises", lectures.iris_pair(), "Lecture 004, figure 5",
             method="hard_margin", names=["sepal width", "petal width"],
-            note="The points on the edges of the street are the support vectors.",
+            note="The points on the edges of the margin are the support vectors.",
         ),
     ]  # fmt: skip
 

@@ -70,7 +70,7 @@ _UPDATE = choice(
     ("batch", "all rows"),
 )  # fmt: skip
 _ORDER = choice(
-    "order", "Order of rows", ("cyclic", "one after another"), ("random", "random"),
+    "order", "Order of rows", ("cyclic", "in the order given"), ("random", "random"),
     ("worst", "worst first"),
 )  # fmt: skip
 _FEW = Parameter(
@@ -80,21 +80,25 @@ _SEED = Parameter("random_state", "Seed", "whole", 0, low=0, high=9999, when=("o
 _ANY_SEED = Parameter("random_state", "Seed", "whole", 0, low=0, high=9999, more=True)
 _INTERCEPT = switch("fit_intercept", "The line may miss the origin", True, more=True)
 _BIAS_COST = Parameter(
-    "intercept_penalty", "Price of the bias", "log", None, low=1e-6, high=1e3, more=True,
+    "intercept_penalty", "Penalty of the intercept", "log", None, low=1e-6, high=1e3, more=True,
     absent="none: b is free",
 )  # fmt: skip
 _WEIGHTS = choice(
-    "class_weight", "Classes weigh", ("none", "by their rows"), ("balanced", "alike"), more=True
+    "class_weight", "Class weights", ("none", "by their rows"), ("balanced", "balanced"), more=True
 )
-_PRIORS = choice(
-    "priors", "Priors", ("none", "as frequent as they are"), ("equal", "equal"), more=True
-)
+_PRIORS = choice("priors", "Priors", ("none", "class frequencies"), ("equal", "equal"), more=True)
 _START = choice(
     "init", "Start", ("zeros", "at zero"), ("random", "at random"),
     ("lecture", "at b = 0, w = (1, 0.5)"),
 )  # fmt: skip
 _EPSILON = Parameter(
-    "epsilon", "Epsilon", "log", None, low=1e-6, high=10.0, absent="stop at the first separator"
+    "epsilon",
+    "Epsilon",
+    "log",
+    None,
+    low=1e-6,
+    high=10.0,
+    absent="stop at the first separating line",
 )
 _KERNEL = (
     choice(
@@ -112,7 +116,7 @@ _KERNEL = (
 
 
 def _updates(most: int = 500) -> Parameter:
-    return Parameter("max_updates", "At most so many updates", "whole", most, low=1, high=5000)
+    return Parameter("max_updates", "Most updates", "whole", most, low=1, high=5000)
 
 
 def _cost(absent: str = "") -> Parameter:
@@ -131,7 +135,7 @@ def _solver(*solvers: tuple[str, str]) -> Parameter:
 
 def _shrinkage(*more: tuple[str, str]) -> Parameter:
     return choice(
-        "shrinkage", "Covariances are shrunk", ("auto", "if they are singular"),
+        "shrinkage", "Shrink covariances", ("auto", "if singular"),
         ("ledoit-wolf", "by Ledoit and Wolf"), *more, more=True,
     )  # fmt: skip
 
@@ -153,24 +157,24 @@ METHODS: dict[str, Method] = {
                        ("ratchet", "the best, ratchet"), ("none", "none: the last")),
                 switch("average", "Average all weights", False),
                 _updates(),
-                Parameter("decay", "Rate falls with t to the power", "log", None, low=1e-2,
+                Parameter("decay", "Rate decreases with t to the power", "log", None, low=1e-2,
                           high=4.0, absent="it stays", more=True),
                 Parameter("patience", "Patience", "whole", None, low=1, high=5000, more=True,
                           absent="until the budget is spent"),
                 _tolerance(None, "until no row is wrong"),
-                switch("scale", "Scale columns inside", False, more=True),
+                switch("scale", "Scale columns internally", False, more=True),
                 _INTERCEPT,
             ),
             many=("direct", "ovr", "ovo"), replays=True,
         ),
         Method(
             "delta_rule", "Delta rule", "Updates", "DeltaRule",
-            "Walk down the squared error, one row or all of them at a time.",
+            "Gradient descent on the squared error, by single rows or by all rows.",
             (
                 switch("thresholded", "Threshold the output", False),
                 choice("update", "Correct with", ("batch", "all rows"), ("single", "one row"),
                        ("minibatch", "a few rows")),
-                choice("order", "Order of rows", ("cyclic", "one after another"),
+                choice("order", "Order of rows", ("cyclic", "in the order given"),
                        ("random", "random"), when=("update", ("single", "minibatch"))),
                 _FEW,
                 Parameter("learning_rate", "Learning rate", "log", None, low=1e-5, high=10.0,
@@ -181,35 +185,35 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "kozinec", "Kozinec", "Updates", "Kozinec",
-            "Walk to the point of the hull nearest the origin; epsilon squeezes the margin.",
+            "Move to the point of the hull nearest the origin; epsilon bounds the margin.",
             (_EPSILON, _ORDER, _SEED, _updates(), _INTERCEPT), replays=True,
         ),
         Method(
             "sgd", "Stochastic gradient", "Updates", "SGD",
-            "Learn from one row at a time, as they come in a stream.",
+            "Stochastic gradient steps: one row at a time, as in a stream.",
             (
                 choice("loss", "Loss", ("hinge", "hinge"), ("squared_hinge", "squared hinge"),
                        ("logistic", "logistic"), ("perceptron", "perceptron")),
                 _cost("infinite: no penalty"),
                 choice("order", "Order of rows", ("random", "random"),
-                       ("cyclic", "one after another")),
+                       ("cyclic", "in the order given")),
                 _SEED,
                 switch("average", "Average all weights", True),
-                Parameter("max_passes", "At most so many passes", "whole", 8, low=1, high=64),
-                switch("scale", "Scale columns inside", True, more=True),
+                Parameter("max_passes", "Most passes", "whole", 8, low=1, high=64),
+                switch("scale", "Scale columns internally", True, more=True),
                 _tolerance(0.01), _WEIGHTS, _INTERCEPT,
             ),
             many=("direct", "ovr", "ovo"), replays=True,
         ),
         Method(
             "hard_margin", "Hard margin", "Margins", "LinearSVM",
-            "The widest street with no point on it.",
+            "The largest margin, with no point inside it.",
             (_solver(_INTERIOR, _COORDINATE, _GRAM), _tolerance(1e-4), _INTERCEPT),
             fixed={"C": math.inf}, own_many=True, replays=True,
         ),
         Method(
             "soft_margin", "Soft margin", "Margins", "LinearSVM",
-            "A wide street; C is what a point on it costs.",
+            "A large margin; a point inside it costs C times its shortfall.",
             (
                 _cost(),
                 choice("loss", "Loss", ("hinge", "hinge"), ("squared_hinge", "squared hinge")),
@@ -220,7 +224,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "logistic", "Logistic regression", "Margins", "LogisticRegression",
-            "The hyperplane of most likely class probabilities.",
+            "Class probabilities by penalised maximum likelihood.",
             (
                 _cost("infinite: maximum likelihood"), _solver(_NEWTON, _GRAM), _tolerance(1e-4),
                 _WEIGHTS, _BIAS_COST, _INTERCEPT,
@@ -229,7 +233,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "kernel_svm", "Kernel SVM", "Kernels", "KernelSVM",
-            "The soft margin in a kernel's space, two multipliers at a time.",
+            "The soft margin with a kernel; dual variables move in pairs.",
             (
                 _cost("infinite: a hard margin"), *_KERNEL,
                 _solver(("smo", "SMO: two at a time"), ("chunking", "chunks of a quarter")),
@@ -239,22 +243,22 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "kernel_perceptron", "Kernel perceptron", "Kernels", "KernelPerceptron",
-            "Count the mistakes of every row, in a kernel's space.",
+            "The perceptron with a kernel: count the mistakes of every row.",
             (*_KERNEL, _updates()), replays=True, lifts=False,
         ),
         Method(
             "kernel_kozinec", "Kernel Kozinec", "Kernels", "KernelKozinec",
-            "The nearest point of the hull, in a kernel's space.",
+            "Kozinec's algorithm with a kernel.",
             (_EPSILON, *_KERNEL, _updates()), replays=True, lifts=False,
         ),
         Method(
             "linear_program", "Linear program", "In one go", "LinearProgramHalfspace",
-            "Ask for any feasible point, or with slack for the least total shortfall.",
+            "Any line without errors; with slack, the one of least mean violation.",
             (switch("slack", "Allow slack", True), _INTERCEPT),
         ),
         Method(
             "least_squares", "Least squares", "In one go", "LeastSquares",
-            "Fit the class numbers as if they were measurements.",
+            "Fit a linear function to the class codes.",
             (
                 Parameter("ridge", "Ridge", "log", None, low=1e-6, high=1e6, absent="none"),
                 _INTERCEPT,
@@ -263,7 +267,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "fisher", "Fisher's discriminant", "In one go", "Fisher",
-            "The direction that parts the means most for the spread within.",
+            "The direction of largest scatter between classes over scatter within.",
             (
                 choice("threshold", "Threshold", ("mean", "at the mean"),
                        ("gaussian", "for Gaussian classes")),
@@ -275,7 +279,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "gaussian", "Gaussian plug-in", "In one go", "GaussianPlugIn",
-            "Bayes' rule, as if the estimated Gaussians were the truth.",
+            "Bayes' rule with the estimated Gaussians.",
             (
                 choice("covariance", "Covariance", ("shared", "shared"), ("full", "of each class"),
                        ("diagonal", "diagonal")),
@@ -285,9 +289,9 @@ METHODS: dict[str, Method] = {
                           when=("task", ("neyman-pearson",))),
                 choice("bounded_class", "Which class", ("first", "the first"),
                        ("second", "the second"), when=("task", ("neyman-pearson",))),
-                Parameter("loss_matrix", "What errors cost", "losses", None, low=0.0, high=1e6,
+                Parameter("loss_matrix", "Cost of errors", "losses", None, low=0.0, high=1e6,
                           absent="every error costs 1", when=("task", ("bayes", "minimax"))),
-                Parameter("reject_cost", "What it costs not to decide", "log", None, low=1e-3,
+                Parameter("reject_cost", "Cost of rejection", "log", None, low=1e-3,
                           high=1e3, absent="always decide", when=("task", ("bayes",))),
                 _PRIORS, _shrinkage(),
             ),
@@ -297,7 +301,7 @@ METHODS: dict[str, Method] = {
             "zero_one", "Fewest errors", "In one go", "ZeroOne",
             "The least number of training errors, with a proved lower bound.",
             (
-                Parameter("max_seconds", "At most so many seconds", "whole", 2, low=1, high=5),
+                Parameter("max_seconds", "Most seconds", "whole", 2, low=1, high=5),
                 _ANY_SEED,
             ),
         ),

@@ -68,7 +68,7 @@ def _draw_errors(axes: Any, table: Any) -> None:
     axes.fill_between(C, np.maximum(mean - spread, 0.0), mean + spread, label=folds, **band)
     axes.plot(C, mean, color=_VALIDATION, marker="s", markersize=5, label="held-out rows")
     own = {"color": _TRAINING, "marker": "o", "markersize": 5, "ls": "--"}
-    axes.plot(C, training, label="their own rows", **own)
+    axes.plot(C, training, label="training rows", **own)
     axes.axvline(table.C, zorder=1, **_CHOSEN)
     label = f"chosen: C = {table.C:.3g}"
     axes.scatter([table.C], [mean[chosen]], zorder=5, label=label, **_RING)
@@ -77,7 +77,7 @@ def _draw_errors(axes: Any, table: Any) -> None:
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=1 if top < 0.05 else 0))
     axes.set_ylabel("error")
     share = f"{100.0 * mean[chosen]:.1f} %"
-    axes.set_title(f"The path over C: {share} of held-out rows misjudged at C = {table.C:.3g}")
+    axes.set_title(f"The path over C: {share} of held-out rows misclassified at C = {table.C:.3g}")
     _name_the_ends(axes, table)
     axes.legend(**_LEGEND)
 
@@ -92,7 +92,7 @@ def _name_the_ends(axes: Any, table: Any) -> None:
         axes.text(0.01, 0.985, "underfitting:\nboth errors high", ha="left", **words)
     parted = mean[-1] - training[-1] > mean[best] - training[best]
     if mean[-1] > mean[best] + enough and parted:
-        axes.text(0.99, 0.985, "overfitting:\nthe errors part", ha="right", **words)
+        axes.text(0.99, 0.985, "overfitting:\nthe errors diverge", ha="right", **words)
 
 
 # ---- structural risk

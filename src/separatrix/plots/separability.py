@@ -98,7 +98,9 @@ def _draw_witness(axes: Any, witness: Any, X: np.ndarray, codes: np.ndarray) -> 
         axes.scatter(*common, s=70, marker="X", color=ACCENT, zorder=6, label="in both hulls")
     for row, multiplier in zip(rows.tolist(), witness.multipliers, strict=True):
         name = f"{_in_short(multiplier)} × row {row}"
-        _name_point(axes, name, X[row], (7, 6), 3, color=INK, fontsize=9, zorder=7)
+        at_the_edge = X[row, 0] > X[:, 0].min() + 0.8 * np.ptp(X[:, 0])
+        side, offset = ("right", (-9, 6)) if at_the_edge else ("left", (7, 6))
+        _name_point(axes, name, X[row], offset, 3, ha=side, color=INK, fontsize=9, zorder=7)
 
 
 def _in_short(multiplier: int) -> str:

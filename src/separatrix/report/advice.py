@@ -68,7 +68,7 @@ def _dedupe(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
     if settings.dedupe or (test.duplicates or 0) <= _MANY_TWINS * test.n:
         return None
     return (
-        f"{test.duplicates} of {plural(test.n, 'test row')} also stand in the training data: drop "
+        f"{test.duplicates} of {plural(test.n, 'test row')} are also training rows: drop "
         "repeated rows before the split.",
         {"--dedupe": ""},
     )
@@ -101,7 +101,7 @@ def _features(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
     if len(kinds) > 1:
         tried = f"Only {' and '.join(kinds)} were tried as features"
     return (
-        f"{tried}: compare several on the same folds, and their losses.",
+        f"{tried}: compare several features and losses on the same folds.",
         {"--features": "auto", "--scale": None},
     )
 
@@ -122,11 +122,11 @@ def _lift(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
     near = max(_NEAR * validation, 2.0 * row.validation_spread)
     if validation < _SMALL or validation - training > near:
         return None
-    little = "" if _may_gain(facts.path) else ": more rows or another C can do little"
+    little = "" if _may_gain(facts.path) else ": more rows or another C would help little"
     return (
         f"Training and validation error are close ({fixed(100.0 * training, 1)} and "
-        f"{fixed(100.0 * validation, 1)} %){little}. See whether a curve, by products and cosines "
-        "of columns, does better than a hyperplane.",
+        f"{fixed(100.0 * validation, 1)} %){little}. Try a curved boundary, from products "
+        "and cosines of columns.",
         {"--lift": "auto"},
     )
 
@@ -157,7 +157,7 @@ def _time(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
     if facts.machine is None or facts.machine.status != "budget" or settings.max_seconds is None:
         return None
     return (
-        "The time was over before the tolerance was met: give it ten times as long.",
+        "The time ran out before the tolerance was reached: allow ten times as long.",
         {"--max-seconds": f"{10.0 * settings.max_seconds:g}"},
     )
 
@@ -168,7 +168,7 @@ def _verdict(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
     if facts.verdict.kind != "undecided" or settings.verdict_seconds >= float(_LONG):
         return None
     return (
-        "Whether a hyperplane separates the classes was not decided in time: give it longer.",
+        "Whether a hyperplane separates the classes was not decided in time: allow more time.",
         {"--verdict-seconds": _LONG},
     )
 
@@ -181,7 +181,7 @@ def _probabilities(facts: f.Facts, settings: Any) -> tuple[str, Changes] | None:
         return None
     return (
         f"Predicted probabilities are off by {fixed(100.0 * max(off), 1)} percentage points on "
-        "average: compare with those that the logistic loss fits directly.",
+        "average: compare with the probabilities of the logistic loss.",
         {"--loss": "logistic"},
     )
 

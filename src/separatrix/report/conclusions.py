@@ -27,7 +27,7 @@ RARE = 0.4  # of an equal share of the rows: with less, a class is rare
 NEARLY_ALL = 0.95
 _KINDS = {
     "separable": "A hyperplane separates the classes",
-    "quasi-separable": "A hyperplane separates the classes, but for rows on its edge",
+    "quasi-separable": "A hyperplane separates the classes, except for rows on its boundary",
     "overlapping": "No hyperplane can separate the classes",
     "undecided": "Whether a hyperplane separates the classes is undecided",
 }
@@ -54,9 +54,9 @@ def answer(facts: Facts) -> str:
     elif 2 < len(names) <= 4:
         who = f"{spelled(len(names)).capitalize()} hyperplanes tell {listed(names)} apart"
     elif names:
-        who = f"{spelled(len(names)).capitalize()} classes are distinguished"
+        who = f"A linear model distinguishes {spelled(len(names))} classes"
     else:
-        who = "The classes are distinguished"
+        who = "A linear model distinguishes the classes"
     if facts.test is not None and facts.test.new_rows is not None:
         return _on_new_rows(who, facts.test, facts.test.new_rows)
     if facts.test is not None:
@@ -68,7 +68,7 @@ def answer(facts: Facts) -> str:
         if facts.baseline is not None and facts.test.rate >= (facts.test.baseline or 0.0) > 0.0:
             always = whole(round(facts.test.n * (facts.test.baseline or 0.0)))
             return (
-                f"No better than always naming {cut(facts.baseline.name, _NAME)}: {errors} in "
+                f"No better than always predicting {cut(facts.baseline.name, _NAME)}: {errors} in "
                 f"{rows} it had never seen, against {always}."
             )
         return (
@@ -81,10 +81,12 @@ def answer(facts: Facts) -> str:
 
 
 def _on_new_rows(who: str, test: f.OpenedTest, new: f.NewRows) -> str:
-    """Say the error on rows not seen before; the others of the test stand in training too."""
-    seen = f"{whole(test.n - new.n)} of the {plural(test.n, 'test row')} also stand in training"
+    """Say the error on rows not seen before; the others of the test are training rows too."""
+    seen = f"{whole(test.n - new.n)} of the {plural(test.n, 'test row')} are also training rows"
     if not new.n:
-        return f"The test says nothing of new rows: all {plural(test.n, 'row')} stand in training."
+        return (
+            f"The test says nothing about new rows: all {plural(test.n, 'row')} are training rows."
+        )
     errors = plural(new.errors, "error") if new.errors else "no error"
     rows = plural(new.n, "row")
     return f"{who} with {errors} in {rows} it had never seen; {seen} and are left out."
@@ -117,7 +119,7 @@ def key_figures(facts: Facts) -> list[Figure]:
         detail = "" if row is None else _validated(row.validation_error, row.validation_spread)
         found.append(Figure("C chosen", number(path.chosen), detail, "path"))
     if (machine := facts.machine) is not None and _has_gap(machine):
-        left = "of the objective is the most that is left to gain"
+        left = "of the objective: no hyperplane gains more"
         left += ", proved" if machine.checked is not False else "; the proof did not hold"
         found.append(Figure("Optimality gap", f"≤ {number(machine.gap, 2)}", left, "machine"))
     return found[:4]
@@ -153,14 +155,14 @@ def choice(facts: Facts) -> str:
         return ""
     what = f"{_words_of(chosen)}, C\u00a0=\u00a0{number(chosen.C)}"
     of = (
-        f"Of {plural(len(facts.candidates), 'candidate')}"
+        f", chosen from {plural(len(facts.candidates), 'candidate')}"
         if len(facts.candidates) > 1
-        else "Chosen"
+        else ""
     )
     beside = ""
     if facts.baseline is not None:
         name = cut(facts.baseline.name, _NAME)
-        beside = f" Always naming {name} errs on {percent(facts.baseline.error)}."
+        beside = f" Always predicting {name} has an error of {percent(facts.baseline.error)}."
     how = f" {facts.chosen_by}" if facts.chosen_by else ""
     return f"{what[:1].upper()}{what[1:]}{of}.{how}{beside}"
 
@@ -315,7 +317,7 @@ def _test(facts: Facts) -> str:
     if (test := facts.test) is None:
         return ""
     errors = plural(test.errors, "error") if test.errors else "No error"
-    return f"{errors} in {plural(test.n, 'row')} it had never seen"
+    return f"{errors} in {plural(test.n, 'row')} the model had never seen"
 
 
 def _measures(facts: Facts) -> str:
@@ -326,20 +328,20 @@ def _measures(facts: Facts) -> str:
         return "Measures of the test"
     worst, name = min(recalls)
     if worst == max(recalls)[0]:
-        return f"Every class is found in {percent(worst)} of its rows"
-    return f"{opened(cut(name, _NAME))} is found least: {percent(worst)} of its rows"
+        return f"Every class has a recall of {percent(worst)}"
+    return f"{opened(cut(name, _NAME))} has the lowest recall: {percent(worst)}"
 
 
 def _features(facts: Facts) -> str:
     if not facts.features or not any(group.features for group in facts.features):
         return ""
     if len(facts.features) > 1:
-        return "What speaks for each class"
+        return "The features with the largest weights, class by class"
     group = facts.features[0]
-    loudest = max(group.features, key=lambda part: abs(strength(part.weight, part.standardised)))
-    for_whom = group.towards if loudest.weight > 0 else group.against
-    whom = f", for {cut(for_whom, _NAME)}" if for_whom else ""
-    return f"Loudest is “{cut(loudest.name, _NAME)}”{whom}"
+    largest = max(group.features, key=lambda part: abs(strength(part.weight, part.standardised)))
+    for_whom = group.towards if largest.weight > 0 else group.against
+    whom = f", towards {cut(for_whom, _NAME)}" if for_whom else ""
+    return f"“{cut(largest.name, _NAME)}” has the largest weight{whom}"
 
 
 def strength(weight: float, standardised: float | None) -> float:
@@ -366,14 +368,15 @@ def _support(facts: Facts) -> str:
         return ""
     machine = facts.machine
     if machine is None or machine.n_support is None:
-        return "The rows that hold the hyperplane"
+        return "The rows that determine the hyperplane"
     rows = facts.split.train if facts.split else machine.n_rows
     if nearly_all_support(facts):
         every = "Every" if machine.n_support == rows else "Nearly every"
-        return f"{every} training row shapes the model: {whole(machine.n_support)} of {whole(rows)}"
+        found = f"{whole(machine.n_support)} of {whole(rows)}"
+        return f"{every} training row is a support vector: {found}"
     of = f" of {whole(rows)}" if rows else ""
     what = "the hyperplanes" if machine.n_machines > 1 else "the hyperplane"
-    return f"{whole(machine.n_support)}{of} rows hold {what}"
+    return f"{whole(machine.n_support)}{of} rows determine {what}"
 
 
 def nearly_all_support(facts: Facts) -> bool:
@@ -396,12 +399,12 @@ def _errors(facts: Facts) -> str:
         if i != j and count
     ]
     if not pairs:
-        return "It never erred on the test rows"
+        return "No mistakes on the test rows"
     most = max(pairs)
     names = [cut(part.name, _NAME) for part in facts.data.classes] if facts.data else []
     if sum(pair[0] == most[0] for pair in pairs) > 1 or len(names) != len(confusion):
-        return "Where it errs"
-    return f"Most often it takes {names[most[1]]} for {names[most[2]]}"
+        return "Which classes are confused"
+    return f"Most mistakes predict {names[most[2]]} where {names[most[1]]} is true"
 
 
 def _curves(facts: Facts) -> str:
@@ -410,10 +413,8 @@ def _curves(facts: Facts) -> str:
         return ""
     if len(areas) == 1:
         name = cut(facts.curves[0].name, _NAME)
-        return f"In {percent(areas[0])} of pairs the row of {name} ranks higher"
-    return (
-        f"Rows are ranked rightly in {percent(min(areas))} of pairs or more" if areas else "Ranking"
-    )
+        return f"A row of {name} scores above another row in {percent(areas[0])} of pairs"
+    return f"Area under the ROC curve: {number(min(areas))} or more" if areas else "Ranking"
 
 
 def _calibration(facts: Facts) -> str:
@@ -467,9 +468,9 @@ def reading_of(path: f.Path) -> f.Reading:
         f"At C = {first.C:g} the training error is {_percent(first.training_error or 0.0)} and the "
         f"validation error {_percent(first.validation_error)}"
         + (
-            ": too stiff to fit even the rows it trains on (underfitting)."
+            ": the model is too simple even for its training rows (underfitting)."
             if low_worse
-            else ": no worse than the best within its spread."
+            else ": within the spread of the best."
         )
     )
     gap = last.validation_error - (last.training_error or 0.0)
@@ -477,20 +478,20 @@ def reading_of(path: f.Path) -> f.Reading:
         f"At C = {last.C:g} the training error is {_percent(last.training_error or 0.0)} and the "
         f"validation error {_percent(last.validation_error)}, {_percent(gap)} apart"
         + (
-            ": it learns the training rows by heart (overfitting)."
+            ": the model memorises its training rows (overfitting)."
             if high_worse
             else ": no sign of overfitting."
         )
     )
     if not low_worse and not high_worse:
         kind = "flat"
-        sentence = "C hardly matters here: every value tried is as good as the best, within spread."
+        sentence = "C hardly matters here: every value tried is within the spread of the best."
     elif chosen.C == last.C and low_worse:
         kind = "underfitting"
-        sentence = "The error still falls at the largest C: C may be too small still."
+        sentence = "The error still falls at the largest C tried: a larger C may be better."
     elif chosen.C == first.C and high_worse:
         kind = "overfitting"
-        sentence = "The error grows from the smallest C on: C may be too large still."
+        sentence = "The error is least at the smallest C tried: a smaller C may be better."
     else:
         kind = "balanced"
         sentence = (

@@ -259,7 +259,7 @@ def _validated(each: Candidate) -> tuple[float, float]:
 
 
 def _bars(facts: Facts, names: list[str]) -> list[BarTable]:
-    """Return the loudest features of each class on one scale."""
+    """Return the features of largest weight of each class on one scale."""
     every = [part for group in facts.features for part in group.features]
     longest = max((abs(strength(f.weight, f.standardised)) for f in every), default=0.0) or 1.0
     if len(facts.features) == 1:
@@ -270,8 +270,8 @@ def _bars(facts: Facts, names: list[str]) -> list[BarTable]:
     most = _FEW_CLASSES if len(facts.features) <= _COLOURS else _MANY_CLASSES
     found = []
     for group in facts.features[:_GROUPS_SHOWN]:
-        loudest = _sorted(group.features)[:most]
-        bars = [_bar(part, longest, part.weight < 0) for part in loudest]
+        largest = _sorted(group.features)[:most]
+        bars = [_bar(part, longest, part.weight < 0) for part in largest]
         found.append(BarTable(group.towards, _colour(group.towards, names), bars))
     return found
 

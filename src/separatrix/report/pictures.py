@@ -79,7 +79,7 @@ def _path(path: Path, with_support: bool) -> list[Picture]:
         description = f"{first} at C = {number(at[0])}, {last} at the end."
         words = Words("path-support", title, description)
         drawn = draw_path_support(at, support, path.chosen, words)
-        found.append(Picture(drawn, title, "The rows that hold the hyperplane."))
+        found.append(Picture(drawn, title, "The rows that determine the hyperplane."))
     return found
 
 
@@ -112,7 +112,7 @@ def _rates(facts: Facts) -> list[Picture]:
     title = "Share of misclassified rows"
     note = f"The bar of the test is its exact {percent(test.confidence)} interval."
     if test.baseline is not None:
-        always = "Always naming the largest class would err on"
+        always = "Always predicting the largest class has an error of"
         note += f" {always} {percent(test.baseline)}{'' if near else ', far to the right'}."
     drawn = draw_error_rates(rates, Words("test-rates", title, description))
     return [Picture(drawn, title, note)]
@@ -124,7 +124,7 @@ def _learning(facts: Facts) -> list[Picture]:
         return []
     by_error = all(each.error is not None for each in points)
     name = "error" if facts.learning is None else facts.learning.measure
-    title = f"{opened(name)} on held-out rows against rows trained on"
+    title = f"{opened(name)} on held-out rows against the number of training rows"
     values = [(each.error if by_error else each.score) or 0.0 for each in points]
     figures = [percent(value) if by_error else number(value) for value in values]
     description = "; ".join(

@@ -214,9 +214,9 @@ def replay_sentence(replay: Replay) -> str:
     if replay.n_features == 2:
         return f"The same method and C, iteration by iteration, on {sample}."
     return (
-        f"The same method and C, iteration by iteration, in the two features of most weight that "
-        f"spread over a plane, on {sample}. The model of this study weighs all "
-        f"{plural(replay.n_features, 'feature')}: here the method is seen at work."
+        f"The same method and C, iteration by iteration, in two features of large weight, on "
+        f"{sample}. It shows how the method works. The model of this study uses all "
+        f"{plural(replay.n_features, 'feature')}."
     )
 
 
@@ -235,8 +235,8 @@ def draw_still(facts: Facts, replay: Replay) -> str:
 
 def still_note(replay: Replay) -> str:
     """Say what the picture on paper shows, and that there is more on the screen."""
-    several = "Each line sets the class of its colour apart from the rest. "
-    return f"{several if len(replay.runs) > 1 else ''}On the screen the whole run can be played."
+    several = "Each line separates the class of its colour from the rest. "
+    return f"{several if len(replay.runs) > 1 else ''}The whole run can be played on the screen."
 
 
 def _run(run: ReplayRun) -> dict[str, Any]:

@@ -220,8 +220,8 @@ def threshold_facts(work: Study, test_scores: np.ndarray) -> f.Threshold | None:
 def _guarantee(work: Study, bound: AlarmBound | None, other: str) -> str:
     if bound is None:
         return (
-            "The scores are of the models of the folds, and the threshold was chosen by them. "
-            "The sealed test is the honest figure."
+            "The threshold was chosen on the scores of the folds' models, so their errors are "
+            "optimistic. Report the sealed test."
         )
     alarms, negative = work.threshold["false_alarms"]
     more = (
@@ -230,17 +230,17 @@ def _guarantee(work: Study, bound: AlarmBound | None, other: str) -> str:
         else ""
     )
     if work.settings.features == AS_READ and work.table.encoding is not None:
-        more += "; what columns become was learned on these rows too, without their labels"
+        more += "; the encoding of the columns was learned on these rows too, without their labels"
     twins = int((matching_rows(work.table.X[bound.rows], work.X_train) >= 0).sum())
     if twins:
         more += (
-            f"; {twins:,} of the rows set apart also stand in training, and if they are copies, "
-            "not draws of their own, the promise does not hold (--dedupe drops copies)"
+            f"; {twins:,} of the rows set apart are also training rows, and if they are copies, "
+            "not independent draws, the guarantee does not hold (--dedupe drops copies)"
         )
     return (
         f"With {100.0 * bound.confidence:g} % confidence at most {100.0 * bound.level:g} % of new "
-        f"rows of {other} are called {bound.positive} (exact, from the order of {negative:,} "
-        f"scores, of which {alarms:,} are alarms: it must be stricter than the share itself). "
+        f"rows of {other} are predicted as {bound.positive}. The guarantee is exact: it uses the "
+        f"order of {negative:,} scores, of which {alarms:,} are false alarms. "
         "The model was fitted without these rows. It is assumed that new rows are drawn as they "
         f"were{more}."
     )
@@ -306,7 +306,7 @@ def imbalance_facts(work: Study, test_scores: np.ndarray, threshold: float) -> f
     loss = balanced.loss(columns, work.codes_test, threshold)
     low, high, how = interval_of(balanced, columns, work.codes_test, threshold)
     command = _balanced_command(work) if work.measure is None else ""
-    advice = "" if work.measure is not None else "; --scoring balanced chooses by it"
+    advice = "" if work.measure is not None else "; --scoring balanced chooses the model by it"
     return f.Imbalance(
         name=name,
         share=share,
@@ -316,7 +316,7 @@ def imbalance_facts(work: Study, test_scores: np.ndarray, threshold: float) -> f
         how=how,
         sentence=(
             f"Only {100.0 * share:.1f} % of the rows are of class {name}: the error says little "
-            f"of them. Balanced accuracy on the test is {100.0 * (1.0 - loss):.1f} % "
+            f"about them. Balanced accuracy on the test is {100.0 * (1.0 - loss):.1f} % "
             f"(95 %: {100.0 * low:.1f} to {100.0 * high:.1f} %){advice}."
         ),
         command=command,

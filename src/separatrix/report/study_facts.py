@@ -113,7 +113,7 @@ def facts_of(
         curves=curves_of(test_scores, work.codes_test, names),
         calibration=calibration_of(
             chances, work.codes_test, names,
-            "Slopes fitted to the scores of held-out folds." if hasattr(machine, "probability") else
+            "They are fitted on held-out folds." if hasattr(machine, "probability") else
             "The model's own probabilities.",
         ),
         margins=margins_of(
@@ -265,8 +265,8 @@ def _oddities(found: dict[str, Any], table: Table, from_all_rows: bool) -> list[
         notes.append(f"{found['duplicate_rows']:,} rows repeat another")
     if found["opposed_rows"]:
         notes.append(
-            f"{found['opposed_rows']:,} rows have a twin with another label: no hyperplane gets "
-            "them all right"
+            f"{found['opposed_rows']:,} rows equal a row with another label: no hyperplane "
+            "classifies all of them correctly"
         )
     if found["scale_spread"] > _HUGE_SPREAD:
         notes.append(
@@ -274,7 +274,7 @@ def _oddities(found: dict[str, Any], table: Table, from_all_rows: bool) -> list[
         )
     if from_all_rows and table.encoding is not None and table.kind not in ("libsvm", "idx"):
         notes.append(
-            "how raw values become features was learned on all rows, those of the test included, "
+            "the encoding of raw values as features was learned on all rows, test rows included, "
             "but without their labels"
         )
     notes.append("rows are numbered from 0, in the order of the data")

@@ -56,7 +56,7 @@ def _gain(name: str, errors: np.ndarray, plane: Compared) -> str:
     verb = "has" if name.startswith("An ") else "have"
     low, high = (100.0 * (mean - room), 100.0 * (mean + room))
     return (
-        f"{name} {verb} the error {100.0 * errors.mean():.2f} %, the best hyperplane "
-        f"{100.0 * plane.error:.2f} %: the gain of this curve is {100.0 * mean:.2f} points "
-        f"(95 %: {low:.2f} to {high:.2f})."
+        f"{name} {verb} an error of {100.0 * errors.mean():.2f} %, the best hyperplane "
+        f"{100.0 * plane.error:.2f} %: the curved boundary gains {100.0 * mean:.2f} percentage "
+        f"points (95 %: {low:.2f} to {high:.2f})."
     )

@@ -38,7 +38,7 @@ _WHOLE = {"n_folds"}
 class PathTable:
     """What cross-validation found, one row a C, ascending.
 
-    Columns: `C`; `validation_error`, the mean over folds of the share of rows misjudged;
+    Columns: `C`; `validation_error`, the mean over folds of the share of rows misclassified;
     `validation_spread`, its standard deviation over folds; `standard_error`, that over the root of
     their number; `training_error`, `n_support` and `margin`, means over folds; `gap`, the largest
     relative duality gap of any fold, proved; `seconds`, of a processor, all folds together;

@@ -192,11 +192,11 @@ function lossesInput({ label, low, high, absent }, value, marks, changed, presen
   node.append(absentBox(absent, value === null, marks, (isAbsent) => changed(isAbsent ? null : plainLosses(), true)));
   if (value === null || present.length < 2) return node;
   const head = html("tr", {}, html("td", {}), ...present.map((code) => html("th", { scope: "col" }, swatch(code))));
-  const table = html("table", { "aria-labelledby": marks.id }, html("caption", {}, "across: the class; down: what is decided"), html("thead", {}, head), html("tbody"));
+  const table = html("table", { "aria-labelledby": marks.id }, html("caption", {}, "columns: true class; rows: predicted class"), html("thead", {}, head), html("tbody"));
   for (const decided of present) {
     const row = html("tr", {}, html("th", { scope: "row" }, swatch(decided)));
     for (const code of present) {
-      const words = `Cost of deciding ${CLASS_WORDS[decided]} for a ${CLASS_WORDS[code]}`;
+      const words = `Cost of predicting ${CLASS_WORDS[decided]} where ${CLASS_WORDS[code]} is true`;
       const input = html("input", { type: "number", min: low, max: high, step: "any", value: value[decided][code], "aria-label": words, "data-key": `${marks["data-key"]}-${decided}-${code}` });
       input.addEventListener("input", () => {
         const number = Number(input.value), right = input.value !== "" && number >= low && number <= high;

@@ -5,7 +5,7 @@ import { weightWords } from "./player/telling.js";
 
 const ENDINGS = {
   separated: "Separated", optimal: "Optimal", epsilon: "Margin known to within epsilon", settled: "Settled", budget: "Stopped at the budget", origin: "The hull reaches the origin",
-  "not separable": "Not separable", stationary: "A stationary point", diverged: "Diverged", infinite: "Weights run to infinity", unproved: "Unproved", averaged: "Averaged", patience: "Out of patience", overflow: "Overflow",
+  "not separable": "Not separable", stationary: "A stationary point", diverged: "Diverged", infinite: "Infinite weights", unproved: "Unproved", averaged: "Averaged", patience: "Out of patience", overflow: "Overflow",
 };
 
 export class Outcome {
@@ -52,8 +52,8 @@ export class Outcome {
     if (facts.proof) this.node.append(html("p", { class: "small proof-words" }, facts.proof));
     if (facts.remedy) this.node.append(html("p", { class: "small" }, `What to do: ${facts.remedy}.`));
     const cut = replay.parts.filter((part) => part.result.replay && part.result.replay.is_cut).length;
-    if (cut && replay.parts.length > 1) this.node.append(html("p", { class: "small" }, `The runs of ${cut} machines are longer than is shown.`));
-    else if (cut) this.node.append(html("p", { class: "small" }, `The run is longer: the first ${replay.count.toLocaleString("en")} steps are shown.`));
+    if (cut && replay.parts.length > 1) this.node.append(html("p", { class: "small" }, `Only the first steps of ${cut} models are shown.`));
+    else if (cut) this.node.append(html("p", { class: "small" }, `Only the first ${replay.count.toLocaleString("en")} steps are shown.`));
     return shown;
   }
 

@@ -85,7 +85,7 @@ export class Proof {
       sum.append(html("span", { class: "term", title: `${witness.multipliers[k]} times row ${row}` }, html("b", {}, shortInteger(witness.multipliers[k])), "\u2009\u00d7\u2009", html("i", {}, "z"), html("sub", {}, String(row)), swatch(classes[row])));
     });
     sum.append(" = 0");
-    return html("div", { class: "witness-box" }, sum, html("p", { class: "small" }, "Here z is the row [1, x, y], negated for the first class. A line with every z on its positive side would make this sum positive."), html("div", { class: "control switch" }, box, html("label", { for: "draw-witness" }, "Draw the witness")));
+    return html("div", { class: "witness-box" }, sum, html("p", { class: "small" }, "Here z is the row [1, x, y], negated for the first class. If a line had every z on its positive side, this sum would be positive."), html("div", { class: "control switch" }, box, html("label", { for: "draw-witness" }, "Draw the witness")));
   }
 
   async check(verdict, list) {
@@ -99,8 +99,8 @@ export class Proof {
 
 function sentence({ kind, rows, margin, words }) {
   if (kind === "separable") return `A line puts all ${rows.length} points strictly on their own side${margin ? `, the closest ${Number(margin.toPrecision(4))} away` : ""}.`;
-  if (kind === "overlapping") return "Every line has points on the wrong side, or all of them on it.";
-  if (kind === "quasi-separable") return "A line leaves no point on the wrong side, but some must lie on the line itself.";
+  if (kind === "overlapping") return "Every line has a point on the wrong side, or has all points on it.";
+  if (kind === "quasi-separable") return "A line has no point on the wrong side, but some points must lie on the line itself.";
   return words;
 }
 

@@ -51,7 +51,7 @@ export class Charts {
     this.moving = [];
     empty(this.node);
     for (const chart of chartsOf(replay)) this.node.append(this.build(chart));
-    if (this.moving.length === 0) this.clear(replay.isTogether ? "The rule of all machines. Go back to watch each of them." : "There are no updates to chart.");
+    if (this.moving.length === 0) this.clear(replay.isTogether ? "The rule of all models together. Go back to watch each of them." : "There are no updates to chart.");
   }
 
   // The place stays, so that the plane above does not move under the pointer.

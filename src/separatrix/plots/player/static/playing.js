@@ -41,7 +41,7 @@ function legendNode({ class_names: names, classes }) {
 
 function paneNode(description) {
   const caption = html("figcaption", {}, html("span", { class: "title" }), " ", html("span", { class: "words" }));
-  const chapters = html("div", { class: "chapters", role: "group", "aria-label": "Machines", hidden: true });
+  const chapters = html("div", { class: "chapters", role: "group", "aria-label": "Models", hidden: true });
   const plane = html("div", { class: "held" }, el("svg", { class: "plane", role: "img", "aria-label": description }));
   return html("figure", { class: "pane" }, caption, chapters, plane, html("div", { class: "charts" }));
 }

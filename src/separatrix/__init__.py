@@ -4,8 +4,8 @@
 >>> X, y = [[0, 2], [1, 3], [2, 0], [3, 1]], ["up", "up", "down", "down"]
 >>> sx.separability(X, y).kind                      # can a hyperplane separate them? with proof
 'separable'
->>> machine = sx.LinearSVM(C=1.0).fit(X, y)         # within tol of the optimum, proved
->>> machine.predict([[0, 5]]).tolist(), machine.certificate_.check(X, y)
+>>> model = sx.LinearSVM(C=1.0).fit(X, y)         # within tol of the optimum, proved
+>>> model.predict([[0, 5]]).tolist(), model.certificate_.check(X, y)
 (['up'], True)
 
 Where to begin:
@@ -23,7 +23,7 @@ Where to begin:
                         other programs
 
 All classifiers are scikit-learn estimators; after a fit, ``certificate_.check(X, y)`` proves the
-answer again and ``print(machine)`` says it in words:
+answer again and ``print(model)`` says it in words:
 
     margins        LinearSVM, LogisticRegression, KernelSVM; OneVsRest, OneVsOne for many classes
     updates        Perceptron, Kozinec, DeltaRule, KernelPerceptron, KernelKozinec, SGD; replay

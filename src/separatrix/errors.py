@@ -110,7 +110,7 @@ class SeparationWarning(UserWarning):
     >>> import separatrix as sx
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     machine = sx.LogisticRegression(C=float("inf")).fit([[0.0], [1.0]], [0, 1])
+    ...     model = sx.LogisticRegression(C=float("inf")).fit([[0.0], [1.0]], [0, 1])
     >>> caught[0].category.__name__, caught[0].message.verdict.kind
     ('SeparationWarning', 'separable')
     """
@@ -186,11 +186,11 @@ class ContaminatedTestError(ValueError):
     --------
     >>> import separatrix as sx
     >>> test = sx.SealedTest([[0.0], [3.0]], [0, 1])
-    >>> machine = sx.LinearSVM().fit([[0.5], [2.0]], [0, 1])
-    >>> test.open(machine).errors
+    >>> model = sx.LinearSVM().fit([[0.5], [2.0]], [0, 1])
+    >>> test.open(model).errors
     0
     >>> try:
-    ...     test.open(machine)
+    ...     test.open(model)
     ... except sx.ContaminatedTestError as refusal:
     ...     print(str(refusal)[:39])
     this test set was opened before, with L

@@ -125,7 +125,7 @@ def test_probabilities_are_fitted(tmp_path):
     facts, _ = studied(tmp_path, *words)
     after = followed(tmp_path, facts, "probabilities")
     assert after.machine.name == "LogisticRegression"
-    assert after.calibration[0].how == "The model's own probabilities."
+    assert after.calibration[0].how == "Probabilities are those of the model itself."
     assert "probabilities" not in {step.kind for step in after.next_steps}
 
 

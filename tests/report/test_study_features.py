@@ -201,8 +201,8 @@ def test_a_curve_is_tried_where_it_is_allowed(tmp_path):
     assert facts.test.rate < 0.1
     products, cosines = facts.curve_gains
     assert products.startswith("Products of columns have an error of")
-    assert cosines.startswith("Random cosines have the error")
-    assert "the gain of this curve is" in products
+    assert cosines.startswith("Random cosines have an error of")
+    assert "the curved boundary gains" in products
     for name in ("model.sx", "certificate.json"):
         assert run("verify", tmp_path / "out" / name, file).returncode == 0
     assert run("predict", "-m", tmp_path / "out" / "model.sx", file).returncode == 0

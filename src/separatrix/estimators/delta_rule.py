@@ -75,8 +75,8 @@ class DeltaRule(LinearClassifier):
     Examples
     --------
     >>> import separatrix as sx
-    >>> machine = sx.DeltaRule().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
-    >>> machine.predict([[0.4], [2.4]]).tolist()
+    >>> model = sx.DeltaRule().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model.predict([[0.4], [2.4]]).tolist()
     [0, 1]
     """
 

@@ -101,8 +101,8 @@ class Fisher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearClassifier
     --------
     >>> import separatrix as sx
     >>> X, y = [[0.0, 0.0], [1.0, 1.5], [2.0, 2.0], [1.0, 0.0], [2.0, 1.5], [3.0, 2.0]], "aaabbb"
-    >>> machine = sx.Fisher().fit(X, list(y))
-    >>> machine.score(X, list(y)), sx.Fisher(direction="means").fit(X, list(y)).score(X, list(y))
+    >>> model = sx.Fisher().fit(X, list(y))
+    >>> model.score(X, list(y)), sx.Fisher(direction="means").fit(X, list(y)).score(X, list(y))
     (1.0, 0.6666666666666666)
     """
 

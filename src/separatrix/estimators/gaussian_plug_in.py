@@ -119,8 +119,8 @@ class GaussianPlugIn(LinearClassifier):
     --------
     >>> import separatrix as sx
     >>> X, y = [[0.0], [1.0], [2.0], [4.0], [5.0], [6.0]], ["low"] * 3 + ["high"] * 3
-    >>> machine = sx.GaussianPlugIn().fit(X, y)
-    >>> machine.predict([[2.9], [3.1]]).tolist(), machine.linear_
+    >>> model = sx.GaussianPlugIn().fit(X, y)
+    >>> model.predict([[2.9], [3.1]]).tolist(), model.linear_
     (['low', 'high'], True)
     """
 

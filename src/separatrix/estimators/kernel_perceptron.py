@@ -116,8 +116,8 @@ class KernelPerceptron(_KernelRule):
     --------
     >>> import separatrix as sx
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
-    >>> machine = sx.KernelPerceptron(kernel="rbf", gamma=1.0).fit(X, y)
-    >>> machine.predict(X).tolist(), str(machine.status_)
+    >>> model = sx.KernelPerceptron(kernel="rbf", gamma=1.0).fit(X, y)
+    >>> model.predict(X).tolist(), str(model.status_)
     ([0, 0, 1, 1], 'separated')
     """
 
@@ -195,8 +195,8 @@ class KernelKozinec(_KernelRule):
     --------
     >>> import separatrix as sx
     >>> X, y = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]], [0, 0, 1, 1]
-    >>> machine = sx.KernelKozinec(epsilon=0.01, kernel="rbf", gamma=1.0).fit(X, y)
-    >>> machine.predict(X).tolist(), [round(bound, 2) for bound in machine.margin_bounds_]
+    >>> model = sx.KernelKozinec(epsilon=0.01, kernel="rbf", gamma=1.0).fit(X, y)
+    >>> model.predict(X).tolist(), [round(bound, 2) for bound in model.margin_bounds_]
     ([0, 0, 1, 1], [0.31, 0.32])
     """
 

@@ -126,10 +126,10 @@ class KernelSVM(CalibratedProbabilities, KernelClassifier):
     >>> import separatrix as sx
     >>> X = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
     >>> y = ["same", "same", "differ", "differ"]
-    >>> machine = sx.KernelSVM(C=10.0, kernel="rbf", gamma=1.0).fit(X, y)
-    >>> machine.predict(X).tolist()
+    >>> model = sx.KernelSVM(C=10.0, kernel="rbf", gamma=1.0).fit(X, y)
+    >>> model.predict(X).tolist()
     ['same', 'same', 'differ', 'differ']
-    >>> machine.certificate_.check(X, y)
+    >>> model.certificate_.check(X, y)
     True
     """
 

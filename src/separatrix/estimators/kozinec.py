@@ -66,10 +66,10 @@ class Kozinec(LinearClassifier):
     --------
     >>> import separatrix as sx
     >>> X, y = [[0.0, 2.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], ["up", "up", "down", "down"]
-    >>> machine = sx.Kozinec(epsilon=0.01).fit(X, y)
-    >>> machine.predict([[0.0, 1.0]]).tolist()
+    >>> model = sx.Kozinec(epsilon=0.01).fit(X, y)
+    >>> model.predict([[0.0, 1.0]]).tolist()
     ['up']
-    >>> machine.certificate_.holds
+    >>> model.certificate_.holds
     True
     """
 

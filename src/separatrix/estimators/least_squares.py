@@ -120,8 +120,8 @@ class LeastSquares(LinearClassifier):
     Examples
     --------
     >>> import separatrix as sx
-    >>> machine = sx.LeastSquares().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
-    >>> machine.predict([[0.4], [2.4]]).tolist(), machine.certificate_.holds
+    >>> model = sx.LeastSquares().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[0.4], [2.4]]).tolist(), model.certificate_.holds
     (['a', 'b'], True)
     >>> line = sx.LeastSquares(task="regression").fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
     >>> line.coef_.round(9).tolist()

@@ -61,8 +61,8 @@ class LinearProgramHalfspace(LinearClassifier):
     Examples
     --------
     >>> import separatrix as sx
-    >>> machine = sx.LinearProgramHalfspace().fit([[0.0], [1.0], [3.0]], [0, 0, 1])
-    >>> machine.predict([[0.5], [4.0]]).tolist(), machine.certificate_.holds
+    >>> model = sx.LinearProgramHalfspace().fit([[0.0], [1.0], [3.0]], [0, 0, 1])
+    >>> model.predict([[0.5], [4.0]]).tolist(), model.certificate_.holds
     ([0, 1], True)
     """
 

@@ -125,10 +125,10 @@ class LinearSVM(Machine, core.LinearSVM):
     --------
     >>> import separatrix as sx
     >>> X, y = [[0.0], [1.0], [3.0], [4.0]], ["low", "low", "high", "high"]
-    >>> machine = sx.LinearSVM(C=float("inf")).fit(X, y)
-    >>> round(machine.margin_, 6), machine.support_.tolist()
+    >>> model = sx.LinearSVM(C=float("inf")).fit(X, y)
+    >>> round(model.margin_, 6), model.support_.tolist()
     (1.0, [1, 2])
-    >>> machine.certificate_.check(X, y)
+    >>> model.certificate_.check(X, y)
     True
     """
 

@@ -101,8 +101,8 @@ class LogisticRegression(Machine, core.LogisticRegression):
     --------
     >>> import separatrix as sx
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
-    >>> machine = sx.LogisticRegression().fit(X, y)
-    >>> machine.predict_proba([[1.5]]).round(3).tolist(), machine.certificate_.check(X, y)
+    >>> model = sx.LogisticRegression().fit(X, y)
+    >>> model.predict_proba([[1.5]]).round(3).tolist(), model.certificate_.check(X, y)
     ([[0.5, 0.5]], True)
     """
 

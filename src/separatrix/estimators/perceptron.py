@@ -114,10 +114,10 @@ class Perceptron(LinearClassifier):
     --------
     >>> import separatrix as sx
     >>> X, y = [[1, 1], [2, -2], [-1, -1.5], [-2, 1], [1.5, -0.5]], [1, -1, -1, 1, 1]
-    >>> machine = sx.Perceptron(learning_rate=0.2, init=[0, 1, 0.5]).fit(X, y)
-    >>> machine.coef_.round(9).tolist(), machine.intercept_.round(9).tolist()
+    >>> model = sx.Perceptron(learning_rate=0.2, init=[0, 1, 0.5]).fit(X, y)
+    >>> model.coef_.round(9).tolist(), model.intercept_.round(9).tolist()
     ([[0.5, 1.0]], [0.2])
-    >>> machine.certificate_.holds, str(machine.status_)
+    >>> model.certificate_.holds, str(model.status_)
     (True, 'separated')
     """
 

@@ -159,8 +159,8 @@ class SGD(LinearClassifier, LogisticProbabilities):
     --------
     >>> import separatrix as sx
     >>> X, y = [[0.0, 2.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]], ["up", "up", "down", "down"]
-    >>> machine = sx.SGD(max_passes=256).fit(X, y)
-    >>> machine.predict([[0.0, 1.0]]).tolist(), machine.gap_ <= 0.01
+    >>> model = sx.SGD(max_passes=256).fit(X, y)
+    >>> model.predict([[0.0, 1.0]]).tolist(), model.gap_ <= 0.01
     (['up'], True)
     >>> stream = sx.SGD(loss="logistic")
     >>> for row, label in zip(X, y):

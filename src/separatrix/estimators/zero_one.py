@@ -88,10 +88,10 @@ class ZeroOne(LinearClassifier):
     --------
     >>> import separatrix as sx
     >>> X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], ["same", "same", "other", "other"]
-    >>> machine = sx.ZeroOne().fit(X, y)
-    >>> machine.errors_, machine.lower_bound_, machine.status_ == "optimal"
+    >>> model = sx.ZeroOne().fit(X, y)
+    >>> model.errors_, model.lower_bound_, model.status_ == "optimal"
     (1, 1, True)
-    >>> machine.certificate_.check(X, y)
+    >>> model.certificate_.check(X, y)
     True
     """
 

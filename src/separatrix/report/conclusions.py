@@ -278,7 +278,7 @@ def _candidates(facts: Facts) -> str:
     first = opened(_words_of(chosen[0]))
     if len(facts.candidates) == 1:
         return f"{first}: the one candidate"
-    return f"{first}: chosen of {plural(len(facts.candidates), 'candidate')}"
+    return f"{first}: chosen from {plural(len(facts.candidates), 'candidate')}"
 
 
 def _path(facts: Facts) -> str:

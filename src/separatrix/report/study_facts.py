@@ -113,8 +113,8 @@ def facts_of(
         curves=curves_of(test_scores, work.codes_test, names),
         calibration=calibration_of(
             chances, work.codes_test, names,
-            "They are fitted on held-out folds." if hasattr(machine, "probability") else
-            "The model's own probabilities.",
+            "Probabilities are fitted on held-out folds." if hasattr(machine, "probability") else
+            "Probabilities are those of the model itself.",
         ),
         margins=margins_of(
             {

@@ -102,8 +102,8 @@ class KernelSVMCV(KernelSVM):
     >>> import separatrix as sx
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(80, noise=0.2, random_state=0)
-    >>> machine = sx.KernelSVMCV(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0]).fit(X, y)
-    >>> machine.gamma_, len(machine.path_["C"]), machine.certificate_.check(X, y)
+    >>> model = sx.KernelSVMCV(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0]).fit(X, y)
+    >>> model.gamma_, len(model.path_["C"]), model.certificate_.check(X, y)
     (1.0, 6, True)
     """
 

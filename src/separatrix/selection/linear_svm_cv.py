@@ -128,8 +128,8 @@ class LinearSVMCV(PathEstimator, plain_path.LinearSVMCV):
     >>> import separatrix as sx
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> machine = sx.LinearSVMCV().fit(X[50:], y[50:])
-    >>> machine.C_, float(machine.path_["validation_error"].min().round(4)), machine.gap_ <= 1e-4
+    >>> model = sx.LinearSVMCV().fit(X[50:], y[50:])
+    >>> model.C_, float(model.path_["validation_error"].min().round(4)), model.gap_ <= 1e-4
     (0.1, 0.03, True)
     """
 

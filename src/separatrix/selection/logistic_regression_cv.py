@@ -91,8 +91,8 @@ class LogisticRegressionCV(PathEstimator, plain_path.LogisticRegressionCV):
     >>> import separatrix as sx
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> machine = sx.LogisticRegressionCV(scoring="neg_log_loss").fit(X[50:], y[50:])
-    >>> round(machine.C_, 2), machine.predict_proba(X[70:71]).round(2).tolist()
+    >>> model = sx.LogisticRegressionCV(scoring="neg_log_loss").fit(X[50:], y[50:])
+    >>> round(model.C_, 2), model.predict_proba(X[70:71]).round(2).tolist()
     (31.62, [[0.47, 0.53]])
     """
 

@@ -74,11 +74,11 @@ class SealedTest:
     --------
     >>> import separatrix as sx
     >>> test = sx.SealedTest([[0.0], [1.0], [5.0]], ["low", "high", "high"])
-    >>> machine = sx.LinearSVM().fit([[0.0], [2.0], [3.0]], ["low", "low", "high"])
-    >>> result = test.open(machine)
+    >>> model = sx.LinearSVM().fit([[0.0], [2.0], [3.0]], ["low", "low", "high"])
+    >>> result = test.open(model)
     >>> result.errors, result.n, result.wrong.tolist()
     (1, 3, [1])
-    >>> test.open(machine)
+    >>> test.open(model)
     Traceback (most recent call last):
     separatrix.errors.ContaminatedTestError: this test set was opened before, with LinearSVM...
     """

@@ -17,9 +17,9 @@ export function stepWords(run, at) {
   if (replay.sides) parts.push(capital(sidesWords(replay)));
   if (replay.isAnswer(step)) {
     const { facts } = replay.result;
-    if (replay.sides) return `${parts[0]}: ${replay.count === 0 ? "not shown, the run is too long" : "what it hands over"}`;
+    if (replay.sides) return `${parts[0]}: ${replay.count === 0 ? "not shown, the run is too long" : "its result"}`;
     if (replay.count === 0) return `${replay.isTogether ? "All models together" : "Found in one go"} \u00b7 ${facts.errors} of ${facts.points} on the wrong side`;
-    return "The answer that fit hands over: not the last weights, but the best or their average.";
+    return "The result of the fit: the best weights or their average, not the last ones.";
   }
   const update = replay.at("update", step);
   parts.push(step === 0 ? "Start" : `${iterationWord(replay)} ${update.toLocaleString("en")}`);

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -66,6 +66,46 @@ class Coefficient:
     direction: Integers = ()  # without this coefficient; () where all rows count
     runs_down: Integers = ()  # along which its likelihood never falls
     runs_up: Integers = ()
+
+
+class _Tools(NamedTuple):
+    """What proves an end: the point, the rows and columns that count, and a metric if there is."""
+
+    beta: np.ndarray
+    rows: Rows
+    metric: Metric | None
+    place: int
+
+    @property
+    def along(self) -> np.ndarray:
+        """How the others move with the coefficient; its length is that of a standard error."""
+        if self.metric is None:
+            return np.eye(len(self.beta))[self.place]
+        return np.asarray(self.metric.R @ self.metric.R[self.place])
+
+    @property
+    def unit(self) -> float:
+        """About a standard error of the coefficient."""
+        return float(np.sqrt(self.along[self.place]))
+
+    def moved(self, t: float) -> At:
+        """Return the point with the coefficient at a value."""
+        along = self.along
+        found = self.beta + along / along[self.place] * (t - self.beta[self.place])
+        found[self.place] = t
+        return At(self.rows, found)
+
+    def highest(self, t: float, below: float) -> float:
+        """Bound the largest value with the coefficient at t.
+
+        A ridge alone bounds it: no log-likelihood is above zero. That decides where the classes
+        are so far apart that no row has a variance.
+        """
+        ridge = Enclosure.exact(np.float64(t)).square() * self.rows.ridge[self.place]
+        plain = up(-ridge.halved())
+        if self.metric is None or plain < below:
+            return plain
+        return top_near(self.moved(t), self.metric, held=self.place).high
 
 
 @dataclass(eq=False)
@@ -254,46 +294,40 @@ class Bounds:
     def find_end(self, j: int, side: float, point: Sequence[float], direction: Integers) -> Pair:
         """Return two values between which the end is proved to lie; () where none are found."""
         tools = self._end_tools(j, np.array(point), direction)
-        at, metric, place = tools[0][place_of(tools)], tools[2], tools[3]
-        unit = float(np.linalg.norm(metric.R[place]))
+        at, unit = float(tools.beta[tools.place]), tools.unit
         step = _FIRST_STEP
         while step < _LAST_STEP:
             off = step * unit + abs(at) * 4.0 * np.spacing(1.0)
-            pair = (float(at - off), float(at + off))
+            pair = (at - off, at + off)
             if self._between(tools, side, pair):
                 return pair
             step *= 8.0
         return ()
 
-    def _end_tools(self, j: int, beta: np.ndarray, direction: Integers) -> Any:
-        if not any(self.direction):
-            rows, place = self.rows, j
-        else:
+    def _end_tools(self, j: int, beta: np.ndarray, direction: Integers) -> _Tools:
+        separated = any(self.direction)
+        rows, place = self.rows, j
+        if separated:
             self._require_free(j, direction)
             rows, columns = self.part(direction, last=j)
             beta, place = beta[columns], len(columns) - 1
         if not len(rows.y):
             raise NoProof("the profile is flat")
-        at = At(rows, beta)
-        shared = not any(self.direction)
-        metric = self._near(at, beta) if shared else metric_at(rows, beta)
-        return beta, rows, metric, place
+        try:
+            at = At(rows, beta)
+            metric = metric_at(rows, beta) if separated else self._near(at, beta)
+        except NoProof:
+            if not rows.ridge[place] > 0.0:
+                raise
+            return _Tools(beta, rows, None, place)
+        return _Tools(beta, rows, metric, place)
 
-    def _between(self, tools: Any, side: float, pair: Pair) -> bool:
-        beta, rows, metric, place = tools
+    def _between(self, tools: _Tools, side: float, pair: Pair) -> bool:
         inner, outer = pair if side > 0.0 else pair[::-1]
-        along = metric.R @ metric.R[place]
-        along = along / along[place]
-
-        def moved(t: float) -> At:
-            found = beta + along * (t - beta[place])
-            found[place] = t
-            return At(rows, found)
-
         level = self.threshold
-        if not moved(inner).value.low >= level.high:
+        if not tools.moved(inner).value.low >= level.high:
             return False
-        return top_near(moved(outer), metric, held=place).high < float(level.low)
+        return tools.highest(outer, float(level.low)) < float(level.low)
 
     def runs(self, j: int, direction: Integers, side: float) -> bool:
         """Whether a direction proves that the interval has no end on this side."""
@@ -301,11 +335,6 @@ class Bounds:
             return False
         self._signs(direction)
         return True
-
-
-def place_of(tools: Any) -> int:
-    """Return the number of the coefficient among the columns that count."""
-    return int(tools[3])
 
 
 def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:

@@ -62,7 +62,7 @@ def _wrong(number: int, counts: Counter[str]) -> list[str]:
         return [*wrong, "the certificate does not hold: "]
     D = np.c_[np.ones(len(y)), X][:, kept]
     try:
-        for name, j, number_ in recomputed(found, D, y, method, kept):
+        for name, j, number_ in recomputed(found, D, y, kept):
             counts["numbers at 300 bits"] += 1
             low, high = found.enclosures[name]
             if not naive.inside(number_, low[j], high[j]):

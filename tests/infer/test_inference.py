@@ -41,7 +41,7 @@ def _all_hold(method, seeds):
             assert ((low <= value) & (value <= high))[known].all(), (seed, name)
         assert found.certificate.check(X, y), seed
         D = np.c_[np.ones(len(y)), X][:, kept]
-        for name, j, number in recomputed(found, D, y, method, kept):
+        for name, j, number in recomputed(found, D, y, kept):
             low, high = found.enclosures[name]
             assert naive.inside(number, low[j], high[j]), (seed, name, j)
 

@@ -278,9 +278,11 @@ class Bounds:
         if any(direction) and direction[j]:
             raise NoProof("the direction must leave the coefficient alone")
 
-    def firth_end(self, j: int, point: Sequence[float]) -> Pair:
-        """Enclose an end of Firth's profile."""
+    def firth_end(self, j: int, side: float, point: Sequence[float]) -> Pair:
+        """Enclose an end of Firth's profile, from which the value falls outwards."""
         root = self._roots.root(Near(END, tuple(point), j), self.threshold)
+        if not root.slope * side < 0.0:
+            raise NoProof("the value does not fall outwards at the end")
         found = Enclosure.around(np.float64(point[j]), root.reach)
         return float(found.low), float(found.high)
 
@@ -330,11 +332,11 @@ class Bounds:
         return tools.highest(outer, float(level.low)) < float(level.low)
 
     def runs(self, j: int, direction: Integers, side: float) -> bool:
-        """Whether a direction proves that the interval has no end on this side."""
-        if not any(direction) or not direction[j] * side > 0:
+        """Whether a direction proves that the interval has no end on this side: without penalty."""
+        if self.method != "mle" or not any(direction):
             return False
         self._signs(direction)
-        return True
+        return direction[j] * side > 0
 
 
 def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:
@@ -352,6 +354,8 @@ def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:
 
 
 def _coefficient_holds(bounds: Bounds, j: int, each: Coefficient) -> bool:
+    if any(each.direction) and not any(bounds.direction):
+        return False
     if each.estimate or each.std_error:
         estimate, error = bounds.estimate(j)
         if not (_within(estimate, each.estimate) and _within(error, each.std_error)):
@@ -370,7 +374,7 @@ def _coefficient_holds(bounds: Bounds, j: int, each: Coefficient) -> bool:
         if not pair:
             continue
         if bounds.method == "firth":
-            if not _within(bounds.firth_end(j, point), pair):
+            if not _within(bounds.firth_end(j, side, point), pair):
                 return False
         elif not bounds.end_between(j, side, point, pair, each.direction):
             return False

@@ -1,11 +1,8 @@
-"""The certificate of a table of coefficients: ``kind`` is "inference".
-
-Its fields have readers of their own, since the stand-alone checker does not hold this arithmetic.
-"""
+"""The certificate of a table of coefficients: ``kind`` is "inference"."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,27 +11,11 @@ from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.inference import Bounds, Coefficient, Integers, Vector, holds
 from separatrix.certificates.likelihood_bounds import NoProof, Rows
 from separatrix.checker import Refused, codec
-from separatrix.checker.kinds import ABOUT, FORMAT, OF_A_FILE
+from separatrix.checker.kinds import COEFFICIENT, opened
 from separatrix.problem.canonical import counted_rows, problem_from, sha256
 from separatrix.problem.signed import SignedProblem
 
 KIND = "inference"
-_NUMBERS, _INTEGERS = codec.many(codec.number), codec.many(codec.integer)
-_WHOLE = ("direction", "runs_down", "runs_up")
-_COEFFICIENT: dict[str, codec.Reader] = {
-    part.name: _INTEGERS if part.name in _WHOLE else _NUMBERS for part in fields(Coefficient)
-}
-_CLAIM: dict[str, codec.Reader] = {
-    "method": codec.one_of("mle", "firth", "ridge"),
-    "level": codec.number,
-    "C": codec.number,
-    "quantile": codec.number,
-    "columns": codec.many(codec.count),
-    "point": _NUMBERS,
-    "direction": _INTEGERS,
-    "maximum": codec.one_of("global", "local"),
-    "coefficients": codec.many(codec.record("a coefficient", _COEFFICIENT)),
-}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,10 +72,6 @@ class InferenceProof(Written, AboutData):
         point = np.array(self.point, dtype=np.float64)
         return Bounds(rows, self.method, self.level, self.quantile, point, self.direction)
 
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        return {name: getattr(self, name) for name in _CLAIM}
-
     def __str__(self) -> str:
         where = "" if self.maximum == "global" else ", as a maximum next to its point"
         return (
@@ -115,16 +92,12 @@ class InferenceProof(Written, AboutData):
 def from_json(text: str | dict[str, Any]) -> InferenceProof:
     """Read a certificate of this kind; ``check(X, y)`` says whether it holds."""
     with codec.refusing():
-        whole = codec.parsed(text) if isinstance(text, str) else text
-        outer = {"format": codec.one_of(FORMAT), "kind": codec.one_of(KIND)}
-        outer |= {"data": codec.anything, "claim": codec.anything}
-        read = codec.Claim(whole, "the certificate", outer)
-        about = codec.Claim(read.data, "data", ABOUT | OF_A_FILE, OF_A_FILE)
-        claim = codec.Claim(read.claim, "the claim", _CLAIM)
+        about, claim = opened(codec.parsed(text) if isinstance(text, str) else text)
+        codec.require(about.kind == KIND, f"the kind must be {KIND}")
         codec.require(0.0 < claim.level < 1.0, "the level must be between 0 and 1")
         codec.require(claim.C > 0.0, "C must be above 0")
         listed = tuple(
-            Coefficient(**{name: tuple(getattr(each, name)) for name in _COEFFICIENT})
+            Coefficient(**{name: tuple(getattr(each, name)) for name in COEFFICIENT})
             for each in claim.coefficients
         )
         return InferenceProof(

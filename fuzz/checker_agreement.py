@@ -39,7 +39,6 @@ from fuzz.agreement_squares import SQUARES, by_enclosures, is_true
 from fuzz.certificates import clouds
 from fuzz.workers import pool_of
 from separatrix.certificates.duality_gap import ScaledGap
-from separatrix.certificates.inference_proof import prove_inference
 from separatrix.certificates.kernel_separation import KernelOverlap
 from separatrix.certificates.reading import VERDICTS, from_json
 from separatrix.checker import CLAIMS, Refused, check
@@ -398,9 +397,6 @@ def by_library(whole: Any, X: Any, y: Any) -> bool:
                 return by_fractions(whole, X, y)
             if kind in SQUARES:
                 return by_enclosures(whole, X, y)
-            if kind == "inference":
-                prove_inference(whole, X, y)
-                return True
             prove_again(whole, X, y)
     except Refused:
         return False

@@ -104,7 +104,8 @@ def _at_infinity(found: Any, D: np.ndarray, y: np.ndarray, kept: list[int]) -> A
     value = naive.flint.arb(0)
     if rows.any():
         point = np.array(proof.point)
-        columns = np.flatnonzero(point)
+        used = [bool(point[k] or each.estimate) for k, each in enumerate(proof.coefficients)]
+        columns = np.flatnonzero(used)
         model = naive.Model(np.ascontiguousarray(D[rows][:, columns]), y[rows], "mle")
         root, value, errors = model.maximum(point[columns].tolist())
         for place, column in enumerate(columns):
@@ -116,6 +117,8 @@ def _at_infinity(found: Any, D: np.ndarray, y: np.ndarray, kept: list[int]) -> A
         points = proof.coefficients[place]
         own = _counted(D, y, points.direction)
         if not own.any():
+            if points.lr:
+                yield from _test(j, naive.precise(lambda: 2 * value)())
             continue
         for side in ("lower", "upper"):
             near = np.array(getattr(points, f"{side}_point"))

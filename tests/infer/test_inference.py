@@ -11,8 +11,8 @@ from tests.naive import inference as naive
 from tests.optional import shared_file
 
 import separatrix as sx
-from separatrix.certificates.inference_proof import from_json
 from separatrix.certificates.likelihood_bounds import NoProof
+from separatrix.certificates.reading import from_json
 from separatrix.checker import Refused
 from separatrix.infer.basis import orthonormal
 from separatrix.infer.likelihood import Likelihood

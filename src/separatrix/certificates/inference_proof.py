@@ -10,19 +10,15 @@ import numpy as np
 from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.inference import Bounds, Coefficient, Integers, Vector, holds
 from separatrix.certificates.likelihood_bounds import NoProof, Rows
-from separatrix.checker import Refused, codec
-from separatrix.checker.kinds import COEFFICIENT, opened
 from separatrix.problem.canonical import counted_rows, problem_from, sha256
 from separatrix.problem.signed import SignedProblem
-
-KIND = "inference"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InferenceProof(Written, AboutData):
     """Bounds on estimates, errors, ends and tests, with the points that prove them."""
 
-    kind = KIND
+    kind = "inference"
 
     method: str
     level: float
@@ -87,45 +83,3 @@ class InferenceProof(Written, AboutData):
                 "of more than 2,000,000 entries. certificate.check(X, y) proves it."
             )
         return super().to_json()
-
-
-def from_json(text: str | dict[str, Any]) -> InferenceProof:
-    """Read a certificate of this kind; ``check(X, y)`` says whether it holds."""
-    with codec.refusing():
-        about, claim = opened(codec.parsed(text) if isinstance(text, str) else text)
-        codec.require(about.kind == KIND, f"the kind must be {KIND}")
-        codec.require(0.0 < claim.level < 1.0, "the level must be between 0 and 1")
-        codec.require(claim.C > 0.0, "C must be above 0")
-        listed = tuple(
-            Coefficient(**{name: tuple(getattr(each, name)) for name in COEFFICIENT})
-            for each in claim.coefficients
-        )
-        return InferenceProof(
-            intercept=about.intercept,
-            data_sha256=about.sha256,
-            n_rows=about.rows,
-            n_features=about.features,
-            classes=tuple(about.classes),
-            method=claim.method,
-            level=claim.level,
-            C=claim.C,
-            quantile=claim.quantile,
-            columns=tuple(claim.columns),
-            point=tuple(claim.point),
-            direction=tuple(claim.direction),
-            maximum=claim.maximum,
-            coefficients=listed,
-        )
-
-
-def prove_inference(whole: Any, X: Any, labels: Any) -> str:
-    """Return what a certificate file proves, or raise `Refused`."""
-    proof = from_json(whole)
-    names = tuple(str(name) for name in np.unique(np.asarray(labels)))
-    if proof.classes != names:
-        raise Refused(f"the certificate is about other classes than {', '.join(names[:8])}")
-    if len(proof.data_sha256) != 64:
-        raise Refused("the certificate does not name its data by a SHA-256")
-    if not proof.check(X, labels):
-        raise Refused("the claim does not hold for these data")
-    return str(proof).removeprefix("proved: ")

@@ -75,6 +75,6 @@ def _is_concave(rows: Rows, found: Root, t: Fraction) -> bool:
         far = Fraction(abs(eta), 1 << P + rows.fine) + t * _root_above(squared)
         low = _e(far + Fraction(look.delta, ONE))[0]
         v = low / (1 + low) ** 2
-        if max(1 - 6 * v, 0) * squared * grown >= 2:
+        if max(1 - 6 * v, Fraction(0)) * squared * grown >= 2:
             return False
     return True

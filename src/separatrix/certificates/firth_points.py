@@ -186,8 +186,8 @@ class FirthPoints:
         (p, rest, v), r = self.at, Enclosure.exact(reach)
         grown = v * (1.0 + r.scaled(1))
         off = (grown * r).high
-        near = (widened(one, off).at_least(0.0).at_most(1.0) for one in (p, rest))
-        return (*near, between(v * (1.0 - r), grown))
+        p, rest = (widened(one, off).at_least(0.0).at_most(1.0) for one in (p, rest))
+        return p, rest, between(v * (1.0 - r), grown)
 
     def q(self, eps: np.ndarray) -> Enclosure:
         """Enclose s_i'H^-1 s_i."""

@@ -238,6 +238,20 @@ def test_the_highest_maximum_is_proved_again():
     assert by_checker(json.loads(proof.to_json()), X, y) == ""
 
 
+@pytest.mark.parametrize("seed", [49, 108, 123])
+def test_where_the_value_may_bend_the_highest_maximum_is_refused(seed):
+    """Far out it is lower, but within it is not proved to be concave: one row stands out."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 60))
+    X = rng.normal(size=(n, 1))
+    X[0] = rng.uniform(3, 8)
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-rng.uniform(0, 2) * X[:, 0]))).astype(int)
+    whole = json.loads(sx.inference(X, y, "firth").certificate.to_json())
+    whole["claim"]["maximum"] = "global"
+    assert "the highest" in by_checker(whole, X, y)
+    assert not by_library(whole, X, y)
+
+
 def test_ends_that_the_ridge_alone_decides():
     X, y = drawn(334)
     proof = sx.inference(X, y, "ridge").certificate

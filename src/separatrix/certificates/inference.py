@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -41,6 +40,7 @@ from separatrix.certificates.likelihood_bounds import (
     up,
 )
 from separatrix.certificates.partition import margin_signs
+from separatrix.certificates.profile_ends import Profile
 from separatrix.problem.signed import SignedProblem
 
 Pair = tuple[float, ...]  # (low, high), or () where there is no number
@@ -66,46 +66,6 @@ class Coefficient:
     direction: Integers = ()  # without this coefficient; () where all rows count
     runs_down: Integers = ()  # along which its likelihood never falls
     runs_up: Integers = ()
-
-
-class _Tools(NamedTuple):
-    """What proves an end: the point, the rows and columns that count, and a metric if there is."""
-
-    beta: np.ndarray
-    rows: Rows
-    metric: Metric | None
-    place: int
-
-    @property
-    def along(self) -> np.ndarray:
-        """How the others move with the coefficient; its length is that of a standard error."""
-        if self.metric is None:
-            return np.eye(len(self.beta))[self.place]
-        return np.asarray(self.metric.R @ self.metric.R[self.place])
-
-    @property
-    def unit(self) -> float:
-        """About a standard error of the coefficient."""
-        return float(np.sqrt(self.along[self.place]))
-
-    def moved(self, t: float) -> At:
-        """Return the point with the coefficient at a value."""
-        along = self.along
-        found = self.beta + along / along[self.place] * (t - self.beta[self.place])
-        found[self.place] = t
-        return At(self.rows, found)
-
-    def highest(self, t: float, below: float) -> float:
-        """Bound the largest value with the coefficient at t.
-
-        A ridge alone bounds it: no log-likelihood is above zero. That decides where the classes
-        are so far apart that no row has a variance.
-        """
-        ridge = Enclosure.exact(np.float64(t)).square() * self.rows.ridge[self.place]
-        plain = up(-ridge.halved())
-        if self.metric is None or plain < below:
-            return plain
-        return top_near(self.moved(t), self.metric, held=self.place).high
 
 
 @dataclass(eq=False)
@@ -306,7 +266,7 @@ class Bounds:
             step *= 8.0
         return ()
 
-    def _end_tools(self, j: int, beta: np.ndarray, direction: Integers) -> _Tools:
+    def _end_tools(self, j: int, beta: np.ndarray, direction: Integers) -> Profile:
         separated = any(self.direction)
         rows, place = self.rows, j
         if separated:
@@ -321,10 +281,10 @@ class Bounds:
         except NoProof:
             if not rows.ridge[place] > 0.0:
                 raise
-            return _Tools(beta, rows, None, place)
-        return _Tools(beta, rows, metric, place)
+            return Profile(beta, rows, None, place)
+        return Profile(beta, rows, metric, place)
 
-    def _between(self, tools: _Tools, side: float, pair: Pair) -> bool:
+    def _between(self, tools: Profile, side: float, pair: Pair) -> bool:
         inner, outer = pair if side > 0.0 else pair[::-1]
         level = self.threshold
         if not tools.moved(inner).value.low >= level.high:

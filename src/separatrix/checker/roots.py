@@ -113,18 +113,7 @@ def _proved(
         [size(minus(dot(row, column), exact(Fraction(i == j)))) for j, column in enumerate(columns)]
         for i, row in enumerate(Y)
     ]
-    for _ in range(_ROUNDS):
-        moved = [
-            each + (sum(e * b for e, b in zip(row, r, strict=True)) >> P) + 1
-            for each, row in zip(a, E, strict=True)
-        ]
-        if all(near < b for near, b in zip(moved, r, strict=True)):
-            break
-        r = [2 * near for near in moved]
-        if sum(r) > delta:
-            raise NotProved("the equations are too far from linear here")
-    else:
-        raise NotProved("no single root is proved next to the point")
+    moved, r = _contracted(a, E, r, delta)
     off = [0] * rows.width
     for k, near in zip(unknown, moved, strict=True):
         off[k] = near
@@ -135,6 +124,23 @@ def _proved(
     )
     m, s = look.value
     return Root(theta, off, (m, s + (change >> P) + len(free) + 1), box, box.score)
+
+
+def _contracted(
+    a: list[int], E: list[list[int]], r: list[int], delta: int
+) -> tuple[list[int], list[int]]:
+    """Return a + E r and radii r that are above it, all within delta."""
+    for _ in range(_ROUNDS):
+        moved = [
+            each + (sum(e * b for e, b in zip(row, r, strict=True)) >> P) + 1
+            for each, row in zip(a, E, strict=True)
+        ]
+        if all(near < b for near, b in zip(moved, r, strict=True)):
+            return moved, r
+        r = [2 * near for near in moved]
+        if sum(r) > delta:
+            raise NotProved("the equations are too far from linear here")
+    raise NotProved("no single root is proved next to the point")
 
 
 def is_maximum(found: Root, free: Sequence[int]) -> bool:

@@ -6,12 +6,14 @@ Fits are compared alone. Tests and profiles are shown three times: the exact dec
 classes are separated, which no peer makes; all numbers with it; and with every number enclosed.
 Peers that are not installed (pip install statsmodels firthmodels; apt-get install r-cran-brglm2)
 are left out. `--large` adds 100,000 x 50. Rows that take longer than a peer are listed again.
+`benchmarks.inference_hard` has problems on which peers fail.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
 import shutil
 import subprocess
@@ -24,6 +26,8 @@ import numpy as np
 
 import separatrix as sx
 from benchmarks._report import header
+from separatrix.checker import check
+from separatrix.problem.canonical import as_checker_data, problem_from
 from separatrix.solvers.running.threads import one_thread
 
 ENDOMETRIAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "endometrial.csv"
@@ -45,6 +49,13 @@ def cpu(function, repeats=3):
             found = function()
             times.append(time.process_time() - begun)
     return float(np.median(times)), found
+
+
+def cpu_once(whole, data):
+    """Return the CPU seconds of the stand-alone checker."""
+    begun = time.process_time()
+    check(whole, data)
+    return time.process_time() - begun
 
 
 LOST = []
@@ -168,6 +179,10 @@ def profiles(name, X, y, firth):
     row(f"{name}, firth tests and profiles", ours - decided, peer, "firthmodels")
     row("    and separation decided", ours, peer, "firthmodels")
     row("    and every number enclosed", proved, peer, "firthmodels")
+    data = as_checker_data(problem_from(X, y, True))
+    for method in ("mle", "firth", "ridge"):
+        whole = json.loads(sx.inference(X, y, method).certificate.to_json())
+        print(f"    certificate checked alone, {method:6s}          {cpu_once(whole, data):9.2f}")
 
 
 def scans(others):
@@ -187,50 +202,6 @@ def scans(others):
         row(f"scan, {n:,} x {d}, {m} columns", ours, peer, "firthmodels")
 
 
-def hard(others, count=100):
-    """Count what each solves to 1e-6 of the best value known, and is wrong about in silence."""
-    firth = others.get("firthmodels")
-    ours = [0, 0, 0]
-    theirs = [0, 0, 0]
-    for seed in range(count):
-        rng = np.random.default_rng(seed)
-        d = int(rng.integers(1, 4))
-        n = int(rng.integers(d + 5, 40))
-        X = rng.standard_cauchy(size=(n, d)) if seed % 3 == 0 else rng.normal(size=(n, d))
-        y = (X @ rng.normal(size=d) + 0.2 * rng.normal(size=n) > 0).astype(int)
-        if y.min() == y.max():
-            y[0] = 1 - y[0]
-        found = sx.inference(X, y, "firth")
-        best = found.estimate
-        value = _penalised(X, y, best)
-        ours[0] += found.proof != "none"
-        if firth is None:
-            continue
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model = firth().fit(X, y)
-        own = _penalised(X, y, np.r_[model.intercept_, model.coef_])
-        good = own > value - 1e-6
-        theirs[0] += good
-        theirs[1] += not good and bool(caught)
-        theirs[2] += not good and not caught
-        ours[2] += value < own - 1e-6
-    print(f"{count} hard problems: ours {ours[0]} proved, {ours[2]} below a peer's value")
-    if firth is not None:
-        good, warned, silent = theirs
-        print(f"  firthmodels {good} within 1e-6 of the best, {warned} not and warned", end=", ")
-        print(f"{silent} not, in silence")
-
-
-def _penalised(X, y, beta):
-    D = np.c_[np.ones(len(y)), X]
-    eta = D @ beta
-    p = 1.0 / (1.0 + np.exp(-np.clip(eta, -700, 700)))
-    sign, log_det = np.linalg.slogdet((D * (p * (1.0 - p))[:, None]).T @ D)
-    plain = -np.logaddexp(0.0, np.where(y == 1, -eta, eta)).sum()
-    return plain + 0.5 * log_det if sign > 0 else -np.inf
-
-
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--large", action="store_true")
@@ -240,7 +211,6 @@ def main():
     print("CPU seconds, median")
     fits(chosen.large, others)
     scans(others)
-    hard(others)
     print("Rows that take longer than a peer:" if LOST else "No row takes longer than a peer.")
     for line in LOST:
         print(f"  {line.strip()}")

@@ -30,6 +30,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests import error_forgeries
+from tests.inference_problems import drawn, holds_at_300_bits, method_of
 from tests.kernel_direct import balanced, claimed, of_linear_machine
 from tests.naive import separation as naive
 
@@ -254,6 +255,13 @@ def fisher(rng: Any) -> Genuine:
     return of(proof, X, y) if proof is not None and proof.holds else fisher(rng)
 
 
+def inference(rng: Any) -> Genuine:
+    number = int(rng.integers(10**6))
+    X, y = drawn(number)
+    proof = sx.inference(X, y, method_of(number)).certificate
+    return inference(rng) if proof is None else of(proof, X, y)
+
+
 MAKERS: dict[str, Callable[[Any], Genuine]] = {
     "separation": separated,
     "separation of a verdict": lambda rng: verdict(rng, 9.0, False),
@@ -273,6 +281,7 @@ MAKERS: dict[str, Callable[[Any], Genuine]] = {
     "kernel-overlap": kernel_overlap,
     "least-squares": least_squares,
     "fisher and fisher-directions": fisher,
+    "inference": inference,
 }
 
 
@@ -556,6 +565,9 @@ def _compared(what: str, other: Genuine, reason: str, library: bool) -> str:
         return "the same number, written otherwise"
     if not reason and other[0]["kind"] in SQUARES and is_true(*other):
         return "true, and more than enclosures prove"
+    if other[0]["kind"] == "inference":
+        true = not reason and holds_at_300_bits(*other)
+        return "true at 300 bits, from another point" if true else "disagreements"
     if not reason and by_library(loosened(other[0]), *other[1:]):
         return "too tight for floats"
     return "disagreements"

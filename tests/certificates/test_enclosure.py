@@ -339,3 +339,14 @@ def test_the_dear_ways_are_for_few_entries():
     assert ways_for(100) == ("plain", "compensated", "exact")
     assert ways_for(1_000_000) == ("plain", "compensated")
     assert ways_for(1 << 27) == ("plain",)
+
+
+def test_softplus_of_an_interval_is_as_wide_as_its_slope_says():
+    centre = np.array([-40.0, -3.0, 0.5, 30.0])
+    for off in (1e-6, 0.5):
+        found = softplus(Enclosure(centre - off, centre + off))
+        for c, low, high in zip(centre, found.low, found.high, strict=True):
+            for end in (c - off, c, c + off):
+                assert low <= np.logaddexp(0.0, end) * (1.0 + 1e-14)
+                assert np.logaddexp(0.0, end) * (1.0 - 1e-14) <= high
+        assert (found.high - found.low <= 2.1 * off * np.minimum(found.high, 1.0)).all()

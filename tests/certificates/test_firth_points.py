@@ -65,6 +65,19 @@ def at_points():
     return FirthPoints(rows, metric, points), model, metric
 
 
+@pytest.mark.parametrize("reach", [0.0, 1e-9, 0.2, 3.0])
+def test_probabilities_within_a_reach_hold_those_at_its_ends(reach, at_points):
+    points = at_points[0]
+    wide = points.within(np.full(points.eta.shape, reach))
+    for moved in (-reach, 0.5 * reach, reach):
+        at = points.variances(points.eta + moved)
+        for inner, outer in zip(at, wide, strict=True):
+            assert (outer.low <= inner.high).all()
+            assert (inner.low <= outer.high).all()
+    if reach == 1e-9:
+        assert (wide[2].high - wide[2].low <= 4e-9 * wide[2].high).all()
+
+
 def test_values_and_scores_hold_at_300_bits(at_points):
     found, model, metric = at_points
     for k, point in enumerate(found.points):

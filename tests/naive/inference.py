@@ -132,7 +132,23 @@ class Model:
             score = self.score(beta)
             return [self.value(beta) - level] + [score[k] for k in range(self.d) if k != j]
 
-        return self._solve(equations, start)[j]
+        try:
+            return self._solve(equations, start)[j]
+        except ArithmeticError:
+            return self._end_by_the_ridge(j, level, start)
+
+    def _end_by_the_ridge(self, j, level, start):
+        """The same in a wider ball, where the likelihood is nearly 1: the ridge decides."""
+        if not self.ridge[j] > 0:
+            raise ArithmeticError("no root at 300 bits")
+        t = (-2 * level / self.ridge[j]).sqrt() * (1 if start[j] > 0 else -1)
+        near = [flint.arb(v) for v in start]
+        near[j] = t
+        only = [flint.arb(0) if r > 0 else v for r, v in zip(self.ridge, near, strict=True)]
+        only[j] = t
+        least = max(self.value(near).mid(), self.value(only).mid())
+        # The largest value at t lies between the least and the level; its slope there is -r t.
+        return t + flint.arb(0, 2 * (level - least) / (self.ridge[j] * abs(t)))
 
 
 @precise
@@ -154,6 +170,12 @@ def quantile(level):
 def tail(value):
     """Return the probability above a value."""
     return (value / 2).sqrt().erfc()
+
+
+@precise
+def not_negative(value):
+    """Return a number that is known not to be below zero; a ball around zero of 1e-60 is zero."""
+    return flint.arb(0) if value.contains(0) and abs(value) < flint.arb("1e-60") else value
 
 
 def inside(number, low, high):

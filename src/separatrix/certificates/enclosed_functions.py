@@ -64,14 +64,18 @@ def log1p(values: Any) -> Enclosure:
 
 
 def softplus(values: Any) -> Enclosure:
-    """Enclose log(1 + e^z), which grows with z, and by no more than z does: one look is enough."""
+    """Enclose log(1 + e^z): one look is enough, at the upper end.
+
+    The function is convex. Its slope is below 1, and below its value: log(1 + t) >= t / (1 + t).
+    """
     values = enclosed(values)
     with np.errstate(all="ignore"):
         value, off = _computed(_softplus, values.high)
-        low = below(value - off)
+        low, high = below(value - off), np.fmin(value + off, math.inf)
         if values.low is not values.high:
-            low = below(low - above(values.high - values.low))
-        return Enclosure(np.maximum(low, 0.0), np.fmin(value + off, math.inf))
+            away = above(values.high - values.low)
+            low = below(low - above(np.minimum(high, 1.0) * away))
+        return Enclosure(np.maximum(low, 0.0), high)
 
 
 def entropy(values: Any) -> Enclosure:

@@ -40,12 +40,13 @@ FREE, NULL, END = "free", "null", "end"
 
 @dataclass(frozen=True)
 class Root:
-    """How far the root is, how far its coefficient, and the value there."""
+    """How far the root is, how far its coefficient, the value there, and which way that grows."""
 
     radius: float  # in the information of the point: |d|^2 = d'Hd
     reach: float
     low: float
     high: float
+    slope: float  # about the held coefficient's; 0 where its sign is not proved
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,8 @@ class _Solved:
         if not good[k]:
             return None
         ends = float(value.low[k]), float(value.high[k])
-        return Root(float(radius[k]), float(reach[k]), *ends)
+        m = float(self.systems.m[k])
+        return Root(float(radius[k]), float(reach[k]), *ends, m if abs(m) > self.radius else 0.0)
 
     def _roots(self, level: Enclosure) -> Any:
         """Return which systems are solved, how far their roots and coefficients are, the values."""

@@ -16,9 +16,11 @@ grows by e^(M t) at most. Where that is positive the value is concave, with one 
 
 from __future__ import annotations
 
+import numpy as np
+
 from separatrix.certificates.enclosed_functions import exp
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.firth_points import FirthPoints, Monomials, log_determinants
+from separatrix.certificates.firth_points import Monomials, log_determinants
 from separatrix.certificates.likelihood_bounds import At, Metric, NoProof, Rows, norm, up
 
 _FIRST, _LARGER, _FARTHEST = 0.25, 1.25, 4.0  # distances that are tried; the last is of M t
@@ -26,33 +28,37 @@ _FIRST, _LARGER, _FARTHEST = 0.25, 1.25, 4.0  # distances that are tried; the la
 
 def is_only_maximum(rows: Rows, metric: Metric) -> bool:
     """Whether no maximum is as high as the one next to the metric's point."""
+    steps = np.arange(np.log(max(_FARTHEST / (_FIRST * metric.longest), 1.0)) / np.log(_LARGER))
+    distances = _FIRST * _LARGER**steps
+    if not len(distances):
+        return False
     try:
         c = _penalty_gain(rows, metric)
     except NoProof:
         return False
-    gamma, M = norm(metric.at.score(metric.S, metric.R)), metric.longest
-    t = _FIRST
-    while M * t < _FARTHEST:
-        if _falls(t, gamma, metric) > c:
-            return _is_concave(rows, metric, t)
-        t *= _LARGER
-    return False
+    gamma = norm(metric.at.score(metric.S, metric.R))
+    enough = np.flatnonzero(_falls(distances, gamma, metric) > c)
+    return bool(len(enough)) and _is_concave(rows, metric, float(distances[enough[0]]))
 
 
 def _penalty_gain(rows: Rows, metric: Metric) -> float:
-    """Bound by how much the penalty may be above that of the point."""
+    """Bound by how much the penalty may be above that of the point.
+
+    The point's own is log |1 + excess|: the trace of the excess, give or take eps^2 / (1 - eps).
+    """
     quarter = Enclosure.exact(0.25 * rows.weights[:, None])
     whole = log_determinants(Monomials(metric.S, 2).sums(quarter))[0]
-    own = FirthPoints(rows, metric, metric.at.beta[None]).log_determinant[0]
+    eps = Enclosure.exact(np.float64(metric.eps))
+    own = metric.excess.diagonal().sum() - eps.square() / (1.0 - eps)
     return up((whole - own).halved())
 
 
-def _falls(t: float, gamma: Enclosure, metric: Metric) -> float:
-    """Return by how much at least the plain log-likelihood is lower at a distance."""
+def _falls(t: np.ndarray, gamma: Enclosure, metric: Metric) -> np.ndarray:
+    """Return by how much at least the plain log-likelihood is lower at each distance."""
     x = Enclosure.exact(metric.longest) * t
     phi = (exp(-x) + x - 1.0) / x.square()
     least = (1.0 - Enclosure.exact(metric.eps)) * phi * Enclosure.exact(t).square()
-    return float((least - gamma * t).low)
+    return np.asarray((least - gamma * t).low)
 
 
 def _is_concave(rows: Rows, metric: Metric, t: float) -> bool:

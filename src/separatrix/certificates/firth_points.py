@@ -24,10 +24,11 @@ import numpy as np
 from separatrix.certificates.enclosed_functions import log, softplus
 from separatrix.certificates.enclosed_sums import products, row_sums, stacked_products
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.likelihood_bounds import Metric, NoProof, Rows, probability
+from separatrix.certificates.likelihood_bounds import Metric, NoProof, Rows, probabilities
 
 _ENTRIES_AT_A_TIME = 1 << 21
 _MOST_PRODUCTS = 300_000_000
+_SHORT = 0.25
 
 
 def between(low: Any, high: Any) -> Enclosure:
@@ -172,8 +173,21 @@ class FirthPoints:
 
     def variances(self, eta: Enclosure) -> tuple[Enclosure, Enclosure, Enclosure]:
         """Enclose the probabilities of both labels and their products."""
-        p, rest = probability(eta), probability(-eta)
+        p, rest = probabilities(eta)
         return p, rest, (p * rest).at_least(0.0)
+
+    def within(self, reach: np.ndarray) -> tuple[Enclosure, Enclosure, Enclosure]:
+        """Enclose the same for predictors that differ by `reach` at most.
+
+        The variance is the slope of p, and changes by e^(+-reach): between 1 - r and 1 + 2 r.
+        """
+        if not reach.max(initial=0.0) <= _SHORT:
+            return self.variances(widened(self.eta, reach))
+        (p, rest, v), r = self.at, Enclosure.exact(reach)
+        grown = v * (1.0 + r.scaled(1))
+        off = (grown * r).high
+        p, rest = (widened(one, off).at_least(0.0).at_most(1.0) for one in (p, rest))
+        return p, rest, between(v * (1.0 - r), grown)
 
     def q(self, eps: np.ndarray) -> Enclosure:
         """Enclose s_i'H^-1 s_i."""
@@ -221,8 +235,7 @@ class Ball:
     def __init__(self, points: FirthPoints, radius: float) -> None:
         self.points = points
         reach = (points.squares.root() * radius).high
-        eta = widened(points.eta, reach)
-        self.p, self.rest, self.v = points.variances(eta)
+        self.p, self.rest, self.v = points.within(reach)
         H = points._pairs.sums(self.v * points.weights)
         self.H = turned(points.G, H)
         self.eps = usable(lengths_of(self.H - np.eye(points.points.shape[1])))

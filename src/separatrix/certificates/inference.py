@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -41,6 +40,7 @@ from separatrix.certificates.likelihood_bounds import (
     up,
 )
 from separatrix.certificates.partition import margin_signs
+from separatrix.certificates.profile_ends import Profile
 from separatrix.problem.signed import SignedProblem
 
 Pair = tuple[float, ...]  # (low, high), or () where there is no number
@@ -238,9 +238,11 @@ class Bounds:
         if any(direction) and direction[j]:
             raise NoProof("the direction must leave the coefficient alone")
 
-    def firth_end(self, j: int, point: Sequence[float]) -> Pair:
-        """Enclose an end of Firth's profile."""
+    def firth_end(self, j: int, side: float, point: Sequence[float]) -> Pair:
+        """Enclose an end of Firth's profile, from which the value falls outwards."""
         root = self._roots.root(Near(END, tuple(point), j), self.threshold)
+        if not root.slope * side < 0.0:
+            raise NoProof("the value does not fall outwards at the end")
         found = Enclosure.around(np.float64(point[j]), root.reach)
         return float(found.low), float(found.high)
 
@@ -254,58 +256,47 @@ class Bounds:
     def find_end(self, j: int, side: float, point: Sequence[float], direction: Integers) -> Pair:
         """Return two values between which the end is proved to lie; () where none are found."""
         tools = self._end_tools(j, np.array(point), direction)
-        at, metric, place = tools[0][place_of(tools)], tools[2], tools[3]
-        unit = float(np.linalg.norm(metric.R[place]))
+        at, unit = float(tools.beta[tools.place]), tools.unit
         step = _FIRST_STEP
         while step < _LAST_STEP:
             off = step * unit + abs(at) * 4.0 * np.spacing(1.0)
-            pair = (float(at - off), float(at + off))
+            pair = (at - off, at + off)
             if self._between(tools, side, pair):
                 return pair
             step *= 8.0
         return ()
 
-    def _end_tools(self, j: int, beta: np.ndarray, direction: Integers) -> Any:
-        if not any(self.direction):
-            rows, place = self.rows, j
-        else:
+    def _end_tools(self, j: int, beta: np.ndarray, direction: Integers) -> Profile:
+        separated = any(self.direction)
+        rows, place = self.rows, j
+        if separated:
             self._require_free(j, direction)
             rows, columns = self.part(direction, last=j)
             beta, place = beta[columns], len(columns) - 1
         if not len(rows.y):
             raise NoProof("the profile is flat")
-        at = At(rows, beta)
-        shared = not any(self.direction)
-        metric = self._near(at, beta) if shared else metric_at(rows, beta)
-        return beta, rows, metric, place
+        try:
+            at = At(rows, beta)
+            metric = metric_at(rows, beta) if separated else self._near(at, beta)
+        except NoProof:
+            if not rows.ridge[place] > 0.0:
+                raise
+            return Profile(beta, rows, None, place)
+        return Profile(beta, rows, metric, place)
 
-    def _between(self, tools: Any, side: float, pair: Pair) -> bool:
-        beta, rows, metric, place = tools
+    def _between(self, tools: Profile, side: float, pair: Pair) -> bool:
         inner, outer = pair if side > 0.0 else pair[::-1]
-        along = metric.R @ metric.R[place]
-        along = along / along[place]
-
-        def moved(t: float) -> At:
-            found = beta + along * (t - beta[place])
-            found[place] = t
-            return At(rows, found)
-
         level = self.threshold
-        if not moved(inner).value.low >= level.high:
+        if not tools.moved(inner).value.low >= level.high:
             return False
-        return top_near(moved(outer), metric, held=place).high < float(level.low)
+        return tools.highest(outer, float(level.low)) < float(level.low)
 
     def runs(self, j: int, direction: Integers, side: float) -> bool:
-        """Whether a direction proves that the interval has no end on this side."""
-        if not any(direction) or not direction[j] * side > 0:
+        """Whether a direction proves that the interval has no end on this side: without penalty."""
+        if self.method != "mle" or not any(direction):
             return False
         self._signs(direction)
-        return True
-
-
-def place_of(tools: Any) -> int:
-    """Return the number of the coefficient among the columns that count."""
-    return int(tools[3])
+        return direction[j] * side > 0
 
 
 def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:
@@ -323,6 +314,8 @@ def holds(bounds: Bounds, listed: Sequence[Coefficient]) -> bool:
 
 
 def _coefficient_holds(bounds: Bounds, j: int, each: Coefficient) -> bool:
+    if any(each.direction) and not any(bounds.direction):
+        return False
     if each.estimate or each.std_error:
         estimate, error = bounds.estimate(j)
         if not (_within(estimate, each.estimate) and _within(error, each.std_error)):
@@ -341,7 +334,7 @@ def _coefficient_holds(bounds: Bounds, j: int, each: Coefficient) -> bool:
         if not pair:
             continue
         if bounds.method == "firth":
-            if not _within(bounds.firth_end(j, point), pair):
+            if not _within(bounds.firth_end(j, side, point), pair):
                 return False
         elif not bounds.end_between(j, side, point, pair, each.direction):
             return False

@@ -1,11 +1,8 @@
-"""The certificate of a table of coefficients: ``kind`` is "inference".
-
-Its fields have readers of their own, since the stand-alone checker does not hold this arithmetic.
-"""
+"""The certificate of a table of coefficients: ``kind`` is "inference"."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,35 +10,15 @@ import numpy as np
 from separatrix.certificates.about_data import AboutData, Written
 from separatrix.certificates.inference import Bounds, Coefficient, Integers, Vector, holds
 from separatrix.certificates.likelihood_bounds import NoProof, Rows
-from separatrix.checker import Refused, codec
-from separatrix.checker.kinds import ABOUT, FORMAT, OF_A_FILE
 from separatrix.problem.canonical import counted_rows, problem_from, sha256
 from separatrix.problem.signed import SignedProblem
-
-KIND = "inference"
-_NUMBERS, _INTEGERS = codec.many(codec.number), codec.many(codec.integer)
-_WHOLE = ("direction", "runs_down", "runs_up")
-_COEFFICIENT: dict[str, codec.Reader] = {
-    part.name: _INTEGERS if part.name in _WHOLE else _NUMBERS for part in fields(Coefficient)
-}
-_CLAIM: dict[str, codec.Reader] = {
-    "method": codec.one_of("mle", "firth", "ridge"),
-    "level": codec.number,
-    "C": codec.number,
-    "quantile": codec.number,
-    "columns": codec.many(codec.count),
-    "point": _NUMBERS,
-    "direction": _INTEGERS,
-    "maximum": codec.one_of("global", "local"),
-    "coefficients": codec.many(codec.record("a coefficient", _COEFFICIENT)),
-}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InferenceProof(Written, AboutData):
     """Bounds on estimates, errors, ends and tests, with the points that prove them."""
 
-    kind = KIND
+    kind = "inference"
 
     method: str
     level: float
@@ -91,10 +68,6 @@ class InferenceProof(Written, AboutData):
         point = np.array(self.point, dtype=np.float64)
         return Bounds(rows, self.method, self.level, self.quantile, point, self.direction)
 
-    def claim(self) -> dict[str, Any]:
-        """Return what is claimed, field by field."""
-        return {name: getattr(self, name) for name in _CLAIM}
-
     def __str__(self) -> str:
         where = "" if self.maximum == "global" else ", as a maximum next to its point"
         return (
@@ -110,49 +83,3 @@ class InferenceProof(Written, AboutData):
                 "of more than 2,000,000 entries. certificate.check(X, y) proves it."
             )
         return super().to_json()
-
-
-def from_json(text: str | dict[str, Any]) -> InferenceProof:
-    """Read a certificate of this kind; ``check(X, y)`` says whether it holds."""
-    with codec.refusing():
-        whole = codec.parsed(text) if isinstance(text, str) else text
-        outer = {"format": codec.one_of(FORMAT), "kind": codec.one_of(KIND)}
-        outer |= {"data": codec.anything, "claim": codec.anything}
-        read = codec.Claim(whole, "the certificate", outer)
-        about = codec.Claim(read.data, "data", ABOUT | OF_A_FILE, OF_A_FILE)
-        claim = codec.Claim(read.claim, "the claim", _CLAIM)
-        codec.require(0.0 < claim.level < 1.0, "the level must be between 0 and 1")
-        codec.require(claim.C > 0.0, "C must be above 0")
-        listed = tuple(
-            Coefficient(**{name: tuple(getattr(each, name)) for name in _COEFFICIENT})
-            for each in claim.coefficients
-        )
-        return InferenceProof(
-            intercept=about.intercept,
-            data_sha256=about.sha256,
-            n_rows=about.rows,
-            n_features=about.features,
-            classes=tuple(about.classes),
-            method=claim.method,
-            level=claim.level,
-            C=claim.C,
-            quantile=claim.quantile,
-            columns=tuple(claim.columns),
-            point=tuple(claim.point),
-            direction=tuple(claim.direction),
-            maximum=claim.maximum,
-            coefficients=listed,
-        )
-
-
-def prove_inference(whole: Any, X: Any, labels: Any) -> str:
-    """Return what a certificate file proves, or raise `Refused`."""
-    proof = from_json(whole)
-    names = tuple(str(name) for name in np.unique(np.asarray(labels)))
-    if proof.classes != names:
-        raise Refused(f"the certificate is about other classes than {', '.join(names[:8])}")
-    if len(proof.data_sha256) != 64:
-        raise Refused("the certificate does not name its data by a SHA-256")
-    if not proof.check(X, labels):
-        raise Refused("the claim does not hold for these data")
-    return str(proof).removeprefix("proved: ")

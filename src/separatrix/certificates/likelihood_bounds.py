@@ -58,18 +58,26 @@ def up(value: Any) -> float:
     return float(np.max(value.high))
 
 
-def probability(eta: Enclosure) -> Enclosure:
-    """Enclose 1 / (1 + e^-eta)."""
-    low = _probability_at(eta.low)
-    high = low if eta.low is eta.high else _probability_at(eta.high)
-    return Enclosure(np.clip(low.low, 0.0, 1.0), np.clip(high.high, 0.0, 1.0))
+def probabilities(eta: Enclosure) -> tuple[Enclosure, Enclosure]:
+    """Enclose 1 / (1 + e^-eta) and 1 / (1 + e^eta), from one look at each end."""
+    p, rest = _probabilities_at(eta.low)
+    if eta.low is eta.high:
+        return p, rest
+    far, near = _probabilities_at(eta.high)
+    return Enclosure(p.low, far.high), Enclosure(near.low, rest.high)
 
 
-def _probability_at(eta: np.ndarray) -> Enclosure:
+def _probabilities_at(eta: np.ndarray) -> tuple[Enclosure, Enclosure]:
     e = exp(-abs(eta))
-    above, below = 1.0 / (1.0 + e), e / (1.0 + e)
+    above, below = _share(1.0 / (1.0 + e)), _share(e / (1.0 + e))
     right = eta >= 0.0
-    return Enclosure(np.where(right, above.low, below.low), np.where(right, above.high, below.high))
+    low, high = np.where(right, above.low, below.low), np.where(right, above.high, below.high)
+    other = np.where(right, below.low, above.low), np.where(right, below.high, above.high)
+    return Enclosure(low, high), Enclosure(*other)
+
+
+def _share(found: Enclosure) -> Enclosure:
+    return found.at_least(0.0).at_most(1.0)
 
 
 def norm(vector: Enclosure) -> Enclosure:
@@ -107,14 +115,18 @@ class At:
         self.eta = eta
 
     @cached_property
+    def _both(self) -> tuple[Enclosure, Enclosure]:
+        return probabilities(self.eta)
+
+    @property
     def p(self) -> Enclosure:
         """The probabilities of label 1."""
-        return probability(self.eta)
+        return self._both[0]
 
-    @cached_property
+    @property
     def rest(self) -> Enclosure:
         """The probabilities of label 0."""
-        return probability(-self.eta)
+        return self._both[1]
 
     @cached_property
     def v(self) -> Enclosure:

@@ -16,6 +16,8 @@ import numpy as np
 
 from separatrix.certificates.duality_gap import DualityGap, DualityGaps, ScaledGap
 from separatrix.certificates.errors import FewestErrors, tree_of
+from separatrix.certificates.inference import Coefficient
+from separatrix.certificates.inference_proof import InferenceProof
 from separatrix.certificates.kernel_gap import KernelGap, KernelMulticlassGap
 from separatrix.certificates.kernel_separation import KernelOverlap, KernelSeparation
 from separatrix.certificates.multiclass_gap import MulticlassGap
@@ -130,6 +132,13 @@ def _errors(values: dict[str, Any], common: dict[str, Any], _: Any) -> FewestErr
     return _record(FewestErrors, values, common, None)
 
 
+def _inference(values: dict[str, Any], common: dict[str, Any], _: Any) -> InferenceProof:
+    require(0.0 < values["level"] < 1.0, "the level must be between 0 and 1")
+    require(values["C"] > 0.0, "C must be above 0")
+    values["coefficients"] = [Coefficient(*_tuples(each)) for each in values["coefficients"]]
+    return _record(InferenceProof, values, common, None)
+
+
 def _require_either(values: dict[str, Any]) -> None:
     one = (values["weights"] is None) != (values["integers"] is None)
     require(one, "the claim must hold either weights or integers")
@@ -140,3 +149,4 @@ _READERS: dict[str, Any] = {
     record.kind: partial(_record, record) for record in (*_RECORDS, KernelSeparation, KernelOverlap)
 }
 _READERS |= dict.fromkeys(VERDICTS, _verdict) | {"scaled-gap": _scaled, "errors": _errors}
+_READERS["inference"] = _inference

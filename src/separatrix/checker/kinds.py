@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import codec, errors, gaps, kernels, separation, sparse, squares
+from . import codec, errors, gaps, inference, kernels, separation, sparse, squares
 from .codec import Claim, Reader, Refused, refusing, require, same_label
 from .exact import Data
 
@@ -53,6 +53,12 @@ READERS["witnesses"] = codec.many(codec.record("a witness", WITNESS))
 MODEL = "loss positive costs bias_penalty ridge weights rows multipliers primal dual"
 GAP = _kind(gaps.check_duality_gap, MODEL, weights=NUMBERS)
 READERS["machines"] = codec.many(codec.record("a model", GAP.fields))
+COEFFICIENT = fields(
+    "estimate std_error lower upper lr p_value null lower_point upper_point direction runs_down "
+    "runs_up"
+)
+COEFFICIENT |= dict.fromkeys(list(COEFFICIENT)[:9], NUMBERS)
+COEFFICIENT |= dict.fromkeys(list(COEFFICIENT)[9:], INTEGERS)
 CLAIMS = {
     "separation": _kind(separation.check_separation, "weights? integers?"),
     "margin-bounds": _kind(separation.check_margin_bounds, "weights lower upper rows multipliers"),
@@ -100,6 +106,16 @@ CLAIMS = {
         "weights lower upper moved directions",
         lower=NUMBERS,
         upper=NUMBERS,
+    ),
+    "inference": _kind(
+        inference.check_inference,
+        "method level C quantile columns point direction maximum coefficients",
+        method=codec.one_of("mle", "firth", "ridge"),
+        columns=COUNTS,
+        point=NUMBERS,
+        direction=INTEGERS,
+        maximum=codec.one_of("global", "local"),
+        coefficients=codec.many(codec.record("a coefficient", COEFFICIENT)),
     ),
 }
 SCALED = "separation", "margin-bounds", "gordan", "overlap", "quasi"  # decimals times 10**k

@@ -56,6 +56,21 @@ def rest(matrix: Matrix, size: int) -> tuple[list[list[Fraction]], int]:
     return [[Fraction(x, before) for x in row[size:]] for row in rows[size:]], rank
 
 
+def independent(columns: Sequence[Sequence[int]]) -> list[int]:
+    """Return the numbers of the columns that are no combination of those before them.
+
+    >>> independent([[1, 2], [2, 4], [0, 1]])
+    [0, 2]
+    """
+    rows, before, kept = [[sum(map(mul, a, b)) for b in columns] for a in columns], 1, []
+    for k in range(len(rows)):
+        if rows[k][k]:
+            rows[k + 1 :] = _eliminated(rows[k + 1 :], rows[k], k, before)
+            before = rows[k][k]
+            kept.append(k)
+    return kept
+
+
 def positive_eigenvalues(matrix: Matrix) -> tuple[int, int]:
     """Return how many eigenvalues are above zero, and how many are zero (Sylvester's inertia).
 

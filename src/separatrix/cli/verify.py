@@ -114,7 +114,6 @@ def _proved(
     whole: Any, source: reading.Source, positive: str | None
 ) -> tuple[bool, str, dict[str, Any]]:
     """Prove a certificate of any kind from the data in memory; say how they were read."""
-    from separatrix.certificates.inference_proof import KIND, prove_inference
     from separatrix.checker import Refused
     from separatrix.core.verdict import FORMAT as VERDICT_FORMAT
     from separatrix.report.study_proof import STUDY_FORMAT, prove_study, prove_verdict
@@ -130,8 +129,6 @@ def _proved(
             said = prove_study(whole, table.X, table.y, _features(whole, source))
         else:
             prove = prove_verdict if form == VERDICT_FORMAT else prove_again
-            if isinstance(whole, dict) and whole.get("kind") == KIND:
-                prove = prove_inference
             said = prove(whole, table.X, reading.two_labels(table, positive))
     except Refused as reason:
         differs = ""

@@ -21,7 +21,7 @@ _CLOSE = 1e-11
 _MOST_STEPS = 40
 _FARTHEST = 5.0
 _MOST_DOUBLINGS = 40
-_MOST_CUTS = 60
+_MOST_CUTS = 100
 _MOST_BRACKETS = 20
 _HIGHER = 1e-7  # than the level: another branch of the profile
 _NEAR = 1e-4  # of a standard error: from there the joint method closes in
@@ -186,7 +186,7 @@ def _bracketed(
             found = _bracket(profile, inner, held, level, side * reach)
             if found is None:
                 return End(side * np.inf, None)
-            inner, outer = _narrowed(profile, *found, held, level, _NEAR * unit)
+            inner, outer = _narrowed(profile, *found, held, level)
             again = profile(float(held @ outer.theta), inner)
             if again.value < level:
                 break
@@ -221,13 +221,21 @@ def _bracket(
     return None
 
 
+def _deviation(point: Point, held: np.ndarray) -> float:
+    """Return the standard error of the form by the information at a point."""
+    return float(np.linalg.norm(solve_triangular(point.factor, held, lower=True)))
+
+
 def _narrowed(
-    profile: Profile, inner: Point, outer: Point, held: np.ndarray, level: float, near: float
+    profile: Profile, inner: Point, outer: Point, held: np.ndarray, level: float
 ) -> tuple[Point, Point]:
-    """Close in on where the profile crosses the level."""
+    """Close in on where the profile crosses the level.
+
+    What is near is decided at the inner point: its information may be that of another scale.
+    """
     for count in range(_MOST_CUTS):
         a, b = float(held @ inner.theta), float(held @ outer.theta)
-        if abs(b - a) <= near:
+        if abs(b - a) <= _NEAR * _deviation(inner, held):
             break
         fall = (inner.value - level) / (inner.value - outer.value)
         point = profile(a + (b - a) * (fall if count % 2 == 0 else 0.5), inner, outer)
@@ -240,8 +248,6 @@ def profile_root(like: Likelihood, null: Point, held: np.ndarray, level: float, 
 
     The profile is concave. It grows away from the side, and crosses the level once on the way.
     """
-    L = null.factor
-    unit = float(np.linalg.norm(solve_triangular(L, held, lower=True, check_finite=False)))
 
     def moved(start: Point, by: float) -> Point:
         lift = start.theta + held * (by / float(held @ held))
@@ -253,7 +259,7 @@ def profile_root(like: Likelihood, null: Point, held: np.ndarray, level: float, 
         return maximise(like, best.theta, held).point
 
     inner = outer = null
-    step = unit
+    step = _deviation(null, held)
     toward = -side if null.value < level else side
     for _ in range(_MOST_DOUBLINGS):
         ahead = moved(outer if toward == side else inner, toward * step)
@@ -268,7 +274,7 @@ def profile_root(like: Likelihood, null: Point, held: np.ndarray, level: float, 
         return End(np.nan, None, converged=False)
     for count in range(_MOST_CUTS):
         a, b = float(held @ inner.theta), float(held @ outer.theta)
-        if abs(b - a) <= _NEAR * unit:
+        if abs(b - a) <= _NEAR * _deviation(inner, held):
             break
         share = (inner.value - level) / (inner.value - outer.value)
         t = a + (b - a) * (share if count % 2 == 0 else 0.5)
@@ -293,5 +299,5 @@ def _polished(
     except np.linalg.LinAlgError:
         return None
     value = float(held @ point.theta)
-    unit = float(np.linalg.norm(solve_triangular(near.factor, held, lower=True)))
-    return End(value, point) if abs(value - start) < 10.0 * _NEAR * unit else None
+    room = 10.0 * _NEAR * _deviation(near, held)
+    return End(value, point) if abs(value - start) < room else None

@@ -144,7 +144,7 @@ def _coefficient(bounds: Bounds, found: Numbers, task: Task, place: int, j: int)
         point = np.array(point)
         try:
             if task.method == "firth":
-                pair = _wider(bounds.firth_end(place, point.tolist()))
+                pair = _wider(bounds.firth_end(place, side, point.tolist()))
             else:
                 pair = bounds.find_end(place, side, point.tolist(), made.get("direction", ()))
         except NoProof:

@@ -1,0 +1,270 @@
+"""Estimates, standard errors, interval ends and tests of a logistic regression.
+
+Every number that is claimed is enclosed again, from the data and the points of the certificate:
+
+- the estimate is the root of the score, and concavity makes it the maximum (mle, ridge); Firth's is
+  a maximum next to its point, and where that is claimed the highest of all;
+- a standard error is the root of a diagonal element of the inverse information there;
+- the fit with a coefficient at zero gives the likelihood ratio and its p-value;
+- an end of an interval is a root of score and level together, the value falling outwards;
+- separated classes (mle): along a direction in whole numbers no margin is below zero, so that the
+  rows of margin zero decide the supremum. A direction that moves a coefficient leaves its interval
+  without an end there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from operator import mul
+
+from .balls import ONE, Ball, NotProved, P, ends, exact, minus, positive_inverse
+from .codec import Claim, Refused, require
+from .exact import Data
+from .firth import is_highest
+from .likelihood import Look, Rows
+from .roots import Root, is_maximum, root
+from .squares import independent
+from .tails import quantile, tail
+
+_MOST_COLUMNS = 60
+_MOST_WORK = 500_000_000  # about twenty minutes
+Bounds = tuple[Fraction, Fraction]
+SIDES = (("lower", "runs_down", -1), ("upper", "runs_up", 1))
+
+
+def check_inference(data: Data, claim: Claim, intercept: bool) -> str:
+    """Claim: every number of every coefficient lies within its two floats."""
+    model = _Model(data, claim, intercept)
+    try:
+        model.require_all()
+    except NotProved as reason:
+        raise Refused(f"not proved: {reason}") from None
+    where = "" if claim.maximum == "global" else ", as a maximum next to its point"
+    return (
+        f"estimates, standard errors, interval ends and tests of {model.width} coefficients "
+        f"({claim.method}){where}"
+    )
+
+
+class _Model:
+    """The columns of the model and the labels, and what is proved of them."""
+
+    def __init__(self, data: Data, claim: Claim, intercept: bool) -> None:
+        self.claim, n = claim, len(data.rows)
+        require(data.n_classes == 2, "two classes are needed")
+        require(0.0 < claim.level < 1.0 and claim.C > 0.0, "the level or C is not in its range")
+        require(all(j < data.n_features for j in claim.columns), "a column is not in the data")
+        require(claim.method == "mle" or not any(claim.direction), "only mle has a direction")
+        width = self.width = int(intercept) + len(claim.columns)
+        if not (width == len(claim.point) == len(claim.coefficients)):
+            raise Refused("the point has one number for each coefficient")
+        power = 4 if claim.method == "firth" else 3
+        if width > _MOST_COLUMNS or n * width**power > _MOST_WORK:
+            raise Refused("the data are too large for this checker: separatrix verify proves it")
+        self.whole = [[1 << -data.exponent] * n] * intercept
+        self.whole += [data.columns[j] for j in claim.columns]
+        sizes = [max(map(abs, column), default=0).bit_length() for column in self.whole]
+        fine = self.fine = max(sizes, default=0)
+        self.shifts = [bits + data.exponent for bits in sizes]
+        scaled = [[x << fine - bits for x in c] for c, bits in zip(self.whole, sizes, strict=True)]
+        self.signs = [2 * code - 1 for code in data.codes]
+        ridge = [(0, 0)] * width
+        if claim.method == "ridge":
+            one = Fraction(1.0 / claim.C)  # the float64 next to 1 / C
+            of_columns = [exact(one * _power(-2 * s)) for s in self.shifts[intercept:]]
+            ridge = [(0, 0)] * intercept + of_columns
+        self.rows = Rows(scaled, list(data.codes), ridge, claim.method == "firth", fine)
+
+    # ---- what all coefficients share
+
+    def theta(self, point: Sequence[float]) -> list[int]:
+        """Return a point in the scale of the columns, rounded: it is only a start."""
+        require(len(point) == self.width, "a point has one number for each coefficient")
+        return [
+            round(Fraction(b) * _power(shift + P))
+            for b, shift in zip(point, self.shifts, strict=True)
+        ]
+
+    def counted(self, direction: Sequence[int]) -> list[int]:
+        """Return the rows of margin zero; a margin below zero is refused."""
+        if not any(direction):
+            return list(range(len(self.signs)))
+        margins = self._margins(direction)
+        return [i for i, margin in enumerate(margins) if margin == 0]
+
+    def _margins(self, direction: Sequence[int]) -> list[int]:
+        require(len(direction) == self.width, "a direction has one number for each coefficient")
+        rows = zip(*self.whole, strict=True)
+        found = [s * sum(map(mul, direction, x)) for s, x in zip(self.signs, rows, strict=True)]
+        require(min(found) >= 0, "a direction has rows on the wrong side")
+        return found
+
+    def _spanning(self, rows: Sequence[int], point: Sequence[float], last: int = -1) -> list[int]:
+        """Return columns that span the others on these rows, those that the point uses first."""
+        order = sorted((j for j in range(self.width) if j != last), key=lambda j: not point[j])
+        order += [last] * (last >= 0)
+        kept = independent([[self.whole[j][i] for i in rows] for j in order])
+        return [order[k] for k in kept]
+
+    @cached_property
+    def main(self) -> tuple[list[int], list[int]]:
+        """The rows and columns of the estimate."""
+        rows = self.counted(self.claim.direction)
+        if not any(self.claim.direction):
+            return rows, list(range(self.width))
+        return rows, self._spanning(rows, self.claim.point)
+
+    @cached_property
+    def top(self) -> Root | None:
+        """The maximum; None where no row counts, and the supremum is 0."""
+        rows, columns = self.main
+        theta = self.theta(self.claim.point)
+        if not rows:
+            return None
+        part = self.rows if len(columns) == self.width and len(rows) == len(self.signs) else None
+        free = list(range(len(columns)))
+        found = root(part or self.rows.part(rows, columns), [theta[j] for j in columns], free)
+        if self.rows.firth and not is_maximum(found, free):
+            raise NotProved("the score has a root here that is no maximum")
+        return found
+
+    @property
+    def value(self) -> Ball:
+        """The largest value, or the supremum."""
+        return (0, 0) if self.top is None else self.top.value
+
+    @cached_property
+    def level(self) -> Ball:
+        """The value at the ends of intervals."""
+        low, high = quantile(self.claim.level, self.claim.quantile)
+        m, r = exact((low + high) / 4)
+        wide = exact((high - low) / 4)
+        return minus(self.value, (m, r + wide[0] + wide[1]))
+
+    def require_all(self) -> None:
+        """Refuse a number that is not proved."""
+        for j, each in enumerate(self.claim.coefficients):
+            for name in ("estimate", "std_error", "lower", "upper", "lr", "p_value"):
+                pair = getattr(each, name)
+                if len(pair) not in (0, 2) or (pair and not pair[0] <= pair[1]):
+                    raise Refused(f"coefficient {j}, {name}: expected two numbers in order")
+            self._require_estimate(j, each)
+            self._require_test(j, each)
+            for side in SIDES:
+                self._require_end(j, each, *side)
+        if self.claim.maximum == "global" and self.rows.firth and self.top is not None:
+            require(is_highest(self.rows, self.top), "the maximum is not proved to be the highest")
+
+    # ---- one coefficient
+
+    def _within(self, j: int, name: str, found: Bounds, pair: Sequence[float]) -> None:
+        if pair and not Fraction(pair[0]) <= found[0] <= found[1] <= Fraction(pair[1]):
+            raise Refused(f"coefficient {j}, {name}: the number is not within its bounds")
+
+    def _scaled(self, j: int, middle: int, off: int) -> Bounds:
+        unit = _power(-self.shifts[j] - P)
+        return (middle - off) * unit, (middle + off) * unit
+
+    def _require_estimate(self, j: int, each: Claim) -> None:
+        if not (each.estimate or each.std_error):
+            return
+        (rows, columns), found = self.main, self.top
+        if found is None or j not in columns:
+            raise Refused(f"coefficient {j} has no finite estimate")
+        if any(self.claim.direction):
+            require(j in self._spanning(rows, self.claim.point, j), f"coefficient {j} runs off")
+        k = columns.index(j)
+        estimate = self._scaled(j, found.theta[k], found.off[k])
+        self._within(j, "estimate", estimate, each.estimate)
+        if each.std_error:
+            low, high = ends(positive_inverse(found.look.information)[0][k][k])
+            unit = _power(-2 * self.shifts[j])
+            squares = [Fraction(max(end, 0.0)) ** 2 for end in each.std_error]
+            if not squares[0] <= low * unit <= high * unit <= squares[1]:
+                raise Refused(f"coefficient {j}, std_error: the number is not within its bounds")
+
+    def _require_test(self, j: int, each: Claim) -> None:
+        if not (each.lr or each.p_value):
+            return
+        low, high = ends(minus(self.value, self._at_zero(j, each)))
+        found = max(2 * low, Fraction(0)), max(2 * high, Fraction(0))
+        self._within(j, "lr", found, each.lr)
+        if each.p_value:
+            self._within(j, "p_value", (tail(found[1])[0], tail(found[0])[1]), each.p_value)
+
+    def _direction_of(self, j: int, each: Claim) -> list[int]:
+        separated = any(self.claim.direction)
+        require(separated or not any(each.direction), "classes that overlap have no direction")
+        if any(each.direction):
+            require(len(each.direction) == self.width, "a direction has a number a coefficient")
+            require(each.direction[j] == 0, "the direction must leave the coefficient alone")
+        return list(each.direction)
+
+    def _at_zero(self, j: int, each: Claim) -> Ball:
+        """Return the largest value with the coefficient at zero."""
+        rows = self.counted(self._direction_of(j, each))
+        if not rows:
+            return (0, 0)
+        theta = self.theta(each.null)
+        require(each.null[j] == 0.0, "the coefficient must be zero")
+        free = [k for k in range(self.width) if k != j]
+        if not any(self.claim.direction):
+            found = root(self.rows, theta, free)
+            if self.rows.firth and not is_maximum(found, free):
+                raise NotProved("the score has a root here that is no maximum")
+            return found.value
+        columns = [k for k in self._spanning(rows, each.null, j) if k != j]
+        part = self.rows.part(rows, columns)
+        return root(part, [theta[k] for k in columns], list(range(len(columns)))).value
+
+    def _require_end(self, j: int, each: Claim, name: str, runs: str, side: int) -> None:
+        pair, away = getattr(each, name), getattr(each, runs)
+        if away:
+            require(self.claim.method == "mle" and not pair, "only mle has intervals without end")
+            self._margins(away)
+            require(away[j] * side > 0, "the direction does not move the coefficient outwards")
+        if not pair:
+            return
+        point = getattr(each, f"{name}_point")
+        theta = self.theta(point)
+        rows, columns = self.counted(self._direction_of(j, each)), list(range(self.width))
+        require(rows, "the profile is flat")
+        if any(self.claim.direction):
+            columns = self._spanning(rows, point, j)
+            require(columns[-1] == j, "the profile is flat")
+        part = self.rows.part(rows, columns) if any(self.claim.direction) else self.rows
+        place, theta = columns.index(j), [theta[k] for k in columns]
+        free = [k for k in range(len(columns)) if k != place]
+        try:
+            found = root(part, theta, free, self.level, place)
+        except NotProved:
+            self._require_end_by_ridge(j, part, theta, place, pair, side)
+            return
+        slope, off = found.score[place]
+        require(abs(slope) > off, "the value does not fall at the end")
+        require((slope < 0) == (side > 0), "the value does not fall outwards at the end")
+        self._within(j, name, self._scaled(j, found.theta[place], found.off[place]), pair)
+
+    def _require_end_by_ridge(
+        self, j: int, rows: Rows, theta: list[int], place: int, pair: Sequence[float], side: int
+    ) -> None:
+        """Prove an end by the ridge alone, which bounds every value: no likelihood is above 1."""
+        ridge = rows.ridge[place]
+        if ridge == (0, 0):
+            raise NotProved(f"no end of coefficient {j} next to its point")
+        inner, outer = (Fraction(t) * _power(self.shifts[j]) for t in pair[::side])
+        least = Fraction(ridge[0] - ridge[1], ONE)
+        low, high = ends(self.level)
+        near = list(theta)
+        near[place] = round(inner * ONE)
+        near[place] += side * (side * near[place] < side * inner * ONE)  # not farther in
+        if not (-least * outer**2 / 2 < low and ends(Look(rows, near).value)[0] >= high):
+            raise NotProved(f"no end of coefficient {j} next to its point")
+        require(side * outer > 0, "the value does not fall outwards at the end")
+
+
+def _power(exponent: int) -> Fraction:
+    """Return a power of two."""
+    return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)

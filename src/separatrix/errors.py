@@ -122,8 +122,8 @@ class SeparationWarning(UserWarning):
     @classmethod
     def about(cls, verdict: Any, feature_names: Any = None) -> SeparationWarning:
         """Say which coefficients run to infinity, and what to do."""
-        told = verdict.coefficients(feature_names)
-        known = [(label, v) for label, v in told if isinstance(v, str) or abs(v) > 1e300]
+        every = verdict.coefficients(feature_names)
+        known = [(label, v) for label, v in every if isinstance(v, str) or abs(v) > 1e300]
         names = tuple(label for label, _ in known)
         parts = (
             _some([f"{label} {v:+}" for label, v in known if not isinstance(v, str)]),

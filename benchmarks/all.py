@@ -112,6 +112,7 @@ def narrow_sparse(n: int = 50_000, d: int = 300, entries: int = 12) -> tuple[Any
     places = np.repeat(np.arange(n), entries), rng.integers(0, d, n * entries)
     X = sp.csr_array((np.ones(n * entries), places), shape=(n, d))
     X.sum_duplicates()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     scores = X @ rng.normal(size=d) + 2.0 * rng.normal(size=n)
     return X, np.where(scores > np.quantile(scores, 0.97), 1.0, -1.0)
 

@@ -22,9 +22,9 @@ def wide_machine(seed, X, signs, loss=HINGE, cost=1.0):
     return MachineProblem(signed, np.full(len(signs), cost), loss, float(bias == 1))
 
 
-@pytest.mark.parametrize("small", [gram._SMALL, 0], ids=["by QR", "by the Gram matrix"])
+@pytest.mark.parametrize("small", [gram.SMALL, 0], ids=["by QR", "by the Gram matrix"])
 def test_margins_and_lengths_are_kept(monkeypatch, small):
-    monkeypatch.setattr(gram, "_SMALL", small)
+    monkeypatch.setattr(gram, "SMALL", small)
     for seed in cases(60):
         case = problem(seed, kind="fewer_rows_than_columns")
         posed = wide_machine(seed, as_sparse(case.X), case.y_signs, LOGISTIC)
@@ -37,9 +37,9 @@ def test_margins_and_lengths_are_kept(monkeypatch, small):
         np.testing.assert_allclose(gram_run.into(back, w), v, atol=1e-9)
 
 
-@pytest.mark.parametrize("small", [gram._SMALL, 0], ids=["by QR", "by the Gram matrix"])
+@pytest.mark.parametrize("small", [gram.SMALL, 0], ids=["by QR", "by the Gram matrix"])
 def test_same_optimum_as_without(monkeypatch, small):
-    monkeypatch.setattr(gram, "_SMALL", small)
+    monkeypatch.setattr(gram, "SMALL", small)
     for seed in cases(120):
         case = problem(seed)
         # X X^T squares: beside an offset of 1e6 that no free bias takes off, columns are lost.

@@ -36,7 +36,7 @@ from separatrix.solvers.linear.balance import balanced
 __all__ = ["fitted_alphas", "near_face", "on_the_faces", "on_this_face"]
 
 _BANDS = (1e-9, 1e-7, 1e-5, 1e-3)
-_MOST_FREE, _CROWD = 1_000, 2
+_MOST_FREE, _CROWD, _COPIES = 1_000, 2, 8
 _MOST_PRODUCTS = 20_000_000  # some milliseconds
 _STEPS, _MOST_STEP_PRODUCTS = 200, 2_000_000_000  # of all steps together: about a second
 _BOLDNESS = (1.0, 0.1, 0.01)
@@ -121,7 +121,11 @@ def on_this_face(
     """Return (w, alpha) of the optimum with the same free rows; None if there is none."""
     upper, signs = problem.upper, problem.signs
     free = np.flatnonzero((alpha > 0.0) & (alpha < upper))
-    if not 0 < len(free) <= _MOST_FREE or len(free) ** 2 * problem.X.shape[1] > _MOST_PRODUCTS:
+    d = problem.X.shape[1]
+    # With many more free rows than unknowns the face is far from unique, and nothing is gained.
+    if not 0 < len(free) <= min(_MOST_FREE, _COPIES * (d + 2)):
+        return None
+    if len(free) ** 2 * d > _MOST_PRODUCTS:
         return None
     fixed = alpha.copy()
     fixed[free] = 0.0

@@ -43,7 +43,7 @@ __all__ = [
     "torch_module",
 ]
 
-_INSTALL = 'Install it: pip install "separatrix[gpu]".'
+_INSTALL = "Install it: pip install torch."
 _PLACES = re.compile(r"cpu|auto|cuda(:[0-9]+)?")
 # Of the free memory of a device, what the rows may fill, and what a stretch of them may.
 _RESIDENT, _STRETCH = 0.7, 0.1

@@ -455,7 +455,7 @@ class InPartitions(Rows):
 
             from separatrix import distributed
         except ImportError:
-            said = "--cluster needs Dask: pip install 'separatrix[dask]'."
+            said = "--cluster needs Dask: pip install 'dask[distributed]'."
             raise typer.BadParameter(said) from None
         where = None
         if self.cluster == "local":

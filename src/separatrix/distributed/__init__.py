@@ -4,7 +4,7 @@
     machine = LinearSVM(C=1.0, client=client).fit(X, y)     # X, y: dask arrays or dataframes
     machine = LinearSVM(C=1.0).fit("folder of partitions")  # on the current client
 
-What comes out is a plain local estimator. Needs ``pip install separatrix[dask]``.
+What comes out is a plain local estimator. Needs Dask: ``pip install 'dask[distributed]'``.
 """
 
 from __future__ import annotations

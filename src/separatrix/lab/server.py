@@ -36,7 +36,7 @@ MOST_BYTES = 1_000_000
 BODY_SECONDS = 10.0
 _MISSING = (
     "The lab needs starlette and uvicorn, which are not installed. Install them with: "
-    "pip install 'separatrix[lab]'"
+    "pip install starlette uvicorn"
 )
 _WARM_UP = {"points": [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]], "classes": [0, 0, 1, 1]}
 

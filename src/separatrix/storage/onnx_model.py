@@ -330,10 +330,7 @@ def _dense(rows: Any) -> np.ndarray:
 
 _OPSET = 17
 _ML_OPSET = 3
-_MISSING = (
-    "ONNX is not installed. Install it with the extra: pip install 'separatrix[onnx]', "
-    "or export to another format."
-)
+_MISSING = "ONNX is not installed. Install it with pip install onnx, or export to another format."
 
 
 class Graph:

@@ -38,7 +38,7 @@ def _openpyxl() -> Any:
     except ImportError:
         raise DataError(
             "Excel files are read with openpyxl, which is not installed: "
-            "pip install 'separatrix[excel]', or save the table as CSV"
+            "pip install openpyxl, or save the table as CSV"
         ) from None
     return openpyxl
 

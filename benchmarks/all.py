@@ -5,9 +5,9 @@
 
 Every row is a whole fit, proof and fingerprint included, beside a peer at the same distance from
 the optimum, or at its own settings (few rows, kernels, closed forms). Times are CPU seconds of the
-process with one thread of linear algebra, the median of five after one run that is not counted; a run that takes longer than three seconds is made
-once. A row is off where our time differs from the README's by more than 30 %. Peers that are not
-installed are left out by name.
+process with one thread of linear algebra: the median of five, after one run that is not counted. A
+run that takes longer than three seconds is made once. A row is off where our time differs from the
+README's by more than 30 %.
 """
 
 from __future__ import annotations

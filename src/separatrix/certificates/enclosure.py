@@ -34,7 +34,7 @@ AT_A_TIME = 1 << 13
 _FLOAT64 = np.dtype(np.float64)
 
 
-# In a list, so that the product is made when it is asked for.
+# In a list, so that the product is made when it is needed.
 _TINY = [2.0**-1022]
 
 

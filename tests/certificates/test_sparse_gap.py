@@ -1,11 +1,14 @@
 """The proof of sparse weights: bounds that hold, zeros that are zeros, and no forgery."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from tests.amounts import cases
+from tests.estimators.test_budget import made
 from tests.naive import sparse as naive
 from tests.sparse_problems import by_checker, drawn, model_of
 
@@ -150,3 +153,13 @@ def test_the_radius_shrinks_with_the_gap():
     wide = rough(fine, X, y)
     assert 0.0 < fine.radius < wide.radius
     assert set(wide.zeros) <= set(fine.zeros)
+
+
+def test_a_share_that_coarse_sums_leave_open_is_proved_by_finer_ones():
+    """A fit that a budget ends far from the optimum is proved again like any other."""
+    X, y = made(11, 100_000)
+    model = sx.LogisticRegression(l1_ratio=1.0, C=100.0, tol=1e-13, max_passes=23)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    assert model.certificate_.check(X, y)

@@ -183,12 +183,13 @@ class SparseGap(DualityGap):
             u = sizes * share
             excess = sum_of(Enclosure.square, (u - self.l1).at_least(0.0))
             return terms.gain - (excess / self.ridge).halved()
+        if bool((_reach(sizes, share).low <= self.l1).all()):  # a tighter way to sum may prove it
+            return Enclosure(-math.inf, terms.gain.high)
         return NOTHING
 
     def _is_feasible(self, sizes: Enclosure, share: float) -> bool:
         """Whether a share of every size of u is at most l."""
-        reach = sizes if share == 1.0 else sizes * share
-        return bool((reach.high <= self.l1).all())
+        return bool((_reach(sizes, share).high <= self.l1).all())
 
     def __str__(self) -> str:
         return f"{self._in_words('hyperplane lowers')}{self._zeros_in_words()}"
@@ -197,6 +198,10 @@ class SparseGap(DualityGap):
         if not (self.holds and len(self.zeros)):
             return ""
         return f"; {len(self.zeros):,} of {self.n_features:,} columns are zero in every optimal one"
+
+
+def _reach(sizes: Enclosure, share: float) -> Enclosure:
+    return sizes if share == 1.0 else sizes * share
 
 
 def _made(shown: dict[str, Any]) -> Any:

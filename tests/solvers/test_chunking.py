@@ -139,11 +139,13 @@ def test_many_small_budgets_give_the_bits_of_one_large_one():
     for seed in cases(20):
         X, machine = posed(seed)
         runs = []
-        for sizes in ([10_000], [1] * 400 + [10_000], [0, 7, 0, 13, 10_000]):
+        for sizes in ([10_000], [1] * 400, [0, 7, 0, 13]):
             rows = WholeRows(KERNELS[seed % 3].block(X, X))
             state = chunking.start(machine, kernel_rows=rows, tol=1e-8, size=10)
             for size in sizes:
                 status = chunking.advance(state, size)
+            while status is None:
+                status = chunking.advance(state, 10_000)
             numbers = np.array([state.primal, state.dual, state.bias, state.updates])
             runs.append((state.alpha.tobytes(), state.f.tobytes(), numbers.tobytes(), status))
         assert runs[0] == runs[1] == runs[2]

@@ -151,7 +151,7 @@ def resume(state: State, alpha: np.ndarray, scores: np.ndarray, tol: float) -> N
 
 
 def advance(state: State, budget: int) -> Status | None:
-    """Make at most `budget` pair steps."""
+    """Make at most `budget` pair steps, of one chunk: a caller may have a clock."""
     while state.status is None:
         if state.chunk is None:
             _open(state)
@@ -170,8 +170,8 @@ def advance(state: State, budget: int) -> Status | None:
         budget -= made
         if done or chunk.steps_left == 0:
             _close(state)
-        else:
-            return None
+        if state.chunk is not None or made:
+            return state.status
     return state.status
 
 

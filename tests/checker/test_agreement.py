@@ -129,7 +129,8 @@ def test_the_upper_bound_of_softmax_is_divided_by_the_exact_objective():
         weights = [numbers(row) for row in claim["weights"]]
         free = 1 if whole["data"]["intercept"] else 0
         (c,) = numbers(claim["costs"])
-        value = sum((dot(w[1:], w[1:]) for w in weights), arb(0)) / 2
+        ridge = float.fromhex(claim["ridge"]) if "ridge" in claim else 1.0
+        value = ridge * sum((dot(w[1:], w[1:]) for w in weights), arb(0)) / 2
         for x, code in zip(rows, np.unique(y, return_inverse=True)[1].tolist(), strict=True):
             z = [dot(w[1:], x) + free * w[0] for w in weights]
             value += c * (sum(((each - z[code]).exp() for each in z), arb(0))).log()

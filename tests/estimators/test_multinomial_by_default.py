@@ -40,7 +40,7 @@ def test_two_classes_are_one_hyperplane():
     assert not is_multinomial(ours)
 
 
-@pytest.mark.parametrize("settings", [{"C": np.inf}, {"solver": "gram"}])
+@pytest.mark.parametrize("settings", [{"solver": "gram"}])
 def test_what_the_multinomial_model_has_not_is_fitted_class_by_class(settings):
     rows = np.random.default_rng(0).normal(size=X.shape)  # the labels do not depend on them
     ours = sx.LogisticRegression(**settings).fit(rows, Y)

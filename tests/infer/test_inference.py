@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.inference_hard import problem as hard_problem
+from benchmarks.inference_hard import values as hard_values
 from tests.amounts import cases
 from tests.inference_problems import METHODS, NAMES, drawn, recomputed
 from tests.naive import inference as naive
@@ -360,3 +362,17 @@ def test_a_point_far_from_the_maximum_proves_nothing():
     metric = metric_at(rows, np.full(D.shape[1], 2.0))
     with pytest.raises(NoProof):
         top_near(metric.at, metric)
+
+
+@pytest.mark.parametrize(("seed", "known"), [(912, -1.451031), (720, None)])
+def test_higher_maxima_of_firth_are_found_from_starts_around(seed, known):
+    """Two problems on which the best of fewer starts was not the highest maximum known."""
+    X, y = hard_problem(seed)
+    found = sx.inference(X, y, "firth")
+    value = hard_values(X, y, found.estimate)[1]
+    if known is not None:
+        assert value > known
+    rng = np.random.default_rng(1)
+    for spread in (0.3, 1.0):
+        at = found.estimate * np.exp(spread * rng.normal(size=(20, len(found.estimate))))
+        assert max(hard_values(X, y, each)[1] for each in at) < value + 1e-9

@@ -2,7 +2,8 @@
 
 It is not concave. With x = (1, 20), both labels 1 and no intercept, there are maxima at 0.0583 and
 1.0986. They are far apart in the linear predictor of rows of high leverage, so the starts are zero,
-fits that leave such rows out, and points far along those fits.
+fits that leave such rows out, points far along those fits, and points drawn around the first: each
+coefficient times a number of its own.
 
 Where no row stands out zero is the only start. Of 2,445 small problems, many of them heavy-tailed,
 a better maximum than that from zero was known for 107: their largest leverages were 0.29 and more,
@@ -21,6 +22,7 @@ from separatrix.infer.newton import Maximum, maximise
 _SMALL = 2e6  # rows times squared columns for which many starts are tried
 _LEFT_OUT = (1, 2, 3, 5, 8)
 _FAR = (3.0, 10.0, 30.0)
+_SPREADS, _DRAWN = (0.5, 1.0, 2.0), 6  # of the logarithm of such a number, and how many of each
 _SAME = 1e-7
 _MANY_ROWS, _MANY_ENTRIES, _EVERY, _NEAR = 50, 200_000, 8, 20.0
 _LEVERAGE, _TIMES_THE_MEAN, _LENGTH = 0.2, 1.5, 3.0
@@ -84,7 +86,7 @@ def _leverages(like: Likelihood) -> np.ndarray:
 
 
 def _starts(like: Likelihood, first: Maximum) -> list[np.ndarray]:
-    """Return points to climb from: without the rows of highest leverage, and far out."""
+    """Return points to climb from: without the rows of highest leverage, far out, and around."""
     order, d = np.argsort(-_leverages(like)), like.Z.shape[1]
     starts = []
     for k in _LEFT_OUT:
@@ -99,4 +101,7 @@ def _starts(like: Likelihood, first: Maximum) -> list[np.ndarray]:
     for far in _FAR:
         starts.append(far * theta)
     starts += [far * part for part in starts[: len(_LEFT_OUT)] for far in (2.0, 5.0)]
+    draw = np.random.default_rng(0)
+    for spread in _SPREADS:
+        starts += list(theta * np.exp(spread * draw.normal(size=(_DRAWN, d))))
     return starts

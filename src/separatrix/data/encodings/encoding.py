@@ -49,9 +49,10 @@ class TableEncoding(Encoding):
     def column_groups(self) -> list[list[int]]:
         """The features that one column became, where there are several; words are apart.
 
-        >>> codes = CategoryCode("job", ("clerk", "cook"), False, True), NumberCode("age", 30.0)
-        >>> TableEncoding(codes).feature_names, TableEncoding(codes).column_groups
-        (['job=clerk', 'job=cook', 'job (missing)', 'age'], [[0, 1, 2]])
+        >>> job = CategoryCode("job", ("clerk", "cook"), False, True)
+        >>> encoding = TableEncoding((job, NumberCode("age", 30.0, False)))
+        >>> encoding.feature_names, encoding.column_groups
+        (['job=clerk', 'job=cook', 'job=(missing)', 'age'], [[0, 1, 2]])
         """
         groups, first = [], 0
         for code in self.codes:

@@ -262,7 +262,7 @@ def main() -> int:
         header("", ["scikit-learn", "scipy", "pandas"])
     machine, versions = [line for line in said.getvalue().splitlines() if ";" in line]
     facts = f"{machine.split(';')[0]}; {versions}; commit {commit()}; separatrix "
-    facts += f"{version('separatrix')}. CPU seconds, median of five:"
+    facts += f"{version('separatrix')}. CPU seconds, medians:"
     print(f"{facts}\n\n{HEAD}", flush=True)
     rows: list[Row] = []
     with one_thread():  # a second thread of linear algebra spins, and its time would count

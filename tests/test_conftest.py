@@ -20,6 +20,7 @@ def test_needs_something():
 @pytest.fixture
 def suite(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    monkeypatch.delenv("TESTS_PASSED", raising=False)
     pytester.makeini("[pytest]\nmarkers = many")
     pytester.makeconftest(CONFTEST)
 

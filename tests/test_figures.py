@@ -1,8 +1,8 @@
 """The table of figures of the README: read, compared and written by its script."""
 
-import pytest
+from tests.optional import module
 
-figures = pytest.importorskip("benchmarks.all")
+figures = module("benchmarks.all", "make peers")
 
 
 def test_a_row_that_is_off_by_a_third_is_named():

@@ -420,6 +420,6 @@ def test_without_openpyxl_one_sentence_says_what_to_install(tmp_path):
     path = book_of(tmp_path / "x.xlsx", ("s", DATA))
     with (
         mock.patch.dict(sys.modules, {"openpyxl": None}),
-        pytest.raises(sx.DataError, match=r"pip install 'separatrix\[excel\]'"),
+        pytest.raises(sx.DataError, match="pip install openpyxl"),
     ):
         sx.read(path)

@@ -151,6 +151,7 @@ def test_three_classes_are_scored_a_column_each():
         assert wrong.mean() == pytest.approx(found.error, abs=1e-12)
 
 
+@pytest.mark.long
 def test_labels_without_meaning_are_not_learned():
     """The log-count ratio sees labels; learned on all rows it would tell the held-out ones."""
     errors = []

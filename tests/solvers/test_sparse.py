@@ -47,6 +47,7 @@ def test_dense_and_sparse_rows_give_one_answer():
         assert abs(dense.primal - sparse.primal) <= 1e-9 * dense.primal
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_a_large_working_set_is_solved_by_columns(seed, monkeypatch):
     monkeypatch.setattr(newton_steps, "LARGEST_MATRIX", 0)

@@ -47,6 +47,7 @@ def test_as_few_errors_as_brute_force_finds(seed):
     assert machine.certificate_.check(X, signs, weights)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", cases(18))
 def test_witnesses_prove_what_cells_do(seed):
     """With columns copied the same problem has too many dimensions for cells."""

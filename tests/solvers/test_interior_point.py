@@ -6,6 +6,7 @@ from tests.amounts import cases
 from tests.naive.interior_point import hinge_optimum
 from tests.problems import as_sparse, problem
 
+import separatrix as sx
 from separatrix.problem.losses import HINGE
 from separatrix.problem.machine import MachineProblem
 from separatrix.problem.signed import SignedProblem
@@ -192,3 +193,11 @@ def test_a_budget_of_passes_is_kept():
     state, status = solve(interior_point, posed, tol=1e-12, max_passes=20)
     assert status is Status.BUDGET
     assert 20 <= state.passes < 45
+
+
+def test_a_row_on_the_margin_that_carries_nothing_is_no_support_vector():
+    X, y = np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]]), np.array([1, 1, 0])
+    for C in (1.0, 100.0, np.inf):
+        model = sx.LinearSVM(C=C, solver="interior_point").fit(X, y)
+        assert model.support_.tolist() == [0, 2]
+        assert model.certificate_.check(X, y)

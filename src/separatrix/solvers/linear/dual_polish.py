@@ -41,7 +41,7 @@ _MOST_PRODUCTS = 20_000_000  # some milliseconds
 _STEPS, _MOST_STEP_PRODUCTS = 200, 2_000_000_000  # of all steps together: about a second
 _BOLDNESS = (1.0, 0.1, 0.01)
 # Of a matrix scaled to entries of 1: a smaller pivot may be rounding, a larger residual is none.
-_DEPENDENT, _SOLVED = 1e-8, 1e-14
+_DEPENDENT, _SOLVED, _DUST = 1e-8, 1e-14, 1e-15
 
 
 def fitted_alphas(problem: MachineProblem, w: FloatArray) -> list[FloatArray]:
@@ -137,6 +137,7 @@ def on_this_face(
     if found is None:
         return None
     inside, bias = found
+    inside[abs(inside) <= _DUST * abs(inside).max()] = 0.0  # such a row carries nothing
     slack = 1e-9 * float(upper[free].min() if np.isfinite(upper[free]).all() else inside.max())
     if (inside < -slack).any() or (inside > upper[free] + slack).any():
         return None

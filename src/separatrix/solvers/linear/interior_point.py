@@ -103,7 +103,7 @@ def start(
         run = begin(rows, pairs, quadratic, problem.rows.fit_intercept)
         state.memory.run = run
         if on_device(problem.X):
-            return state
+            return state  # there is no crossing over
         if suits(len(claims.used), d):
             state.memory.small = SmallSteps(run)
         if not problem.is_hard:
@@ -169,8 +169,8 @@ def _iterate(state: MachineState, most: int) -> None:
     # What the run keeps up to date says when it is worth looking at the data again.
     is_near = primal - dual <= near * abs(primal) or state.problem.is_hard
     memory.has_crossed = False
-    if primal - dual <= memory.cross_at * abs(primal):
-        memory.cross_at = _CROSS_LATER * (primal - dual) / abs(primal)
+    if memory.cross_at > 0.0 and primal - dual <= memory.cross_at * abs(primal):
+        memory.cross_at = _CROSS_LATER * max(0.0, primal - dual) / (abs(primal) or 1.0)
         memory.has_crossed = claims.cross_over(run)
     if not memory.has_crossed and (is_near or memory.failed or state.updates % look == 0):
         claims.take(run)

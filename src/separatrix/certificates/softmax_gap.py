@@ -46,6 +46,7 @@ from separatrix.problem.softmax import REACH
 _ENTRIES_AT_A_TIME = 1 << 18
 _SPARSE_ENTRIES = 1 << 22
 _DEVICE_ENTRIES = 1 << 26
+_ROWS_AT_A_TIME = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,26 +126,36 @@ class SoftmaxGap(WeightsByClass):
         weight_sizes, bias_sizes = sizes_of(weights), sizes_of(biases[None])
         centred = self._penalty == 0.0 and not sp.issparse(X)
         centre = put(_mean(X, xp, n)) if centred else None
-        losses, entropies, is_feasible = np.empty(n), np.empty(n), True
-        sums: list[Enclosure] = []
+        own_classes, costs = put(codes), put(self.costs)
+        per_row: list[tuple[Any, ...]] = []
+        sums: list[Any] = []
+        heights = []
         for rows, block in _blocks(X, xp, K):
-            own, cost, sizes = put(codes[rows]), put(self.costs[rows]), _sizes(block)
+            own, cost, sizes = own_classes[rows], costs[rows], _sizes(block)
             reach = xp.amax(sizes @ weight_sizes + bias_sizes, axis=1)
             # Scores are rounded again where the own one is taken off, and the largest.
             far = dot_error(_most_entries(block) + 8.0, reach)
-            at = put(np.arange(len(codes[rows]))), own
-            shares, loss, entropy, others = _tile(xp, block, at, cost, weights, biases)
-            losses[rows] = _from_above(on_host(loss), on_host(far), K, wide)
-            entropies[rows], fits = _from_below(on_host(entropy), on_host(others), K)
-            is_feasible &= fits
+            shares, *each = _tile(xp, block, own, cost, weights, biases)
+            per_row.append((*each, far))
             if centre is not None:
                 block = block - centre
                 sizes = abs(block)
-            found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares), wide)
+            found = _sums(xp, block, sizes, own, cost, shares, sizes_of(shares))
             sums = [a + b for a, b in zip(sums, found, strict=True)] if sums else found
+            heights.append(block.shape[0])
+        whole = [on_host(xp.concatenate(parts)) for parts in zip(*per_row, strict=True)]
+        loss, entropy, taken, far = whole
+        losses, entropies, is_feasible = np.empty(n), np.empty(n), True
+        for begin in range(0, n, _ROWS_AT_A_TIME):
+            part = slice(begin, begin + _ROWS_AT_A_TIME)
+            losses[part] = _from_above(loss[part], far[part], K, wide)
+            entropies[part], fits = _from_below(entropy[part], taken[part], K)
+            is_feasible &= fits
+        # No product is added up more often than a block has rows and the data have blocks.
+        pulls, *others = _enclosed(sums, n, float(max(heights) + len(heights)), wide)
         if not is_feasible:
-            sums[0] = Enclosure.around(sums[0].middle, math.inf)
-        return SoftmaxPass(losses, entropies, *sums)
+            pulls = Enclosure.around(pulls.middle, math.inf)
+        return SoftmaxPass(losses, entropies, pulls, *others)
 
 
 def _gain(enclosed: SoftmaxPass, costs: np.ndarray) -> Enclosure:
@@ -162,7 +173,10 @@ def _mended_dual(
 ) -> Enclosure:
     """Enclose the dual objective of softmax with its sums mended."""
     K, excess = len(enclosed.excess.low), enclosed.excess
-    masses = Enclosure.stacked([Enclosure.exact(costs[codes == k]).sum() for k in range(K)])  # N_k
+    # Numbers of two bytes are sorted by counting.
+    order = np.argsort(codes.astype(np.uint16) if K < 1 << 16 else codes, kind="stable")
+    by_class = np.split(costs[order], np.bincount(codes, minlength=K).cumsum()[:-1])
+    masses = Enclosure.stacked([Enclosure.exact(own).sum() for own in by_class])  # N_k
     if not (excess.is_finite and (masses.low > 0.0).all()):
         return NOTHING
     # t N_k + (1 - t) r_k >= 0 for every k, whatever r_k is within its enclosure.
@@ -195,7 +209,7 @@ def _spent(pulls: Enclosure, box: np.ndarray | None) -> Enclosure:
 
 def _tile(xp: Any, block: Any, own: Any, cost: Any, W: Any, bias: Any) -> tuple[Any, Any, Any, Any]:
     """Return a (rows x K), and as computed: losses, entropies of the others, and their sums."""
-    K = W.shape[1]
+    K, own = W.shape[1], _places(xp, own)
     scores = block @ W
     scores += bias
     scores -= scores[own][:, None]
@@ -250,24 +264,36 @@ def _own_entropy(others: np.ndarray) -> Enclosure:
 
 
 def _sums(
-    xp: Any, block: Any, sizes: Any, own: Any, cost: Any, shares: Any, share_sizes: Any, wide: float
-) -> list[Enclosure]:
-    """Enclose the sums of one block: `pulls`, `excess`, `all_rows`, `members`.
+    xp: Any, block: Any, sizes: Any, own: Any, cost: Any, shares: Any, share_sizes: Any
+) -> list[Any]:
+    """Return the sums of one block as computed: pulls, excess and members, each with its size.
 
-    The share of a row's own class is a rounded sum of K terms, the others are rounded products, and
-    a centred row is rounded once. A product that vanished is as good as a least normal number.
+    A product that vanished is as good as a least normal number.
     """
-    height, rounded = float(block.shape[0]), shares.shape[1] + 3.0
-
-    def around(value: Any, size: Any, terms: float) -> Enclosure:
-        return Enclosure.around(on_host(value), wide * on_host(dot_error(terms, size)))
-
+    height = float(block.shape[0])
     pulls = block.T @ shares, sizes.T @ (share_sizes + LEAST_NORMAL)
     excess = shares.sum(axis=0), abs(shares).sum(axis=0) + height * LEAST_NORMAL
-    found = [around(*pulls, height + rounded), around(*excess, height + rounded)]
-    members, reach = _class_sums(xp, block, own, cost, shares), sizes.T @ cost
-    found.append(around(members.sum(axis=0), reach, height + rounded))
-    return [*found, around(members.T, reach[:, None], height + 1.0)]
+    return [*pulls, *excess, _class_sums(xp, block, own, cost, shares), sizes.T @ cost]
+
+
+def _enclosed(sums: list[Any], n: int, depth: float, wide: float) -> list[Enclosure]:
+    """Enclose `pulls`, `excess`, `all_rows`, `members` of n rows.
+
+    `depth` is how often a product is added up at the most. The share of a row's own class is a
+    rounded sum of K terms, the others are rounded products, and a centred row is rounded once.
+    """
+    pulls, pull_sizes, excess, excess_sizes, members, reach = map(on_host, sums)
+    rounded = len(excess) + 3.0
+
+    def around(value: Any, size: Any, rounded: float) -> Enclosure:
+        return Enclosure.around(value, wide * dot_error(depth + rounded, size + n * LEAST_NORMAL))
+
+    return [
+        around(pulls, pull_sizes, rounded),
+        around(excess, excess_sizes, rounded),
+        around(members.sum(axis=0), reach, rounded),
+        around(members.T, reach[:, None], 1.0),
+    ]
 
 
 def _class_sums(xp: Any, block: Any, own: Any, cost: Any, room: Any) -> Any:
@@ -279,8 +305,13 @@ def _class_sums(xp: Any, block: Any, own: Any, cost: Any, room: Any) -> Any:
         return np.asarray(sums.toarray() if sp.issparse(sums) else sums)
     # A product with ones in their places is many times faster there than adding row by row.
     room.zero_()
-    room[xp.arange(len(own), device=own.device), own] = cost
+    room[_places(xp, own)] = cost
     return (block.T @ room).T
+
+
+def _places(xp: Any, own: Any) -> tuple[Any, Any]:
+    """Return where each row's own class stands."""
+    return (np.arange(len(own)) if xp is np else xp.arange(len(own), device=own.device)), own
 
 
 def _sizes(block: Any) -> Any:

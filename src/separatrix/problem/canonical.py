@@ -14,6 +14,7 @@ import hashlib
 import weakref
 from collections import UserString
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -171,17 +172,28 @@ def _columns(block: Any) -> np.ndarray:
     """Return the columns of the entries, row by row."""
     if sp.issparse(block):
         return np.asarray(block.indices)
-    rows, d = block.shape
-    everywhere = np.tile(np.arange(d), rows)
-    return everywhere if block.all() else everywhere[np.ravel(block) != 0.0]
+    columns = _columns_of_all(*block.shape)
+    places = _entries(block)
+    return columns if places is None else columns[places]
 
 
 def _values(block: Any) -> np.ndarray:
     """Return the entries, row by row."""
     if sp.issparse(block):
         return np.asarray(block.data)
-    flat = np.ravel(block)
-    return flat if block.all() else flat[flat != 0.0]
+    flat, places = np.ravel(block), _entries(block)
+    return flat if places is None else flat[places]
+
+
+def _entries(block: np.ndarray) -> np.ndarray | None:
+    """Return where numbers other than zero stand, row by row; None where all are."""
+    return None if block.all() else np.flatnonzero(np.ravel(block) != 0.0)
+
+
+@lru_cache(maxsize=4)
+def _columns_of_all(rows: int, d: int) -> np.ndarray:
+    """Return the columns of all numbers of so many rows."""
+    return np.tile(np.arange(d), rows)
 
 
 def row_of(X: Any, number: int) -> Row:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -122,13 +123,13 @@ class SparseSoftmaxGap(SoftmaxGap):
                 if self.intercept:
                     mended = mending(enclosed, codes, costs, wide)
                     if mended is None:
-                        yield Found(primal, NOTHING, lambda: {})
+                        yield Found(primal, NOTHING)
                         continue
                     sums = mended.of(sums, enclosed.members, enclosed.all_rows)
                     gain, others = gain * mended.rest, above(others + mended.share.high)
                 dual, sizes = self._dual(gain, self._sizes(sums))
             near = {"sizes": sizes, "others": others, "bound": dual.low}
-            yield Found(primal, dual.at_least(0.0), lambda near=near: near)  # no loss is below 0
+            yield Found(primal, dual.at_least(0.0), partial(dict, near))  # no loss is below 0
 
     def _spent(self) -> Enclosure:
         """Enclose what the weights cost."""

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import codec, errors, gaps, inference, kernels, separation, softmax, sparse, sparse_softmax, squares
+from . import (
+    codec,
+    errors,
+    gaps,
+    inference,
+    kernels,
+    separation,
+    softmax,
+    sparse,
+    sparse_softmax,
+    squares,
+)
 from .codec import Claim, Reader, Refused, refusing, require, same_label
 from .exact import Data
 

@@ -232,6 +232,8 @@ def fit_multinomial(machine: Any, X: Any, y: Any, sample_weight: Any) -> None:
         raise DeviceError("C=inf is worked out on the processor: use device='cpu'.")
     posed = _posed(SoftmaxProblem, machine, X, codes, weights, "logistic")
     if ratio := ratio_of(machine):
+        if np.isinf(machine.C):
+            raise ValueError("l1_ratio above 0 needs a finite C. Got C=inf instead. Use a large C.")
         groups = checked_groups(getattr(machine, "groups", None), X.shape[1])
         posed = as_sparse_softmax(posed, ratio, groups)
     problem, verdict = _answerable(posed, machine)

@@ -29,8 +29,6 @@ def as_sparse_softmax(
     known: Known | None = None,
 ) -> SparseSoftmaxProblem:
     """Return the multinomial problem with whole columns at zero."""
-    if not np.isfinite(problem.costs).all() or problem.ridge == 0.0:
-        raise ValueError("l1_ratio above 0 needs a finite C. Got C=inf instead. Use a large C.")
     if on_device(problem.X):
         raise ValueError("l1_ratio above 0 is solved on the processor: use device='cpu'.")
     return SparseSoftmaxProblem(

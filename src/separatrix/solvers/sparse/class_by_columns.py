@@ -82,12 +82,10 @@ class _Model:
 
     def round(self) -> float:
         """Take every group down, and then the biases; return how far the model fell at least."""
-        fall = float(
-            _descend(
-                *self.columns, self.order, self.ends, self.p, self.costs, self.G, self.V,
-                self.curved, self.bounds, self.steep, self.ridge,
-            )  # fmt: skip
-        )
+        penalties = self.bounds, self.steep, self.ridge
+        layout = *self.columns, self.order, self.ends
+        model = self.p, self.costs, self.G, self.V, self.curved
+        fall = float(_descend(*layout, *model, *penalties))
         if self.has_bias:
             slope = self.h + self.curved.sum(axis=0)
             step = -np.linalg.solve(self.across, slope)

@@ -41,10 +41,11 @@ class ClassMemory:
     point: ClassPoint
     spreads: np.ndarray  # of columns that may be nonzero, about their means, squared
     open: SparseSoftmaxProblem  # the problem, its penalty that of the columns that may be nonzero
-    U: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    u: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # of its columns, by class
     floor: float = 0.0  # the share of even probabilities in the curvature of a row
     stalls: int = 0
-    least: float = np.inf  # gap so far
+    gap: float = np.inf  # the least so far
+    solved: bool = False
     max_passes: float = np.inf
 
 
@@ -173,9 +174,7 @@ def _bias_step(state: SparseClassState, pull: np.ndarray) -> bool:
     return False
 
 
-def dual_of(
-    problem: SparseSoftmaxProblem, point: ClassPoint, U: np.ndarray
-) -> tuple[float, float]:
+def dual_of(problem: SparseSoftmaxProblem, point: ClassPoint, U: np.ndarray) -> tuple[float, float]:
     """Return by what share the dual point is made feasible, or better; and the bound it gives."""
     share = problem.feasible_share(U)
     best = float(_gain(point.p, problem.codes, problem.costs, share))

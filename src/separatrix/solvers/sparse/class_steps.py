@@ -137,42 +137,50 @@ def _by_matrix(
     W: np.ndarray,
 ) -> _Model:
     """Minimise the model with its matrix."""
-    slopes, lacking = gradient
-    (n, m), K, costs = part.shape, problem.n_classes, problem.costs
-    has_bias = problem.has_free_bias
-    mean = np.zeros(m)
+    (slopes, lacking), (m, K), costs = gradient, W.shape, problem.costs
+    has_bias, mean = problem.has_free_bias, np.zeros(m)
     bends = costs * (1.0 - np.einsum("ik,ik->i", p, p))
     if has_bias and bends.any():
         mean = part.combination(bends) / bends.sum()
     # Centred before it is squared: raw columns far from zero keep their digits.
     block = part.dense() - mean
-    H = np.empty((m, K, m, K))
-    for k in range(K):
-        for other in range(k + 1):
-            curves = costs * p[:, k] * (float(other == k) - p[:, other])
-            H[:, k, :, other] = (block * curves[:, None]).T @ block
-            H[:, other, :, k] = H[:, k, :, other].T
-    H = H.reshape(m * K, m * K)
-    G = (slopes - np.outer(mean, lacking)).ravel()
+    H, G = _curvature(block, p, costs), (slopes - np.outer(mean, lacking)).ravel()
     if has_bias:
         inverse = np.linalg.inv(bias_curvature(p, costs))
-        weighted = p * costs[:, None]
-        beside = np.empty((m, K, K))  # the curvature of weights with biases
-        for k in range(K):
-            beside[:, k] = -block.T @ (weighted[:, [k]] * p)
-            beside[:, k, k] += block.T @ weighted[:, k]
-        beside = beside.reshape(m * K, K)
+        beside = _beside_biases(block, p, costs)
         H -= beside @ inverse @ beside.T
         G -= beside @ (inverse @ lacking)
-    H = 0.5 * (H + H.T)
     groups = np.repeat(np.arange(m) if problem.groups is None else problem.groups, K)
     penalties = (problem.l1, problem.ridge)
+    H = 0.5 * (H + H.T)
     V = group_quadratic.by_matrix(H, G, W.ravel(), groups, penalties, 1e-6).reshape(m, K)
     if not has_bias:
         return _Model(V, np.zeros(K), 3.0)
     step = V - W
     rise = -inverse @ (lacking + beside.T @ step.ravel())
     return _Model(V, rise - rise.mean() - mean @ step, 3.0)
+
+
+def _curvature(block: np.ndarray, p: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Return the curvature of the losses in the weights, column after column."""
+    m, K = block.shape[1], p.shape[1]
+    H = np.empty((m, K, m, K))
+    for k in range(K):
+        for other in range(k + 1):
+            curves = costs * p[:, k] * (float(other == k) - p[:, other])
+            H[:, k, :, other] = (block * curves[:, None]).T @ block
+            H[:, other, :, k] = H[:, k, :, other].T
+    return H.reshape(m * K, m * K)
+
+
+def _beside_biases(block: np.ndarray, p: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Return the curvature of the losses in a weight and a bias, a column a bias."""
+    m, K = block.shape[1], p.shape[1]
+    found, weighted = np.empty((m, K, K)), p * costs[:, None]
+    for k in range(K):
+        found[:, k] = -block.T @ (weighted[:, [k]] * p)
+        found[:, k, k] += block.T @ weighted[:, k]
+    return found.reshape(m * K, K)
 
 
 def _stepped(

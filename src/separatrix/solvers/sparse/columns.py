@@ -37,9 +37,7 @@ class Columns:
         X = self._X
         if not sp.issparse(X) or len(self.numbers) == X.shape[1]:
             return np.asarray(X.T @ shares)
-        found: np.ndarray = _combination(shares)(
-            X.indptr, X.indices, X.data, self.numbers, shares
-        )
+        found: np.ndarray = _combination(shares)(X.indptr, X.indices, X.data, self.numbers, shares)
         return found
 
     def spreads(self, costs: np.ndarray, has_bias: bool) -> np.ndarray:

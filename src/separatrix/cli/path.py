@@ -159,8 +159,8 @@ def _draw_coefficients(machine: Any, table: Table, loss: Loss, out: Path) -> Non
     from separatrix.plots.coefficient_paths import save_coefficient_paths
     from separatrix.selection.logistic_regression_path import LogisticRegressionPath
 
-    if loss is not Loss.LOGISTIC or len(machine.classes_) != 2:
-        raise typer.BadParameter("--coefficients is for two classes and the logistic loss.")
+    if loss is not Loss.LOGISTIC:
+        raise typer.BadParameter("--coefficients is for the logistic loss.")
     kept = ("tol", "class_weight", "groups")
     settings = {name: getattr(machine, name) for name in kept}
     found = LogisticRegressionPath(machine.path_["C"], machine.l1_ratio_, **settings)

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from separatrix.core.all_classes import Multinomial, keep_multinomial
+from separatrix.core.all_classes import keep_multinomial, softmax_method_of
 from separatrix.core.checks import costs_of, one_of, positive, row_weights, several_classes
 from separatrix.core.keeping import keep_support, watching
-from separatrix.core.largest_cost import largest_cost_of_zero
+from separatrix.core.largest_cost import largest_cost_of_zero, largest_cost_of_zero_classes
 from separatrix.core.machine import Machine
 from separatrix.core.proving import About, Effort, Fitted, Hyperplane, solve_and_prove
 from separatrix.core.sparse import checked_groups, checked_ratio, refuse_with_l1
@@ -255,6 +255,10 @@ class PathMachine(Machine):
         if not setting.l1_ratio:
             return grid(self.Cs)
         loss, ratio, intercept = setting.loss, setting.l1_ratio, bool(self.fit_intercept)
+        if isinstance(setting, SoftmaxSetting):
+            given = setting.X, setting.codes, weights, len(setting.classes), ratio, intercept
+            least = largest_cost_of_zero_classes(*given, setting.column_groups)
+            return sparse_grid(self.Cs, least, setting.X)
         least = min(
             largest_cost_of_zero(
                 rows.X, rows.signs, weights, loss, ratio, intercept, setting.column_groups
@@ -284,7 +288,6 @@ class PathMachine(Machine):
         softmax = self.multi_class == "multinomial"
         if self.multi_class == "auto":
             softmax = len(self.classes_) > 2 and self.solver in ("auto", "newton")
-            softmax = softmax and not any(self._ratios())
         weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         seconds = effort.deadline - time.perf_counter()
         folds = folds_of(
@@ -316,7 +319,7 @@ class PathMachine(Machine):
         ):
             about = About(self._name(walked.X, problem.codes, pool), names)
             first, effort = walked.found.start["weights"], replace(walked.effort, pool=pool)
-            method = Multinomial if self.refit else MeanMultinomial
+            method = softmax_method_of(problem) if self.refit else MeanMultinomial
             return solve_and_prove(method, problem, effort, about, first, watch.listener(0))
 
     def _judge(

@@ -50,7 +50,14 @@ def _all_hold(method, seeds):
 
 @pytest.mark.parametrize(
     ("number", "method"),
-    [(334, "ridge"), (1720, "ridge"), (1804, "ridge"), (2358, "mle"), (1597, "mle")],
+    [
+        (334, "ridge"),
+        (1720, "ridge"),
+        (1804, "ridge"),
+        (12976, "ridge"),
+        (2358, "mle"),
+        (1597, "mle"),
+    ],
 )
 def test_ends_far_from_the_scale_of_the_estimate_are_found_and_enclosed(number, method):
     """Where the information at an end is that of another scale, or none at all."""

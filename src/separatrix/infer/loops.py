@@ -35,7 +35,7 @@ _CLOSE_END, _MOST_END_STEPS, _FARTHEST_END = 1e-11, 40, 5.0
 
 
 class Posed(NamedTuple):
-    """A likelihood as arrays: the ridge is a matrix and a linear term, zero where there is none."""
+    """A likelihood as arrays; the ridge is 1/2 |ridge theta + pull|^2, of no rows for none."""
 
     Z: np.ndarray  # a line for each column: sums over rows are fast
     y: np.ndarray
@@ -102,8 +102,8 @@ def cholesky(matrix: Any, damp: Any, L: Any) -> Any:
 def value_at(posed: Any, theta: Any, look: Any, information: Any) -> Any:
     """Return the value, NaN where there is none; keep predictor, probabilities and factor."""
     d, n = posed.Z.shape
-    information[:] = posed.ridge
-    total = 0.0
+    information[:] = 0.0
+    total = -_add_ridge(posed, theta, information)
     for begin in range(0, n, _BLOCK):
         end = min(begin + _BLOCK, n)
         eta, c = look.eta[begin:end], look.c[begin:end]
@@ -120,10 +120,6 @@ def value_at(posed: Any, theta: Any, look: Any, information: Any) -> Any:
                 own[i] = c[i] * z[i]
             for b in range(a + 1):
                 information[a, b] += _dot(own, posed.Z[b, begin:end])
-    for a in range(d):
-        total -= posed.pull[a] * theta[a]
-        for b in range(d):
-            total -= 0.5 * theta[a] * posed.ridge[a, b] * theta[b]
     damp = 0.0
     while not cholesky(information, damp, look.factor):
         if posed.firth or not math.isfinite(total):
@@ -138,6 +134,20 @@ def value_at(posed: Any, theta: Any, look: Any, information: Any) -> Any:
     if posed.firth:
         for a in range(d):
             total += math.log(look.factor[a, a])
+    return total
+
+
+@compiled
+def _add_ridge(posed: Any, theta: Any, information: Any) -> Any:
+    """Return the ridge's penalty; add its curvature."""
+    total = 0.0
+    for k in range(len(posed.pull)):
+        own = posed.ridge[k]
+        pulled = posed.pull[k] + _dot(own, theta)
+        total += 0.5 * pulled * pulled
+        for a in range(len(own)):
+            for b in range(a + 1):
+                information[a, b] += own[a] * own[b]
     return total
 
 
@@ -190,13 +200,15 @@ def slopes_at(posed: Any, theta: Any, look: Any, exact: Any) -> Any:
     d, n = posed.Z.shape
     score, A, T = look.score, look.A, look.third
     invert_lower(look.factor, look.turn)
-    score[:] = -posed.pull
+    score[:] = 0.0
     A[:] = 0.0
     T[:] = 0.0
     for a in range(d):
         A[a, a] = 1.0
-        for b in range(d):
-            score[a] -= posed.ridge[a, b] * theta[b]
+    for k in range(len(posed.pull)):
+        pulled = posed.pull[k] + _dot(posed.ridge[k], theta)
+        for a in range(d):
+            score[a] -= posed.ridge[k, a] * pulled
     exact = exact and posed.firth
     look.facts[0] = look.facts[1] = 0.0
     look.facts[2] = 1.0 if exact else 0.0

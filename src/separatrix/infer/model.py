@@ -99,8 +99,7 @@ class _Fit:
             # The penalty counts as rows: the basis is good for both together.
             pull = np.eye(X.shape[1])[int(design.intercept) :] / np.sqrt(task.C)
             both, self.T = orthonormal(np.vstack([X, pull]))
-            self.Z, bent = np.ascontiguousarray(both[: len(X)]), both[len(X) :]
-            ridge = bent.T @ bent
+            self.Z, ridge = np.ascontiguousarray(both[: len(X)]), pull @ self.T
         else:
             self.Z, self.T = orthonormal(X)
         parts = (design.y[chosen], design.weights[chosen], design.offset[chosen])

@@ -129,12 +129,10 @@ def _climb(like: Likelihood, theta: np.ndarray, held: np.ndarray | None) -> Maxi
 def _maximise_free(like: Likelihood, theta: np.ndarray, held: np.ndarray) -> Maximum:
     """Climb in the directions that leave the form alone, which may be well posed on their own."""
     free = np.linalg.qr(held[:, None], mode="complete")[0][:, 1:]
-    ridge = None
-    if like.ridge is not None:
-        ridge = free.T @ like.ridge @ free
+    ridge = None if like.ridge is None else like.ridge @ free
     reduced = Likelihood(
         like.Z @ free, like.y, like.weights, like.offset + like.Z @ theta, ridge=ridge,
-        pull=None if like.ridge is None else free.T @ (like.ridge @ theta),
+        pull=None if like.ridge is None else like.at(theta).pulled,
     )  # fmt: skip
     found = maximise(reduced, np.zeros(len(held) - 1))
     point = like.at(theta + free @ found.point.theta)

@@ -254,6 +254,22 @@ def stacked_products(A: np.ndarray, B: Any) -> Enclosure:
         return found if radius is None else found + _doubt(sizes, radius, 0)
 
 
+def computed_products(
+    X: np.ndarray, W: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return X W plus a number for each row, as computed, and bounds on the errors.
+
+    >>> values, errors = computed_products(np.array([[0.1]]), np.array([[0.3]]), np.zeros(1))
+    >>> bool(abs(Fraction(values[0, 0]) - Fraction(0.1) * Fraction(0.3)) <= errors[0, 0])
+    True
+    """
+    sizes = abs(X) @ abs(W)
+    sizes += abs(start)[:, None]
+    values = X @ W
+    values += start[:, None]
+    return values, dot_error(float(X.shape[1]) + 1.0, sizes)
+
+
 def sums_both_ways(
     X: Any, W: Any, starts: Any, A: Any, way: str = "plain", wide: float = 1.0, rounded: int = 0
 ) -> tuple[Enclosure, Enclosure]:

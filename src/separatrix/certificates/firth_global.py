@@ -20,8 +20,8 @@ import numpy as np
 
 from separatrix.certificates.enclosed_functions import exp
 from separatrix.certificates.enclosure import Enclosure
-from separatrix.certificates.firth_points import Monomials, log_determinants
-from separatrix.certificates.likelihood_bounds import At, Metric, NoProof, Rows, norm, up
+from separatrix.certificates.firth_points import log_determinants
+from separatrix.certificates.likelihood_bounds import At, Metric, NoProof, Rows, gram, norm, up
 
 _FIRST, _LARGER, _FARTHEST = 0.25, 1.25, 4.0  # distances that are tried; the last is of M t
 
@@ -46,8 +46,8 @@ def _penalty_gain(rows: Rows, metric: Metric) -> float:
 
     The point's own is log |1 + excess|: the trace of the excess, give or take eps^2 / (1 - eps).
     """
-    quarter = Enclosure.exact(0.25 * rows.weights[:, None])
-    whole = log_determinants(Monomials(metric.S, 2).sums(quarter))[0]
+    quarter = metric.S * Enclosure.exact(rows.weights[:, None]).scaled(-2)
+    whole = log_determinants(gram(metric.S, quarter)[None])[0]
     eps = Enclosure.exact(np.float64(metric.eps))
     own = metric.excess.diagonal().sum() - eps.square() / (1.0 - eps)
     return up((whole - own).halved())

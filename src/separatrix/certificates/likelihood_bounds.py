@@ -27,9 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.enclosed_functions import exp, softplus
-from separatrix.certificates.enclosed_sums import products, row_sums
-from separatrix.certificates.enclosure import Enclosure
+from separatrix.certificates.enclosed_functions import FUNCTION_ERROR, computed_exp, exp, softplus
+from separatrix.certificates.enclosed_sums import products, row_sums, stacked_products
+from separatrix.certificates.enclosure import UNIT, Enclosure, safely
+
+_UNSURE = 2.0**-10  # of a predictor, up to which one look is enough
+_SURE = 690.0  # and how large it may be
 
 
 class NoProof(ArithmeticError):
@@ -59,7 +62,20 @@ def up(value: Any) -> float:
 
 
 def probabilities(eta: Enclosure) -> tuple[Enclosure, Enclosure]:
-    """Enclose 1 / (1 + e^-eta) and 1 / (1 + e^eta), from one look at each end."""
+    """Enclose 1 / (1 + e^-eta) and 1 / (1 + e^eta), from one look at each end.
+
+    Between ends that are close one look is enough: both change by a share of e^a - 1 at most, where
+    eta changes by a.
+    """
+    off, middle = eta.radius, eta.middle
+    if off.max(initial=0.0) < _UNSURE and abs(middle).max(initial=0.0) < _SURE:
+        e = computed_exp(-abs(middle))
+        above = 1.0 / (1.0 + e)
+        below, share = e * above, 1.02 * off + 2.0 * FUNCTION_ERROR
+        right = middle >= 0.0
+        near = np.where(right, above, below), np.where(right, below, above)
+        found = [_share(Enclosure.around(one, one * share)) for one in near]
+        return found[0], found[1]
     p, rest = _probabilities_at(eta.low)
     if eta.low is eta.high:
         return p, rest
@@ -161,8 +177,14 @@ class At:
         return found
 
     def curvature(self, S: Enclosure, R: np.ndarray) -> Enclosure:
-        """Enclose R'HR."""
-        found = gram(S, S * (self.v * self.rows.weights)[:, None])
+        """Enclose R'HR: the sums of middles, and what all that is off from them adds at most."""
+        weights = self.v * self.rows.weights
+        middle, off, S_off = S.middle, weights.radius[:, None], S.radius
+        found = row_sums(middle, middle * weights.middle[:, None], rounded=1)
+        far = safely(abs(middle) + S_off)
+        wide = row_sums(far, safely(far * off)).high
+        mixed = row_sums(far, safely(S_off * weights.high[:, None])).high
+        found = widened(found, safely(wide + mixed + mixed.T))
         if self.rows.ridge.any():
             found = found + row_sums(R, Enclosure.exact(R) * self.rows.ridge[:, None])
         return found
@@ -189,20 +211,23 @@ class Metric:
         self.shrunk = (1.0 - Enclosure.exact(self.eps)).root()  # sqrt(1 - eps)
         self.longest = up(self.lengths) if len(rows.y) else 0.0
 
+    @cached_property
+    def spans(self) -> Enclosure:
+        """The length of every row of R."""
+        return stacked_products(self.R[:, None, :], self.R[:, :, None])[:, 0, 0].root()
+
     def reach(self, radius: float) -> np.ndarray:
         """Return how far the linear predictor of each row moves within a ball."""
         return np.asarray((self.lengths * radius).high)
 
 
 def _row_lengths(S: Enclosure) -> Enclosure:
-    """Enclose the length of every row."""
-    squares = S.square()
-    if S.shape[1] == 0:
-        return Enclosure.exact(np.zeros(S.shape[0]))
-    total = squares[:, 0]
-    for k in range(1, squares.shape[1]):
-        total = total + squares[:, k]
-    return total.root()
+    """Enclose the length of every row: of the middles, give or take that of the radii."""
+    middle, off = S.middle, S.radius
+    length = np.sqrt(np.einsum("ia,ia->i", middle, middle))
+    away = np.sqrt(np.einsum("ia,ia->i", off, off))
+    rounding = (S.shape[1] + 4.0) * UNIT * length
+    return Enclosure.around(length, safely(away + rounding)).at_least(0.0)
 
 
 @dataclass(frozen=True)
@@ -256,8 +281,8 @@ def top_near(at: At, metric: Metric, held: int | None = None) -> Top:
     return Top(float(value.low), up(value + gain), radius, up(most * radius))
 
 
-def spread_of(metric: Metric, column: int) -> Enclosure:
-    """Enclose the standard error of a coefficient at the metric's own point."""
-    length = norm(Enclosure.exact(metric.R[column]))
+def spreads(metric: Metric) -> Enclosure:
+    """Enclose the standard errors of the coefficients at the metric's own point."""
+    length = metric.spans
     eps = Enclosure.exact(metric.eps)
     return Enclosure((length / (1.0 + eps).root()).low, (length / metric.shrunk).high)

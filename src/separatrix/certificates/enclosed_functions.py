@@ -125,9 +125,9 @@ def computed_exp(values: np.ndarray) -> np.ndarray:
     return _by_stretches(_exp, values)
 
 
-def computed_softplus(values: np.ndarray) -> np.ndarray:
-    """Return log(1 + e^z) to a share of `FUNCTION_ERROR`, or to two least numbers."""
-    return _by_stretches(_softplus, values)
+def computed_log1p(values: np.ndarray) -> np.ndarray:
+    """Return log(1 + t) for t from 0 to 1, to a share of `FUNCTION_ERROR`."""
+    return _by_stretches(_log1p, values)
 
 
 def _exp(x: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ def is_only_maximum(rows: Rows, metric: Metric) -> bool:
     distances = _FIRST * _LARGER**steps
     if not len(distances):
         return False
-    falls = _falls(distances, norm(metric.at.score(metric.S, metric.R)), metric)
+    falls = _falls(distances, norm(metric.score), metric)
     for bound in (_rough_gain, _penalty_gain):
         try:
             enough = np.flatnonzero(falls > bound(rows, metric))

@@ -36,7 +36,7 @@ import numpy as np
 from separatrix.certificates.enclosed_functions import (
     FUNCTION_ERROR,
     computed_exp,
-    computed_softplus,
+    computed_log1p,
     log,
 )
 from separatrix.certificates.enclosed_sums import computed_products, stacked_products
@@ -224,7 +224,7 @@ class FirthPoints:
         wrong = np.where(upper == label, below, above)
         half = np.where(upper, 0.5, -0.5) * (below - above)
         v = above * below
-        losses = w * computed_softplus(np.where(label, -eta, eta))
+        losses = w * (computed_log1p(e) + np.where(upper == label, 0.0, far))
         found = _Seen(wrong, half, v, w * v, share, losses, 1.1 * w * doubt * wrong * (1.0 + share))
         if self._kept is not None:
             self._kept[begin] = found
@@ -242,7 +242,8 @@ class FirthPoints:
             H += self.pairs.of(self.S[rows]).T @ seen.c
             plain += seen.losses.sum(axis=0)
             lost += seen.doubt.sum(axis=0)
-        lost += (1.1 * FUNCTION_ERROR + self.sum_unit) * plain
+        # Two functions and a sum make a loss.
+        lost += (2.1 * FUNCTION_ERROR + self.sum_unit) * plain
         self.plain = Enclosure.around(-plain, safely(lost))
         return self.pairs.tensors(H)
 

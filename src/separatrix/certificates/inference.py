@@ -77,6 +77,7 @@ class Bounds:
     guess: float  # of the quantile
     point: np.ndarray
     direction: Integers = ()
+    known: Metric | None = None  # the metric of the point, where it is at hand
     _faces: dict[Integers, np.ndarray] = field(default_factory=dict)
 
     @property
@@ -131,6 +132,8 @@ class Bounds:
     @cached_property
     def metric(self) -> Metric:
         """The metric of the estimate."""
+        if self.known is not None:
+            return self.known
         rows, columns = self._main
         return metric_at(rows, self.point[columns])
 

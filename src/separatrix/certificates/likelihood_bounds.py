@@ -212,6 +212,21 @@ class Metric:
         self.longest = up(self.lengths) if len(rows.y) else 0.0
 
     @cached_property
+    def score(self) -> Enclosure:
+        """R' times the gradient at the point, without Firth's penalty."""
+        return self.at.score(self.S, self.R)
+
+    @property
+    def has_maximum(self) -> bool:
+        """Whether the log-likelihood is proved to have a maximum, which is next to the point.
+
+        Without a ridge the classes then overlap: along a direction that puts no row on the wrong
+        side it would never fall.
+        """
+        g = norm(self.score) * self.longest / (1.0 - Enclosure.exact(self.eps))
+        return up(g) < 0.5
+
+    @cached_property
     def spans(self) -> Enclosure:
         """The length of every row of R."""
         return stacked_products(self.R[:, None, :], self.R[:, :, None])[:, 0, 0].root()

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import expit
 
-from separatrix.infer.loops import Look, Posed, new_look
+from separatrix.infer.loops import Look, Posed, look_at, new_look
 
 METHODS = ("mle", "firth", "ridge")
 _ROWS_AT_A_TIME = 4096
@@ -205,6 +205,13 @@ class Point:
         found = self.like.Z.T @ self.residual
         ridge = self.like.ridge
         return found if ridge is None else found - ridge.T @ self.pulled
+
+    @cached_property
+    def look(self) -> Look:
+        """The same for compiled loops, with the exact Hessian."""
+        found = self.like.new_look()
+        look_at(self.like.posed, np.ascontiguousarray(self.theta), found)
+        return found
 
     def newton_matrix(self, exact: bool) -> np.ndarray:
         """Return the negative Hessian in whitened coordinates; inexactly, the information."""

@@ -142,6 +142,19 @@ def _exactly(model, R, G, point):
     return model.value(beta), (turn.transpose() * score).entries()
 
 
+def test_losses_hold_and_would_not_without_their_rounding(at_points):
+    found, model, _ = at_points
+    model = naive.Model(found.rows.X, found.rows.y, "mle", found.rows.weights, found.rows.offset)
+    exact = [
+        naive.precise(model.value)(list(map(naive.flint.arb, p))) for p in found.points.tolist()
+    ]
+    for k, value in enumerate(exact):
+        assert naive.inside(value, found.plain.low[k], found.plain.high[k])
+        assert found.plain.high[k] - found.plain.low[k] < 5e-12
+    losses = found._seen(slice(0, 256)).losses.sum(axis=0)
+    assert not all(naive.inside(v, -one, -one) for v, one in zip(exact, losses, strict=True))
+
+
 def test_logarithms_of_determinants():
     H = np.array([[[4.0, 1.0], [1.0, 3.0]], [[2.0, 0.0], [0.0, 0.5]]])
     found = log_determinants(Enclosure.exact(H))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,7 @@ _ATANH = tuple(1.0 / n for n in range(31, 0, -2))
 # Relative errors: 4 u seen against balls of 300 bits; counted by hand 16 u for exp and log, and
 # 34 u for `softplus` and `entropy`, which take two of them.
 FUNCTION_ERROR = 64.0 * UNIT
+_SURE = 690.0
 
 
 def exp(values: Any) -> Enclosure:
@@ -120,14 +121,29 @@ def _by_stretches(function: Callable[[np.ndarray], np.ndarray], values: np.ndarr
     return out.reshape(values.shape)
 
 
-def computed_exp(values: np.ndarray) -> np.ndarray:
-    """Return e to powers from -700 to 0, to a share of `FUNCTION_ERROR`."""
-    return _by_stretches(_exp, values)
+class Chances(NamedTuple):
+    """Probabilities as computed, and by which shares of them the exact ones may differ."""
+
+    above: np.ndarray  # 1 / (1 + e^-|eta|)
+    below: np.ndarray  # the rest
+    losses: np.ndarray  # -log above
+    share: np.ndarray  # of above, and of losses but for what eta is off
+    below_share: np.ndarray
 
 
-def computed_log1p(values: np.ndarray) -> np.ndarray:
-    """Return log(1 + t) for t from 0 to 1, to a share of `FUNCTION_ERROR`."""
-    return _by_stretches(_log1p, values)
+def chances(eta: np.ndarray, doubt: np.ndarray) -> Chances:
+    """Return the probabilities of linear predictors that may be off by `doubt`, 1/1000 at most.
+
+    Both change by a share of e^doubt - 1 at most. Beyond 690 the smaller one is some number from 0
+    to twice e^-690.
+    """
+    far = abs(eta)
+    e = _by_stretches(_exp, -np.minimum(far, _SURE))
+    above = 1.0 / (1.0 + e)
+    # Two functions, and fewer than ten roundings.
+    share = 1.02 * doubt + 2.5 * FUNCTION_ERROR
+    below_share = np.where(far < _SURE, share, 1.0)
+    return Chances(above, e * above, _by_stretches(_log1p, e), share, below_share)
 
 
 def _exp(x: np.ndarray) -> np.ndarray:

@@ -63,6 +63,17 @@ def dot_error(terms: Any, sizes: Any) -> Any:
     return (1.001 * (terms + 2.0) * UNIT) * sizes + 8.0 * (terms + 1.0) * LEAST
 
 
+def dot_share(terms: float) -> float:
+    """Bound the same as a share of the sum of sizes, which may itself have been computed.
+
+    What underflows is left to `enclosure.safely`.
+
+    >>> 11 * UNIT < dot_share(10.0) < 13 * UNIT
+    True
+    """
+    return 1.001 * (terms + 2.0) * UNIT
+
+
 def dot_error_32(terms: float, sizes: Any) -> Any:
     """Bound the error of such a sum in float32; there is no bound beyond 2^12 products.
 

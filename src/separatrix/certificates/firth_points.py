@@ -33,22 +33,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.certificates.enclosed_functions import (
-    FUNCTION_ERROR,
-    computed_exp,
-    computed_log1p,
-    log,
-)
-from separatrix.certificates.enclosed_sums import computed_products, stacked_products
-from separatrix.certificates.enclosure import UNIT, Enclosure, require_denormals, safely
-from separatrix.certificates.likelihood_bounds import Metric, NoProof, Rows, widened
+from separatrix.certificates.enclosed_functions import chances, log
+from separatrix.certificates.enclosed_sums import computed_products, dot_share, stacked_products
+from separatrix.certificates.enclosure import Enclosure, require_denormals, safely
+from separatrix.certificates.likelihood_bounds import UNSURE, Metric, NoProof, Rows, widened
 
 _ROWS_AT_A_TIME = 256
 _MOST_KEPT = 1 << 20  # numbers of rows at points, looked at once
 _MOST_PRODUCTS = 300_000_000
 _SHORT = 0.25  # how far predictors may move within a ball
-_UNSURE = 2.0**-10  # of a predictor
-_SURE = 690.0  # a predictor beyond has a probability that is taken as zero, give or take
 SMALL_BEND = 0.25
 
 
@@ -156,12 +149,13 @@ class _Seen(NamedTuple):
     """Probabilities of a stretch of rows at all points, and by which share they may be off."""
 
     wrong: np.ndarray  # |y - p|
+    wrong_share: np.ndarray
     half: np.ndarray  # 1/2 - p
     v: np.ndarray
     c: np.ndarray  # w v
-    share: np.ndarray
+    share: np.ndarray  # of v
     losses: np.ndarray  # -w log-likelihood
-    doubt: np.ndarray  # of the losses, but for that of their function
+    lost: np.ndarray  # by how much the losses may be off
 
 
 class _Sums:
@@ -189,7 +183,7 @@ class FirthPoints:
         self.off = safely(np.sqrt(np.einsum("ia,ia->i", off, off)))[:, None]  # s is so far off
         self.stretches = [slice(a, a + _ROWS_AT_A_TIME) for a in range(0, n, _ROWS_AT_A_TIME)]
         # Sums of 256 rows in any order, then of the stretches, then a product with G.
-        self.sum_unit = 1.001 * (min(n, _ROWS_AT_A_TIME) + len(self.stretches) + 3 * d + 16) * UNIT
+        self.sum_unit = dot_share(min(n, _ROWS_AT_A_TIME) + len(self.stretches) + 3.0 * d + 14.0)
         self._kept: dict[int, _Seen] | None = {} if n * K <= _MOST_KEPT else None
         self.pairs = Monomials(d, 2)
         with np.errstate(all="ignore"):
@@ -211,21 +205,17 @@ class FirthPoints:
             return self._kept[begin]
         X, w = self.rows.X[rows], self.rows.weights[rows, None]
         eta, doubt = computed_products(X, self.points.T, self.rows.offset[rows])
-        if not doubt.max(initial=0.0) < _UNSURE:
+        if not doubt.max(initial=0.0) < UNSURE:
             raise NoProof("the linear predictor is too large")
-        far = abs(eta)
-        e = computed_exp(-np.minimum(far, _SURE))
-        # (1 + a)(1 + b) <= 1 + 1.02 a + b for these; four roundings are within the last number.
-        share = np.where(far < _SURE, 1.02 * doubt + 2.0 * FUNCTION_ERROR, 1.0)
-        above = 1.0 / (1.0 + e)
-        below = e * above
-        label = self.rows.y[rows, None] > 0.5
+        above, below, losses, share, below_share = chances(eta, doubt)
         upper = eta >= 0.0
-        wrong = np.where(upper == label, below, above)
+        right = upper == (self.rows.y[rows, None] > 0.5)
+        wrong, own = np.where(right, below, above), np.where(right, below_share, share)
         half = np.where(upper, 0.5, -0.5) * (below - above)
+        losses = w * (losses + np.where(right, 0.0, abs(eta)))
+        lost = share * losses + 1.1 * w * doubt * wrong * (1.0 + own)
         v = above * below
-        losses = w * (computed_log1p(e) + np.where(upper == label, 0.0, far))
-        found = _Seen(wrong, half, v, w * v, share, losses, 1.1 * w * doubt * wrong * (1.0 + share))
+        found = _Seen(wrong, own, half, v, w * v, below_share, losses, lost)
         if self._kept is not None:
             self._kept[begin] = found
         return found
@@ -241,18 +231,18 @@ class FirthPoints:
         for rows, seen in self._each():
             H += self.pairs.of(self.S[rows]).T @ seen.c
             plain += seen.losses.sum(axis=0)
-            lost += seen.doubt.sum(axis=0)
-        # Two functions and a sum make a loss.
-        lost += (2.1 * FUNCTION_ERROR + self.sum_unit) * plain
+            lost += seen.lost.sum(axis=0)
+        lost += self.sum_unit * plain
         self.plain = Enclosure.around(-plain, safely(lost))
         return self.pairs.tensors(H)
 
     def _lengths(self, rows: slice, chosen: Any = slice(None)) -> tuple[np.ndarray, ...]:
         """Return |G's|^2 as computed, a bound on |G's|, how far the square and G's may be off."""
-        k, size = len(self.pairs.listed) + self.S.shape[1] + 9.0, self.size[chosen]
+        unit = dot_share(len(self.pairs.listed) + self.S.shape[1] + 7.0)
+        size = self.size[chosen]
         square = self.pairs.of(self.S[rows]) @ self._factors[:, chosen]
         np.maximum(square, 0.0, out=square)
-        rounding = np.outer(self.squares[rows], 1.001 * k * UNIT * size**2)
+        rounding = np.outer(self.squares[rows], unit * size**2)
         away = self.off[rows] * size
         length = np.sqrt(square + rounding) + away
         return square, length, rounding + 2.0 * length * away, away
@@ -278,12 +268,14 @@ class FirthPoints:
                 axis=0
             ) + unit * self.size**2 * (L2 @ seen.c)
             found.takes = np.maximum(found.takes, (seen.v * (1.0 + seen.share) * long).max(axis=0))
-            bent = 1.0 - 6.0 * seen.v * (1.0 - seen.share) + 8.0 * UNIT
+            bent = 1.0 - 6.0 * seen.v * (1.0 - 1.5 * seen.share)
             found.adds = np.maximum(found.adds, (bent * long).max(axis=0))
             found.longest = np.maximum(found.longest, length.max(axis=0))
             own = w * np.where(self.rows.y[rows, None] > 0.5, seen.wrong, -seen.wrong)
             own += seen.c * square * seen.half
-            lost = w * seen.wrong * seen.share + more * (1.1 * seen.share * square + 0.6 * unsure)
+            lost = w * seen.wrong * seen.wrong_share + more * (
+                1.1 * seen.share * square + 0.6 * unsure
+            )
             found.score += self.S[rows].T @ own
             size = abs(own)
             found.score_error += (length * lost + away * size).sum(axis=0) + (
@@ -371,11 +363,11 @@ class FirthPoints:
         Q = flat @ flat.transpose(0, 2, 1)
         N = safely(np.sqrt(np.einsum("kab,kab->k", flat, flat)))
         lost_Q = doubt * (2.0 + doubt) * (N + lost_T) ** 2 + lost_T * (2.0 * N + lost_T)
-        lost_Q += (d * d + 4.0) * UNIT * N * N
+        lost_Q += dot_share(d * d + 2.0) * N * N
         A = self.inner[chosen] - 0.5 * bent + 0.5 * Q
-        rounding = 8.0 * UNIT * (np.sqrt(np.einsum("kab,kab->k", A, A)) + N * N + 2.0)
-        total = self.inner_error[chosen] + 0.5 * (lost_B + lost_Q) + rounding
-        return A, safely(total + 8.0 * UNIT * np.sqrt(np.einsum("kab,kab->k", bent, bent)))
+        sizes = (np.sqrt(np.einsum("kab,kab->k", part, part)) for part in (A, bent))
+        rounding = dot_share(6.0) * (sum(sizes) + N * N + 2.0)
+        return A, safely(self.inner_error[chosen] + 0.5 * (lost_B + lost_Q) + rounding)
 
     def change(self, radius: np.ndarray) -> np.ndarray:
         """Bound by how much each Hessian changes within a ball of its own radius; NaN: no bound."""

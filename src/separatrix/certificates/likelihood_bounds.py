@@ -27,12 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.certificates.enclosed_functions import FUNCTION_ERROR, computed_exp, exp, softplus
-from separatrix.certificates.enclosed_sums import products, row_sums, stacked_products
-from separatrix.certificates.enclosure import UNIT, Enclosure, safely
+from separatrix.certificates.enclosed_functions import chances, exp, softplus
+from separatrix.certificates.enclosed_sums import dot_share, products, row_sums, stacked_products
+from separatrix.certificates.enclosure import Enclosure, safely
 
-_UNSURE = 2.0**-10  # of a predictor, up to which one look is enough
-_SURE = 690.0  # and how large it may be
+UNSURE = 1e-3  # of a predictor, up to which one look is enough
 
 
 class NoProof(ArithmeticError):
@@ -68,14 +67,11 @@ def probabilities(eta: Enclosure) -> tuple[Enclosure, Enclosure]:
     eta changes by a.
     """
     off, middle = eta.radius, eta.middle
-    if off.max(initial=0.0) < _UNSURE and abs(middle).max(initial=0.0) < _SURE:
-        e = computed_exp(-abs(middle))
-        above = 1.0 / (1.0 + e)
-        below, share = e * above, 1.02 * off + 2.0 * FUNCTION_ERROR
-        right = middle >= 0.0
-        near = np.where(right, above, below), np.where(right, below, above)
-        found = [_share(Enclosure.around(one, one * share)) for one in near]
-        return found[0], found[1]
+    if off.max(initial=0.0) < UNSURE:
+        seen = chances(middle, off)
+        above = _share(Enclosure.around(seen.above, safely(seen.above * seen.share)))
+        below = _share(Enclosure.around(seen.below, safely(seen.below * seen.below_share)))
+        return _sorted(middle >= 0.0, above, below)
     p, rest = _probabilities_at(eta.low)
     if eta.low is eta.high:
         return p, rest
@@ -85,8 +81,11 @@ def probabilities(eta: Enclosure) -> tuple[Enclosure, Enclosure]:
 
 def _probabilities_at(eta: np.ndarray) -> tuple[Enclosure, Enclosure]:
     e = exp(-abs(eta))
-    above, below = _share(1.0 / (1.0 + e)), _share(e / (1.0 + e))
-    right = eta >= 0.0
+    return _sorted(eta >= 0.0, _share(1.0 / (1.0 + e)), _share(e / (1.0 + e)))
+
+
+def _sorted(right: np.ndarray, above: Enclosure, below: Enclosure) -> tuple[Enclosure, Enclosure]:
+    """Return the probabilities of label 1 and of label 0."""
     low, high = np.where(right, above.low, below.low), np.where(right, above.high, below.high)
     other = np.where(right, below.low, above.low), np.where(right, below.high, above.high)
     return Enclosure(low, high), Enclosure(*other)
@@ -241,7 +240,7 @@ def _row_lengths(S: Enclosure) -> Enclosure:
     middle, off = S.middle, S.radius
     length = np.sqrt(np.einsum("ia,ia->i", middle, middle))
     away = np.sqrt(np.einsum("ia,ia->i", off, off))
-    rounding = (S.shape[1] + 4.0) * UNIT * length
+    rounding = dot_share(S.shape[1]) * length
     return Enclosure.around(length, safely(away + rounding)).at_least(0.0)
 
 

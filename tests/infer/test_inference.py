@@ -73,7 +73,7 @@ def test_ends_far_from_the_scale_of_the_estimate_are_found_and_enclosed(number, 
 def test_separation_is_that_of_the_exact_decision(method):
     """Firth's fit proves an overlap by a maximum of the likelihood, where it can."""
     proved = []
-    for seed in cases(30):
+    for seed in cases(14):
         X, y = drawn(seed)
         found = sx.inference(X, y, method, prove=False)
         D = np.c_[np.ones(len(y)), X][:, [name not in found.aliased for name in found.names]]

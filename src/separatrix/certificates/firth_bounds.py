@@ -25,8 +25,9 @@ import numpy as np
 
 from separatrix.certificates.enclosed_sums import stacked_products
 from separatrix.certificates.enclosure import Enclosure, safely
-from separatrix.certificates.firth_points import SMALL_BEND, FirthPoints, inverses, lengths_of
+from separatrix.certificates.firth_points import SMALL_BEND, FirthPoints
 from separatrix.certificates.likelihood_bounds import Metric, NoProof, Rows, metric_at, widened
+from separatrix.certificates.small_matrices import inverses, lengths_of
 
 _HELD = 1e3  # t
 _FAR = 30.0  # in the linear predictor, from which on points have a metric of their own

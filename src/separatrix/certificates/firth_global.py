@@ -20,8 +20,8 @@ import numpy as np
 
 from separatrix.certificates.enclosed_functions import exp, log
 from separatrix.certificates.enclosure import Enclosure, safely
-from separatrix.certificates.firth_points import log_determinants
 from separatrix.certificates.likelihood_bounds import At, Metric, NoProof, Rows, gram, norm, up
+from separatrix.certificates.small_matrices import log_determinants
 
 _FIRST, _LARGER, _FARTHEST = 0.25, 1.25, 4.0  # distances that are tried; the last is of M t
 _LONG = 2.0  # squares of rows from which on the value may not be concave

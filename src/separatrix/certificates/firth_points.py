@@ -26,7 +26,6 @@ of a projection's entries are a matrix below its diagonal (Schur). The same with
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
@@ -37,34 +36,20 @@ from separatrix.certificates.enclosed_functions import chances, log
 from separatrix.certificates.enclosed_sums import computed_products, dot_share, stacked_products
 from separatrix.certificates.enclosure import Enclosure, require_denormals, safely
 from separatrix.certificates.likelihood_bounds import UNSURE, Metric, NoProof, Rows, widened
+from separatrix.certificates.small_matrices import (
+    lengths_of,
+    log_determinant,
+    nearly_identities,
+    stacked_products_both,
+    trace,
+    usable,
+)
 
 _ROWS_AT_A_TIME = 256
 _MOST_KEPT = 1 << 20  # numbers of rows at points, looked at once
 _MOST_PRODUCTS = 300_000_000
 _SHORT = 0.25  # how far predictors may move within a ball
 SMALL_BEND = 0.25
-
-
-def lengths_of(stack: Enclosure) -> np.ndarray:
-    """Bound the length of each matrix or vector of a stack, all its numbers taken together."""
-    far = stack.size().high.reshape(stack.shape[0], -1)
-    return np.asarray(safely(np.sqrt(np.einsum("ka,ka->k", far, far))))
-
-
-def from_left(A: np.ndarray, B: Enclosure) -> Enclosure:
-    """Enclose A_k'B_k."""
-    return stacked_products(np.ascontiguousarray(A.transpose(0, 2, 1)), B)
-
-
-def turned(G: np.ndarray, B: Enclosure) -> Enclosure:
-    """Enclose G_k'B_k G_k for symmetric B."""
-    return from_left(G, from_left(G, B)._each(lambda ends: ends.transpose(0, 2, 1)))
-
-
-def totals(stack: Enclosure) -> Enclosure:
-    """Enclose the sum of each vector of a stack."""
-    ones = np.ones((1, 1, stack.shape[1]))
-    return stacked_products(ones, stack[:, :, None])[:, 0, 0]
 
 
 class Monomials:
@@ -96,53 +81,6 @@ class Monomials:
     def forms(self, stack: np.ndarray) -> np.ndarray:
         """Return factors of the products that make the form of each tensor."""
         return np.asarray(stack.reshape(len(stack), -1)[:, self.first].T * self.counts[:, None])
-
-
-def nearly_identities(H: Enclosure) -> tuple[np.ndarray, Enclosure]:
-    """Return upper triangular G for which G'HG is nearly the identity, and the rest."""
-    try:
-        L = np.linalg.cholesky(H.middle)
-    except np.linalg.LinAlgError:
-        raise NoProof("the information is singular") from None
-    eye = np.broadcast_to(np.eye(L.shape[1]), L.shape)
-    G = np.ascontiguousarray(np.triu(np.linalg.solve(L, eye).transpose(0, 2, 1)))
-    return G, turned(G, H) - np.eye(L.shape[1])
-
-
-def inverses(stack: np.ndarray) -> np.ndarray:
-    """Return about the inverse of each matrix, NaN for one that has none."""
-    try:
-        return np.linalg.inv(stack)
-    except np.linalg.LinAlgError:
-        found = np.full(stack.shape, np.nan)
-        for k, matrix in enumerate(stack):
-            with suppress(np.linalg.LinAlgError):
-                found[k] = np.linalg.inv(matrix)
-        return found
-
-
-def usable(eps: np.ndarray) -> np.ndarray:
-    """Keep bounds on |G'HG - 1| that are below one half; no bound is NaN."""
-    return np.where(eps < 0.5, eps, np.nan)
-
-
-def log_determinants(H: Enclosure) -> Enclosure:
-    """Enclose the logarithms of the determinants of a stack of matrices."""
-    G, excess = nearly_identities(H)
-    return _log_determinant(G, _trace(excess), usable(lengths_of(excess)))
-
-
-def _trace(stack: Enclosure) -> Enclosure:
-    places = np.arange(stack.shape[1])
-    return totals(stack[:, places, places])
-
-
-def _log_determinant(G: np.ndarray, trace: Enclosure, eps: np.ndarray) -> Enclosure:
-    """Enclose log |1 + excess| - 2 log |G|: the trace, give or take eps^2 / (2 (1 - eps))."""
-    places = np.arange(G.shape[1])
-    off = safely(eps * eps / (2.0 * (1.0 - eps)))
-    scales = totals(log(np.ascontiguousarray(abs(G[:, places, places]))))
-    return widened(trace, off) - scales.scaled(1)
 
 
 class _Seen(NamedTuple):
@@ -194,7 +132,7 @@ class FirthPoints:
             lost = safely(self.sums.information)
             self.eps = usable(safely(lengths_of(excess) + lost))
             self.doubt = safely(self.eps / (1.0 - self.eps))  # of (G'HG)^-1
-            self.trace = widened(_trace(excess), safely(d * lost))
+            self.trace = widened(trace(excess), safely(d * lost))
             self.inner = excess.middle + np.eye(d)  # G'HG
             self.inner_error = safely(lengths_of(Enclosure.exact(excess.radius)) + lost)
 
@@ -292,7 +230,7 @@ class FirthPoints:
     @cached_property
     def log_determinant(self) -> Enclosure:
         """log |H| of each point, in the coordinates of the metric."""
-        return _log_determinant(self.G, self.trace, self.eps)
+        return log_determinant(self.G, self.trace, self.eps)
 
     @cached_property
     def score(self) -> Enclosure:
@@ -381,13 +319,3 @@ class FirthPoints:
         Q = share * (2.0 + share) * (N + dN) ** 2 + dN * (2.0 * N + dN)
         short = safely(radius * self.sums.longest) < _SHORT
         return np.where(short, safely(tau + 0.5 * (B + Q)), np.nan)
-
-
-def stacked_products_both(A: Enclosure, B: Any) -> Enclosure:
-    """Enclose A_k B_k for enclosed factors on both sides."""
-    found = stacked_products(A.middle, B)
-    radius = A.radius
-    if not radius.any():
-        return found
-    sizes = B.size().high if isinstance(B, Enclosure) else abs(B)
-    return widened(found, stacked_products(radius, sizes).high)

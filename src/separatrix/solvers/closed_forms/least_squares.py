@@ -29,17 +29,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as sl
-from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from separatrix.problem.centred import CentredRows, centred_rows
 from separatrix.problem.signed import FloatArray, Matrix
+from separatrix.solvers.linear.well_factored import well_factored
 
-__all__ = ["REFINEMENTS", "Solution", "solve_least_squares", "well_factored"]
+__all__ = ["REFINEMENTS", "Solution", "solve_least_squares"]
 
 _EPS = 2.0**-52
-# Below this the Gram matrix, which squares the condition number, leaves too few digits to refine.
-WELL_CONDITIONED = 1e-8
 _MODERATE_SPREAD = 2.0**40
 _MODERATE_EXPONENTS = 100
 _LARGEST_PENALTY = 2.0**1000
@@ -168,15 +166,6 @@ def _by_cholesky(unit: FloatArray, B: FloatArray, penalty: FloatArray) -> FloatA
         gradient = unit.T @ (B - unit @ V) - penalty[:, None] * V
         V = V + sl.cho_solve((factor, True), gradient, check_finite=False)
     return np.asarray(V)
-
-
-def well_factored(gram: FloatArray, least: float = WELL_CONDITIONED) -> FloatArray | None:
-    """Return Cholesky's factor; None where the reciprocal condition is not above `least`."""
-    size = float(np.abs(gram).sum(axis=0).max())
-    factor, failed = lapack.dpotrf(gram, lower=1)
-    if failed or not lapack.dpocon(factor, size, uplo="L")[0] > least:
-        return None
-    return np.asarray(factor)
 
 
 def _by_orthogonal(

@@ -1,4 +1,4 @@
-"""A folder with the files that the pages speak of, and later what their commands leave."""
+"""What several tests of the pages need: a folder with the files they speak of, and the site."""
 
 import gzip
 import os
@@ -10,6 +10,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from safetensors.numpy import save_file
+from tests.docs.test_made import DOCS, module
+from tests.optional import module as installed
 
 from separatrix.checker.pack import pack
 from separatrix.data.embedded import breast_cancer
@@ -109,3 +111,12 @@ def path(tmp_path_factory):
         script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
         script.chmod(0o755)
     return f"{place}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The whole site, warnings as errors: a link or an anchor that leads nowhere is one."""
+    installed("zensical", "make docs")
+    place = tmp_path_factory.mktemp("book")
+    module(DOCS / "made" / "site.py").build(place / "stage", place / "site")
+    return place / "site"

@@ -32,7 +32,7 @@ CODE = re.compile(
     r"^\s*(\$ |>>> |separatrix (?!\[)|make \w|pip |python3? |git |curl |import \w|from \w+ import)",
     re.MULTILINE,
 )
-INLINE = re.compile(r"`((?:separatrix|make|pip install|python -m) [^`]+)`")
+INLINE = re.compile(r"`((?:separatrix|make|pip install|python -m|python docs/) ?[^`]+)`")
 
 
 def test_every_block_is_fenced_and_says_what_it_is():
@@ -110,9 +110,9 @@ def require_option(line):
 
 
 def require_module(line):
-    """The module exists, and its source names every option."""
-    name = re.match(r"python -m ([\w.]+)", line)[1]
-    path = name.replace(".", "/")
+    """The module or script exists, and its source names every option."""
+    name, module = re.match(r"python (-m )?([\w./]+)", line)[2], line.startswith("python -m ")
+    path = name.replace(".", "/") if module else name.removesuffix(".py")
     homes = [
         base / f"{path}{end}" for base in (ROOT, ROOT / "src") for end in (".py", "/__main__.py")
     ]
@@ -125,14 +125,15 @@ def require_module(line):
 def inline():
     """Return every command within a line of text."""
     texts = [FENCE.sub("", page.read_text(encoding="utf-8")) for page in PAGES]
-    return sorted({line for text in texts for line in INLINE.findall(text)})
+    lines = [line for text in texts for line in INLINE.findall(text)]
+    return sorted({part for line in lines for part in line.split(" | ")})
 
 
 @pytest.mark.parametrize("line", inline())
 def test_a_command_within_a_line_exists(line):
     if line.startswith("separatrix "):
         require_option(line)
-    elif line.startswith("python -m "):
+    elif line.startswith("python "):
         require_module(line)
     else:
         require_installable(line)

@@ -109,7 +109,7 @@ docs: $(READY)  ## the book, into site/: warnings are errors, no outside request
 docs-test: $(READY)  ## every session, command, link and picture of the book
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/docs tests/cli/test_help.py
 
-pictures: $(READY)  ## draw again what is made from the code: gallery, decision tree, layers, lecture figures, methods, dark mode, manual page, notebooks
+pictures: $(READY)  ## draw again what is made from the code: gallery, decision tree, layers, lecture figures, methods, dark mode, manual page, notebooks, tables of figures
 	$(BIN)/python docs/gallery/redraw.py
 	$(BIN)/python docs/pictures/decision_tree.py
 	$(BIN)/python docs/pictures/lecture_figures.py
@@ -118,6 +118,7 @@ pictures: $(READY)  ## draw again what is made from the code: gallery, decision 
 	$(BIN)/python docs/pictures/layers.py
 	$(BIN)/python docs/made/man_page.py
 	$(BIN)/python docs/made/notebooks.py
+	$(BIN)/python docs/made/figures.py
 
 wheel-test: $(READY)  ## build wheel and sdist, install the wheel into an empty environment, let it work
 	$(BIN)/python docs/made/wheel_test.py

@@ -73,8 +73,8 @@ def _syllables(word: str) -> int:
 
 
 def words(text: str) -> int:
-    """Return the number of words of a page, code and tables included."""
-    return len(text.split())
+    """Return the number of words of a page, code and tables included, the lines of tables not."""
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
 
 
 def main() -> None:

@@ -142,7 +142,7 @@ def test_ctrl_c_says_how_to_go_on(clouds, tmp_path, monkeypatch):
     stopped = run("study", clouds, "--target", "label", "-o", out, *QUICK)
     assert stopped.returncode == 130
     assert stopped.stderr.count("\n") == 1
-    assert "the same command goes on from there" in stopped.stderr
+    assert "the same command resumes from there" in stopped.stderr
     kept = int(stopped.stderr.split()[1])
     assert kept >= 2
     monkeypatch.undo()

@@ -4,18 +4,8 @@ import re
 
 import pytest
 from tests.docs.test_made import DOCS, module
-from tests.optional import module as installed
 
 pytestmark = pytest.mark.long
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The whole site, warnings as errors: a link or an anchor that leads nowhere is one."""
-    installed("zensical", "make docs")
-    folder = tmp_path_factory.mktemp("book")
-    module(DOCS / "made" / "site.py").build(folder / "stage", folder / "site")
-    return folder / "site"
 
 
 def test_every_page_of_the_navigation_is_there_and_can_be_searched(site):

@@ -217,7 +217,7 @@ class StreamRun:
         except OSError as error:
             raise DataError(
                 f"the model could not be written: {error.strerror}. What stood there before stands "
-                "there still: make room, and the same command goes on from it",
+                "there still: make room, and the same command resumes from it",
                 file=str(self.path),
             ) from error
         self.saved = self.state.progress.rows

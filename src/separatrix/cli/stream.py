@@ -34,7 +34,9 @@ class Loss(StrEnum):
 @reading.with_source("no_header", "encoding", after="zero_based")
 def stream(
     source: reading.Source,
-    model: Annotated[Path, typer.Option("--model", "-m", help="The model file: made, or gone on.")],
+    model: Annotated[
+        Path, typer.Option("--model", "-m", help="The model file: created, or resumed.")
+    ],
     data: Annotated[
         list[str] | None,
         typer.Argument(help="Files, one after another; '-' (the default) is standard input."),
@@ -196,13 +198,13 @@ class Teller:
             say(sentence, err=True)
 
     def resumed(self, state: Checkpoint) -> None:
-        """Say where reading goes on."""
+        """Say where reading resumes."""
         for place in state.places:
             if place.offset:
                 where = "standard input" if place.path == "-" else place.path
                 self.say(
-                    f"Going on in {where} after line {place.lines:,} (byte {place.offset:,})"
-                    + (f": feed it line {place.lines + 1} on." if place.path == "-" else ".")
+                    f"Resuming in {where} after line {place.lines:,} (byte {place.offset:,})"
+                    + (f": feed it line {place.lines + 1:,} on." if place.path == "-" else ".")
                 )
 
     def report(self, state: Checkpoint, event: str = "rows") -> None:

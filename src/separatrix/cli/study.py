@@ -208,7 +208,7 @@ def _one(table: Table, out: Path, settings: Any, data: list[str], as_json: bool)
         kept = work.journal.kept if hasattr(work, "journal") else 0
         say(
             f"Interrupted: {kept} finished folds are kept in {out / '.work'}; the same command "
-            "goes on from there.",
+            "resumes from there.",
             err=True,
         )
         raise typer.Exit(_INTERRUPTED) from None

@@ -151,5 +151,5 @@ class DaskEngine:
                 if time.monotonic() - alone_since > _PATIENCE:
                     raise RuntimeError(
                         f"the cluster has had no worker for {_PATIENCE:.0f} s. Start workers and "
-                        "fit again: with checkpoint=... the fit goes on where it was."
+                        "fit again: with checkpoint=... the fit resumes where it was."
                     ) from None

@@ -25,7 +25,7 @@ class Distributed:
     client : dask.distributed.Client or None
         None means the current one.
     checkpoint : path or None
-        A file on this machine from which an interrupted fit goes on.
+        A file on this machine from which an interrupted fit resumes.
     fingerprint : bool
         Whether the certificate names the SHA-256 of the data, for which all of it passes through
         this machine once. Without it the certificate does not say of which data it speaks.

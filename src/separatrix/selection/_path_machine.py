@@ -26,6 +26,7 @@ from separatrix.problem.device_rows import on_device
 from separatrix.problem.signed import as_matrix
 from separatrix.selection._cell import Setting, SoftmaxSetting, signed_problems
 from separatrix.selection._mean_of_folds import MeanHyperplane, MeanMultinomial
+from separatrix.selection._ratio_store import of_a_ratio
 from separatrix.selection.folds import Fold, folds_of
 from separatrix.selection.path import RULES, FoundPath, Progress, Store, cross_validate
 from separatrix.selection.path_table import PathTable
@@ -209,7 +210,7 @@ class PathMachine(Machine):
                 columns = checked_groups(self.groups, X.shape[1]) if ratio else None
                 tried = replace(setting, l1_ratio=ratio, column_groups=columns)
                 Cs, given = self._grid(tried, all_weights)
-                kept = _of_a_ratio(request.store, ratio)
+                kept = None if request.store is None else of_a_ratio(request.store, ratio)
                 kept = _KeptWeights(kept) if self.store_cv_results else kept
                 found = cross_validate(
                     tried,
@@ -383,25 +384,6 @@ def least_loss(walks: list[tuple[Setting, FoundPath, Any]]) -> tuple[Setting, Fo
         said = ", ".join(f"{walks[k][0].l1_ratio:g}: {means[k]:.4g}" for k in range(len(walks)))
         found.table.notes = (*found.table.notes, f"Least mean loss by l1_ratio: {said}.")
     return setting, found, kept
-
-
-class _OfARatio:
-    """A store whose cells are those of one l1_ratio."""
-
-    def __init__(self, store: Store, ratio: float) -> None:
-        self._store, self._ratio = store, f"l1 {ratio.hex()} "
-
-    def get(self, key: tuple[str, int]) -> Any:
-        """Return what was put under this key, or None."""
-        return self._store.get((self._ratio + key[0], key[1]))
-
-    def put(self, key: tuple[str, int], facts: Any, arrays: Any) -> None:
-        """Keep a finished cell."""
-        self._store.put((self._ratio + key[0], key[1]), facts, arrays)
-
-
-def _of_a_ratio(store: Store | None, ratio: float) -> Store | None:
-    return store if store is None or not ratio else _OfARatio(store, ratio)
 
 
 @contextmanager

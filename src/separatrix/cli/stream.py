@@ -34,7 +34,9 @@ class Loss(StrEnum):
 @reading.with_source("no_header", "encoding", after="zero_based")
 def stream(
     source: reading.Source,
-    model: Annotated[Path, typer.Option("--model", "-m", help="The model file: created, or resumed.")],
+    model: Annotated[
+        Path, typer.Option("--model", "-m", help="The model file: created, or resumed.")
+    ],
     data: Annotated[
         list[str] | None,
         typer.Argument(help="Files, one after another; '-' (the default) is standard input."),
